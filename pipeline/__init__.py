@@ -1,0 +1,1 @@
+"""From raw text to parsed Parquet shards; knows neither Luigi nor the models."""

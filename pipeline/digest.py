@@ -1,0 +1,30 @@
+"""Short digests of everything that determines an artefact's content."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+DIGEST_CHARACTERS = 12
+
+
+def digest_of(values: Mapping[str, Any]) -> str:
+    """Returns the first 12 hexadecimal digits of the sha256 of ``values`` as canonical JSON.
+
+    Args:
+        values: JSON-serialisable; key order does not matter.
+    """
+    canonical = json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(canonical.encode()).hexdigest()[:DIGEST_CHARACTERS]
+
+
+def sha256_of_file(path: Path, *, block_bytes: int = 1 << 20) -> str:
+    """Returns the hexadecimal sha256 of a file's bytes, read in blocks."""
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        while block := stream.read(block_bytes):
+            digest.update(block)
+    return digest.hexdigest()
