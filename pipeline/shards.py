@@ -1,0 +1,277 @@
+"""Parquet shards that are whole or absent: atomic writes, manifests, verified reads.
+
+A stage's folder holds ``00000.parquet`` (the rows), ``00000.quarantine.jsonl`` (what was refused
+and why) and ``00000.json`` (the manifest, written last: a shard without it does not exist). When
+all shards stand, ``manifest.json`` sums them up and marks the whole stage complete.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipeline.digest import sha256_of_file
+from pipeline.schema import SCHEMA_VERSION, STAGE_KEY, VERSION_KEY, schema_for
+
+FIRST_ROWS = 4_000
+MAX_ROWS = 100_000
+SHARDS_PER_DOUBLING = 4
+ROW_GROUP_ROWS = 10_000
+TEMPORARY_SUFFIX = ".unfinished"
+MANIFEST_NAME = "manifest.json"
+
+
+@dataclass(frozen=True, slots=True)
+class ShardManifest:
+    """What is known of one complete shard."""
+
+    stage: str
+    schema_version: int
+    number: int
+    rows: int
+    bytes: int
+    sha256: str
+    drops: dict[str, int] = field(default_factory=dict)
+    """Number of sentences refused, by reason."""
+    seconds: float = 0.0
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetManifest:
+    """What is known of one complete stage: its configuration and all its shards."""
+
+    stage: str
+    schema_version: int
+    config: dict[str, Any]
+    shards: tuple[ShardManifest, ...]
+    rows: int
+    drops: dict[str, int]
+    seconds: float
+
+
+def rows_in_shard(number: int, *, first_rows: int = FIRST_ROWS, max_rows: int = MAX_ROWS) -> int:
+    """Returns how many rows shard ``number`` takes: doubling every four shards up to a maximum.
+
+    A small corpus still gives every core a shard, a corpus of 40 M sentences stays at a few
+    hundred of them, and the size of the corpus need not be known before it is read.
+    """
+    doublings = min(number // SHARDS_PER_DOUBLING, 32)
+    return min(max_rows, first_rows * 2**doublings)
+
+
+def shard_path(folder: Path, number: int) -> Path:
+    """Returns the path of a shard's Parquet file."""
+    return folder / f"{number:05d}.parquet"
+
+
+def _manifest_path(folder: Path, number: int) -> Path:
+    return folder / f"{number:05d}.json"
+
+
+def quarantine_path(folder: Path, number: int) -> Path:
+    """Returns the path of the JSON lines that say what a shard refused and why."""
+    return folder / f"{number:05d}.quarantine.jsonl"
+
+
+def write_text_atomically(path: Path, text: str) -> None:
+    """Writes a UTF-8 file that appears whole or not at all, durable before it is named."""
+    temporary = path.with_name(f"{path.name}.{os.getpid()}{TEMPORARY_SUFFIX}")
+    with temporary.open("w", encoding="utf-8") as stream:
+        stream.write(text)
+        stream.flush()
+        os.fsync(stream.fileno())
+    temporary.replace(path)
+
+
+def write_json_atomically(path: Path, value: Any) -> None:
+    """Writes indented JSON that appears whole or not at all."""
+    write_text_atomically(path, json.dumps(value, indent=1, sort_keys=True) + "\n")
+
+
+def write_shard(
+    folder: Path,
+    stage: str,
+    number: int,
+    table: pa.Table,
+    *,
+    drops: Mapping[str, int],
+    quarantine: Iterable[Mapping[str, Any]] = (),
+    extra: Mapping[str, Any] | None = None,
+    seconds: float = 0.0,
+) -> ShardManifest:
+    """Writes, re-reads and names one shard, then its manifest.
+
+    Args:
+        table: rows castable to the stage's schema.
+        drops: number of refused sentences by reason.
+        quarantine: one JSON-serialisable record per refused sentence.
+        extra: further facts for the manifest, such as a parser's checksum.
+
+    Raises:
+        ValueError: the table does not fit the stage's schema.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    path = shard_path(folder, number)
+    temporary = path.with_name(f"{path.name}.{os.getpid()}{TEMPORARY_SUFFIX}")
+    schema = schema_for(stage)
+    try:
+        rows = table.select(schema.names).cast(schema)
+    except (pa.ArrowInvalid, KeyError) as error:
+        raise ValueError(f"shard {number} of {stage} does not fit its schema: {error}") from error
+    pq.write_table(
+        rows, temporary, compression="zstd", compression_level=3, row_group_size=ROW_GROUP_ROWS
+    )
+    if pq.ParquetFile(temporary).metadata.num_rows != rows.num_rows:
+        raise OSError(f"{temporary} was not written whole; check the disk")
+    _make_durable(temporary)
+    temporary.replace(path)
+    lines = "".join(json.dumps(record, sort_keys=True) + "\n" for record in quarantine)
+    write_text_atomically(quarantine_path(folder, number), lines)
+    manifest = ShardManifest(
+        stage=stage,
+        schema_version=SCHEMA_VERSION,
+        number=number,
+        rows=rows.num_rows,
+        bytes=path.stat().st_size,
+        sha256=sha256_of_file(path),
+        drops=dict(sorted(drops.items())),
+        seconds=round(seconds, 3),
+        extra=dict(extra or {}),
+    )
+    write_json_atomically(_manifest_path(folder, number), asdict(manifest))
+    return manifest
+
+
+def _make_durable(path: Path) -> None:
+    with path.open("rb") as stream:
+        os.fsync(stream.fileno())
+
+
+def check_schema(path: Path, stage: str) -> None:
+    """Checks that a Parquet file is of this stage and of the version this code reads.
+
+    Raises:
+        FileNotFoundError: no such file.
+        ValueError: not a whole Parquet file, another stage, or an unknown schema version.
+    """
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: no such shard; run the stage that writes it")
+    try:
+        metadata = pq.read_schema(path).metadata or {}
+    except pa.ArrowInvalid as error:
+        raise ValueError(f"{path}: not a whole Parquet file ({error}); delete it and run the "
+                         "stage again") from error  # fmt: skip
+    found_stage = metadata.get(STAGE_KEY, b"?").decode()
+    found_version = metadata.get(VERSION_KEY, b"?").decode()
+    if found_stage != stage:
+        raise ValueError(f"{path}: holds {found_stage!r}, expected {stage!r}")
+    if found_version != str(SCHEMA_VERSION):
+        raise ValueError(
+            f"{path}: schema version {found_version}, this release reads {SCHEMA_VERSION}; "
+            "run the stage again or install the release that wrote it"
+        )
+
+
+def read_shard(
+    folder: Path, stage: str, number: int, columns: Sequence[str] | None = None
+) -> pa.Table:
+    """Returns a shard's rows.
+
+    Args:
+        columns: the columns to read; all when omitted.
+
+    Raises:
+        FileNotFoundError: no such shard.
+        ValueError: the file is broken, of another stage, or of an unknown schema version.
+    """
+    path = shard_path(folder, number)
+    check_schema(path, stage)
+    return pq.read_table(path, columns=list(columns) if columns is not None else None)
+
+
+def _shard_from_json(value: Mapping[str, Any]) -> ShardManifest:
+    return ShardManifest(**value)
+
+
+def read_shard_manifest(folder: Path, number: int) -> ShardManifest | None:
+    """Returns the manifest of a shard, or None where the shard is not complete."""
+    path = _manifest_path(folder, number)
+    if not path.exists() or not shard_path(folder, number).exists():
+        return None
+    return _shard_from_json(json.loads(path.read_text(encoding="utf-8")))
+
+
+def complete_shards(folder: Path) -> list[ShardManifest]:
+    """Returns the manifests of the shards 0, 1, … up to the first that is not complete."""
+    found: list[ShardManifest] = []
+    while (manifest := read_shard_manifest(folder, len(found))) is not None:
+        found.append(manifest)
+    return found
+
+
+def write_dataset_manifest(
+    folder: Path, stage: str, *, config: Mapping[str, Any], seconds: float | None = None
+) -> DatasetManifest:
+    """Marks a stage complete: sums its shards up and writes ``manifest.json``.
+
+    Args:
+        config: the resolved configuration that determined the content.
+        seconds: the stage's own time; by default the sum over its shards.
+    """
+    shards = tuple(complete_shards(folder))
+    drops: Counter[str] = Counter()
+    for shard in shards:
+        drops.update(shard.drops)
+    manifest = DatasetManifest(
+        stage=stage,
+        schema_version=SCHEMA_VERSION,
+        config=dict(config),
+        shards=shards,
+        rows=sum(shard.rows for shard in shards),
+        drops=dict(sorted(drops.items())),
+        seconds=round(sum(s.seconds for s in shards) if seconds is None else seconds, 3),
+    )
+    write_json_atomically(folder / MANIFEST_NAME, asdict(manifest))
+    return manifest
+
+
+def read_dataset_manifest(folder: Path, stage: str | None = None) -> DatasetManifest:
+    """Returns the manifest of a complete stage.
+
+    Raises:
+        FileNotFoundError: the stage is not complete.
+        ValueError: the folder holds another stage.
+    """
+    path = folder / MANIFEST_NAME
+    if not path.exists():
+        raise FileNotFoundError(
+            f"{folder}: no {MANIFEST_NAME}, so this stage is not complete; run it again"
+        )
+    value = json.loads(path.read_text(encoding="utf-8"))
+    if stage is not None and value["stage"] != stage:
+        raise ValueError(f"{folder}: holds {value['stage']!r}, expected {stage!r}")
+    shards = tuple(_shard_from_json(shard) for shard in value.pop("shards"))
+    return DatasetManifest(shards=shards, **value)
+
+
+def sweep_unfinished(folder: Path, *, older_than_seconds: float = 0.0) -> int:
+    """Removes temporary files that a killed writer left behind; returns how many."""
+    now = time.time()
+    leftovers = [
+        path
+        for path in folder.glob(f"*{TEMPORARY_SUFFIX}")
+        if now - path.stat().st_mtime >= older_than_seconds
+    ]
+    for path in leftovers:
+        path.unlink(missing_ok=True)
+    return len(leftovers)
