@@ -66,7 +66,7 @@ def rows_in_shard(number: int, *, first_rows: int = FIRST_ROWS, max_rows: int = 
     hundred of them, and the size of the corpus need not be known before it is read.
     """
     doublings = min(number // SHARDS_PER_DOUBLING, 32)
-    return min(max_rows, first_rows * 2**doublings)
+    return min(max_rows, first_rows << doublings)
 
 
 def shard_path(folder: Path, number: int) -> Path:
@@ -169,8 +169,9 @@ def check_schema(path: Path, stage: str) -> None:
     try:
         metadata = pq.read_schema(path).metadata or {}
     except pa.ArrowInvalid as error:
-        raise ValueError(f"{path}: not a whole Parquet file ({error}); delete it and run the "
-                         "stage again") from error  # fmt: skip
+        raise ValueError(
+            f"{path}: not a whole Parquet file ({error}); delete it and run the stage again"
+        ) from error
     found_stage = metadata.get(STAGE_KEY, b"?").decode()
     found_version = metadata.get(VERSION_KEY, b"?").decode()
     if found_stage != stage:

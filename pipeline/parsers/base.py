@@ -43,10 +43,10 @@ class ConstituencyParse:
     """Length n; part-of-speech tag of each token."""
 
 
-ParseT_co = TypeVar("ParseT_co", covariant=True)
+ParseT = TypeVar("ParseT")
 
 
-class SentenceParser(Protocol, Generic[ParseT_co]):
+class SentenceParser(Protocol, Generic[ParseT]):
     """A loaded parser. Deterministic: the answer for a sentence does not depend on its batch."""
 
     name: str
@@ -54,6 +54,6 @@ class SentenceParser(Protocol, Generic[ParseT_co]):
     checksum: str
     """sha256 over everything that determines its answers (weights and configuration)."""
 
-    def parse(self, sentences: Sequence[Sentence]) -> list[ParseT_co | Rejection]:
+    def parse(self, sentences: Sequence[Sentence]) -> list[ParseT | Rejection]:
         """Returns one parse or rejection per sentence, in input order; never raises for input."""
         ...
