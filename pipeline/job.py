@@ -1,0 +1,71 @@
+"""The frame of a job that runs in its own process: one JSON file in, progress lines out.
+
+A job is started as ``python -m <module> JOB.json``. It prints one JSON object a line on standard
+output, ``{"progress": 0.4, "status": "..."}``, and exits 0 when done, 1 with a message on standard
+error when it cannot. It ends by itself when the process that started it dies, so a killed run
+leaves no job behind that writes beside its successor.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+Progress = Callable[[float, str], None]
+"""Takes the fraction done (0 to 1) and a sentence for a person."""
+
+WATCHED_KEY = "ends_with_standard_input"
+"""Set in a job by whoever holds the write end of its standard input."""
+
+ORPHANED_EXIT_CODE = 75
+
+
+def print_progress(fraction: float, status: str) -> None:
+    """Prints one progress line."""
+    line = {"progress": round(min(max(fraction, 0.0), 1.0), 4), "status": status}
+    print(json.dumps(line), flush=True)
+
+
+def _exit_when_orphaned() -> None:
+    """Blocks until standard input reaches its end, then ends the process at once."""
+    descriptor = sys.stdin.fileno()
+    while True:
+        select.select([descriptor], [], [])
+        if not os.read(descriptor, 4096):
+            os._exit(ORPHANED_EXIT_CODE)
+
+
+def run_from_command_line(
+    execute: Callable[[Mapping[str, Any], Progress], None], argv: Sequence[str] | None = None
+) -> int:
+    """Reads the job named on the command line, runs it, and returns the exit code.
+
+    Args:
+        execute: does the work; takes the job and a progress callback. A ``ValueError`` or
+            ``OSError`` it raises is a user's mistake and is printed without a traceback.
+        argv: the arguments after the program's name.
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if len(arguments) != 1:
+        print(f"usage: python -m MODULE JOB.json, got {arguments}", file=sys.stderr)
+        return 2
+    path = Path(arguments[0])
+    try:
+        job = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, json.JSONDecodeError) as error:
+        print(f"{path}: not a job file ({error})", file=sys.stderr)
+        return 2
+    if job.get(WATCHED_KEY):
+        threading.Thread(target=_exit_when_orphaned, daemon=True).start()
+    try:
+        execute(job, print_progress)
+    except (ValueError, OSError) as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        return 1
+    return 0

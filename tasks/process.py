@@ -1,0 +1,112 @@
+"""Runs one job in its own process and shows its progress on the Luigi page."""
+
+from __future__ import annotations
+
+import json
+import logging
+import multiprocessing
+import os
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any
+
+import luigi
+
+from pipeline.job import WATCHED_KEY
+from pipeline.shards import write_json_atomically
+
+logger = logging.getLogger("luigi-interface")
+
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+KEPT_ERROR_LINES = 40
+ORPHAN_POLL_SECONDS = 0.5
+
+
+def run_job(
+    task: luigi.Task, module: str, job: Mapping[str, Any], job_path: Path, *, threads: int
+) -> None:
+    """Writes ``job_path``, runs ``python -m module job_path`` and waits for it.
+
+    The job dies with this process: it watches its standard input, whose other end is held here.
+
+    Args:
+        task: its status message and progress percentage follow the job.
+        threads: CPU threads the job's numerical libraries may use.
+
+    Raises:
+        RuntimeError: the job failed; carries the last lines it wrote on standard error.
+    """
+    job_path.parent.mkdir(parents=True, exist_ok=True)
+    write_json_atomically(job_path, {**job, WATCHED_KEY: True})
+    environment = os.environ | dict.fromkeys(THREAD_VARIABLES, str(threads))
+    environment |= {"PYTHONHASHSEED": "0", "TOKENIZERS_PARALLELISM": "false"}
+    process = subprocess.Popen(
+        [sys.executable, "-m", module, str(job_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+    )
+    errors: deque[str] = deque(maxlen=KEPT_ERROR_LINES)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    reader = threading.Thread(target=_forward_errors, args=(process.stderr, errors), daemon=True)
+    reader.start()
+    _kill_when_orphaned(process)
+    try:
+        _follow_progress(task, process.stdout)
+        code = process.wait()
+    finally:
+        process.kill()
+        reader.join(timeout=5)
+    if code != 0:
+        raise RuntimeError(f"{module} exited with {code}:\n" + "".join(errors).strip())
+
+
+def _follow_progress(task: luigi.Task, lines: IO[str]) -> None:
+    for line in lines:
+        try:
+            report = json.loads(line)
+            fraction, status = float(report["progress"]), str(report["status"])
+        except (ValueError, KeyError, TypeError):
+            logger.info("%s", line.rstrip())
+            continue
+        task.set_status_message(status)
+        task.set_progress_percentage(round(100 * fraction))
+
+
+def _forward_errors(lines: IO[str], kept: deque[str]) -> None:
+    """Passes a job's standard error on, character by character so that progress bars move."""
+    line = ""
+    while character := lines.read(1):
+        sys.stderr.write(character)
+        if character in "\r\n":
+            sys.stderr.flush()
+            if character == "\n" and line.strip():
+                kept.append(line + "\n")
+            line = ""
+        else:
+            line += character
+    if line.strip():
+        kept.append(line + "\n")
+
+
+def _kill_when_orphaned(process: subprocess.Popen[str]) -> None:
+    """Ends the job, and this process, when the Luigi process that forked it is gone."""
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+
+    def watch() -> None:
+        while process.poll() is None:
+            if os.getppid() != parent.pid:
+                process.kill()
+                os._exit(1)
+            threading.Event().wait(ORPHAN_POLL_SECONDS)
+
+    threading.Thread(target=watch, daemon=True).start()
