@@ -1,0 +1,39 @@
+"""The mean of a sentence's word vectors: the baseline no structured encoder may ignore.
+
+Legend: B sentences, T word types, E word dimension, H hidden.
+"""
+
+from __future__ import annotations
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from models.encoders.initialisation import Init, initialise
+from models.sentence_batch import SentenceBatch
+
+
+class BagOfWords(nn.Module):
+    """Mean over all tokens, unknown ones included as zero vectors, then a linear map if asked.
+
+    Untrained, the linear map is the random projection that gives the baseline a pair's width;
+    trained, it is the linear average encoder g of Tang & de Sa 2018.
+    """
+
+    def __init__(
+        self, *, word_size: int, hidden_size: int | None = None, init: Init = "xavier"
+    ) -> None:
+        """Makes the encoder; without ``hidden_size`` it has no parameters and H = E."""
+        super().__init__()
+        self.output_size = word_size if hidden_size is None else hidden_size
+        self.projection: nn.Module = nn.Identity()
+        if hidden_size is not None:
+            self.projection = nn.Linear(word_size, hidden_size)
+            initialise(self.projection, init, block_rows=hidden_size)
+
+    def forward(self, batch: SentenceBatch, word_vectors: Tensor) -> Tensor:
+        """Returns one vector per sentence, [B, H], from the word types' vectors [T, E]."""
+        mean = F.embedding_bag(
+            batch.word_of_token, word_vectors, batch.token_offsets[:-1], mode="mean"
+        )
+        projected: Tensor = self.projection(mean)
+        return projected

@@ -1,0 +1,53 @@
+"""What every encoder offers: a batch of sentences in, one vector a sentence out."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol, TypeVar
+
+from torch import Tensor
+
+from models.sentence_batch import SentenceBatch
+
+ScheduleT = TypeVar("ScheduleT")
+
+
+class SentenceEncoder(Protocol):
+    """A module from sentences to vectors.
+
+    The lookup of word vectors sits outside (`models.embedding`), so two views can share one.
+    """
+
+    output_size: int
+    """H, the width of a sentence's vector."""
+
+    def __call__(self, batch: SentenceBatch, word_vectors: Tensor) -> Tensor:
+        """Returns one vector per sentence, [B, H].
+
+        Args:
+            batch: the sentences, with the trees this encoder reads.
+            word_vectors: [T, E]; row t is the vector of ``batch.word_ids[t]``. Not mutated.
+
+        Raises:
+            ValueError: the batch was made without the trees this encoder reads.
+        """
+        ...
+
+
+class TreeState(NamedTuple):
+    """An LSTM's state at some tree nodes."""
+
+    hidden: Tensor
+    """h, [nodes, H]."""
+    memory: Tensor
+    """c, [nodes, H]."""
+
+
+def require(schedule: ScheduleT | None, encoder: str, columns: str) -> ScheduleT:
+    """Returns the schedule, or says which arrays the batch was made without.
+
+    Raises:
+        ValueError: the schedule is None.
+    """
+    if schedule is None:
+        raise ValueError(f"{encoder} needs a batch made with {columns}")
+    return schedule
