@@ -1,0 +1,276 @@
+"""Reads a parsed corpus: zips the shards of its stages by row and yields flat arrays.
+
+One shard is in memory at a time, so memory does not grow with the corpus. A row in which a needed
+column is null is skipped and counted; ``sentence_index`` then shows the gap, so no context pair
+is made across it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from models.held_out import is_held_out
+from models.sentence_block import SentenceBlock
+from models.word_vectors import Coverage, WordVectors
+from pipeline.shards import read_dataset_manifest, read_shard, shard_path
+
+Part = Literal["train", "held_out", "all"]
+
+_COLUMNS = {
+    "sentences": ("document_id", "sentence_index", "tokens"),
+    "dependencies": ("heads",),
+    "constituents": ("binary_left", "binary_right"),
+}
+_STAGE_OF_VIEW = {"SEQ": None, "BOW": None, "DEP": "dependencies", "CONST": "constituents"}
+VIEWS = tuple(_STAGE_OF_VIEW)
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusFolders:
+    """The dataset folders of one corpus; only the views' own parses are needed."""
+
+    sentences: Path
+    dependencies: Path | None = None
+    constituents: Path | None = None
+
+    def needed_by(self, views: Sequence[str]) -> dict[str, Path]:
+        """Returns the folder of each stage that these views read.
+
+        Raises:
+            ValueError: no such view, or its folder is not given.
+        """
+        folders = {"sentences": self.sentences}
+        for view in views:
+            if view not in _STAGE_OF_VIEW:
+                raise ValueError(f"unknown view {view!r}; known: {', '.join(VIEWS)}")
+            stage = _STAGE_OF_VIEW[view]
+            if stage is None:
+                continue
+            folder = getattr(self, stage)
+            if folder is None:
+                raise ValueError(f"view {view} needs the {stage} folder of the corpus")
+            folders[stage] = folder
+        return folders
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which rows are read."""
+
+    part: Part = "all"
+    """Documents for training, held-out documents, or all."""
+    held_out_fraction: float = 0.3
+    seed: int = 0
+    """Of the held-out choice; see ``models.held_out``."""
+    max_tokens: int | None = None
+    """Longer sentences are skipped; None takes all."""
+
+    def takes(self, document_id: str) -> bool:
+        """Returns whether a document belongs to the part."""
+        if self.part == "all":
+            return True
+        held_out = is_held_out(document_id, self.held_out_fraction, self.seed)
+        return held_out == (self.part == "held_out")
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusSurvey:
+    """What a selection finds in a corpus."""
+
+    rows: tuple[int, ...]
+    """Usable sentences of each shard."""
+    skipped: dict[str, int]
+    """Sentences of the chosen part that were left out, by reason."""
+    coverage: Coverage
+    """How the usable sentences' tokens are covered by the word vectors."""
+
+    @property
+    def num_sentences(self) -> int:
+        """Usable sentences of all shards."""
+        return sum(self.rows)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Shard:
+    block: SentenceBlock
+    skipped: Counter[str]
+    coverage: Coverage
+
+
+class ParsedCorpus:
+    """The chosen sentences of a corpus, shard by shard."""
+
+    def __init__(
+        self,
+        folders: CorpusFolders,
+        vectors: WordVectors,
+        *,
+        views: Sequence[str],
+        selection: Selection | None = None,
+    ) -> None:
+        """Opens the folders and checks that their shards have the same rows.
+
+        Raises:
+            FileNotFoundError: a stage is not complete.
+            ValueError: a folder is missing or holds another stage, or shards do not match.
+        """
+        self.selection = selection or Selection()
+        self._vectors = vectors
+        self._folders = folders.needed_by(views)
+        self._shard_rows = _matching_rows(self._folders)
+        self._first_rows = np.concatenate([[0], np.cumsum(self._shard_rows)]).astype(np.int64)
+
+    @property
+    def num_shards(self) -> int:
+        """Shards of the corpus; equal in all stages."""
+        return len(self._shard_rows)
+
+    @property
+    def num_rows(self) -> int:
+        """Rows of the dataset, chosen or not."""
+        return int(self._first_rows[-1])
+
+    def row_range(self, number: int) -> tuple[int, int]:
+        """Returns the dataset rows of a shard as a half-open range."""
+        return int(self._first_rows[number]), int(self._first_rows[number + 1])
+
+    def read(self, number: int) -> SentenceBlock:
+        """Returns the chosen sentences of a shard, in order; may be empty.
+
+        Raises:
+            ValueError: a parse does not fit its sentence; the message names file and row.
+        """
+        return self._load(number).block
+
+    def blocks(self) -> Iterator[SentenceBlock]:
+        """Yields the chosen sentences of each shard, in the dataset's order."""
+        return (self.read(number) for number in range(self.num_shards))
+
+    def survey(self) -> CorpusSurvey:
+        """Reads everything once and counts it."""
+        rows: list[int] = []
+        skipped: Counter[str] = Counter()
+        coverage = Coverage()
+        for number in range(self.num_shards):
+            shard = self._load(number)
+            rows.append(len(shard.block))
+            skipped.update(shard.skipped)
+            coverage += shard.coverage
+        return CorpusSurvey(tuple(rows), dict(sorted(skipped.items())), coverage)
+
+    def _load(self, number: int) -> _Shard:
+        table = self._read_table(number)
+        documents = table["document_id"].cast(pa.string()).combine_chunks().dictionary_encode()
+        names = documents.dictionary.to_pylist()
+        taken = np.array([self.selection.takes(name) for name in names], dtype=bool)
+        document_of_row = documents.indices.to_numpy().astype(np.int32)
+        chosen = taken[document_of_row] if names else np.zeros(0, dtype=bool)
+        chosen, skipped = self._usable(table, chosen)
+        rows = np.flatnonzero(chosen)
+        table = table.filter(pa.array(chosen)).combine_chunks()
+        self._check_lengths(table, rows, number)
+        token_ids, coverage = self._vectors.token_ids(pc.list_flatten(table["tokens"]))
+        offsets = np.concatenate([[0], np.cumsum(_list_lengths(table["tokens"]))]).astype(np.int64)
+        block = SentenceBlock(
+            token_ids=token_ids,
+            offsets=offsets,
+            documents=document_of_row[rows],
+            sentence_index=table["sentence_index"].to_numpy(),
+            rows=rows + self._first_rows[number],
+            heads=_flat(table, "heads"),
+            binary_left=_flat(table, "binary_left"),
+            binary_right=_flat(table, "binary_right"),
+        )
+        return _Shard(block, skipped, coverage)
+
+    def _read_table(self, number: int) -> pa.Table:
+        """Returns the needed columns of all stages side by side."""
+        columns = {}
+        for stage, folder in self._folders.items():
+            part = read_shard(folder, stage, number, _COLUMNS[stage])
+            if part.num_rows != self._shard_rows[number]:
+                raise ValueError(
+                    f"{shard_path(folder, number)}: {part.num_rows} rows, its manifest says "
+                    f"{self._shard_rows[number]}; delete the shard and run the stage again"
+                )
+            columns.update({name: part[name] for name in part.column_names})
+        return pa.table(columns)
+
+    def _usable(
+        self, table: pa.Table, chosen: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.bool_], Counter[str]]:
+        """Returns the mask of chosen rows that can be used, and the others counted by reason."""
+        causes = {
+            f"no_{stage}": table[_COLUMNS[stage][0]].is_null().to_numpy()
+            for stage in self._folders
+            if stage != "sentences"
+        }
+        if self.selection.max_tokens is not None:
+            causes["too_long"] = _list_lengths(table["tokens"]) > self.selection.max_tokens
+        skipped: Counter[str] = Counter()
+        for reason, applies in causes.items():
+            count = int((chosen & applies).sum())
+            if count:
+                skipped[reason] = count
+            chosen = chosen & ~applies
+        return chosen, skipped
+
+    def _check_lengths(self, table: pa.Table, rows: NDArray[np.int64], number: int) -> None:
+        lengths = _list_lengths(table["tokens"])
+        for stage, folder in self._folders.items():
+            if stage == "sentences":
+                continue
+            expected = lengths if stage == "dependencies" else lengths - 1
+            for name in _COLUMNS[stage]:
+                wrong = np.flatnonzero(_list_lengths(table[name]) != expected)
+                if len(wrong):
+                    raise ValueError(
+                        f"{shard_path(folder, number)}: row {rows[wrong[0]]}: {name} does not fit "
+                        f"a sentence of {lengths[wrong[0]]} tokens; these are parses of another "
+                        "text, run the parser on this corpus"
+                    )
+
+
+def _matching_rows(folders: dict[str, Path]) -> tuple[int, ...]:
+    """Returns the rows of each shard after checking that all stages agree on them."""
+    rows = {
+        stage: tuple(shard.rows for shard in read_dataset_manifest(folder, stage).shards)
+        for stage, folder in folders.items()
+    }
+    expected = rows["sentences"]
+    for stage, found in rows.items():
+        if len(found) != len(expected):
+            raise ValueError(
+                f"{folders[stage]}: {len(found)} shards, but {folders['sentences']} has "
+                f"{len(expected)}; these are parses of another corpus"
+            )
+        for number, (here, there) in enumerate(zip(found, expected, strict=True)):
+            if here != there:
+                raise ValueError(
+                    f"{shard_path(folders[stage], number)}: {here} rows, but "
+                    f"{shard_path(folders['sentences'], number)} has {there}; "
+                    "these are parses of another corpus"
+                )
+    return expected
+
+
+def _list_lengths(column: pa.ChunkedArray) -> NDArray[np.int64]:
+    lengths = pc.fill_null(pc.list_value_length(column), 0)
+    result: NDArray[np.int64] = lengths.to_numpy().astype(np.int64)
+    return result
+
+
+def _flat(table: pa.Table, name: str) -> NDArray[np.int16] | None:
+    if name not in table.column_names:
+        return None
+    values: NDArray[np.int16] = pc.list_flatten(table[name]).to_numpy()
+    return values

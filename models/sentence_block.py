@@ -1,0 +1,86 @@
+"""A run of successive sentences as flat arrays, from which batches are cut.
+
+Legend: N sentences, T their tokens together; a sentence of n tokens has n - 1 inner nodes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SentenceBlock:
+    """Sentences in the order of their dataset; gaps between them show in ``sentence_index``."""
+
+    token_ids: NDArray[np.int32]
+    """[T]; 0 is the unknown word."""
+    offsets: NDArray[np.int64]
+    """[N + 1]; sentence i owns the tokens ``offsets[i]:offsets[i + 1]``."""
+    documents: NDArray[np.int32]
+    """[N]; equal within a document, different between documents of the same block."""
+    sentence_index: NDArray[np.int32]
+    """[N]; position in the document. Neighbours in the text differ by exactly one."""
+    rows: NDArray[np.int64]
+    """[N]; row of the dataset, counted over all its shards."""
+    heads: NDArray[np.int16] | None = None
+    """[T]; 1-based within the sentence, 0 is the root. None unless a view needs it."""
+    binary_left: NDArray[np.int16] | None = None
+    """[T - N]; see ``pipeline.schema``. None unless a view needs it."""
+    binary_right: NDArray[np.int16] | None = None
+    """[T - N]."""
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """[N]; tokens of each sentence."""
+        return np.diff(self.offsets)
+
+    @property
+    def inner_offsets(self) -> NDArray[np.int64]:
+        """[N + 1]; sentence i owns the inner nodes ``inner_offsets[i]:inner_offsets[i + 1]``."""
+        return self.offsets - np.arange(len(self.offsets))
+
+    def slice(self, start: int, stop: int) -> SentenceBlock:
+        """Returns the sentences ``start:stop``; shares memory with this block."""
+        tokens = slice(int(self.offsets[start]), int(self.offsets[stop]))
+        inner = slice(tokens.start - start, tokens.stop - stop)
+        return SentenceBlock(
+            token_ids=self.token_ids[tokens],
+            offsets=self.offsets[start : stop + 1] - self.offsets[start],
+            documents=self.documents[start:stop],
+            sentence_index=self.sentence_index[start:stop],
+            rows=self.rows[start:stop],
+            heads=None if self.heads is None else self.heads[tokens],
+            binary_left=None if self.binary_left is None else self.binary_left[inner],
+            binary_right=None if self.binary_right is None else self.binary_right[inner],
+        )
+
+    def take(self, order: NDArray[np.int64]) -> SentenceBlock:
+        """Returns the sentences at these positions, in this order."""
+        tokens, offsets = _gather(self.offsets, order)
+        inner, _ = _gather(self.inner_offsets, order)
+        return SentenceBlock(
+            token_ids=self.token_ids[tokens],
+            offsets=offsets,
+            documents=self.documents[order],
+            sentence_index=self.sentence_index[order],
+            rows=self.rows[order],
+            heads=None if self.heads is None else self.heads[tokens],
+            binary_left=None if self.binary_left is None else self.binary_left[inner],
+            binary_right=None if self.binary_right is None else self.binary_right[inner],
+        )
+
+
+def _gather(
+    offsets: NDArray[np.int64], order: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Returns the flat positions of the chosen ranges one after the other, and their offsets."""
+    lengths = offsets[order + 1] - offsets[order]
+    chosen = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    shifts = np.repeat(offsets[order] - chosen[:-1], lengths)
+    return shifts + np.arange(chosen[-1]), chosen

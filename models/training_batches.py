@@ -1,0 +1,72 @@
+"""The order in which a corpus is trained on: a function of seed and step alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.sentence_block import SentenceBlock
+
+
+class ShardReader(Protocol):
+    """Where sentences come from, a shard at a time."""
+
+    def read(self, number: int) -> SentenceBlock:
+        """Returns the sentences of a shard, in the order of the text."""
+        ...
+
+
+def cut(num_sentences: int, batch_size: int) -> list[tuple[int, int]]:
+    """Returns the ranges of a shard's batches: successive sentences, evenly cut.
+
+    Differs from cutting off full batches by having no small rest, whose few negatives make it
+    easier than all other batches. A single sentence has no context, so it gives no batch.
+    """
+    if num_sentences < 2:
+        return []
+    count = -(-num_sentences // batch_size)
+    edges = [num_sentences * i // count for i in range(count + 1)]
+    return list(zip(edges[:-1], edges[1:], strict=True))
+
+
+class TrainingBatches:
+    """Batches of successive sentences; shards, and batches within a shard, in random order.
+
+    Only one shard is in memory, and step ``s`` can be reached without the steps before it: the
+    number of steps done is the whole data cursor.
+    """
+
+    def __init__(
+        self, reader: ShardReader, rows: Sequence[int], *, batch_size: int, seed: int
+    ) -> None:
+        """Args: rows: number of sentences that ``reader`` gives for each shard."""
+        self._reader = reader
+        self._ranges = [cut(count, batch_size) for count in rows]
+        self._seed = seed
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """Batches of one pass over the corpus."""
+        return sum(len(ranges) for ranges in self._ranges)
+
+    def from_step(self, step: int, *, epochs: int) -> Iterator[SentenceBlock]:
+        """Yields the batches of the steps ``step``, ``step + 1``, … up to the last epoch's end."""
+        first_epoch, skipped = divmod(step, self.steps_per_epoch)
+        for epoch in range(first_epoch, epochs):
+            yield from self._epoch(epoch, skipped)
+            skipped = 0
+
+    def _epoch(self, epoch: int, skipped: int) -> Iterator[SentenceBlock]:
+        random = np.random.default_rng([self._seed, epoch])
+        for shard in random.permutation(len(self._ranges)):
+            order: NDArray[np.int64] = random.permutation(len(self._ranges[shard]))
+            if skipped >= len(order):
+                skipped -= len(order)
+                continue
+            block = self._reader.read(int(shard))
+            for position in order[skipped:]:
+                yield block.slice(*self._ranges[shard][position])
+            skipped = 0

@@ -1,0 +1,158 @@
+"""Everything that determines a training's result, field by field with its source.
+
+Sources: A = Simoulin & Crabbé 2021 (structured views), Q = Logeswaran & Lee 2018 (QuickThoughts,
+A's baseline). Where a paper leaves a value open, the docstring says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, Literal, get_args
+
+from models.parsed_corpus import VIEWS
+from models.word_vectors import DEFAULT_RMS
+
+Schedule = Literal["constant", "linear", "cosine"]
+Normalise = Literal["none", "batch_norm", "l2"]
+WordVectorUse = Literal["frozen", "trained"]
+Critic = Literal["bilinear", "inner"]
+Init = Literal["xavier", "uniform"]
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingConfig:
+    """A contrastive training of two views. Machine settings are not here; see `RunSettings`."""
+
+    views: tuple[str, str] = ("DEP", "CONST")
+    """A, section 3: the anchor's view and its context's."""
+    hidden_size: int = 256
+    """Width of a view. A, section 4: 1200 on UMBC; a small corpus does not fill that."""
+    word_vectors: WordVectorUse = "frozen"
+    """A, section 4: pretrained and frozen, or trained from Xavier's initialisation."""
+    trained_word_size: int = 300
+    """Dimensions of trained word vectors (A: 300); frozen ones bring their own."""
+    vector_rms: float | None = DEFAULT_RMS
+    """Root mean square of a component to which frozen vectors are scaled; None leaves them."""
+    batch_size: int = 400
+    """Successive sentences in a batch (A, section 4; Q)."""
+    context_size: int = 1
+    """Sentences to either side that count as context (A, section 3; Q)."""
+    epochs: int = 8
+    """Open in A; Q passes once over its books."""
+    max_tokens: int | None = 50
+    """Longer sentences are skipped (Q; open in A)."""
+    learning_rate: float = 2e-3
+    """Of Adam. A and Q: 5e-4; at a hundredth of their data 2e-3 with decay learns faster."""
+    schedule: Schedule = "linear"
+    """How the learning rate falls to zero; A and Q keep it constant."""
+    warmup_fraction: float = 0.05
+    """Share of the steps over which a falling learning rate first rises."""
+    weight_decay: float = 0.0
+    """L2 penalty in Adam; a later text of A has 1e-4."""
+    gradient_clip: float | None = 5.0
+    """Largest gradient norm (Q: 5.0; open in A); None does not clip."""
+    normalise: Normalise = "batch_norm"
+    """What happens to a view before the critic. A: none."""
+    symmetric: bool = True
+    """Whether each view also predicts the other's context; A trains one side."""
+    critic: Critic = "bilinear"
+    """A, section 3: bilinear; Q: inner product."""
+    init: Init = "xavier"
+    """A, section 4: Xavier; a later text of A: uniform."""
+    held_out_fraction: float = 0.3
+    """Share of documents that are never trained on."""
+    held_out_seed: int = 0
+    """Of the choice of held-out documents; apart from ``seed``, so that runs are comparable."""
+    held_out_batches: int = 100
+    """At most so many batches measure the held-out context accuracy."""
+    seed: int = 0
+    """Of the initial weights and of the batches' order."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "views", tuple(self.views))
+        self._check_choices()
+        self._check_numbers()
+
+    def _check_choices(self) -> None:
+        if len(self.views) != 2 or any(view not in VIEWS for view in self.views):
+            raise ValueError(f"views must be two of {', '.join(VIEWS)}, not {self.views}")
+        choices = {
+            "schedule": Schedule,
+            "normalise": Normalise,
+            "word_vectors": WordVectorUse,
+            "critic": Critic,
+            "init": Init,
+        }
+        for name, allowed in choices.items():
+            value = getattr(self, name)
+            if value not in get_args(allowed):
+                raise ValueError(f"{name} must be one of {get_args(allowed)}, not {value!r}")
+
+    def _check_numbers(self) -> None:
+        for name in ("hidden_size", "trained_word_size", "context_size", "epochs"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
+        if self.batch_size < 2:
+            raise ValueError(f"batch_size must be at least 2, not {self.batch_size}")
+        if self.max_tokens is not None and self.max_tokens < 1:
+            raise ValueError(f"max_tokens must be at least 1, not {self.max_tokens}")
+        for name in ("learning_rate", "vector_rms", "gradient_clip"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise ValueError(f"{name} must be positive, not {value}")
+        for name in ("weight_decay", "held_out_batches"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} must not be negative, not {getattr(self, name)}")
+        for name in ("warmup_fraction", "held_out_fraction"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(f"{name} must lie in [0, 1), not {getattr(self, name)}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the fields as JSON knows them."""
+        return {**asdict(self), "views": list(self.views)}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> TrainingConfig:
+        """Returns the configuration with these fields; the others take their defaults.
+
+        Raises:
+            ValueError: an unknown field or a value that cannot be.
+        """
+        known = {field.name for field in fields(cls)}
+        unknown = sorted(set(values) - known)
+        if unknown:
+            raise ValueError(f"unknown training settings: {', '.join(unknown)}")
+        return cls(**values)
+
+
+PRESETS: dict[str, TrainingConfig] = {
+    "laptop": TrainingConfig(),
+    "structured-views": TrainingConfig(
+        hidden_size=1200,
+        vector_rms=None,
+        epochs=1,
+        learning_rate=5e-4,
+        schedule="constant",
+        warmup_fraction=0.0,
+        gradient_clip=None,
+        normalise="none",
+        symmetric=False,
+    ),
+}
+"""``laptop`` is made for some ten thousand sentences on two cores; ``structured-views`` is A as
+published, whose own values stand in the fields' docstrings."""
+
+
+def preset(name: str, **changes: Any) -> TrainingConfig:
+    """Returns a preset with some fields changed.
+
+    Raises:
+        ValueError: no such preset or field, or a value that cannot be.
+    """
+    if name not in PRESETS:
+        raise ValueError(f"unknown training preset {name!r}; known: {', '.join(PRESETS)}")
+    unknown = sorted(set(changes) - {field.name for field in fields(TrainingConfig)})
+    if unknown:
+        raise ValueError(f"unknown training settings: {', '.join(unknown)}")
+    return replace(PRESETS[name], **changes)

@@ -1,0 +1,173 @@
+"""Reads word vectors: this project's folders, GloVe's text and word2vec's text with a header."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.word_vectors import WordVectors
+
+VECTORS_FILE = "vectors.safetensors"
+WORDS_FILE = "words.json"
+LINES_PER_BLOCK = 2_000
+
+
+def load_word_vectors(path: Path) -> WordVectors:
+    """Returns the word vectors of a folder or of a text file.
+
+    Args:
+        path: a folder with ``vectors.safetensors`` ("vectors", [V - 1, E]) and ``words.json``; or
+            UTF-8 text, ``.gz`` or not, one word and its numbers a line (GloVe), optionally
+            under a header of two counts (word2vec).
+
+    Raises:
+        FileNotFoundError: nothing there.
+        ValueError: the content is broken; the message names file and line.
+    """
+    if path.is_dir():
+        return _load_folder(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: no such word vectors; give a folder or a text file")
+    return _load_text(path)
+
+
+def _load_folder(folder: Path) -> WordVectors:
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    for name in (VECTORS_FILE, WORDS_FILE):
+        if not (folder / name).is_file():
+            raise FileNotFoundError(f"{folder / name}: missing; not a folder of word vectors")
+    try:
+        rows = load_file(folder / VECTORS_FILE)["vectors"]
+        words = json.loads((folder / WORDS_FILE).read_text(encoding="utf-8"))
+    except (SafetensorError, KeyError, json.JSONDecodeError) as error:
+        raise ValueError(f"{folder}: broken word vectors ({error}); fetch them again") from error
+    if rows.ndim != 2 or len(words) != len(rows):
+        raise ValueError(f"{folder}: {len(words)} words but vectors of shape {rows.shape}")
+    return WordVectors.from_rows(words, rows.astype(np.float32))
+
+
+@dataclass
+class _TextRows:
+    """The rows of a text file read so far."""
+
+    path: Path
+    size: int
+    words: list[str] = field(default_factory=list)
+    seen: set[str] = field(default_factory=set)
+    blocks: list[NDArray[np.float32]] = field(default_factory=list)
+    num_rows: int = 0
+
+    def add(self, lines: list[str], first_line: int) -> None:
+        """Parses a block of lines; ``first_line`` is the 1-based number of its first one."""
+        words, texts = [], []
+        for number, line in enumerate(lines, first_line):
+            word, text = self._split(line, number)
+            words.append(word)
+            texts.append(text)
+        values = _parse_numbers(" ".join(texts))
+        if len(values) != len(lines) * self.size or not np.isfinite(values).all():
+            raise ValueError(self._broken_number(texts, first_line))
+        fresh = []
+        for row, word in enumerate(words):
+            if word not in self.seen:
+                self.seen.add(word)
+                fresh.append(row)
+        self.words.extend(words[row] for row in fresh)
+        self.blocks.append(values.reshape(-1, self.size)[fresh])
+        self.num_rows += len(lines)
+
+    def _split(self, line: str, number: int) -> tuple[str, str]:
+        # GloVe's large sets hold words with spaces in them, so fields count from the right.
+        fields = line.rstrip().rsplit(" ", self.size)
+        word = fields[0]
+        if len(fields) != self.size + 1 or not word or _is_number(word.rpartition(" ")[2], word):
+            raise ValueError(
+                f"{self.path}:{number}: expected a word and {self.size} numbers, found "
+                f"{len(line.split())} fields; the row is ragged or the file cut short"
+            )
+        return word, " ".join(fields[1:])
+
+    def _broken_number(self, texts: list[str], first_line: int) -> str:
+        for number, text in enumerate(texts, first_line):
+            for value in text.split(" "):
+                parsed = _parse_numbers(value)
+                if len(parsed) != 1 or not np.isfinite(parsed[0]):
+                    return f"{self.path}:{number}: {value!r} is not a finite number"
+        return f"{self.path}: broken numbers between lines {first_line} and {number}"
+
+    def finish(self) -> WordVectors:
+        """Returns all that was read."""
+        rows = np.concatenate(self.blocks)
+        duplicates = self.num_rows - len(self.words)
+        return WordVectors.from_rows(self.words, rows, num_duplicates=duplicates)
+
+
+def _parse_numbers(text: str) -> NDArray[np.float32]:
+    """Returns the numbers up to the first thing that is none; numpy only warns about it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        try:
+            return np.fromstring(text, dtype=np.float32, sep=" ")
+        except ValueError:
+            return np.empty(0, dtype=np.float32)
+
+
+def _is_number(tail: str, word: str) -> bool:
+    """Whether a word with a space in it ends in a number, so that its row has too many."""
+    return tail != word and len(_parse_numbers(tail)) == 1 and "." in tail
+
+
+def _load_text(path: Path) -> WordVectors:
+    with _open_text(path) as stream:
+        try:
+            return _read_rows(path, stream)
+        except UnicodeDecodeError as error:
+            raise ValueError(
+                f"{path}: not UTF-8 text ({error.reason} at byte {error.start} of a block); "
+                "word2vec's binary format is not read, convert it to text"
+            ) from error
+        except (gzip.BadGzipFile, EOFError) as error:
+            raise ValueError(f"{path}: broken gzip file ({error}); fetch it again") from error
+
+
+def _open_text(path: Path) -> IO[str]:
+    if path.suffix == ".gz":
+        return gzip.open(path, "rt", encoding="utf-8", newline="\n")
+    return path.open(encoding="utf-8", newline="\n")
+
+
+def _read_rows(path: Path, stream: IO[str]) -> WordVectors:
+    first = stream.readline()
+    fields = first.split()
+    if len(fields) < 2:
+        raise ValueError(f"{path}:1: expected a word and its numbers, found {first.strip()!r}")
+    has_header = len(fields) == 2 and fields[0].isdigit() and fields[1].isdigit()
+    rows = _TextRows(path, int(fields[1]) if has_header else len(fields) - 1)
+    line = 2
+    if not has_header:
+        rows.add([first], 1)
+    for block in _blocks(stream):
+        rows.add(block, line)
+        line += len(block)
+    if has_header and rows.num_rows != int(fields[0]):
+        raise ValueError(
+            f"{path}:1: the header promises {fields[0]} words, the file holds {rows.num_rows}; "
+            "it was cut short"
+        )
+    return rows.finish()
+
+
+def _blocks(stream: IO[str]) -> Iterator[list[str]]:
+    while block := list(islice(stream, LINES_PER_BLOCK)):
+        yield block
