@@ -20,8 +20,8 @@ class SequenceSchedule:
 
     tokens: Tensor
     """[N] int64; flat token of each packed row. The first B rows are the first words."""
-    step_sizes: Tensor
-    """[L] int64, always on the CPU; sentences that still have a word at each step, falling."""
+    step_sizes: tuple[int, ...]
+    """L counts of the sentences that still have a word at each step, falling; they sum to N."""
     unsort: Tensor
     """[B] int64; place of each sentence of the batch in the order by length."""
 
@@ -40,7 +40,7 @@ class SequenceSchedule:
         unsort[by_length] = np.arange(len(by_length))
         return cls(
             tokens=to_tensor(token_offsets[by_length[place_of]] + step_of),
-            step_sizes=to_tensor(step_sizes),
+            step_sizes=tuple(step_sizes.tolist()),
             unsort=to_tensor(unsort),
         )
 
