@@ -1,0 +1,93 @@
+"""Holds the layers: tasks -> models -> pipeline, and where heavy libraries may be imported."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+FLOORS = ("pipeline", "models", "tasks")
+
+ALLOWED_BELOW = {"pipeline": {"pipeline"}, "models": {"models", "pipeline"}, "tasks": set(FLOORS)}
+
+# A library -> the places (path prefixes) that may import it.
+HOMES = {
+    "luigi": ("tasks/",),
+    "spacy": ("pipeline/sentence",),
+    "supar": ("pipeline/parsers/",),
+    "benepar": ("pipeline/parsers/",),
+    "nltk": ("pipeline/",),
+    "gensim": ("pipeline/vectors/",),
+    "torch": ("pipeline/parsers/", "models/"),
+    "zstandard": ("pipeline/corpora/",),
+    "matplotlib": ("models/report/",),
+    "tqdm": ("models/",),
+}
+
+MODELS_NEED_ONLY = {"torch", "numpy", "pyarrow", "safetensors", "models", "pipeline"}
+MODELS_MAY_IMPORT_LAZILY = {"matplotlib", "tqdm"}
+
+
+def modules(floor: str) -> list[Path]:
+    return sorted((REPOSITORY / floor).rglob("*.py"))
+
+
+def imports(path: Path, *, top_level_only: bool = False) -> set[str]:
+    """Names of the top packages that a file imports; relative imports count as its own floor."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    nodes = tree.body if top_level_only else list(ast.walk(tree))
+    found: set[str] = set()
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module.split(".")[0])
+    return found
+
+
+@pytest.mark.parametrize("floor", FLOORS)
+def test_no_floor_imports_one_above_it(floor: str) -> None:
+    assert modules(floor), f"{floor}/ holds no module"
+    wrong = [
+        f"{path.relative_to(REPOSITORY)} imports {name}"
+        for path in modules(floor)
+        for name in sorted(imports(path) & (set(FLOORS) | {"tests", "benchmarks"}))
+        if name not in ALLOWED_BELOW[floor]
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("library", sorted(HOMES))
+def test_library_is_imported_only_in_its_home(library: str) -> None:
+    wrong = [
+        str(path.relative_to(REPOSITORY))
+        for floor in FLOORS
+        for path in modules(floor)
+        if library in imports(path)
+        and not str(path.relative_to(REPOSITORY)).startswith(HOMES[library])
+    ]
+    assert wrong == []
+
+
+def test_models_import_nothing_but_what_a_bare_gpu_machine_has() -> None:
+    standard = set(sys.stdlib_module_names)
+    wrong = []
+    for path in modules("models"):
+        lazy = imports(path) - imports(path, top_level_only=True)
+        extra = imports(path) - standard - MODELS_NEED_ONLY - (lazy & MODELS_MAY_IMPORT_LAZILY)
+        wrong += [f"{path.relative_to(REPOSITORY)} imports {name}" for name in sorted(extra)]
+    assert wrong == []
+
+
+def test_defining_the_tasks_loads_no_heavy_library() -> None:
+    """Luigi forks its workers, which is safe only while the parent has not started torch."""
+    heavy = ["torch", "spacy", "supar", "benepar", "matplotlib"]
+    code = f"import tasks, sys; print([m for m in {heavy!r} if m in sys.modules])"
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=REPOSITORY, check=True
+    )
+    assert result.stdout.strip() == "[]"
