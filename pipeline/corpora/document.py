@@ -1,0 +1,65 @@
+"""What every source of text yields: documents of paragraphs, in order, and what it refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+EXCERPT_CHARACTERS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """One paragraph of running text on one line."""
+
+    text: str
+    position: str
+    """Where it begins, as ``file:line``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Text that a source could not take; it stands in the stream where the text would have been.
+
+    In the stream rather than in a counter of the source's own: so it is counted in the shard it
+    belongs to, and once only, however often the run is killed and resumed.
+    """
+
+    reason: str
+    """A stable snake_case key that manifests count by, such as ``binary_file``."""
+    position: str
+    """Where, as ``file`` or ``file:line``."""
+    detail: str
+    """What was found and what to do about it."""
+    excerpt: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text whose sentences are context for one another; consumed once, in order."""
+
+    document_id: str
+    """Stable name, unique in its source."""
+    paragraphs: Iterable[Paragraph | Refusal]
+
+
+class Source(Protocol):
+    """Where text comes from."""
+
+    def describe(self) -> dict[str, Any]:
+        """Returns everything that determines the content, JSON-serialisable, for a digest."""
+        ...
+
+    def documents(self) -> Iterator[Document]:
+        """Yields the documents, in the same order on every call."""
+        ...
+
+    def fraction_read(self) -> float:
+        """Returns how much of the text the last iteration has read, from 0 to 1."""
+        ...
+
+
+def excerpt_of(text: str) -> str:
+    """Returns the beginning of a text, short enough for a report."""
+    return text[:EXCERPT_CHARACTERS]

@@ -1,0 +1,136 @@
+"""Running prose out of Python documentation: no code, tables, signatures, lists of parameters.
+
+Two steps, both line-based: `split_blocks` cuts a docstring or topic into blocks of lines that
+belong together and leaves out what is code by its markup; `as_prose` joins a block's
+lines, cleans its inline markup and keeps it only if it reads as English.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from pipeline.corpora.markup import plain_words
+
+_UNDERLINE = re.compile(r"^([=\-~*^#_+.])\1{2,}$")
+_BULLET = re.compile(r"^(?:[-*•o+]|\(?\d{1,2}[.)]|\[\d{1,2}\]|\(?[a-z]\))(\s+)(?=\S)")
+_DIRECTIVE = re.compile(r"^\.\. ")
+_CODE_LINE = re.compile(
+    r"^(?:>>>|\.\.\. |\$ |% |@\w|\(Pdb\)|#|import [\w., ]+$|from \S+ import |"
+    r"def \w+\(|class \w+[(:])"
+)
+_GRAMMAR_OR_TABLE = re.compile(r"::=|^\+[-=+]{2}|^\|.*\||^[-=]{3,}\s|\s[-=]{4,}$|\S {3,}\S")
+_SIGNATURE = re.compile(r"^[\w.]+\(.*\)?(?: ?(?:->|-->|==>|=>|=) ?[\w\[\], .|]+)?:?$")
+_ITEM = re.compile(
+    r"^[*\"'`(]{0,3}[\w.*, \-\[\]<>=|/()'\"]{1,40}?[\"'`)]{0,3}\s*(?:--?|–|:|->|=>|\.\.\.)\s"
+)
+_LABELLED = re.compile(r"^(?:Note|Notes|Warning|Caution|Remark|Important|Tip)\s*(?::|--?)\s*(?=\S)")
+_VERSION_NOTE = re.compile(
+    r"^(?:Changed|Deprecated since|New|Added) (?:in )?version [\d.]+\w*: (?=\S)"
+)
+_VERSION_ONLY = re.compile(r"^(?:New|Added|Changed|Deprecated)\b.{0,20}\bversion [\d.]+\w*\.?$")
+_FIELD = re.compile(r"^[:@](?:param|type|return|rtype|raise|arg|keyword|exc|var|cvar|ivar)")
+
+_WORD = re.compile(r"^[(\[\"'“‘]*[A-Za-z]+(?:['’\-/][A-Za-z]+)*[)\]\"'”’]*[.,;:!?…]*[)\]\"'”’]*$")
+_OPENING = re.compile(r"^[(\"'“‘]*(?:[A-Z]|[\w.]+\(\)|\w*_\w*\b)|^[\"'“]\S")
+_UNFINISHED = re.compile(r"(?<=[.!?])\s+[^.!?]*$")
+_LEAD_IN = re.compile(r"(?<=[.!?])\s+(?:[A-Z][\w ]{1,30}:|(?:e\.g\.|i\.e\.|eg\.|ie\.):?)$", re.I)
+_ENDING = re.compile(r"[.!?:…][)\]\"'”’]*$")
+_FUNCTION_WORD = re.compile(
+    r"\b(?:an?|the|this|that|it|its|is|are|be|was|were|has|have|can|will|may|must|should|of|to|in|"
+    r"into|for|on|with|by|from|at|as|if|not|no|and|or|when|which|all|any)\b",
+    re.IGNORECASE,
+)
+MIN_WORDS = 3
+MIN_WORD_SHARE = 0.7
+"""Of a paragraph's space-separated words, at least this share has letters alone."""
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def prose_paragraphs(text: str) -> Iterator[str]:
+    """Yields the paragraphs of prose in a docstring or documentation topic, in order.
+
+    Args:
+        text: dedented; hard-wrapped, with reStructuredText or plain-text markup.
+    """
+    for block in split_blocks(text):
+        paragraph = as_prose(block)
+        if paragraph is not None:
+            yield paragraph
+
+
+def split_blocks(text: str) -> Iterator[list[str]]:
+    """Yields runs of stripped lines that belong to one paragraph, literal blocks left out.
+
+    A blank line, a bullet or a change of indentation begins a new block; a section's underline
+    removes itself and its title; the deeper lines after ``::`` and the lines of a doctest go.
+    """
+    block: list[str] = []
+    depth = 0
+    literal_depth: int | None = None
+    in_doctest = False
+    for raw in text.expandtabs().splitlines():
+        line = raw.strip()
+        if not line:
+            in_doctest = False
+        elif literal_depth is not None and _indent(raw) > literal_depth:
+            line = ""
+        else:
+            literal_depth = None
+            in_doctest = in_doctest or line.startswith(">>>")
+        if in_doctest:
+            line = ""
+        if _UNDERLINE.match(line):
+            block, line = [], ""
+        bullet = _BULLET.match(line)
+        indent = _indent(raw) + (bullet.end() if bullet else 0)
+        if block and (not line or bullet or indent != depth):
+            yield block
+            block = []
+        if not line:
+            continue
+        if line.endswith("::") or _DIRECTIVE.match(line):
+            literal_depth = _indent(raw)
+        depth = indent
+        block.append(line[bullet.end() :] if bullet else line)
+    if block:
+        yield block
+
+
+def as_prose(block: list[str]) -> str | None:
+    """Returns a block's lines as one clean paragraph, or None where it isn't English prose."""
+    if any(_CODE_LINE.match(line) or _GRAMMAR_OR_TABLE.search(line) for line in block):
+        return None
+    if _SIGNATURE.match(block[0]):
+        block = block[1:]
+    if not block or _DIRECTIVE.match(block[0]) or _FIELD.match(block[0]):
+        return None
+    text = plain_words(_join(block))
+    text = _VERSION_NOTE.sub("", _LABELLED.sub("", text))
+    if _ITEM.match(text) or _VERSION_ONLY.match(text):
+        return None
+    text = _LEAD_IN.sub("", text)
+    if not _ENDING.search(text):
+        text = _UNFINISHED.sub("", text)
+    return text if reads_as_english(text) else None
+
+
+def _join(block: list[str]) -> str:
+    joined = " ".join(block)
+    joined = re.sub(r"(?<=[a-z])- (?=[a-z])", "-", joined)
+    joined = re.sub(r"\b([ie])\. ([eg])\.", r"\1.\2.", joined)
+    return re.sub(r"\s+", " ", joined.removesuffix("::") + (":" if joined.endswith("::") else ""))
+
+
+def reads_as_english(text: str) -> bool:
+    """Says whether a paragraph is whole sentences of words rather than code, names or a heading."""
+    words = text.split()
+    if len(words) < MIN_WORDS or not _OPENING.match(text) or not _ENDING.search(text):
+        return False
+    plain = [word for word in words if _WORD.match(word)]
+    if len(plain) < MIN_WORD_SHARE * len(words):
+        return False
+    return any(_FUNCTION_WORD.match(word) for word in plain)

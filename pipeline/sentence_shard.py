@@ -1,0 +1,106 @@
+"""Collects the sentences of one shard while they arrive, and writes them."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from pipeline.schema import SENTENCES
+from pipeline.shards import ShardManifest, rows_in_shard, write_shard
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """How far into its source a run has come; where a killed one goes on."""
+
+    documents: int = 0
+    """Documents begun."""
+    items: int = 0
+    """Paragraphs and refusals consumed, over all documents."""
+    next_sentence_index: int = 0
+    """Index of the next sentence of the last document begun."""
+    rows: int = 0
+    """Sentences kept so far, over all shards."""
+
+    def to_json(self) -> dict[str, int]:
+        """Returns the fields for a manifest."""
+        return asdict(self)
+
+
+@dataclass(slots=True)
+class SentenceShard:
+    """The rows, refusals and repairs of one shard in the making."""
+
+    number: int
+    document_ids: list[str] = field(default_factory=list)
+    sentence_indices: list[int] = field(default_factory=list)
+    tokens: list[str] = field(default_factory=list)
+    lengths: list[int] = field(default_factory=list)
+    quarantine: list[dict[str, Any]] = field(default_factory=list)
+    repaired_characters: int = 0
+    started: float = field(default_factory=time.monotonic)
+
+    @property
+    def rows(self) -> int:
+        """Number of sentences collected."""
+        return len(self.lengths)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the shard has the rows its number calls for."""
+        return self.rows >= rows_in_shard(self.number)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to write: neither a row nor a refusal."""
+        return not self.lengths and not self.quarantine
+
+    def add(self, document_id: str, sentence_index: int, tokens: list[str]) -> None:
+        """Adds one sentence."""
+        self.document_ids.append(document_id)
+        self.sentence_indices.append(sentence_index)
+        self.tokens.extend(tokens)
+        self.lengths.append(len(tokens))
+
+    def to_table(self) -> pa.Table:
+        """Returns the rows, in the schema of the stage ``sentences``."""
+        offsets = np.concatenate([[0], np.cumsum(self.lengths, dtype=np.int64)]).astype(np.int32)
+        tokens = pa.ListArray.from_arrays(
+            pa.array(offsets), pa.array(self.tokens, pa.string()), SENTENCES.field("tokens").type
+        )
+        columns = [
+            pa.array(self.document_ids, pa.string()).dictionary_encode(),
+            pa.array(self.sentence_indices, pa.int32()),
+            tokens,
+        ]
+        return pa.Table.from_arrays(columns, schema=SENTENCES)
+
+    def write(self, folder: Path, position: Position, fingerprint: str) -> ShardManifest:
+        """Writes the shard and its manifest.
+
+        Args:
+            position: reached in the source once this shard's last paragraph was consumed.
+            fingerprint: digest of source and configuration, checked when a run is resumed.
+        """
+        drops = Counter(record["reason"] for record in self.quarantine)
+        return write_shard(
+            folder,
+            "sentences",
+            self.number,
+            self.to_table(),
+            drops=drops,
+            quarantine=self.quarantine,
+            extra={
+                "position": position.to_json(),
+                "fingerprint": fingerprint,
+                "num_tokens": len(self.tokens),
+                "repaired_characters": self.repaired_characters,
+            },
+            seconds=time.monotonic() - self.started,
+        )

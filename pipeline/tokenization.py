@@ -1,0 +1,73 @@
+"""Tokens of running English text, by spaCy's rules; the one place that imports spaCy.
+
+The rules come with the package: no model is loaded and nothing is fetched.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+
+TOKENIZATION_VERSION = 1
+"""Raised whenever the rules below change; part of every digest."""
+
+# Differs from spaCy's English rules, for technical prose: names such as __init__ and io.BytesIO and
+# operators such as == stay whole; a letter that ends a sentence ("a to b.") gives up its period.
+_OPERATOR = re.compile(r"(?:[=!<>+*/%&|^-]=|\*\*|<<|>>|->|//)$")
+_LETTER_WITH_PERIOD = re.compile(r"[a-z]\.")
+_PERIOD_BEFORE_CAPITAL = r"\.(?=["
+_UNDERSCORE = "_"
+_LONE_LEADING_UNDERSCORE = r"_(?!_)"
+_LONE_TRAILING_UNDERSCORE = r"(?<!_)_"
+
+
+@dataclass(frozen=True, slots=True)
+class TokenizedText:
+    """Tokens of one text."""
+
+    words: list[str]
+    spaces: list[bool]
+    """Whether white space follows each word."""
+
+
+class EnglishTokenizer:
+    """spaCy's blank English tokenizer with bounded memory."""
+
+    def __init__(self) -> None:
+        import spacy
+        from spacy.util import compile_infix_regex, compile_prefix_regex, compile_suffix_regex
+
+        self._nlp = spacy.blank("en")
+        defaults = self._nlp.Defaults
+        prefixes = [_LONE_LEADING_UNDERSCORE if p == _UNDERSCORE else p for p in defaults.prefixes]
+        suffixes = [_LONE_TRAILING_UNDERSCORE if s == _UNDERSCORE else s for s in defaults.suffixes]
+        infixes = [i for i in defaults.infixes if _PERIOD_BEFORE_CAPITAL not in i]
+        tokenizer = self._nlp.tokenizer
+        tokenizer.prefix_search = compile_prefix_regex(prefixes).search
+        tokenizer.suffix_search = compile_suffix_regex(suffixes).search
+        tokenizer.infix_finditer = compile_infix_regex(infixes).finditer
+        tokenizer.rules = {
+            text: rule
+            for text, rule in tokenizer.rules.items()
+            if not _LETTER_WITH_PERIOD.fullmatch(text)
+        }
+        tokenizer.token_match = _OPERATOR.match
+
+    def tokenize(self, texts: Sequence[str]) -> list[TokenizedText]:
+        """Returns the tokens of each text; what spaCy caches for them is freed on return.
+
+        Args:
+            texts: with single spaces as their only white space.
+        """
+        with self._nlp.memory_zone():
+            return [
+                TokenizedText([t.text for t in doc], [bool(t.whitespace_) for t in doc])
+                for doc in (self._nlp.make_doc(text) for text in texts)
+            ]
+
+
+def spacy_version() -> str:
+    """Returns the installed version of spaCy, on which the tokens depend."""
+    return version("spacy")
