@@ -1,0 +1,217 @@
+"""Probes one row of the table: a classifier a task, from embeddings to accuracies."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from models.evaluation.logistic_regression import Standardiser, fit_logistic_regression
+from models.evaluation.probing.data import IntArray, ProbingData, SplitItems
+from models.evaluation.statistics import Interval, mean_interval
+
+FloatArray = npt.NDArray[np.float32]
+Progress = Callable[[float, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeConfig:
+    """How classifiers are fitted and intervals drawn."""
+
+    regularisers: tuple[float, ...] = (1e-3, 1e-2, 1e-1, 1.0, 10.0)
+    """λ of the objective in ``logistic_regression``; the best on dev is taken. Differs from
+    SentEval, which searches the penalty of the summed loss over seven decades."""
+    tolerance: float = 1e-3
+    max_iterations: int = 500
+    bootstrap_seed: int = 0
+    num_resamples: int = 2_000
+    projection_seed: int = 0
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> ProbeConfig:
+        """Returns the configuration of plain values, defaults where a field is missing.
+
+        Raises:
+            ValueError: an unknown field, or no regulariser.
+        """
+        known = {field.name for field in fields(cls)}
+        if unknown := sorted(set(values) - known):
+            raise ValueError(f"unknown probe settings {unknown}; known: {sorted(known)}")
+        config = cls(
+            **{**values, "regularisers": tuple(values.get("regularisers", cls().regularisers))}
+        )
+        if not config.regularisers or min(config.regularisers) <= 0:
+            raise ValueError(f"regularisers must be positive numbers, got {config.regularisers}")
+        return config
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the fields as plain JSON values."""
+        return {**asdict(self), "regularisers": list(self.regularisers)}
+
+
+@dataclass(frozen=True, slots=True)
+class TaskScore:
+    """One task's result; accuracies in percent."""
+
+    accuracy: Interval
+    correct: tuple[int, ...]
+    """1 for each test item answered rightly, in the order of the items."""
+    num_train: int
+    num_test: int
+    dev_accuracy: float | None = None
+    """None for the majority class, as is the regulariser."""
+    regulariser: float | None = None
+    """The λ chosen on dev."""
+    at_grid_edge: bool = False
+    """Whether the chosen λ is the smallest or largest offered, so a wider grid might do better."""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeResult:
+    """One row of the probing table."""
+
+    tasks: Mapping[str, TaskScore]
+    average: Interval
+    """Mean over the tasks."""
+    width: int
+    """Dimensions of the embeddings."""
+    seconds: float
+
+
+def probe(
+    embeddings: FloatArray,
+    data: ProbingData,
+    config: ProbeConfig | None = None,
+    *,
+    on_progress: Progress | None = None,
+) -> ProbeResult:
+    """Returns the probing result of embeddings [num_rows, d] of the probing sentences.
+
+    On each task, one classifier per regulariser is fitted on train, the best on dev (the
+    strongest of equals) gives the test accuracy.
+
+    Raises:
+        ValueError: not one embedding a row, or an embedding in use that is not finite.
+    """
+    config = config or ProbeConfig()
+    _check(embeddings, data)
+    return _over_tasks(
+        data,
+        config,
+        embeddings.shape[1],
+        lambda task: _fit_and_test(embeddings, task, data, config),
+        on_progress,
+    )
+
+
+def probe_majority(data: ProbingData, config: ProbeConfig | None = None) -> ProbeResult:
+    """Returns the result of the best constant answer: the test split's commonest class."""
+    resolved = config or ProbeConfig()
+
+    def constant(task: str) -> TaskScore:
+        labels = data.tasks[task]["test"].labels
+        commonest = int(np.bincount(labels).argmax())
+        return _score(labels == commonest, data.tasks[task], resolved)
+
+    return _over_tasks(data, resolved, 0, constant, None)
+
+
+def _over_tasks(
+    data: ProbingData,
+    config: ProbeConfig,
+    width: int,
+    score: Callable[[str], TaskScore],
+    on_progress: Progress | None,
+) -> ProbeResult:
+    if not data.tasks:
+        raise ValueError(f"no probing task is present: {dict(data.summary['absent'])}")
+    started = time.perf_counter()
+    scores: dict[str, TaskScore] = {}
+    for done, task in enumerate(data.tasks):
+        task_started = time.perf_counter()
+        found = score(task)
+        scores[task] = replace(found, seconds=round(time.perf_counter() - task_started, 3))
+        if on_progress is not None:
+            on_progress((done + 1) / len(data.tasks), f"{task} {found.accuracy.value:.1f}")
+    average = mean_interval(
+        {task: found.correct for task, found in scores.items()},
+        seed=config.bootstrap_seed,
+        num_resamples=config.num_resamples,
+    )
+    return ProbeResult(scores, average, width, round(time.perf_counter() - started, 3))
+
+
+def _check(embeddings: FloatArray, data: ProbingData) -> None:
+    if embeddings.ndim != 2 or len(embeddings) != data.num_rows:
+        raise ValueError(
+            f"embeddings must be [{data.num_rows}, d], one for each probing sentence, got "
+            f"{list(embeddings.shape)}; embed these probing data again"
+        )
+    used = data.used_rows()
+    broken = used[~np.isfinite(embeddings[used]).all(axis=1)]
+    if len(broken):
+        raise ValueError(
+            f"{len(broken)} embeddings in use are not finite, the first in row {broken[0]}; "
+            "embed these probing data again or look for a diverged training"
+        )
+
+
+def _fit_and_test(
+    embeddings: FloatArray, task: str, data: ProbingData, config: ProbeConfig
+) -> TaskScore:
+    splits = data.tasks[task]
+
+    def features(split: str) -> torch.Tensor:
+        return torch.from_numpy(embeddings[splits[split].rows].astype(np.float64))
+
+    train = features("train")
+    standardise = Standardiser.fit(train)
+    models = fit_logistic_regression(
+        standardise(train),
+        torch.from_numpy(splits["train"].labels),
+        torch.tensor(config.regularisers, dtype=torch.float64),
+        num_classes=data.num_classes(task),
+        tolerance=config.tolerance,
+        max_iterations=config.max_iterations,
+    )
+    right_dev = _right(models.predict(standardise(features("dev"))), splits["dev"].labels)
+    dev_accuracies = right_dev.mean(axis=1)
+    best = max(
+        range(len(config.regularisers)),
+        key=lambda index: (dev_accuracies[index], config.regularisers[index]),
+    )
+    right = _right(models.predict(standardise(features("test"))), splits["test"].labels)[best]
+    chosen = config.regularisers[best]
+    at_edge = chosen in (min(config.regularisers), max(config.regularisers))
+    return replace(
+        _score(right, splits, config),
+        dev_accuracy=100.0 * float(dev_accuracies[best]),
+        regulariser=chosen,
+        at_grid_edge=at_edge,
+    )
+
+
+def _right(predicted: torch.Tensor, labels: IntArray) -> npt.NDArray[np.bool_]:
+    right: npt.NDArray[np.bool_] = predicted.numpy() == labels
+    return right
+
+
+def _score(
+    right: npt.NDArray[np.bool_], splits: Mapping[str, SplitItems], config: ProbeConfig
+) -> TaskScore:
+    correct = tuple(int(value) for value in right)
+    interval = mean_interval(
+        {"": correct}, seed=config.bootstrap_seed, num_resamples=config.num_resamples
+    )
+    return TaskScore(
+        accuracy=interval,
+        correct=correct,
+        num_train=len(splits["train"].rows),
+        num_test=len(right),
+    )

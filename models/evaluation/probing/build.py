@@ -1,0 +1,188 @@
+"""Builds the probing data of a parsed corpus: eight tasks, or the reason why one is absent."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from models.evaluation.probing.classes import Candidate
+from models.evaluation.probing.config import SPLITS, ProbingConfig
+from models.evaluation.probing.declarations import TASKS, ProbingTask
+from models.evaluation.probing.selection import Chosen, choose
+from models.evaluation.probing.sentences import (
+    ParsedFolders,
+    ParsedSentence,
+    RowAddress,
+    read_held_out,
+)
+from models.evaluation.probing.splits import SentenceSplits, split_by_word
+from models.evaluation.probing.stable_order import text_key
+from pipeline.shards import TEMPORARY_SUFFIX, write_json_atomically
+
+ITEMS_NAME = "probing.parquet"
+ROWS_NAME = "rows.parquet"
+SUMMARY_NAME = "probing.json"
+FORMAT_VERSION = 1
+
+_NAME = pa.dictionary(pa.int32(), pa.string())
+ITEMS = pa.schema(
+    [
+        # Name of the probing task.
+        pa.field("task", _NAME, nullable=False),
+        # train, dev or test.
+        pa.field("split", _NAME, nullable=False),
+        # Index of the sentence's embedding.
+        pa.field("row", pa.int32(), nullable=False),
+        # Index into the task's classes, which stand in the summary.
+        pa.field("label", pa.int32(), nullable=False),
+    ]
+)
+ROWS = pa.schema(
+    [
+        # corpus or shifted; row i of this table is the sentence of embedding i.
+        pa.field("part", _NAME, nullable=False),
+        # Row of that dataset, counted over its shards.
+        pa.field("dataset_row", pa.int64(), nullable=False),
+    ]
+)
+
+
+def build_probing(
+    corpus: ParsedFolders, shifted: ParsedFolders, out: Path, config: ProbingConfig
+) -> dict[str, Any]:
+    """Writes the probing data of a corpus's held-out documents.
+
+    ``probing.parquet`` holds the items, ``rows.parquet`` the sentence of each embedding row (all
+    held-out rows of the corpus in dataset order, then those of the shifted dataset) and
+    ``probing.json`` the summary, written last: without it the data do not exist.
+
+    Args:
+        corpus: the parsed corpus.
+        shifted: the parsed output of ``make_shifted_sentences``.
+        out: folder to write.
+
+    Returns:
+        The summary: classes, counts and chance of each task, absent tasks with reasons, counts
+        of sentences left out, and the configuration.
+
+    Raises:
+        FileNotFoundError: a stage is not complete.
+        ValueError: no sentence is left, or the stages do not fit together.
+    """
+    intact = read_held_out(corpus, "corpus", config, first_row=0)
+    swapped = read_held_out(shifted, "shifted", config, first_row=len(intact.addresses))
+    excluded = Counter(no_parse=intact.num_without_parse + swapped.num_without_parse)
+    sentences = _usable([*intact.parsed, *swapped.parsed], excluded, config)
+    if not sentences:
+        raise ValueError(
+            f"{corpus.sentences}: no held-out sentence is left for probing "
+            f"({dict(excluded)}); raise held_out_fraction or give a larger corpus"
+        )
+    splits = SentenceSplits([s for s in sentences if not s.shifted], config)
+    tasks: dict[str, Any] = {}
+    absent: dict[str, str] = {}
+    items: list[dict[str, Any]] = []
+    for task in TASKS:
+        chosen, reason = _choose_for(task, sentences, splits, config)
+        if reason is not None:
+            absent[task.name] = reason
+            continue
+        tasks[task.name] = _describe(task, chosen, splits)
+        items += _items(task, chosen)
+    addresses = [*intact.addresses, *swapped.addresses]
+    summary = {
+        "format_version": FORMAT_VERSION,
+        "config": config.to_dict(),
+        "tasks": tasks,
+        "absent": absent,
+        "num_rows": len(addresses),
+        "num_usable": len(sentences),
+        "excluded": dict(sorted(excluded.items())),
+        "split_unit": splits.unit,
+    }
+    _write(out, items, addresses, summary)
+    return summary
+
+
+def _usable(
+    sentences: Iterable[ParsedSentence], excluded: Counter[str], config: ProbingConfig
+) -> list[ParsedSentence]:
+    seen: set[str] = set()
+    usable: list[ParsedSentence] = []
+    for sentence in sentences:
+        text = text_key(sentence.tokens)
+        if not config.min_tokens <= len(sentence.tokens) <= config.max_tokens:
+            excluded["outside_length_limits"] += 1
+        elif text in seen:
+            excluded["duplicate_text"] += 1
+        else:
+            seen.add(text)
+            usable.append(sentence)
+    return usable
+
+
+def _choose_for(
+    task: ProbingTask,
+    sentences: Sequence[ParsedSentence],
+    splits: SentenceSplits,
+    config: ProbingConfig,
+) -> tuple[Chosen, str | None]:
+    candidates = task.candidates(sentences, config)
+    by_split: dict[str, list[Candidate]] = defaultdict(list)
+    words = split_by_word(candidates, config) if task.split_by == "target_word" else {}
+    for candidate in candidates:
+        split = words[candidate.word] if words else splits.of(candidate.sentence)
+        by_split[split].append(candidate)
+    return choose(task, by_split, config)
+
+
+def _describe(task: ProbingTask, chosen: Chosen, splits: SentenceSplits) -> dict[str, Any]:
+    counts = {split: Counter(c.label for c in chosen[split]) for split in SPLITS}
+    train = [c.sentence for c in chosen["train"]]
+    return {
+        "description": task.description,
+        "label_rule": task.label_rule,
+        "citation": task.citation,
+        "differs": task.differs,
+        "published_chance": task.published_chance,
+        "balance": task.balance,
+        "split_by": splits.unit if task.split_by == "document" else task.split_by,
+        "classes": sorted(counts["train"]),
+        "counts": {split: dict(sorted(counts[split].items())) for split in SPLITS},
+        "sizes": {split: len(chosen[split]) for split in SPLITS},
+        "chance": 100.0 * max(counts["test"].values()) / len(chosen["test"]),
+        "measures": {name: measure(train) for name, measure in task.measures.items()},
+    }
+
+
+def _items(task: ProbingTask, chosen: Chosen) -> list[dict[str, Any]]:
+    index = {label: i for i, label in enumerate(sorted({c.label for c in chosen["train"]}))}
+    return [
+        {"task": task.name, "split": split, "row": c.sentence.row, "label": index[c.label]}
+        for split in SPLITS
+        for c in chosen[split]
+    ]
+
+
+def _write(
+    out: Path,
+    items: list[dict[str, Any]],
+    addresses: list[RowAddress],
+    summary: dict[str, Any],
+) -> None:
+    out.mkdir(parents=True, exist_ok=True)
+    rows = [{"part": a.part, "dataset_row": a.dataset_row} for a in addresses]
+    for name, table in (
+        (ITEMS_NAME, pa.Table.from_pylist(items, schema=ITEMS)),
+        (ROWS_NAME, pa.Table.from_pylist(rows, schema=ROWS)),
+    ):
+        temporary = out / f"{name}.{os.getpid()}{TEMPORARY_SUFFIX}"
+        pq.write_table(table, temporary, compression="zstd")
+        temporary.replace(out / name)
+    write_json_atomically(out / SUMMARY_NAME, summary)

@@ -1,0 +1,89 @@
+"""What determines the probing data; every field is part of its digest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+SPLITS = ("train", "dev", "test")
+
+
+@dataclass(frozen=True, slots=True)
+class ProbingConfig:
+    """Sizes and limits of the probing tasks.
+
+    Differs from Conneau et al. 2018, who draw 100,000 / 10,000 / 10,000 sentences a task from the
+    Toronto Book Corpus: the sizes here fit a corpus of a few thousand held-out sentences, and
+    grow by parameter.
+    """
+
+    seed: int = 0
+    held_out_fraction: float = 0.3
+    held_out_seed: int = 0
+    min_tokens: int = 5
+    """Published: sentences of 5 to 28 words (Conneau et al. 2018, section 2)."""
+    max_tokens: int = 28
+    max_sentences: int = 60_000
+    """Held-out sentences looked at, in dataset order; bounds the cost on a large corpus."""
+    train_size: int = 2_000
+    dev_size: int = 500
+    test_size: int = 1_000
+    min_train: int = 100
+    """A task with fewer sentences in a split is listed as absent."""
+    min_dev: int = 25
+    min_test: int = 50
+    min_class_train: int = 10
+    """A class with fewer training sentences is left out of its task."""
+    num_words: int = 40
+    """Most classes of word content; published: 1,000."""
+    num_length_bins: int = 6
+    num_top_constituents: int = 20
+    """Published: the 19 most common sequences and one class for all others."""
+    max_depth_length_correlation: float = 0.2
+    """|Pearson r| of depth and length that tree depth aims at; published: about 0."""
+
+    def __post_init__(self) -> None:
+        """Refuses settings that no data could satisfy.
+
+        Raises:
+            ValueError: naming the field and what it must be.
+        """
+        if not 1 <= self.min_tokens <= self.max_tokens:
+            raise ValueError(
+                f"min_tokens {self.min_tokens} and max_tokens {self.max_tokens} must satisfy "
+                "1 <= min_tokens <= max_tokens"
+            )
+        if min(self.train_size, self.dev_size, self.test_size) < 1:
+            raise ValueError("train_size, dev_size and test_size must be at least 1")
+        if not 0.0 < self.held_out_fraction <= 1.0:
+            raise ValueError(
+                f"held_out_fraction must lie in (0, 1], got {self.held_out_fraction}: "
+                "probing needs held-out documents"
+            )
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Most sentences of each split."""
+        return dict(zip(SPLITS, (self.train_size, self.dev_size, self.test_size), strict=True))
+
+    @property
+    def minimal_sizes(self) -> dict[str, int]:
+        """Fewest sentences of each split for which a task stands."""
+        return dict(zip(SPLITS, (self.min_train, self.min_dev, self.min_test), strict=True))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the fields as plain JSON values."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> ProbingConfig:
+        """Returns the configuration of plain values, defaults where a field is missing.
+
+        Raises:
+            ValueError: an unknown field, or a value out of range.
+        """
+        known = {field.name for field in fields(cls)}
+        if unknown := sorted(set(values) - known):
+            raise ValueError(f"unknown probing settings {unknown}; known: {sorted(known)}")
+        return cls(**values)
