@@ -1,0 +1,98 @@
+"""Command line: trains a constituency parser from bracketed treebanks into a parser folder."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import sys
+from collections.abc import Sequence
+from dataclasses import fields
+from pathlib import Path
+
+import torch
+
+from pipeline.parsers.chart_model import ChartModelConfig
+from pipeline.parsers.constituency_training import (
+    PRECISIONS,
+    ConstituencyTrainingConfig,
+    train_constituency_parser,
+)
+
+_SCALARS = (
+    "min_character_count",
+    "num_epochs",
+    "batch_tokens",
+    "max_sentence_tokens",
+    "learning_rate",
+    "warmup_epochs",
+    "clip_norm",
+    "tag_loss_scale",
+    "averaging",
+    "seed",
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Trains as the arguments say and prints the summary as JSON; returns the exit status."""
+    options = _argument_parser().parse_args(arguments)
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", stream=sys.stderr)
+    torch.set_num_threads(options.threads)
+    try:
+        summary = train_constituency_parser(_config(options), options.out)
+    except ValueError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    print(json.dumps(summary, indent=1))
+    return 0
+
+
+def _argument_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m pipeline.parsers.train_constituency")
+    parser.description = __doc__
+    parser.add_argument("out", type=Path, help="folder of the parser; resumes what it holds")
+    for name in ("train", "dev"):
+        parser.add_argument(
+            f"--{name}", type=Path, nargs="+", required=True, help="files of bracketed trees"
+        )
+        parser.add_argument(
+            f"--{name}-documents",
+            type=Path,
+            nargs="*",
+            default=[],
+            help=f"a CoNLL-U file for each --{name} file, which tells its sentences' documents",
+        )
+    parser.add_argument(
+        "--exclude", nargs="*", default=[], help="leave out documents whose id begins so"
+    )
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--precision", choices=PRECISIONS, default="float32")
+    defaults = {f.name: f.default for f in fields(ConstituencyTrainingConfig)}
+    for name in _SCALARS:
+        _add_number(parser, name, defaults[name])
+    for size in fields(ChartModelConfig):
+        _add_number(parser, size.name, size.default)
+    return parser
+
+
+def _add_number(parser: argparse.ArgumentParser, name: str, default: object) -> None:
+    flag = "--" + name.replace("_", "-")
+    parser.add_argument(flag, type=type(default), default=default, help=f"default {default}")
+
+
+def _config(options: argparse.Namespace) -> ConstituencyTrainingConfig:
+    values = vars(options)
+    return ConstituencyTrainingConfig(
+        train_files=tuple(options.train),
+        dev_files=tuple(options.dev),
+        train_documents=tuple(options.train_documents),
+        dev_documents=tuple(options.dev_documents),
+        exclude_document_prefixes=tuple(options.exclude),
+        model=ChartModelConfig(**{f.name: values[f.name] for f in fields(ChartModelConfig)}),
+        precision=options.precision,
+        **{name: values[name] for name in _SCALARS},
+    )
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,122 @@
+"""Labelled bracket precision, recall and F1 in the conventions of EVALB.
+
+As EVALB does with ``COLLINS.prm``: the node above the sentence does not count; tokens whose gold
+tag is a punctuation tag are deleted and spans are measured over what is left; a span that loses
+all its tokens does not count; ``ADVP`` and ``PRT`` count as one label; the constituents of a
+unary chain count one by one; equal constituents match at most as often as both trees have them;
+the figures are of the pooled counts.
+
+Differs from EVALB in that sentences of any length count, that ``ROOT`` and ``S1`` count as the
+node above the sentence too, and that gold tags alone tell which tokens are punctuation, so a
+tagging error moves no span.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from pipeline.parsers.base import ConstituencyParse
+from pipeline.trees import CHAIN_MARK
+
+PUNCTUATION_TAGS = frozenset({",", ":", "``", "''", ".", "-NONE-"})
+"""``DELETE_LABEL`` of COLLINS.prm, less TOP."""
+
+TOP_LABELS = frozenset({"TOP", "ROOT", "S1"})
+
+Bracket = tuple[int, int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class BracketScores:
+    """Pooled over a treebank; all but the counts in percent."""
+
+    num_sentences: int
+    num_gold: int
+    """Brackets in the gold trees."""
+    num_predicted: int
+    num_matched: int
+    precision: float
+    recall: float
+    f1: float
+    exact_match: float
+    """Sentences whose brackets all match."""
+    tag_accuracy: float
+    """Over all tokens, punctuation included."""
+
+
+def score_brackets(
+    gold: Sequence[ConstituencyParse],
+    predicted: Sequence[ConstituencyParse],
+    *,
+    keep_punctuation: bool = False,
+    equate_advp_and_prt: bool = True,
+) -> BracketScores:
+    """Returns how well predicted trees match gold ones.
+
+    Args:
+        gold: trees whose tags tell punctuation.
+        predicted: trees over the same tokens in the same order.
+        keep_punctuation: measures spans over all tokens instead.
+        equate_advp_and_prt: COLLINS.prm's ``EQ_LABEL``.
+
+    Raises:
+        ValueError: the two differ in their number of sentences, or a pair in its tokens.
+    """
+    if len(gold) != len(predicted):
+        raise ValueError(f"{len(gold)} gold trees, but {len(predicted)} predicted ones")
+    num_gold = num_predicted = num_matched = num_exact = num_tags = num_right_tags = 0
+    for row, (gold_tree, predicted_tree) in enumerate(zip(gold, predicted, strict=True)):
+        if len(gold_tree.tags) != len(predicted_tree.tags):
+            raise ValueError(
+                f"sentence {row}: {len(gold_tree.tags)} gold tokens, but "
+                f"{len(predicted_tree.tags)} predicted ones"
+            )
+        offsets = _kept_before(gold_tree.tags, () if keep_punctuation else PUNCTUATION_TAGS)
+        gold_brackets = Counter(_brackets(gold_tree, offsets, equate_advp_and_prt))
+        found = Counter(_brackets(predicted_tree, offsets, equate_advp_and_prt))
+        num_gold += gold_brackets.total()
+        num_predicted += found.total()
+        num_matched += (gold_brackets & found).total()
+        num_exact += gold_brackets == found
+        num_tags += len(gold_tree.tags)
+        num_right_tags += sum(map(str.__eq__, gold_tree.tags, predicted_tree.tags))
+    return BracketScores(
+        num_sentences=len(gold),
+        num_gold=num_gold,
+        num_predicted=num_predicted,
+        num_matched=num_matched,
+        precision=_percent(num_matched, num_predicted),
+        recall=_percent(num_matched, num_gold),
+        f1=_percent(2 * num_matched, num_gold + num_predicted),
+        exact_match=_percent(num_exact, len(gold)),
+        tag_accuracy=_percent(num_right_tags, num_tags),
+    )
+
+
+def _kept_before(tags: Sequence[str], deleted: Iterable[str]) -> list[int]:
+    """Returns ``[n + 1]``: how many tokens before each place between tokens are kept."""
+    counts = [0]
+    for tag in tags:
+        counts.append(counts[-1] + (tag not in deleted))
+    return counts
+
+
+def _brackets(
+    parse: ConstituencyParse, offsets: Sequence[int], equate_advp_and_prt: bool
+) -> list[Bracket]:
+    brackets = []
+    for start, end, chain in zip(parse.starts, parse.ends, parse.labels, strict=True):
+        first, last = offsets[start], offsets[end]
+        if first == last:
+            continue
+        for label in chain.split(CHAIN_MARK):
+            if label not in TOP_LABELS:
+                equal = "ADVP" if equate_advp_and_prt and label == "PRT" else label
+                brackets.append((first, last, equal))
+    return brackets
+
+
+def _percent(part: int, whole: int) -> float:
+    return 100.0 * part / whole if whole else 0.0
