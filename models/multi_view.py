@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from models.embedding import WordEmbedding
-from models.encoders import TREE_COLUMNS, Init, build_encoder
+from models.encoders import Init, build_encoder
 from models.sentence_batch import SentenceBatch
 
 
@@ -32,7 +32,7 @@ class MultiViewEncoder(nn.Module):
         """Makes the pair.
 
         Args:
-            views: two names of `models.encoders.VIEWS`.
+            views: two names of `models.views.VIEWS`.
             embeddings: one embedding that both views share, or one for each.
             hidden_size: H, the width of each view.
             init: how the encoders' weights start.
@@ -58,12 +58,6 @@ class MultiViewEncoder(nn.Module):
         )
         self.output_size = 2 * hidden_size
         """Width of the pair's embedding, 2H."""
-
-    @property
-    def tree_columns(self) -> tuple[str, ...]:
-        """Columns of `models.encoders.TREE_COLUMNS` that this pair reads, each once."""
-        columns = [column for view in self.views for column in TREE_COLUMNS[view]]
-        return tuple(dict.fromkeys(columns))
 
     @property
     def num_parameters(self) -> int:

@@ -1,17 +1,15 @@
-"""Sentence encoders, one a file, and the views they read."""
+"""Sentence encoders, one a file."""
 
 from models.encoders.bag_of_words import BagOfWords
 from models.encoders.base import SentenceEncoder
 from models.encoders.child_sum import ChildSumTreeLSTM
-from models.encoders.factory import TREE_COLUMNS, VIEWS, build_encoder
+from models.encoders.factory import build_encoder
 from models.encoders.gru import GRU
 from models.encoders.initialisation import Init
 from models.encoders.nary import NaryTreeLSTM
 
 __all__ = [
     "GRU",
-    "TREE_COLUMNS",
-    "VIEWS",
     "BagOfWords",
     "ChildSumTreeLSTM",
     "Init",

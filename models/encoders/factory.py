@@ -1,9 +1,8 @@
-"""From a view's name to its encoder and the columns it reads."""
+"""From a view's name to its encoder."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import MappingProxyType
 
 from torch import nn
 
@@ -12,6 +11,7 @@ from models.encoders.child_sum import ChildSumTreeLSTM
 from models.encoders.gru import GRU
 from models.encoders.initialisation import Init
 from models.encoders.nary import NaryTreeLSTM
+from models.views import VIEWS
 
 _ENCODERS: dict[str, Callable[..., nn.Module]] = {
     "SEQ": GRU,
@@ -20,15 +20,6 @@ _ENCODERS: dict[str, Callable[..., nn.Module]] = {
     "BOW": BagOfWords,
 }
 
-VIEWS = tuple(_ENCODERS)
-"""Names of the views: Simoulin & Crabbé's three, and the bag of words as their baseline."""
-
-TREE_COLUMNS = MappingProxyType(
-    {"SEQ": (), "DEP": ("heads",), "CONST": ("binary_left", "binary_right"), "BOW": ()}
-)
-"""For each view the arguments of `SentenceBatch.from_arrays` its encoder needs beside the tokens;
-also the names of the shards' columns."""
-
 
 def build_encoder(
     view: str, *, word_size: int, hidden_size: int, init: Init = "xavier"
@@ -36,7 +27,7 @@ def build_encoder(
     """Returns a new `SentenceEncoder` for the view.
 
     Args:
-        view: one of `VIEWS`.
+        view: one of `models.views.VIEWS`.
         word_size: E, the width of a word vector.
         hidden_size: H, the width of a sentence's vector.
         init: how the weights start.

@@ -1,0 +1,205 @@
+"""The objective against loops over single pairs, in float64."""
+
+from __future__ import annotations
+
+from math import exp, log
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from models.contrastive import (
+    ContrastiveConfig,
+    ContrastiveObjective,
+    ContrastiveResult,
+    context_targets,
+)
+
+# Two documents; the first has a gap after its third sentence; the last sentence stands alone.
+DOCUMENT = torch.tensor([4, 4, 4, 4, 4, 9, 9, 7])
+INDEX = torch.tensor([0, 1, 2, 4, 5, 6, 7, 8])
+NEIGHBOURS = {0: [1], 1: [0, 2], 2: [1], 3: [4], 4: [3], 5: [6], 6: [5], 7: []}
+WIDTH = 3
+
+
+def make_views() -> tuple[Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(3)
+    shape = (2, len(DOCUMENT), WIDTH)
+    first, second = torch.randn(shape, dtype=torch.float64, generator=generator)
+    return first.requires_grad_(), second.requires_grad_()
+
+
+def make_objective(**fields: Any) -> ContrastiveObjective:
+    torch.manual_seed(5)
+    config = ContrastiveConfig(**fields)
+    return ContrastiveObjective(first_size=WIDTH, second_size=WIDTH, config=config).double()
+
+
+def evaluate(objective: ContrastiveObjective, first: Tensor, second: Tensor) -> ContrastiveResult:
+    result: ContrastiveResult = objective(first, second, DOCUMENT, INDEX)
+    return result
+
+
+def loops(score: list[list[float]], *, zeroed: bool) -> tuple[float, float, float]:
+    """Returns loss, accuracy and chance, anchor by anchor and candidate by candidate."""
+    losses, hits, chances = [], [], []
+    for anchor, positives in NEIGHBOURS.items():
+        if not positives:
+            continue
+        candidates = {k: s for k, s in enumerate(score[anchor]) if k != anchor}
+        if zeroed:
+            candidates[anchor] = 0.0
+        normaliser = sum(exp(s) for s in candidates.values())
+        losses.append(
+            -sum(log(exp(candidates[k]) / normaliser) for k in positives) / len(positives)
+        )
+        hits.append(max(candidates, key=lambda k: candidates[k]) in positives)
+        chances.append(len(positives) / len(candidates))
+    count = len(losses)
+    return sum(losses) / count, sum(hits) / count, sum(chances) / count
+
+
+def pair_scores(first: Tensor, second: Tensor, weight: Tensor) -> list[list[float]]:
+    return [[float(x @ weight @ y) for y in second] for x in first.detach()]
+
+
+def standardised(view: Tensor) -> Tensor:
+    centred = view - view.mean(0)
+    return centred / (centred.square().mean(0) + 1e-5).sqrt()
+
+
+@pytest.mark.parametrize("anchor", ["excluded", "zeroed"])
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("critic", ["bilinear", "inner_product"])
+@pytest.mark.parametrize("normalise", ["none", "batch_norm", "l2"])
+def test_loss_accuracy_and_chance_equal_the_loops(
+    normalise: str, critic: str, symmetric: bool, anchor: str
+) -> None:
+    objective = make_objective(
+        normalise=normalise, critic=critic, symmetric=symmetric, anchor=anchor
+    )
+    first, second = make_views()
+    result = evaluate(objective, first, second)
+
+    if normalise == "batch_norm":
+        first, second = standardised(first), standardised(second)
+    elif normalise == "l2":
+        first, second = first / first.norm(dim=1)[:, None], second / second.norm(dim=1)[:, None]
+    weight = (
+        torch.eye(WIDTH, dtype=torch.float64) if critic == "inner_product" else objective.weight
+    )
+    assert weight is not None
+    scores = pair_scores(first, second.detach(), weight.detach())
+    expected = [loops(scores, zeroed=anchor == "zeroed")]
+    if symmetric:
+        transposed = [list(column) for column in zip(*scores, strict=True)]
+        expected.append(loops(transposed, zeroed=anchor == "zeroed"))
+    loss, accuracy, chance = (sum(v) / len(expected) for v in zip(*expected, strict=True))
+
+    assert result.loss.dtype == torch.float64
+    assert result.loss.item() == pytest.approx(loss, abs=1e-12)
+    assert result.accuracy.item() == pytest.approx(accuracy, abs=1e-6)
+    assert result.chance.item() == pytest.approx(chance, abs=1e-6)
+    assert result.num_anchors.item() == 7
+
+
+@pytest.mark.parametrize("normalise", ["none", "batch_norm", "l2"])
+def test_gradients_equal_finite_differences(normalise: str) -> None:
+    objective = make_objective(normalise=normalise, symmetric=True)
+
+    assert torch.autograd.gradcheck(
+        lambda first, second: evaluate(objective, first, second).loss, make_views()
+    )
+
+
+@pytest.mark.parametrize("context_size", [1, 2, 3])
+def test_context_stays_in_its_document_and_respects_gaps(context_size: int) -> None:
+    targets = context_targets(DOCUMENT, INDEX, context_size)
+
+    for a in range(len(DOCUMENT)):
+        for b in range(len(DOCUMENT)):
+            is_context = (
+                a != b
+                and DOCUMENT[a] == DOCUMENT[b]
+                and abs(int(INDEX[a]) - int(INDEX[b])) <= context_size
+            )
+            assert bool(targets[a, b]) == is_context, (a, b)
+
+
+@pytest.mark.parametrize("anchor", ["excluded", "zeroed"])
+def test_the_anchor_is_never_its_own_answer(anchor: str) -> None:
+    objective = make_objective(critic="inner_product", anchor=anchor)
+    # Each sentence scores itself far above all others, and its neighbours no better than anyone.
+    views = 50 * torch.eye(len(DOCUMENT), dtype=torch.float64)
+
+    result: ContrastiveResult = ContrastiveObjective.forward(
+        objective, views, views, DOCUMENT, INDEX
+    )
+
+    num_candidates = len(DOCUMENT) - (anchor == "excluded")
+    assert result.loss.item() == pytest.approx(log(num_candidates), abs=1e-12)
+
+
+def test_the_score_of_an_anchor_with_itself_has_no_gradient() -> None:
+    objective = make_objective(critic="inner_product")
+    first, second = make_views()
+    index = torch.tensor([0, 1])
+    result = objective(first[:2], second[:2], torch.tensor([1, 1]), index)
+
+    # With one candidate, which is the neighbour, there is nothing left to learn.
+    result.loss.backward()
+
+    assert result.loss.item() == 0.0
+    assert result.accuracy.item() == result.chance.item() == 1.0
+    assert first.grad is not None
+    assert not first.grad.any()
+
+
+@pytest.mark.parametrize("normalise", ["none", "batch_norm", "l2"])
+@pytest.mark.parametrize("num_sentences", [1, 3])
+def test_a_batch_without_context_has_no_loss_and_no_gradient(
+    num_sentences: int, normalise: str
+) -> None:
+    objective = make_objective(normalise=normalise)
+    first, second = make_views()
+    apart = torch.arange(num_sentences)
+
+    result = objective(first[:num_sentences], second[:num_sentences], apart, apart)
+    result.loss.backward()
+
+    assert result.num_anchors.item() == 0
+    assert result.loss.item() == result.accuracy.item() == result.chance.item() == 0.0
+    assert first.grad is not None
+    assert not first.grad.any()
+
+
+def test_views_that_tell_neighbours_reach_full_accuracy() -> None:
+    objective = make_objective(critic="inner_product")
+    second = torch.eye(len(DOCUMENT), dtype=torch.float64)
+    first = context_targets(DOCUMENT, INDEX, 1).double() * 20
+    result: ContrastiveResult = objective(first, second, DOCUMENT, INDEX)
+
+    assert result.accuracy.item() == 1.0
+    assert result.loss.item() == pytest.approx(log(2) / 7, abs=1e-6)  # one anchor has two
+
+
+def test_views_of_different_width_need_the_bilinear_critic() -> None:
+    with pytest.raises(ValueError, match="inner_product critic needs views of one width"):
+        ContrastiveObjective(
+            first_size=3, second_size=4, config=ContrastiveConfig(critic="inner_product")
+        )
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"context_size": 0}, "context_size must be 1 or more, got 0"),
+        ({"critic": "cosine"}, "unknown critic 'cosine'; known: bilinear, inner_product"),
+        ({"normalise": "l1"}, "unknown normalise 'l1'; known: none, batch_norm, l2"),
+        ({"anchor": "kept"}, "unknown anchor 'kept'; known: excluded, zeroed"),
+    ],
+)
+def test_unknown_settings_are_refused(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        ContrastiveConfig(**fields)

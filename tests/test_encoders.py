@@ -1,0 +1,230 @@
+"""Encoders against recursions over single nodes, in float64: outputs and every gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from random import Random
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor, nn
+from tree_oracles import (
+    Sentence,
+    batch_of,
+    child_sum_state,
+    gru_state,
+    nary_state,
+    random_sentence,
+)
+
+from models.encoders import BagOfWords, build_encoder
+from models.encoders.initialisation import UNIFORM_BOUND
+from models.sentence_batch import SentenceBatch
+from models.views import VIEWS
+
+E, H, V = 5, 4, 9
+TOLERANCE = 1e-12
+
+ORACLES: dict[str, Callable[..., Tensor]] = {
+    "SEQ": gru_state,
+    "DEP": child_sum_state,
+    "CONST": nary_state,
+}
+
+
+def make_encoder(view: str) -> nn.Module:
+    torch.manual_seed(0)
+    encoder = build_encoder(view, word_size=E, hidden_size=H).double()
+    for parameter in encoder.parameters():
+        nn.init.normal_(parameter)  # biases too, so that a lost one shows
+    return encoder
+
+
+def make_vectors() -> Tensor:
+    generator = torch.Generator().manual_seed(1)
+    return torch.randn(V, E, dtype=torch.float64, generator=generator).requires_grad_()
+
+
+def encode(encoder: nn.Module, sentences: list[Sentence], vectors: Tensor) -> Tensor:
+    batch = batch_of(sentences)
+    return encoder(batch, vectors[batch.word_ids])
+
+
+def recurse(view: str, encoder: nn.Module, sentences: list[Sentence], vectors: Tensor) -> Tensor:
+    return torch.stack([ORACLES[view](encoder, s, vectors[s.words]) for s in sentences])
+
+
+def gradients(output: Tensor, encoder: nn.Module, vectors: Tensor) -> list[Tensor]:
+    weights = torch.randn(output.shape, dtype=torch.float64, generator=torch.manual_seed(2))
+    inputs = [vectors, *encoder.parameters()]
+    found = torch.autograd.grad((output * weights).sum(), inputs, allow_unused=True)
+    return [torch.zeros_like(i) if g is None else g for i, g in zip(inputs, found, strict=True)]
+
+
+def assert_same_as_oracle(view: str, sentences: list[Sentence]) -> None:
+    encoder, vectors = make_encoder(view), make_vectors()
+    output = encode(encoder, sentences, vectors)
+    expected = recurse(view, encoder, sentences, vectors)
+    torch.testing.assert_close(output, expected, rtol=TOLERANCE, atol=TOLERANCE)
+    for found, wanted in zip(
+        gradients(output, encoder, vectors), gradients(expected, encoder, vectors), strict=True
+    ):
+        # A gradient is a sum over the batch: its rounding error grows with its largest entry.
+        scale = max(1.0, float(wanted.abs().max()))
+        torch.testing.assert_close(found, wanted, rtol=0, atol=TOLERANCE * scale)
+
+
+def chain(length: int) -> Sentence:
+    """Every word depends on the next; every constituent but the first word branches left."""
+    inner = list(range(length - 1))
+    return Sentence(
+        words=[k % V for k in range(length)],
+        heads=[*range(2, length + 1), 0],
+        left=[*inner[1:], -1],
+        right=[-length + k for k in inner],
+    )
+
+
+def star(length: int) -> Sentence:
+    """Every word depends on the first; every constituent branches right."""
+    inner = list(range(length - 1))
+    return Sentence(
+        words=[k % V for k in range(length)],
+        heads=[0] + [1] * (length - 1),
+        left=[-1 - k for k in inner],
+        right=[*inner[1:], -length],
+    )
+
+
+ONE_WORD = Sentence(words=[3], heads=[0], left=[], right=[])
+
+
+@pytest.mark.parametrize("view", ORACLES)
+@pytest.mark.parametrize(
+    "sentences",
+    [
+        pytest.param([ONE_WORD], id="one word"),
+        pytest.param([ONE_WORD, ONE_WORD], id="only one-word sentences"),
+        pytest.param([ONE_WORD, star(4), ONE_WORD, chain(3)], id="one word among others"),
+        pytest.param([chain(2)], id="two words"),
+        pytest.param([chain(200)], id="chain of 200"),
+        pytest.param([star(200)], id="star of 200"),
+        pytest.param([random_sentence(Random(k), 1 + 3 * k) for k in range(12)], id="mixed"),
+    ],
+)
+def test_outputs_and_gradients_equal_the_recursion(view: str, sentences: list[Sentence]) -> None:
+    assert_same_as_oracle(view, sentences)
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 2**32), lengths=st.lists(st.integers(1, 12), min_size=1, max_size=5))
+def test_random_trees_equal_the_recursion(seed: int, lengths: list[int]) -> None:
+    random = Random(seed)
+    sentences = [random_sentence(random, length) for length in lengths]
+    for view in ORACLES:
+        assert_same_as_oracle(view, sentences)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_batched_equals_one_by_one(view: str) -> None:
+    encoder, vectors = make_encoder(view), make_vectors()
+    sentences = [random_sentence(Random(k), length) for k, length in enumerate([7, 1, 12, 1, 3, 7])]
+
+    batched = encode(encoder, sentences, vectors)
+    one_by_one = torch.cat([encode(encoder, [sentence], vectors) for sentence in sentences])
+
+    torch.testing.assert_close(batched, one_by_one, rtol=TOLERANCE, atol=TOLERANCE)
+
+
+def test_child_sum_ignores_the_order_of_children() -> None:
+    encoder, vectors = make_encoder("DEP"), make_vectors()
+    sentence = random_sentence(Random(5), 15)
+    order = Random(6).sample(range(15), 15)  # new position -> old position
+    new_position = {old: new for new, old in enumerate(order)}
+    shuffled = replace(
+        sentence,
+        words=[sentence.words[old] for old in order],
+        heads=[
+            1 + new_position[sentence.heads[old] - 1] if sentence.heads[old] else 0 for old in order
+        ],
+    )
+
+    torch.testing.assert_close(
+        encode(encoder, [shuffled], vectors),
+        encode(encoder, [sentence], vectors),
+        rtol=TOLERANCE,
+        atol=TOLERANCE,
+    )
+
+
+def test_nary_tells_left_from_right() -> None:
+    encoder, vectors = make_encoder("CONST"), make_vectors()
+    sentence = Sentence(words=[1, 2], heads=[0, 1], left=[-1], right=[-2])
+    mirrored = replace(sentence, left=sentence.right, right=sentence.left)
+
+    states = encode(encoder, [sentence, mirrored], vectors)
+
+    assert not torch.allclose(states[0], states[1])
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_inputs_are_not_mutated(view: str) -> None:
+    batch = batch_of([random_sentence(Random(k), 6) for k in range(3)])
+    vectors = torch.randn(len(batch.word_ids), E, dtype=torch.float64)
+    before = vectors.clone()
+
+    make_encoder(view)(batch, vectors).sum().backward()
+
+    assert torch.equal(vectors, before)
+
+
+def test_bag_of_words_is_the_mean_over_all_tokens() -> None:
+    batch = SentenceBatch.from_arrays([4, 4, 7, 0], [0, 3, 4])
+    vectors = torch.tensor([[0.0, 0.0], [3.0, 6.0], [9.0, 0.0]])  # of words 0, 4, 7
+
+    mean = BagOfWords(word_size=2)(batch, vectors)
+
+    assert mean.tolist() == [[5.0, 4.0], [0.0, 0.0]]
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_xavier_is_by_gate_with_zero_biases(view: str) -> None:
+    torch.manual_seed(0)
+    encoder = build_encoder(view, word_size=60, hidden_size=40)
+
+    for name, parameter in encoder.named_parameters():
+        if parameter.dim() == 1:
+            assert not parameter.any(), name
+        else:
+            bound = (6 / (40 + parameter.shape[1])) ** 0.5
+            assert 0.95 * bound < parameter.abs().max() <= bound, name
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_uniform_stays_within_its_bound(view: str) -> None:
+    encoder = build_encoder(view, word_size=60, hidden_size=40, init="uniform")
+
+    largest = max(parameter.abs().max().item() for parameter in encoder.parameters())
+
+    assert 0.95 * UNIFORM_BOUND < largest <= UNIFORM_BOUND
+
+
+def test_unknown_view_is_refused() -> None:
+    with pytest.raises(ValueError, match="unknown view 'TREE'; known: SEQ, DEP, CONST, BOW"):
+        build_encoder("TREE", word_size=E, hidden_size=H)
+
+
+def test_unknown_init_is_refused() -> None:
+    with pytest.raises(ValueError, match="unknown init 'he'; known: xavier, uniform"):
+        build_encoder("SEQ", word_size=E, hidden_size=H, init="he")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("view", "columns"), [("DEP", "heads"), ("CONST", "binary_left")])
+def test_a_batch_without_trees_is_refused(view: str, columns: str) -> None:
+    batch = SentenceBatch.from_arrays([1, 2], [0, 2])
+
+    with pytest.raises(ValueError, match=f"needs a batch made with {columns}"):
+        make_encoder(view)(batch, torch.zeros(2, E, dtype=torch.float64))

@@ -1,0 +1,133 @@
+"""The pair of views, and the word vectors they share."""
+
+from __future__ import annotations
+
+from itertools import product
+from random import Random
+
+import pytest
+import torch
+from tree_oracles import batch_of, random_sentence
+
+from models.embedding import WordEmbedding
+from models.multi_view import MultiViewEncoder
+from models.views import VIEWS
+
+V, E, H = 9, 5, 4
+
+
+def make_vectors() -> torch.Tensor:
+    vectors = torch.randn(V, E, generator=torch.Generator().manual_seed(1))
+    vectors[0] = 0
+    return vectors
+
+
+def make_pair(*views: str) -> MultiViewEncoder:
+    torch.manual_seed(0)
+    return MultiViewEncoder(views, [WordEmbedding.frozen(make_vectors())], hidden_size=H)
+
+
+BATCH = batch_of([random_sentence(Random(k), 5) for k in range(3)])
+
+
+@pytest.mark.parametrize("views", product(VIEWS, VIEWS))
+def test_an_embedding_is_both_views_side_by_side(views: tuple[str, str]) -> None:
+    model = make_pair(*views)
+
+    first, second = model(BATCH)
+    embedding = model.embed(BATCH)
+
+    assert model.views == views
+    assert first.shape == second.shape == (3, H)
+    assert torch.equal(embedding, torch.cat([first, second], dim=1))
+    assert embedding.shape[1] == model.output_size
+
+
+def test_equal_views_have_weights_of_their_own() -> None:
+    first, second = make_pair("SEQ", "SEQ")(BATCH)
+
+    assert not torch.allclose(first, second)
+
+
+def test_views_may_have_an_embedding_each() -> None:
+    torch.manual_seed(0)
+    own = [WordEmbedding.xavier(V, E), WordEmbedding.xavier(V, E + 1)]
+    model = MultiViewEncoder(("SEQ", "DEP"), own, hidden_size=H)
+
+    model.embed(BATCH).sum().backward()
+
+    assert all(embedding.vectors.grad is not None for embedding in own)
+
+
+def test_frozen_vectors_are_neither_counted_nor_saved() -> None:
+    model = make_pair("BOW", "BOW")
+
+    assert model.num_parameters == 2 * (E * H + H)
+    assert not any(name.endswith("vectors") for name in model.state_dict())
+
+
+def test_a_saved_pair_is_restored_exactly() -> None:
+    model = make_pair("DEP", "CONST")
+    embedding = WordEmbedding.frozen(make_vectors())
+    restored = MultiViewEncoder(model.views, [embedding], hidden_size=H)
+
+    restored.load_state_dict(model.state_dict())
+
+    assert torch.equal(restored.embed(BATCH), model.embed(BATCH))
+
+
+@pytest.mark.parametrize("views", [("SEQ",), ("SEQ", "DEP", "CONST")])
+def test_other_than_two_views_are_refused(views: tuple[str, ...]) -> None:
+    with pytest.raises(ValueError, match="a pair of views is needed"):
+        make_pair(*views)
+
+
+def test_other_than_one_or_two_embeddings_are_refused() -> None:
+    with pytest.raises(ValueError, match="one embedding or two are needed, got 0"):
+        MultiViewEncoder(("SEQ", "DEP"), [], hidden_size=H)
+
+
+def test_trained_vectors_move_but_the_unknown_word_stays_zero() -> None:
+    torch.manual_seed(0)
+    embedding = WordEmbedding.xavier(V, E)
+    before = embedding.vectors.detach().clone()
+    optimiser = torch.optim.Adam(embedding.parameters(), lr=0.1)
+
+    embedding(torch.tensor([0, 3])).sum().backward()
+    optimiser.step()
+
+    assert not embedding.vectors[0].any()
+    assert not torch.equal(embedding.vectors[3], before[3])
+
+
+def test_frozen_half_precision_is_scaled_to_the_target_in_full_precision() -> None:
+    embedding = WordEmbedding.frozen(make_vectors().half(), target_rms=0.35)
+
+    looked_up = embedding(torch.arange(1, V))
+
+    assert looked_up.dtype == torch.float32
+    assert looked_up.square().mean().sqrt().item() == pytest.approx(0.35, rel=1e-5)
+
+
+def test_a_lookup_follows_the_module_to_float64() -> None:
+    embedding = WordEmbedding.frozen(make_vectors()).double()
+
+    assert embedding(torch.tensor([1])).dtype == torch.float64
+
+
+@pytest.mark.parametrize(
+    ("vectors", "message"),
+    [
+        (torch.zeros(3), "floating-point table"),
+        (torch.zeros(3, 2, dtype=torch.int64), "floating-point table"),
+        (torch.ones(3, 2), "row 0 of the word vectors is the unknown word"),
+    ],
+)
+def test_unfit_vectors_are_refused(vectors: torch.Tensor, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        WordEmbedding.frozen(vectors)
+
+
+def test_vectors_that_are_all_zero_cannot_be_scaled() -> None:
+    with pytest.raises(ValueError, match="all zero cannot be scaled"):
+        WordEmbedding.frozen(torch.zeros(3, 2), target_rms=0.35)
