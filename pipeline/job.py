@@ -20,8 +20,8 @@ from typing import Any
 Progress = Callable[[float, str], None]
 """Takes the fraction done (0 to 1) and a sentence for a person."""
 
-WATCHED_KEY = "ends_with_standard_input"
-"""Set in a job by whoever holds the write end of its standard input."""
+WATCH_FLAG = "--end-with-standard-input"
+"""Given by a process that holds the other end of the job's standard input."""
 
 ORPHANED_EXIT_CODE = 75
 
@@ -52,16 +52,18 @@ def run_from_command_line(
         argv: the arguments after the program's name.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
-    if len(arguments) != 1:
-        print(f"usage: python -m MODULE JOB.json, got {arguments}", file=sys.stderr)
+    watched = WATCH_FLAG in arguments
+    files = [argument for argument in arguments if argument != WATCH_FLAG]
+    if len(files) != 1:
+        print(f"usage: python -m MODULE JOB.json [{WATCH_FLAG}], got {arguments}", file=sys.stderr)
         return 2
-    path = Path(arguments[0])
+    path = Path(files[0])
     try:
         job = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, json.JSONDecodeError) as error:
         print(f"{path}: not a job file ({error})", file=sys.stderr)
         return 2
-    if job.get(WATCHED_KEY):
+    if watched:
         threading.Thread(target=_exit_when_orphaned, daemon=True).start()
     try:
         execute(job, print_progress)

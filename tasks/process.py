@@ -16,7 +16,7 @@ from typing import IO, Any
 
 import luigi
 
-from pipeline.job import WATCHED_KEY
+from pipeline.job import WATCH_FLAG
 from pipeline.shards import write_json_atomically
 
 logger = logging.getLogger("luigi-interface")
@@ -41,11 +41,11 @@ def run_job(
         RuntimeError: the job failed; carries the last lines it wrote on standard error.
     """
     job_path.parent.mkdir(parents=True, exist_ok=True)
-    write_json_atomically(job_path, {**job, WATCHED_KEY: True})
+    write_json_atomically(job_path, dict(job))
     environment = os.environ | dict.fromkeys(THREAD_VARIABLES, str(threads))
     environment |= {"PYTHONHASHSEED": "0", "TOKENIZERS_PARALLELISM": "false"}
     process = subprocess.Popen(
-        [sys.executable, "-m", module, str(job_path)],
+        [sys.executable, "-m", module, str(job_path), WATCH_FLAG],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
