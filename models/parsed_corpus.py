@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from models.held_out import is_held_out
 from models.sentence_block import SentenceBlock
+from models.views import STAGE_OF_VIEW, VIEWS
 from models.word_vectors import Coverage, WordVectors
 from pipeline.shards import read_dataset_manifest, read_shard, shard_path
 
@@ -30,8 +31,6 @@ _COLUMNS = {
     "dependencies": ("heads",),
     "constituents": ("binary_left", "binary_right"),
 }
-_STAGE_OF_VIEW = {"SEQ": None, "BOW": None, "DEP": "dependencies", "CONST": "constituents"}
-VIEWS = tuple(_STAGE_OF_VIEW)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +49,9 @@ class CorpusFolders:
         """
         folders = {"sentences": self.sentences}
         for view in views:
-            if view not in _STAGE_OF_VIEW:
+            if view not in STAGE_OF_VIEW:
                 raise ValueError(f"unknown view {view!r}; known: {', '.join(VIEWS)}")
-            stage = _STAGE_OF_VIEW[view]
+            stage = STAGE_OF_VIEW[view]
             if stage is None:
                 continue
             folder = getattr(self, stage)

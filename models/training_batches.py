@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -29,7 +30,7 @@ def cut(num_sentences: int, batch_size: int) -> list[tuple[int, int]]:
         return []
     count = -(-num_sentences // batch_size)
     edges = [num_sentences * i // count for i in range(count + 1)]
-    return list(zip(edges[:-1], edges[1:], strict=True))
+    return list(pairwise(edges))
 
 
 class TrainingBatches:

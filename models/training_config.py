@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal, get_args
 
-from models.parsed_corpus import VIEWS
-from models.word_vectors import DEFAULT_RMS
+from models.views import VIEWS
 
 Schedule = Literal["constant", "linear", "cosine"]
 Normalise = Literal["none", "batch_norm", "l2"]
 WordVectorUse = Literal["frozen", "trained"]
-Critic = Literal["bilinear", "inner"]
+Critic = Literal["bilinear", "inner_product"]
+Anchor = Literal["excluded", "zeroed"]
 Init = Literal["xavier", "uniform"]
 
 
@@ -32,8 +32,10 @@ class TrainingConfig:
     """A, section 4: pretrained and frozen, or trained from Xavier's initialisation."""
     trained_word_size: int = 300
     """Dimensions of trained word vectors (A: 300); frozen ones bring their own."""
-    vector_rms: float | None = DEFAULT_RMS
-    """Root mean square of a component to which frozen vectors are scaled; None leaves them."""
+    vector_rms: float | None = 0.35
+    """Root mean square of a component to which frozen vectors are scaled; None leaves them.
+
+    Open in A. Measured: word2vec vectors scaled to about 0.35 train; the same at 1.0 do not."""
     batch_size: int = 400
     """Successive sentences in a batch (A, section 4; Q)."""
     context_size: int = 1
@@ -58,6 +60,8 @@ class TrainingConfig:
     """Whether each view also predicts the other's context; A trains one side."""
     critic: Critic = "bilinear"
     """A, section 3: bilinear; Q: inner product."""
+    anchor: Anchor = "excluded"
+    """The anchor among its own candidates: left out (a later text of A) or with score 0 (Q)."""
     init: Init = "xavier"
     """A, section 4: Xavier; a later text of A: uniform."""
     held_out_fraction: float = 0.3
@@ -82,6 +86,7 @@ class TrainingConfig:
             "normalise": Normalise,
             "word_vectors": WordVectorUse,
             "critic": Critic,
+            "anchor": Anchor,
             "init": Init,
         }
         for name, allowed in choices.items():

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -18,16 +18,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+_BLOCK_ROWS = 65_536
+
 UNKNOWN_ID = 0
 UNKNOWN_WORD = ""
 """Stands at id 0; no token of a corpus is empty, so no token can be mistaken for it."""
-
-DEFAULT_RMS = 0.35
-"""Root mean square of a vector's component at which encoders train well.
-
-At 0.35 views trained on frozen word2vec vectors learn; the same vectors at 1.0 do not, because
-the gates of the first step are already saturated.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +87,16 @@ class WordVectors:
         """E, the dimensions of a vector."""
         return int(self.matrix.shape[1])
 
-    @property
+    @cached_property
     def rms(self) -> float:
         """Root mean square of a component over all known words; 0 without words."""
         known = self.matrix[1:]
-        return float(np.sqrt(np.mean(np.square(known, dtype=np.float64)))) if known.size else 0.0
+        # In blocks: double precision for two million vectors at once would be gigabytes.
+        total = sum(
+            float(np.square(known[start : start + _BLOCK_ROWS], dtype=np.float64).sum())
+            for start in range(0, len(known), _BLOCK_ROWS)
+        )
+        return float(np.sqrt(total / known.size)) if known.size else 0.0
 
     @cached_property
     def checksum(self) -> str:
@@ -105,21 +105,6 @@ class WordVectors:
         digest.update(str(self.matrix.shape).encode())
         digest.update(np.ascontiguousarray(self.matrix, dtype="<f4").tobytes())
         return digest.hexdigest()
-
-    def rescaled(self, rms: float = DEFAULT_RMS) -> WordVectors:
-        """Returns the vectors times one factor, so that ``self.rms`` is ``rms``.
-
-        Differs from the published setups, which use the vectors as they come: GloVe and
-        word2vec differ by a factor of ten in scale, and encoders do not train at every scale.
-
-        Raises:
-            ValueError: ``rms`` is not positive or all vectors are zero.
-        """
-        if rms <= 0:
-            raise ValueError(f"cannot rescale word vectors to a root mean square of {rms}")
-        if self.rms == 0:
-            raise ValueError("cannot rescale word vectors that are all zero")
-        return replace(self, matrix=self.matrix * np.float32(rms / self.rms))
 
     @cached_property
     def _value_set(self) -> pa.Array:

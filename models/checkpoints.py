@@ -1,0 +1,114 @@
+"""Checkpoints that are whole or absent: safetensors beside JSON, the last ones kept."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from pipeline.shards import write_json_atomically
+
+TENSORS_FILE = "tensors.safetensors"
+STATE_FILE = "state.json"
+_PREFIX = "step-"
+_UNFINISHED = ".unfinished"
+
+_MODEL = "model."
+_OPTIMISER = "optimiser."
+_RANDOM = "random.cpu"
+_RANDOM_CUDA = "random.cuda"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Checkpoint:
+    """All that a training needs to go on as if it had never stopped."""
+
+    step: int
+    """Steps done; also the data cursor, see `TrainingBatches`."""
+    tensors: dict[str, Tensor]
+    """Weights, optimiser state and random states; see `capture`."""
+    state: dict[str, Any]
+    """Whatever else the trainer keeps, as JSON."""
+
+
+def write_checkpoint(folder: Path, checkpoint: Checkpoint, *, keep: int = 2) -> Path:
+    """Writes a checkpoint into a folder of checkpoints and removes all but the last ``keep``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    target = folder / f"{_PREFIX}{checkpoint.step:010d}"
+    unfinished = target.with_name(target.name + _UNFINISHED)
+    shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished.mkdir()
+    save_file(checkpoint.tensors, unfinished / TENSORS_FILE)
+    with (unfinished / TENSORS_FILE).open("rb") as stream:
+        os.fsync(stream.fileno())
+    write_json_atomically(
+        unfinished / STATE_FILE, {"step": checkpoint.step, "state": checkpoint.state}
+    )
+    shutil.rmtree(target, ignore_errors=True)
+    unfinished.rename(target)
+    for old in _checkpoint_folders(folder)[:-keep]:
+        shutil.rmtree(old)
+    return target
+
+
+def latest_checkpoint(folder: Path) -> Checkpoint | None:
+    """Returns the checkpoint of the highest step, or None; removes unfinished ones.
+
+    Raises:
+        ValueError: the checkpoint cannot be read.
+    """
+    for unfinished in folder.glob(f"*{_UNFINISHED}"):
+        shutil.rmtree(unfinished)
+    folders = _checkpoint_folders(folder)
+    if not folders:
+        return None
+    try:
+        value = json.loads((folders[-1] / STATE_FILE).read_text(encoding="utf-8"))
+        tensors = load_file(folders[-1] / TENSORS_FILE)
+        return Checkpoint(value["step"], tensors, value["state"])
+    except (OSError, SafetensorError, json.JSONDecodeError, KeyError) as error:
+        raise ValueError(
+            f"{folders[-1]}: broken checkpoint ({error}); delete it to go on from the one before"
+        ) from error
+
+
+def _checkpoint_folders(folder: Path) -> list[Path]:
+    return sorted(p for p in folder.glob(f"{_PREFIX}*") if not p.name.endswith(_UNFINISHED))
+
+
+def capture(model: nn.Module, optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """Returns copies, on the CPU, of weights, optimiser state and random states."""
+    tensors = {_MODEL + name: value for name, value in model.state_dict().items()}
+    for index, values in optimiser.state_dict()["state"].items():
+        tensors.update({f"{_OPTIMISER}{index}.{name}": value for name, value in values.items()})
+    tensors[_RANDOM] = torch.get_rng_state()
+    if torch.cuda.is_available():
+        tensors[_RANDOM_CUDA] = torch.cuda.get_rng_state()
+    return {name: value.detach().cpu().clone() for name, value in tensors.items()}
+
+
+def restore(tensors: dict[str, Tensor], model: nn.Module, optimiser: torch.optim.Optimizer) -> None:
+    """Puts captured tensors back into a model and an optimiser built in the same way."""
+    weights = _under(_MODEL, tensors)
+    model.load_state_dict(weights)
+    state: dict[int, dict[str, Tensor]] = {}
+    for key, value in _under(_OPTIMISER, tensors).items():
+        index, _, name = key.partition(".")
+        state.setdefault(int(index), {})[name] = value
+    groups = optimiser.state_dict()["param_groups"]
+    optimiser.load_state_dict({"state": state, "param_groups": groups})
+    torch.set_rng_state(tensors[_RANDOM])
+    if _RANDOM_CUDA in tensors and torch.cuda.is_available():
+        torch.cuda.set_rng_state(tensors[_RANDOM_CUDA])
+
+
+def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}

@@ -1,0 +1,87 @@
+"""Two views of a sentence and the objective that trains them, built from a configuration."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from models.contrastive import ContrastiveConfig, ContrastiveObjective, ContrastiveResult
+from models.embedding import WordEmbedding
+from models.multi_view import MultiViewEncoder
+from models.sentence_batch import SentenceBatch
+from models.sentence_block import SentenceBlock
+from models.training_config import TrainingConfig
+from models.word_vectors import WordVectors
+
+
+class ContrastiveModel(nn.Module):
+    """All that training changes (encoders and critic) and the words it stands on."""
+
+    encoder: MultiViewEncoder
+    objective: ContrastiveObjective
+
+    def __init__(self, config: TrainingConfig, vectors: WordVectors) -> None:
+        """Draws the initial weights from torch's current random state.
+
+        Args:
+            vectors: as loaded; frozen ones are scaled as the configuration says.
+        """
+        super().__init__()
+        self.config = config
+        self.vectors = vectors
+        self.encoder = MultiViewEncoder(
+            config.views, [self._embedding()], hidden_size=config.hidden_size, init=config.init
+        )
+        self.objective = ContrastiveObjective(
+            first_size=config.hidden_size,
+            second_size=config.hidden_size,
+            config=ContrastiveConfig(
+                context_size=config.context_size,
+                critic=config.critic,
+                normalise=config.normalise,
+                symmetric=config.symmetric,
+                anchor=config.anchor,
+            ),
+        )
+
+    def _embedding(self) -> WordEmbedding:
+        config, vectors = self.config, self.vectors
+        if config.word_vectors == "trained":
+            return WordEmbedding.xavier(len(vectors.words), config.trained_word_size)
+        return WordEmbedding.frozen(torch.from_numpy(vectors.matrix), target_rms=config.vector_rms)
+
+    def forward(
+        self, batch: SentenceBatch, documents: Tensor, sentence_index: Tensor
+    ) -> ContrastiveResult:
+        """Returns the objective of successive sentences; see `ContrastiveObjective`."""
+        first, second = self.encoder(batch)
+        result: ContrastiveResult = self.objective(first, second, documents, sentence_index)
+        return result
+
+    def result_of(self, block: SentenceBlock, device: torch.device) -> ContrastiveResult:
+        """Returns the objective of a block of successive sentences."""
+        batch = batch_of(block).to(device)
+        return self.forward(batch, *positions_of(block, device))
+
+
+def build_model(config: TrainingConfig, vectors: WordVectors, seed: int) -> ContrastiveModel:
+    """Returns an untrained model whose weights are a function of the seed.
+
+    The caller's random state is left as it was.
+    """
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return ContrastiveModel(config, vectors)
+
+
+def batch_of(block: SentenceBlock) -> SentenceBatch:
+    """Returns a block's sentences as the encoders take them."""
+    return SentenceBatch.from_arrays(
+        block.token_ids, block.offsets, block.heads, block.binary_left, block.binary_right
+    )
+
+
+def positions_of(block: SentenceBlock, device: torch.device) -> tuple[Tensor, Tensor]:
+    """Returns each sentence's document and place in it, int64 [B] each."""
+    documents = torch.tensor(block.documents, dtype=torch.int64, device=device)
+    return documents, torch.tensor(block.sentence_index, dtype=torch.int64, device=device)

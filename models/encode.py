@@ -1,0 +1,136 @@
+"""Embeddings of a corpus' sentences, in the order of its rows.
+
+Legend: n chosen rows, H width of a view, E dimensions of the word vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from models.contrastive_model import batch_of
+from models.multi_view import MultiViewEncoder
+from models.parsed_corpus import ParsedCorpus
+from models.sentence_block import SentenceBlock
+from models.word_vectors import WordVectors
+
+Rows = NDArray[np.int64]
+FloatArray = NDArray[np.float32]
+
+
+def encode_corpus(
+    encoder: MultiViewEncoder,
+    corpus: ParsedCorpus,
+    *,
+    rows: Rows | None = None,
+    batch_size: int = 256,
+    on_progress: Callable[[float], None] | None = None,
+) -> dict[str, FloatArray]:
+    """Returns each view's embeddings, float32 [n, H], by position and name (``0-DEP``).
+
+    Batches are cut from the sentences sorted by length, so that few levels run half empty; the
+    result is in the order of ``rows``.
+
+    Args:
+        rows: rows of the dataset, counted over its shards, in any order; by default all that the
+            corpus selects.
+        on_progress: told the share of the shards done.
+
+    Raises:
+        ValueError: a row is not among those the corpus can give.
+    """
+    device = next(encoder.parameters()).device
+    was_training = encoder.training
+    encoder.eval()
+
+    def embed(block: SentenceBlock) -> list[FloatArray]:
+        with torch.no_grad():
+            views = encoder(batch_of(block).to(device))
+        return [view.float().cpu().numpy() for view in views]
+
+    try:
+        arrays = _by_row(corpus, rows, batch_size, embed, on_progress)
+    finally:
+        encoder.train(was_training)
+    names = [f"{position}-{view}" for position, view in enumerate(encoder.views)]
+    if not arrays:
+        size = encoder.output_size // len(encoder.views)
+        arrays = [np.zeros((0, size), dtype=np.float32) for _ in encoder.views]
+    return dict(zip(names, arrays, strict=True))
+
+
+def bag_of_words(
+    vectors: WordVectors, corpus: ParsedCorpus, *, rows: Rows | None = None, batch_size: int = 1024
+) -> FloatArray:
+    """Returns the mean of each sentence's word vectors, float32 [n, E].
+
+    Unknown words count as zero vectors. Arguments as in `encode_corpus`.
+    """
+
+    def mean(block: SentenceBlock) -> list[FloatArray]:
+        sums = np.add.reduceat(vectors.matrix[block.token_ids], block.offsets[:-1], axis=0)
+        return [(sums / block.lengths[:, None]).astype(np.float32)]
+
+    arrays = _by_row(corpus, rows, batch_size, mean, None)
+    return arrays[0] if arrays else np.zeros((0, vectors.size), dtype=np.float32)
+
+
+def _by_row(
+    corpus: ParsedCorpus,
+    rows: Rows | None,
+    batch_size: int,
+    embed: Callable[[SentenceBlock], Sequence[FloatArray]],
+    on_progress: Callable[[float], None] | None,
+) -> list[FloatArray]:
+    """Returns the embeddings of the rows, an array for each that ``embed`` gives; [] for none."""
+    wanted = None if rows is None else np.unique(rows)
+    found: list[Rows] = []
+    parts: list[list[FloatArray]] = []
+    for number, block in _chosen_blocks(corpus, wanted):
+        found.append(block.rows)
+        parts.append(_embed_sorted(block, batch_size, embed))
+        if on_progress is not None:
+            on_progress((number + 1) / corpus.num_shards)
+    all_found = np.concatenate(found) if found else np.zeros(0, dtype=np.int64)
+    if wanted is not None and len(all_found) < len(wanted):
+        missing = np.setdiff1d(wanted, all_found)
+        raise ValueError(
+            f"row {missing[0]} (and {len(missing) - 1} others) cannot be encoded: it is not in "
+            "the chosen part of the corpus, lacks a parse or is too long"
+        )
+    arrays = [np.concatenate(pieces) for pieces in zip(*parts, strict=True)]
+    if rows is None:
+        return arrays
+    return [array[np.searchsorted(all_found, rows)] for array in arrays]
+
+
+def _chosen_blocks(
+    corpus: ParsedCorpus, wanted: Rows | None
+) -> Iterator[tuple[int, SentenceBlock]]:
+    for number in range(corpus.num_shards):
+        if wanted is None:
+            block = corpus.read(number)
+        else:
+            first, last = np.searchsorted(wanted, corpus.row_range(number))
+            if first == last:
+                continue
+            block = corpus.read(number)
+            block = block.take(np.flatnonzero(np.isin(block.rows, wanted[first:last])))
+        if len(block):
+            yield number, block
+
+
+def _embed_sorted(
+    block: SentenceBlock, batch_size: int, embed: Callable[[SentenceBlock], Sequence[FloatArray]]
+) -> list[FloatArray]:
+    by_length = np.argsort(block.lengths, kind="stable")
+    pieces = [
+        embed(block.take(by_length[start : start + batch_size]))
+        for start in range(0, len(block), batch_size)
+    ]
+    back = np.empty_like(by_length)
+    back[by_length] = np.arange(len(by_length))
+    return [np.concatenate(arrays)[back] for arrays in zip(*pieces, strict=True)]

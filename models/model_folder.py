@@ -1,0 +1,109 @@
+"""The folder of a trained model: ``model.safetensors`` beside ``model.json``.
+
+Frozen word vectors are not copied into it, they may be gigabytes; ``model.json`` holds their path
+and checksum, and loading refuses others.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from models.contrastive_model import ContrastiveModel, build_model
+from models.training_config import TrainingConfig
+from models.vector_files import load_word_vectors
+from models.word_vectors import WordVectors
+from pipeline.shards import write_json_atomically
+
+WEIGHTS_FILE = "model.safetensors"
+MODEL_FILE = "model.json"
+FORMAT_VERSION = 1
+
+
+def save_model(folder: Path, model: ContrastiveModel, origin: Mapping[str, Any]) -> None:
+    """Writes the weights, then ``model.json``.
+
+    Args:
+        origin: what the model was made from; ``origin["vectors"]`` holds ``path`` and
+            ``checksum`` of the word vectors as loaded, before scaling.
+    """
+    weights = {name: value.detach().cpu().clone() for name, value in model.state_dict().items()}
+    unfinished = folder / f"{WEIGHTS_FILE}.unfinished"
+    save_file(weights, unfinished)
+    unfinished.replace(folder / WEIGHTS_FILE)
+    description = {
+        "format_version": FORMAT_VERSION,
+        "config": model.config.to_dict(),
+        **origin,
+        "sizes": {
+            "word_size": model.vectors.size,
+            "words": len(model.vectors.words),
+            "embedding_size": model.encoder.output_size,
+            "parameters": num_parameters(model),
+        },
+    }
+    write_json_atomically(folder / MODEL_FILE, description)
+
+
+def num_parameters(model: ContrastiveModel) -> int:
+    """Returns the number of trained values; frozen word vectors do not count."""
+    return sum(p.numel() for p in model.parameters() if p.requires_grad)
+
+
+def load_model(folder: Path, *, vectors_path: Path | None = None) -> ContrastiveModel:
+    """Returns a trained model in evaluation mode.
+
+    Args:
+        vectors_path: where the word vectors lie now; by default where they lay in training.
+
+    Raises:
+        FileNotFoundError: no model there, or no word vectors.
+        ValueError: another format, other word vectors, or weights that do not fit.
+    """
+    description = read_model_description(folder)
+    config = TrainingConfig.from_dict(description["config"])
+    path = vectors_path or Path(description["vectors"]["path"])
+    vectors = load_word_vectors(path)
+    if vectors.checksum != description["vectors"]["checksum"]:
+        raise ValueError(
+            f"{path}: not the word vectors that {folder} was trained on; give their path"
+        )
+    model = build_model(config, vectors, config.seed)
+    try:
+        model.load_state_dict(load_file(folder / WEIGHTS_FILE))
+    except (OSError, SafetensorError, RuntimeError) as error:
+        raise ValueError(f"{folder / WEIGHTS_FILE}: cannot be loaded: {error}") from error
+    return model.eval()
+
+
+def read_model_description(folder: Path) -> dict[str, Any]:
+    """Returns ``model.json``.
+
+    Raises:
+        FileNotFoundError: no model there.
+        ValueError: a format that this release does not read.
+    """
+    path = folder / MODEL_FILE
+    if not path.is_file():
+        raise FileNotFoundError(f"{folder}: no trained model here; run the training first")
+    description: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    if description.get("format_version") != FORMAT_VERSION:
+        raise ValueError(
+            f"{path}: format version {description.get('format_version')}, this release reads "
+            f"{FORMAT_VERSION}; train again or install the release that wrote it"
+        )
+    return description
+
+
+def random_model(config: TrainingConfig, vectors: WordVectors, seed: int) -> ContrastiveModel:
+    """Returns the same architecture with untrained weights, in evaluation mode.
+
+    Args:
+        vectors: those of the trained model it is compared with.
+    """
+    return build_model(config, vectors, seed).eval()

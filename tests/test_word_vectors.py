@@ -1,0 +1,167 @@
+"""Word vectors: lookup of a column of tokens, and the files they are read from."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from safetensors.numpy import save_file
+
+from models.vector_files import load_word_vectors
+from models.word_vectors import WordVectors
+
+
+def vectors_of(*words: str) -> WordVectors:
+    return WordVectors.from_rows(words, np.ones((len(words), 2), dtype=np.float32))
+
+
+def text_file(folder: Path, text: str) -> Path:
+    path = folder / "vectors.txt"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_token_is_found_as_it_stands_then_lower_cased_else_unknown() -> None:
+    ids, coverage = vectors_of("paris", "May", "may").token_ids(
+        pa.array(["May", "MAY", "Paris", "naïve", "May"])
+    )
+
+    assert ids.tolist() == [2, 3, 1, 0, 2]
+    assert (coverage.exact, coverage.lower_cased, coverage.unknown) == (2, 2, 1)
+    assert coverage.known_share == pytest.approx(0.8)
+
+
+def test_tokens_of_several_chunks_are_one_column() -> None:
+    column = pa.chunked_array([["a", "b"], [], ["a"]], type=pa.string())
+
+    ids, coverage = vectors_of("b", "a").token_ids(column)
+
+    assert ids.tolist() == [2, 1, 2]
+    assert coverage.tokens == 3
+
+
+def test_no_tokens_are_no_ids() -> None:
+    ids, coverage = vectors_of("a").token_ids(pa.array([], type=pa.string()))
+
+    assert ids.tolist() == []
+    assert coverage.known_share == 0.0
+
+
+def test_id_0_is_the_unknown_word_and_zero() -> None:
+    vectors = vectors_of("a")
+
+    assert vectors.words == ("", "a")
+    assert vectors.matrix.tolist() == [[0, 0], [1, 1]]
+
+
+def test_the_checksum_follows_words_and_values() -> None:
+    first = vectors_of("a", "b")
+    other_value = WordVectors.from_rows(["a", "b"], np.full((2, 2), 2, dtype=np.float32))
+
+    assert first.checksum == vectors_of("a", "b").checksum
+    assert first.checksum != vectors_of("a", "c").checksum
+    assert first.checksum != other_value.checksum
+
+
+def test_the_rms_is_over_known_words_only() -> None:
+    rows = np.array([[3.0, -3.0], [3.0, 3.0]], dtype=np.float32)
+
+    assert WordVectors.from_rows(["a", "b"], rows).rms == pytest.approx(3.0)
+
+
+def test_glove_text_is_read(tmp_path: Path) -> None:
+    vectors = load_word_vectors(text_file(tmp_path, "the 0.5 -1\n, 2e-1 3\n"))
+
+    assert vectors.words == ("", "the", ",")
+    np.testing.assert_allclose(vectors.matrix, [[0, 0], [0.5, -1], [0.2, 3]], rtol=1e-6)
+
+
+def test_word2vec_text_with_header_and_trailing_spaces_is_read_from_gzip(tmp_path: Path) -> None:
+    path = tmp_path / "vectors.txt.gz"
+    path.write_bytes(gzip.compress(b"2 3\nin 1 2 3 \nfor 4 5 6 \n"))
+
+    vectors = load_word_vectors(path)
+
+    assert vectors.words == ("", "in", "for")
+    assert vectors.matrix[1:].tolist() == [[1, 2, 3], [4, 5, 6]]
+
+
+def test_a_word_may_hold_spaces(tmp_path: Path) -> None:
+    vectors = load_word_vectors(text_file(tmp_path, "a 1 2\n. . . 3 4\n"))
+
+    assert vectors.words[2] == ". . ."
+
+
+def test_of_a_repeated_word_the_first_row_counts(tmp_path: Path) -> None:
+    vectors = load_word_vectors(text_file(tmp_path, "a 1 2\nb 3 4\na 5 6\n"))
+
+    assert vectors.words == ("", "a", "b")
+    assert vectors.matrix[1].tolist() == [1, 2]
+    assert vectors.num_duplicates == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a 1 2\nb 3\n", r"vectors\.txt:2: expected a word and 2 numbers, found 2 fields"),
+        ("a 1 2\nb 3.5 4.5 5.5\n", r"vectors\.txt:2: expected a word and 2 numbers"),
+        ("a 1 2\n\nb 3 4\n", r"vectors\.txt:2: expected a word and 2 numbers, found 0 fields"),
+        ("a 1 2\nb 3 4\nc 5 x7\n", r"vectors\.txt:3: 'x7' is not a finite number"),
+        ("a 1 nan\n", r"vectors\.txt:1: 'nan' is not a finite number"),
+        ("3 2\na 1 2\nb 3 4\n", r"vectors\.txt:1: the header promises 3 words, the file holds 2"),
+        ("2 2\n", r"vectors\.txt:1: the header promises 2 words, the file holds 0"),
+        ("", r"vectors\.txt:1: expected a word and its numbers, found ''"),
+    ],
+)
+def test_broken_text_is_refused_by_file_and_line(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        load_word_vectors(text_file(tmp_path, text))
+
+
+def test_binary_vectors_are_refused_with_a_remedy(tmp_path: Path) -> None:
+    path = tmp_path / "vectors.bin"
+    path.write_bytes(b"1 2\nword \xff\xfe\x00\x80\n")
+
+    with pytest.raises(ValueError, match=r"not UTF-8 text .* convert it to text"):
+        load_word_vectors(path)
+
+
+def test_a_gzip_file_cut_short_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "vectors.txt.gz"
+    path.write_bytes(gzip.compress(b"a 1 2\n" * 1000)[:-12])
+
+    with pytest.raises(ValueError, match="broken gzip file"):
+        load_word_vectors(path)
+
+
+def test_absent_vectors_are_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="absent: no such word vectors"):
+        load_word_vectors(tmp_path / "absent")
+
+
+def test_a_folder_is_read(tmp_path: Path) -> None:
+    save_file({"vectors": np.array([[0.5, 1]], dtype=np.float16)}, tmp_path / "vectors.safetensors")
+    (tmp_path / "words.json").write_text(json.dumps(["naïve"]), encoding="utf-8")
+
+    vectors = load_word_vectors(tmp_path)
+
+    assert vectors.words == ("", "naïve")
+    assert vectors.matrix.dtype == np.float32
+    assert vectors.matrix[1].tolist() == [0.5, 1]
+
+
+def test_a_folder_whose_words_and_vectors_differ_is_refused(tmp_path: Path) -> None:
+    save_file({"vectors": np.zeros((3, 2), dtype=np.float16)}, tmp_path / "vectors.safetensors")
+    (tmp_path / "words.json").write_text('["a"]', encoding="utf-8")
+
+    with pytest.raises(ValueError, match=r"1 words but vectors of shape \(3, 2\)"):
+        load_word_vectors(tmp_path)
+
+
+def test_a_folder_without_vectors_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="not a folder of word vectors"):
+        load_word_vectors(tmp_path)
