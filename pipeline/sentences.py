@@ -86,7 +86,16 @@ def split_sentences(
         return read_dataset_manifest(folder, "sentences")
     sweep_unfinished(folder)
     position = Position(**shards[-1].extra["position"]) if shards else Position()
-    _Splitter(source, config, folder, fingerprint, position, len(shards), on_progress).run()
+    splitter = _Splitter(
+        source=source,
+        config=config,
+        folder=folder,
+        fingerprint=fingerprint,
+        position=position,
+        shard=SentenceShard(len(shards)),
+        on_progress=on_progress,
+    )
+    splitter.run()
     return write_dataset_manifest(folder, "sentences", config=described)
 
 
@@ -99,54 +108,45 @@ def _check_fingerprint(folder: Path, shards: list[ShardManifest], fingerprint: s
             )
 
 
+@dataclass(slots=True, kw_only=True)
 class _Splitter:
     """One run over a source: what was reached, and the shard in the making."""
 
-    def __init__(
-        self,
-        source: Source,
-        config: SentenceConfig,
-        folder: Path,
-        fingerprint: str,
-        position: Position,
-        number: int,
-        on_progress: Progress | None,
-    ) -> None:
-        self._source = source
-        self._config = config
-        self._folder = folder
-        self._fingerprint = fingerprint
-        self._position = position
-        self._shard = SentenceShard(number)
-        self._on_progress = on_progress
-        self._tokenizer = EnglishTokenizer()
+    source: Source
+    config: SentenceConfig
+    folder: Path
+    fingerprint: str
+    position: Position
+    shard: SentenceShard
+    on_progress: Progress | None
 
     def run(self) -> None:
         """Consumes the rest of the source and writes its shards."""
-        items = islice(_items(self._source), self._position.items, None)
+        tokenizer = EnglishTokenizer()
+        items = islice(_items(self.source), self.position.items, None)
         while not self._limit_reached() and (batch := list(islice(items, ITEMS_AT_ONCE))):
             cleaned = [clean_text(_text_of(item.content)) for item in batch]
-            tokenized = self._tokenizer.tokenize([text for text, _ in cleaned])
+            tokenized = tokenizer.tokenize([text for text, _ in cleaned])
             for item, (_, repaired), text in zip(batch, cleaned, tokenized, strict=True):
                 if not self._limit_reached():
                     self._take(item, text.words, text.spaces, repaired)
             self._report()
-        if self._position.rows == 0:
+        if self.position.rows == 0:
             raise ValueError(self._nothing_found())
-        if not self._shard.is_empty:
+        if not self.shard.is_empty:
             self._write_shard()
 
     def _limit_reached(self) -> bool:
-        return 0 < self._config.limit <= self._position.rows
+        return 0 < self.config.limit <= self.position.rows
 
     def _take(self, item: _Item, words: list[str], spaces: list[bool], repaired: int) -> None:
         """Adds one item's sentences and refusals to the shard it belongs to."""
-        before = self._position
+        before = self.position
         same_document = item.document_number == before.documents
         index = before.next_sentence_index if same_document else 0
         kept: list[tuple[int, list[str]]] = []
         refused: list[dict[str, Any]] = []
-        room = self._config.limit - before.rows if self._config.limit else None
+        room = self.config.limit - before.rows if self.config.limit else None
         if isinstance(item.content, Refusal) or not words:
             refused.append(_refused_item(item, index))
             index += 1  # a gap, so that no context reaches across what is missing
@@ -154,20 +154,20 @@ class _Splitter:
             if room is not None and len(kept) == room:
                 break
             tokens = words[start:end]
-            rejection = reject_sentence(tokens, self._config)
+            rejection = reject_sentence(tokens, self.config)
             if rejection is None:
                 kept.append((index, tokens))
             else:
                 excerpt = excerpt_of(" ".join(tokens[:200]))
                 refused.append(_record(item, index, rejection.reason, rejection.detail, excerpt))
             index += 1
-        if kept and self._shard.is_full:
+        if kept and self.shard.is_full:
             self._write_shard()
         for sentence_index, tokens in kept:
-            self._shard.add(item.document_id, sentence_index, tokens)
-        self._shard.quarantine.extend(refused)
-        self._shard.repaired_characters += repaired
-        self._position = Position(
+            self.shard.add(item.document_id, sentence_index, tokens)
+        self.shard.quarantine.extend(refused)
+        self.shard.repaired_characters += repaired
+        self.position = Position(
             documents=item.document_number,
             items=before.items + 1,
             next_sentence_index=index,
@@ -175,22 +175,22 @@ class _Splitter:
         )
 
     def _write_shard(self) -> None:
-        self._shard.write(self._folder, self._position, self._fingerprint)
-        self._shard = SentenceShard(self._shard.number + 1)
+        self.shard.write(self.folder, self.position, self.fingerprint)
+        self.shard = SentenceShard(self.shard.number + 1)
 
     def _report(self) -> None:
-        if self._on_progress is not None:
-            fraction = self._source.fraction_read()
-            if self._config.limit:
-                fraction = max(fraction, self._position.rows / self._config.limit)
-            rows, documents = self._position.rows, self._position.documents
-            self._on_progress(fraction, f"{rows:,} sentences of {documents:,} documents")
+        if self.on_progress is not None:
+            fraction = self.source.fraction_read()
+            if self.config.limit:
+                fraction = max(fraction, self.position.rows / self.config.limit)
+            rows, documents = self.position.rows, self.position.documents
+            self.on_progress(fraction, f"{rows:,} sentences of {documents:,} documents")
 
     def _nothing_found(self) -> str:
-        reasons = Counter(record["reason"] for record in self._shard.quarantine)
+        reasons = Counter(record["reason"] for record in self.shard.quarantine)
         if not reasons:
             return "the source holds no text; check its path and format"
-        first = self._shard.quarantine[0]
+        first = self.shard.quarantine[0]
         return (
             f"no sentence could be taken from the source; refused: {dict(reasons)}; first, at "
             f"{first['position']}: {first['reason']} ({first['detail']})"

@@ -5,10 +5,12 @@ The rules come with the package: no model is loaded and nothing is fetched.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
+from typing import Any
 
 TOKENIZATION_VERSION = 1
 """Raised whenever the rules below change; part of every digest."""
@@ -32,28 +34,34 @@ class TokenizedText:
     """Whether white space follows each word."""
 
 
+@functools.cache
+def _english() -> Any:
+    """Returns spaCy's blank English pipeline with our rules, built once a process."""
+    import spacy
+    from spacy.util import compile_infix_regex, compile_prefix_regex, compile_suffix_regex
+
+    nlp = spacy.blank("en")
+    defaults, tokenizer = nlp.Defaults, nlp.tokenizer
+    prefixes = [_LONE_LEADING_UNDERSCORE if p == _UNDERSCORE else p for p in defaults.prefixes]
+    suffixes = [_LONE_TRAILING_UNDERSCORE if s == _UNDERSCORE else s for s in defaults.suffixes]
+    infixes = [i for i in defaults.infixes if _PERIOD_BEFORE_CAPITAL not in i]
+    tokenizer.prefix_search = compile_prefix_regex(prefixes).search
+    tokenizer.suffix_search = compile_suffix_regex(suffixes).search
+    tokenizer.infix_finditer = compile_infix_regex(infixes).finditer
+    tokenizer.rules = {
+        text: rule
+        for text, rule in tokenizer.rules.items()
+        if not _LETTER_WITH_PERIOD.fullmatch(text)
+    }
+    tokenizer.token_match = _OPERATOR.match
+    return nlp
+
+
 class EnglishTokenizer:
     """spaCy's blank English tokenizer with bounded memory."""
 
     def __init__(self) -> None:
-        import spacy
-        from spacy.util import compile_infix_regex, compile_prefix_regex, compile_suffix_regex
-
-        self._nlp = spacy.blank("en")
-        defaults = self._nlp.Defaults
-        prefixes = [_LONE_LEADING_UNDERSCORE if p == _UNDERSCORE else p for p in defaults.prefixes]
-        suffixes = [_LONE_TRAILING_UNDERSCORE if s == _UNDERSCORE else s for s in defaults.suffixes]
-        infixes = [i for i in defaults.infixes if _PERIOD_BEFORE_CAPITAL not in i]
-        tokenizer = self._nlp.tokenizer
-        tokenizer.prefix_search = compile_prefix_regex(prefixes).search
-        tokenizer.suffix_search = compile_suffix_regex(suffixes).search
-        tokenizer.infix_finditer = compile_infix_regex(infixes).finditer
-        tokenizer.rules = {
-            text: rule
-            for text, rule in tokenizer.rules.items()
-            if not _LETTER_WITH_PERIOD.fullmatch(text)
-        }
-        tokenizer.token_match = _OPERATOR.match
+        self._nlp = _english()
 
     def tokenize(self, texts: Sequence[str]) -> list[TokenizedText]:
         """Returns the tokens of each text; what spaCy caches for them is freed on return.

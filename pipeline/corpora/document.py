@@ -52,7 +52,10 @@ class Source(Protocol):
         ...
 
     def documents(self) -> Iterator[Document]:
-        """Yields the documents, in the same order on every call."""
+        """Yields the documents, in the same order on every call.
+
+        A document's paragraphs are read before the next document is asked for.
+        """
         ...
 
     def fraction_read(self) -> float:

@@ -50,13 +50,17 @@ def _indent(line: str) -> int:
     return len(line) - len(line.lstrip())
 
 
-def prose_paragraphs(text: str) -> Iterator[str]:
+def prose_paragraphs(text: str, *, begins_with_summary: bool = False) -> Iterator[str]:
     """Yields the paragraphs of prose in a docstring or documentation topic, in order.
 
     Args:
         text: dedented; hard-wrapped, with reStructuredText or plain-text markup.
+        begins_with_summary: the first paragraph is one sentence even where its period is missing,
+            as in the docstrings of PEP 257.
     """
-    for block in split_blocks(text):
+    for number, block in enumerate(split_blocks(text)):
+        if begins_with_summary and number == 0 and block[-1][-1].isalnum():
+            block[-1] += "."
         paragraph = as_prose(block)
         if paragraph is not None:
             yield paragraph

@@ -118,7 +118,7 @@ def _docstring_paragraphs(path: Path, root: Path) -> Iterator[tuple[str, str]]:
     """Yields (paragraph, position) of a module's docstrings in source order."""
     name = path.relative_to(root).as_posix()
     for line, docstring in _docstrings(ast.parse(path.read_bytes())):
-        for paragraph in prose_paragraphs(docstring):
+        for paragraph in prose_paragraphs(docstring, begins_with_summary=True):
             yield paragraph, f"{name}:{line}"
 
 
