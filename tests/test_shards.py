@@ -1,0 +1,170 @@
+"""Shards are whole or absent, verified when written, and refuse what they do not know."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pipeline import shards
+from pipeline.digest import digest_of, sha256_of_file
+from pipeline.schema import SCHEMA_VERSION, SENTENCES, STAGE_KEY, VERSION_KEY, schema_for
+from pipeline.shards import (
+    complete_shards,
+    quarantine_path,
+    read_dataset_manifest,
+    read_shard,
+    read_shard_manifest,
+    rows_in_shard,
+    shard_path,
+    sweep_unfinished,
+    write_dataset_manifest,
+    write_shard,
+)
+
+ROWS = [
+    {"document_id": "a", "sentence_index": 0, "tokens": ["Rain", "fell", "."]},
+    {"document_id": "a", "sentence_index": 2, "tokens": ["It", "stopped", "\t", "🙂"]},
+]
+
+
+def table(rows: list[dict[str, object]]) -> pa.Table:
+    return pa.Table.from_pylist(rows, schema=SENTENCES)
+
+
+def test_a_shard_reads_back_as_it_was_written(tmp_path: Path) -> None:
+    write_shard(tmp_path, "sentences", 0, table(ROWS), drops={})
+
+    assert read_shard(tmp_path, "sentences", 0).to_pylist() == ROWS
+
+
+def test_the_manifest_counts_rows_drops_and_bytes(tmp_path: Path) -> None:
+    refused = [{"document_id": "a", "sentence_index": 1, "reason": "too_long"}]
+
+    manifest = write_shard(
+        tmp_path, "sentences", 0, table(ROWS), drops={"too_long": 1}, quarantine=refused
+    )
+
+    path = shard_path(tmp_path, 0)
+    assert (manifest.rows, manifest.drops) == (2, {"too_long": 1})
+    assert manifest.bytes == path.stat().st_size
+    assert manifest.sha256 == sha256_of_file(path)
+    assert '"too_long"' in quarantine_path(tmp_path, 0).read_text(encoding="utf-8")
+    assert read_shard_manifest(tmp_path, 0) == manifest
+
+
+def test_the_same_rows_give_the_same_bytes(tmp_path: Path) -> None:
+    first = write_shard(tmp_path / "one", "sentences", 0, table(ROWS), drops={})
+    second = write_shard(tmp_path / "two", "sentences", 0, table(ROWS), drops={})
+
+    assert first.sha256 == second.sha256
+
+
+def test_a_crash_before_the_manifest_leaves_no_complete_shard(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def crash(path: Path, value: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(shards, "write_json_atomically", crash)
+    with pytest.raises(KeyboardInterrupt):
+        write_shard(tmp_path, "sentences", 0, table(ROWS), drops={})
+
+    assert complete_shards(tmp_path) == []
+
+
+def test_a_crash_while_writing_leaves_only_what_the_sweep_removes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def crash(rows: pa.Table, path: Path, **options: object) -> None:
+        path.write_bytes(b"PAR1 half a file")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pq, "write_table", crash)
+    with pytest.raises(KeyboardInterrupt):
+        write_shard(tmp_path, "sentences", 0, table(ROWS), drops={})
+
+    assert not shard_path(tmp_path, 0).exists()
+    assert sweep_unfinished(tmp_path) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_complete_shards_stop_at_the_first_gap(tmp_path: Path) -> None:
+    for number in (0, 1, 3):
+        write_shard(tmp_path, "sentences", number, table(ROWS), drops={})
+
+    assert [shard.number for shard in complete_shards(tmp_path)] == [0, 1]
+
+
+def test_the_dataset_manifest_sums_its_shards(tmp_path: Path) -> None:
+    write_shard(tmp_path, "sentences", 0, table(ROWS), drops={"empty": 1})
+    write_shard(tmp_path, "sentences", 1, table(ROWS[:1]), drops={"empty": 2, "too_long": 1})
+
+    write_dataset_manifest(tmp_path, "sentences", config={"limit": 0})
+
+    manifest = read_dataset_manifest(tmp_path, "sentences")
+    assert manifest.rows == 3
+    assert manifest.drops == {"empty": 3, "too_long": 1}
+    assert manifest.config == {"limit": 0}
+
+
+def test_an_incomplete_stage_is_named_with_its_remedy(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"not complete; run it again"):
+        read_dataset_manifest(tmp_path, "sentences")
+
+
+def test_rows_that_do_not_fit_the_schema_are_refused(tmp_path: Path) -> None:
+    wrong = pa.table({"document_id": ["a"], "sentence_index": ["first"], "tokens": [["x"]]})
+
+    with pytest.raises(ValueError, match=r"shard 0 of sentences does not fit its schema"):
+        write_shard(tmp_path, "sentences", 0, wrong, drops={})
+
+
+def test_a_broken_file_is_named_with_its_remedy(tmp_path: Path) -> None:
+    shard_path(tmp_path, 0).write_bytes(b"not parquet")
+
+    with pytest.raises(ValueError, match=r"00000\.parquet: not a whole Parquet file.*run the"):
+        read_shard(tmp_path, "sentences", 0)
+
+
+def test_another_stage_is_refused(tmp_path: Path) -> None:
+    write_shard(tmp_path, "sentences", 0, table(ROWS), drops={})
+
+    with pytest.raises(ValueError, match=r"holds 'sentences', expected 'dependencies'"):
+        read_shard(tmp_path, "dependencies", 0)
+
+
+def test_an_unknown_schema_version_is_refused(tmp_path: Path) -> None:
+    metadata = {VERSION_KEY: str(SCHEMA_VERSION + 1).encode(), STAGE_KEY: b"sentences"}
+    newer = table(ROWS).replace_schema_metadata(metadata)
+    pq.write_table(newer, shard_path(tmp_path, 0))
+
+    with pytest.raises(ValueError, match=rf"schema version {SCHEMA_VERSION + 1}"):
+        read_shard(tmp_path, "sentences", 0)
+
+
+def test_an_unknown_stage_has_no_schema() -> None:
+    with pytest.raises(ValueError, match=r"unknown stage 'poems'; known: sentences"):
+        schema_for("poems")
+
+
+def test_shards_double_every_four_until_the_maximum() -> None:
+    sizes = [rows_in_shard(number) for number in (0, 3, 4, 8, 100)]
+
+    assert sizes == [4_000, 4_000, 8_000, 16_000, 100_000]
+
+
+def test_forty_million_sentences_make_a_few_hundred_shards() -> None:
+    rows, number = 0, 0
+    while rows < 40_000_000:
+        rows += rows_in_shard(number)
+        number += 1
+
+    assert 300 < number < 500
+
+
+def test_a_digest_depends_on_values_and_not_on_their_order() -> None:
+    assert digest_of({"a": 1, "b": [2, 3]}) == digest_of({"b": [2, 3], "a": 1})
+    assert digest_of({"a": 1, "b": [2, 3]}) != digest_of({"a": 1, "b": [3, 2]})
