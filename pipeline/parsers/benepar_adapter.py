@@ -91,17 +91,20 @@ class BeneparConstituencyParser:
 
         Rejections: ``empty``, ``empty_token``, ``too_long``, ``parser_error``.
         """
-        answers: list[ConstituencyParse | Rejection] = [
-            self._refusal(sentence) or Rejection("parser_error") for sentence in sentences
-        ]
-        accepted = [i for i, answer in enumerate(answers) if answer == Rejection("parser_error")]
+        answers: dict[int, ConstituencyParse | Rejection] = {}
+        accepted: list[int] = []
+        for index, sentence in enumerate(sentences):
+            refusal = self._refusal(sentence)
+            if refusal is None:
+                accepted.append(index)
+            else:
+                answers[index] = refusal
         with torch.inference_mode():
             row_of, vectors = self._encode_distinct_words([sentences[i] for i in accepted])
             for batch in self._batches(accepted, sentences):
                 rows = [[row_of[token] for token in sentences[i]] for i in batch]
-                for i, answer in zip(batch, self._parse_or_reject(rows, vectors), strict=True):
-                    answers[i] = answer
-        return answers
+                answers.update(zip(batch, self._parse_or_reject(rows, vectors), strict=True))
+        return [answers[index] for index in range(len(sentences))]
 
     def _refusal(self, sentence: Sentence) -> Rejection | None:
         if len(sentence) == 0:
