@@ -1,0 +1,78 @@
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from pipeline.parsers.maximum_spanning_tree import (
+    find_cycle,
+    is_single_rooted_tree,
+    single_root_maximum_spanning_tree,
+)
+
+Scores = NDArray[np.float64]
+
+
+def score(scores: Scores, heads: tuple[int, ...] | list[int]) -> float:
+    return sum(scores[dependent, heads[dependent]] for dependent in range(1, len(heads)))
+
+
+def brute_force_best_score(scores: Scores) -> float:
+    """Tries all n^n head assignments."""
+    size = len(scores)
+    candidates = ((0, *heads) for heads in itertools.product(range(size), repeat=size - 1))
+    return max(
+        score(scores, heads)
+        for heads in candidates
+        if heads[1:].count(0) == 1 and all(reaches_root(heads, i) for i in range(1, size))
+    )
+
+
+def reaches_root(heads: tuple[int, ...], position: int) -> bool:
+    for _ in heads:
+        position = heads[position]
+    return position == 0
+
+
+@st.composite
+def score_matrices(draw: st.DrawFn) -> Scores:
+    size = draw(st.integers(2, 6))
+    # Few distinct values make ties, cycles and several roots common.
+    values = st.integers(-4, 4) if draw(st.booleans()) else st.floats(-50, 50)
+    flat = draw(st.lists(values, min_size=size * size, max_size=size * size))
+    return np.array(flat, dtype=np.float64).reshape(size, size)
+
+
+@given(score_matrices())
+@settings(max_examples=300, deadline=None)
+def test_no_single_rooted_tree_scores_higher(scores: Scores) -> None:
+    heads = single_root_maximum_spanning_tree(scores)
+    assert is_single_rooted_tree(heads)
+    assert score(scores, heads) == pytest.approx(brute_force_best_score(scores))
+
+
+def test_large_random_matrices_give_trees_and_leave_their_input_alone() -> None:
+    scores = np.random.default_rng(0).normal(size=(120, 120)).astype(np.float32)
+    before = scores.copy()
+    assert is_single_rooted_tree(single_root_maximum_spanning_tree(scores))
+    np.testing.assert_array_equal(scores, before)
+
+
+def test_two_greedy_roots_become_one() -> None:
+    scores = np.full((3, 3), -1.0)
+    scores[1, 0], scores[2, 0] = 5.0, 4.0
+    assert single_root_maximum_spanning_tree(scores) == [0, 0, 1]
+
+
+def test_a_cycle_is_found_and_names_its_members() -> None:
+    assert find_cycle([0, 2, 3, 2, 0]) == [2, 3]
+    assert find_cycle([0, 1]) == [1]
+    assert find_cycle([0, 2, 0, 2]) is None
+
+
+def test_trees_with_no_or_two_roots_are_no_single_rooted_trees() -> None:
+    assert is_single_rooted_tree([0, 0])
+    assert not is_single_rooted_tree([0, 0, 0])
+    assert not is_single_rooted_tree([0, 2, 1])
