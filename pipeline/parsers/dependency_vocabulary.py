@@ -1,0 +1,94 @@
+"""The frozen vocabularies of a biaffine dependency parser: words, characters, relations."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from pipeline.treebanks.conllu import TreebankSentence
+
+PAD, UNKNOWN, ROOT = "<pad>", "<unk>", "<bos>"
+"""supar's special entries; ``ROOT`` stands at position 0 of every sentence."""
+SPECIALS = [PAD, UNKNOWN, ROOT]
+
+ROOT_WORD = ""
+"""Stands for the artificial root among tokens, of which none is empty."""
+
+
+@dataclass(frozen=True)
+class DependencyVocabulary:
+    """Index of every known word, character and relation; looking up never adds an entry."""
+
+    words: list[str]
+    """Lower-cased, the specials included; the index is the row of the embedding matrix."""
+    characters: list[str]
+    """The specials included."""
+    relations: list[str]
+    max_word_characters: int = 20
+    """Further characters of a word are not seen."""
+    _word_ids: dict[str, int] = field(init=False, repr=False, compare=False)
+    _character_ids: dict[str, int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for name, entries in (("words", self.words), ("characters", self.characters)):
+            missing = [special for special in SPECIALS if special not in entries]
+            if missing:
+                raise ValueError(f"vocabulary {name} lacks {', '.join(missing)}")
+        if self.max_word_characters < 1:
+            raise ValueError(f"max_word_characters must be >= 1, got {self.max_word_characters}")
+        object.__setattr__(self, "_word_ids", {word: i for i, word in enumerate(self.words)})
+        ids = {character: i for i, character in enumerate(self.characters)}
+        object.__setattr__(self, "_character_ids", ids)
+
+    @classmethod
+    def build(
+        cls, sentences: Sequence[TreebankSentence], *, min_word_frequency: int
+    ) -> DependencyVocabulary:
+        """Returns the vocabulary of a training treebank, frequent entries first."""
+        words = Counter(token.lower() for s in sentences for token in s.tokens)
+        characters = Counter(character for s in sentences for t in s.tokens for character in t)
+        relations = Counter(relation for s in sentences for relation in s.deprels)
+        return cls(
+            words=SPECIALS + _by_frequency(words, min_word_frequency, without=SPECIALS),
+            characters=SPECIALS + _by_frequency(characters, 1),
+            relations=_by_frequency(relations, 1),
+        )
+
+    @property
+    def word_pad_id(self) -> int:
+        """Row of the padding entry among the words."""
+        return self._word_ids[PAD]
+
+    @property
+    def character_pad_id(self) -> int:
+        """Row of the padding entry among the characters."""
+        return self._character_ids[PAD]
+
+    @property
+    def unknown_word_id(self) -> int:
+        """Row that all unknown words share."""
+        return self._word_ids[UNKNOWN]
+
+    def word_id(self, word: str) -> int:
+        """Returns the row of a lower-cased word; a token spelled like a special is unknown."""
+        if word == ROOT_WORD:
+            return self._word_ids[ROOT]
+        lowered = word.lower()
+        if lowered in SPECIALS:
+            return self.unknown_word_id
+        return self._word_ids.get(lowered, self.unknown_word_id)
+
+    def character_ids(self, word: str) -> list[int]:
+        """Returns the rows of a word's first characters, case kept; the root is one special."""
+        if word == ROOT_WORD:
+            return [self._character_ids[ROOT]]
+        unknown = self._character_ids[UNKNOWN]
+        return [self._character_ids.get(c, unknown) for c in word[: self.max_word_characters]]
+
+
+def _by_frequency(
+    counts: Counter[str], min_frequency: int, *, without: Sequence[str] = ()
+) -> list[str]:
+    kept = [entry for entry, n in counts.items() if n >= min_frequency and entry not in without]
+    return sorted(kept, key=lambda entry: (-counts[entry], entry))

@@ -1,0 +1,76 @@
+"""Takes over a parser that supar itself built, trained or loaded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from supar.models.dep import BiaffineDependencyModel
+from torch import Tensor
+
+from pipeline.parsers.biaffine_network import NetworkSizes, build_network
+from pipeline.parsers.dependency_model import DependencyModel
+from pipeline.parsers.dependency_vocabulary import DependencyVocabulary
+
+_PRETRAINED = "pretrained.weight"
+
+
+def from_supar(parser: Any) -> DependencyModel:
+    """Returns a copy of a ``supar.BiaffineDependencyParser`` that gives the same answers.
+
+    Pretrained word vectors as wide as the trained ones are added to them once, here, where supar
+    adds the two at each prediction.
+
+    Args:
+        parser: in memory. Where it comes from a file, supar has already run that file's pickle:
+            load only files that you trust.
+
+    Raises:
+        ValueError: another class of parser, or features other than words and characters.
+    """
+    args = parser.model.args
+    if type(parser.model) is not BiaffineDependencyModel:
+        raise ValueError(f"{type(parser.model).__name__} is no BiaffineDependencyModel")
+    if args.encoder != "lstm" or list(args.feat) != ["char"] or args.get("scale", 0):
+        raise ValueError(
+            f"only encoder='lstm', feat=['char'], scale=0 can be taken over, this parser has "
+            f"encoder={args.encoder!r}, feat={args.feat!r}, scale={args.get('scale', 0)!r}"
+        )
+    if args.n_embed != args.n_pretrained:
+        raise ValueError(
+            f"pretrained vectors of {args.n_pretrained} dimensions beside trained ones of "
+            f"{args.n_embed} cannot be taken over; they must be equally wide"
+        )
+    words, _, characters = parser.transform.FORM[:3]
+    vocabulary = DependencyVocabulary(
+        words=list(words.vocab.itos),
+        characters=list(characters.vocab.itos),
+        relations=list(parser.transform.DEPREL.vocab.itos),
+        max_word_characters=characters.fix_len,
+    )
+    sizes = NetworkSizes(
+        word_embedding=args.n_embed,
+        character_embedding=args.n_char_embed,
+        character_hidden=args.n_char_hidden,
+        character_features=args.n_feat_embed,
+        lstm_hidden=args.n_lstm_hidden,
+        lstm_layers=args.n_lstm_layers,
+        arc_mlp=args.n_arc_mlp,
+        relation_mlp=args.n_rel_mlp,
+    )
+    network = build_network(sizes, vocabulary)
+    network.load_state_dict(_folded(parser.model.state_dict(), vocabulary.unknown_word_id))
+    return DependencyModel(network.eval(), sizes, vocabulary)
+
+
+def _folded(state: dict[str, Tensor], unknown_word_id: int) -> dict[str, Tensor]:
+    """Returns the state with pretrained vectors, if any, added into the word embedding."""
+    state = {name: tensor.detach().cpu() for name, tensor in state.items()}
+    pretrained = state.pop(_PRETRAINED, None)
+    if pretrained is not None:
+        trained = state["word_embed.weight"]
+        # Words known from the vectors alone share the trained vector of the unknown word.
+        rows = torch.arange(len(pretrained))
+        rows[len(trained) :] = unknown_word_id
+        state["word_embed.weight"] = trained[rows] + pretrained
+    return state
