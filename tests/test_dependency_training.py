@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from dependency_examples import treebank, write_conllu
 
 from pipeline.parsers.base import DependencyParse
 from pipeline.parsers.biaffine_network import Dropouts, NetworkSizes
@@ -12,7 +13,6 @@ from pipeline.parsers.evaluate_dependency import main as evaluate_main
 from pipeline.parsers.supar_adapter import load_dependency_parser
 from pipeline.parsers.train_dependency import main as train_main
 from pipeline.parsers.training_steps import OptimizerConfig
-from tests.dependency_examples import treebank, write_conllu
 
 SIZES = NetworkSizes(
     word_embedding=24,

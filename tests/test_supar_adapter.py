@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 import torch
+from dependency_examples import treebank, write_conllu
 
 from pipeline.parsers import supar_adapter
 from pipeline.parsers.base import DependencyParse, Rejection
@@ -14,7 +15,6 @@ from pipeline.parsers.maximum_spanning_tree import is_single_rooted_tree
 from pipeline.parsers.spellings import SpellingCache, encode_spellings
 from pipeline.parsers.supar_adapter import SuparDependencyParser, load_dependency_parser
 from pipeline.parsers.supar_conversion import from_supar
-from tests.dependency_examples import treebank, write_conllu
 
 BUNDLED = Path(__file__).parent.parent / supar_adapter.BUNDLED_PARSER
 SIZES = NetworkSizes(

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import torch
 import torch.nn.functional as F
-from supar.models.dep import BiaffineDependencyModel
 from torch import Tensor, nn
 
+from pipeline.parsers.biaffine_network import BiaffineNetwork
 from pipeline.parsers.fused_lstm import bidirectional_layer
 from pipeline.parsers.token_batch import TokenBatch
 
@@ -22,7 +22,7 @@ MASKED = -1e30
 
 
 def encode(
-    network: BiaffineDependencyModel,
+    network: BiaffineNetwork,
     batch: TokenBatch,
     spellings_YD: Tensor,
     *,
@@ -53,7 +53,7 @@ def encode(
     return contextual
 
 
-def arc_scores(network: BiaffineDependencyModel, states_BTD: Tensor, lengths_B: Tensor) -> Tensor:
+def arc_scores(network: BiaffineNetwork, states_BTD: Tensor, lengths_B: Tensor) -> Tensor:
     """Returns the score of every ``[sentence, dependent, head]`` as float32 ``[B, T, T]``."""
     scores: Tensor = network.arc_attn(
         network.arc_mlp_d(states_BTD), network.arc_mlp_h(states_BTD)
@@ -63,7 +63,7 @@ def arc_scores(network: BiaffineDependencyModel, states_BTD: Tensor, lengths_B: 
 
 
 def relation_scores(
-    network: BiaffineDependencyModel, states_BTD: Tensor, heads_BT: Tensor, chosen_BT: Tensor
+    network: BiaffineNetwork, states_BTD: Tensor, heads_BT: Tensor, chosen_BT: Tensor
 ) -> Tensor:
     """Returns float32 ``[M, R]``: the relations of the chosen dependents to their given heads.
 

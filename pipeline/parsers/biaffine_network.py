@@ -1,4 +1,4 @@
-"""supar's biaffine dependency model: its sizes, its dropouts, a fresh one.
+"""supar's biaffine dependency model, here only: its sizes, its dropouts, a fresh one.
 
 Dozat & Manning 2017, "Deep biaffine attention for neural dependency parsing", sections 2.1-2.3.
 """
@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from supar.models.dep import BiaffineDependencyModel
+from supar.models.dep import BiaffineDependencyModel as BiaffineNetwork
 
 from pipeline.parsers.dependency_vocabulary import DependencyVocabulary
+
+__all__ = ["BiaffineNetwork", "Dropouts", "NetworkSizes", "build_network"]
 
 
 @dataclass(frozen=True)
@@ -56,10 +58,10 @@ class Dropouts:
 
 def build_network(
     sizes: NetworkSizes, vocabulary: DependencyVocabulary, dropouts: Dropouts | None = None
-) -> BiaffineDependencyModel:
+) -> BiaffineNetwork:
     """Returns supar's model with fresh random weights and the given sizes."""
     dropouts = dropouts or Dropouts()
-    return BiaffineDependencyModel(
+    return BiaffineNetwork(
         n_words=len(vocabulary.words),
         n_rels=len(vocabulary.relations),
         n_chars=len(vocabulary.characters),

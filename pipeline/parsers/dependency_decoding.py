@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import torch
-from supar.models.dep import BiaffineDependencyModel
 from torch import Tensor
 
 from pipeline.parsers.base import DependencyParse
 from pipeline.parsers.biaffine_forward import arc_scores, encode, relation_scores
+from pipeline.parsers.biaffine_network import BiaffineNetwork
 from pipeline.parsers.maximum_spanning_tree import (
     is_single_rooted_tree,
     single_root_maximum_spanning_tree,
@@ -18,7 +18,7 @@ from pipeline.parsers.token_batch import TokenBatch
 
 
 def decode(
-    network: BiaffineDependencyModel,
+    network: BiaffineNetwork,
     batch: TokenBatch,
     spellings_YD: Tensor,
     relations: Sequence[str],

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 import torch.nn.functional as F
-from supar.models.dep import BiaffineDependencyModel
 from torch import Tensor
 
 from pipeline.parsers.biaffine_forward import arc_scores, encode, relation_scores
+from pipeline.parsers.biaffine_network import BiaffineNetwork
 from pipeline.parsers.dependency_vocabulary import ROOT_WORD, DependencyVocabulary
 from pipeline.parsers.spellings import encode_spellings
 from pipeline.parsers.token_batch import TokenBatch, token_batch
@@ -73,7 +73,7 @@ class GoldTreebank:
 
 
 def dependency_loss(
-    network: BiaffineDependencyModel,
+    network: BiaffineNetwork,
     batch: GoldBatch,
     vocabulary: DependencyVocabulary,
     *,

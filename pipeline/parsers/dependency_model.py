@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from supar.models.dep import BiaffineDependencyModel
-
-from pipeline.parsers.biaffine_network import NetworkSizes, build_network
+from pipeline.parsers.biaffine_network import BiaffineNetwork, NetworkSizes, build_network
 from pipeline.parsers.dependency_vocabulary import DependencyVocabulary
 from pipeline.parsers.parser_folder import read_parser_folder, write_parser_folder
 
@@ -18,7 +16,7 @@ KIND = "supar-biaffine-dependency"
 class DependencyModel:
     """A network with the vocabularies that its embeddings are indexed by."""
 
-    network: BiaffineDependencyModel
+    network: BiaffineNetwork
     sizes: NetworkSizes
     vocabulary: DependencyVocabulary
 

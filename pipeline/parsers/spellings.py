@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
-from supar.models.dep import BiaffineDependencyModel
 from torch import Tensor
 
+from pipeline.parsers.biaffine_network import BiaffineNetwork
 from pipeline.parsers.dependency_vocabulary import DependencyVocabulary
 from pipeline.parsers.fused_lstm import bidirectional_layer
 
@@ -23,7 +23,7 @@ _CACHE_CHUNK = 64
 
 
 def encode_spellings(
-    network: BiaffineDependencyModel, words: Sequence[str], vocabulary: DependencyVocabulary
+    network: BiaffineNetwork, words: Sequence[str], vocabulary: DependencyVocabulary
 ) -> Tensor:
     """Returns ``[Y, D]``, one row for each word, with gradients where they are enabled."""
     parts, positions = [], []
@@ -43,7 +43,7 @@ class SpellingCache:
     """
 
     def __init__(
-        self, network: BiaffineDependencyModel, vocabulary: DependencyVocabulary, *, capacity: int
+        self, network: BiaffineNetwork, vocabulary: DependencyVocabulary, *, capacity: int
     ) -> None:
         self._network, self._vocabulary = network, vocabulary
         parameter = network.word_embed.weight
@@ -108,7 +108,7 @@ def _groups(
             yield members, torch.from_numpy(characters), lengths
 
 
-def _read(network: BiaffineDependencyModel, characters_YC: Tensor, lengths_Y: Tensor) -> Tensor:
+def _read(network: BiaffineNetwork, characters_YC: Tensor, lengths_Y: Tensor) -> Tensor:
     encoder, device = network.char_embed, network.word_embed.weight.device
     lengths_Y = lengths_Y.to(device)
     lstm = encoder.lstm

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from supar.models.dep import BiaffineDependencyModel
 from torch import Tensor
 
-from pipeline.parsers.biaffine_network import NetworkSizes, build_network
+from pipeline.parsers.biaffine_network import BiaffineNetwork, NetworkSizes, build_network
 from pipeline.parsers.dependency_model import DependencyModel
 from pipeline.parsers.dependency_vocabulary import DependencyVocabulary
 
@@ -29,7 +28,7 @@ def from_supar(parser: Any) -> DependencyModel:
         ValueError: another class of parser, or features other than words and characters.
     """
     args = parser.model.args
-    if type(parser.model) is not BiaffineDependencyModel:
+    if type(parser.model) is not BiaffineNetwork:
         raise ValueError(f"{type(parser.model).__name__} is no BiaffineDependencyModel")
     if args.encoder != "lstm" or list(args.feat) != ["char"] or args.get("scale", 0):
         raise ValueError(
