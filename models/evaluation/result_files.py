@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from models.evaluation.probe import ProbeResult, TaskScore
+from models.evaluation.probing.declarations import in_declared_order
 from models.evaluation.statistics import Interval
 from pipeline.shards import write_json_atomically
 
@@ -48,7 +49,7 @@ def read_row(path: Path) -> RowResult:
     if value.get("format_version") != FORMAT_VERSION:
         raise ValueError(f"{path}: not a probing result of version {FORMAT_VERSION}")
     result = value["result"]
-    tasks = {name: _task(task) for name, task in result["tasks"].items()}
+    tasks = {name: _task(result["tasks"][name]) for name in in_declared_order(result["tasks"])}
     probed = ProbeResult(tasks, Interval(**result["average"]), result["width"], result["seconds"])
     return RowResult(value["name"], value["description"], probed, value["config"])
 

@@ -1,0 +1,1 @@
+"""The report of one run: Markdown for people, JSON for programs, PNG plots."""

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from models.evaluation.probing.build import FORMAT_VERSION, ITEMS_NAME, ROWS_NAME, SUMMARY_NAME
 from models.evaluation.probing.config import SPLITS
+from models.evaluation.probing.declarations import in_declared_order
 
 IntArray = npt.NDArray[np.int64]
 
@@ -64,14 +65,17 @@ def read_summary(folder: Path) -> dict[str, Any]:
     """
     path = folder / SUMMARY_NAME
     if not path.exists():
-        raise FileNotFoundError(f"{folder}: no {SUMMARY_NAME}, so the probing data are not "
-                                "complete; build them again")  # fmt: skip
+        raise FileNotFoundError(
+            f"{folder}: no {SUMMARY_NAME}, so the probing data are not complete; build them again"
+        )
     summary: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     if summary.get("format_version") != FORMAT_VERSION:
         raise ValueError(
             f"{path}: format version {summary.get('format_version')}, this release reads "
             f"{FORMAT_VERSION}; build the probing data again"
         )
+    tasks = summary["tasks"]
+    summary["tasks"] = {name: tasks[name] for name in in_declared_order(tasks)}
     return summary
 
 

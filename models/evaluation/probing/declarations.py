@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -35,8 +35,8 @@ class ProbingTask:
     differs: str
     """How it differs from the published task; empty where it does not."""
     balance: Balance = "even"
-    """``equal``: all classes cut to the rarest; ``even``: only the commoner classes are cut, as
-    far as the wanted size asks."""
+    """``equal``: all classes cut to the rarest; ``even``: only the commonest are cut, to at most
+    a fifth of a split (two shares of an equal split where classes are few)."""
     split_by: SplitBy = "document"
     measures: Mapping[str, Callable[[Sequence[ParsedSentence]], float]] = field(
         default_factory=dict
@@ -121,3 +121,10 @@ TASKS: tuple[ProbingTask, ...] = (
         split_by="target_word",
     ),
 )
+
+
+def in_declared_order(names: Iterable[str]) -> list[str]:
+    """Returns task names in the order of their declarations, unknown ones last."""
+    declared = [task.name for task in TASKS]
+    found = set(names)
+    return [*(name for name in declared if name in found), *sorted(found - set(declared))]

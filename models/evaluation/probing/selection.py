@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
@@ -10,27 +11,40 @@ from models.evaluation.probing.config import SPLITS, ProbingConfig
 from models.evaluation.probing.declarations import ProbingTask
 from models.evaluation.probing.stable_order import stable_number, text_key
 
+LARGEST_SHARE = 0.2
+"""No class of a task with many classes has a larger share of a split; published: equal shares."""
+
 Chosen = dict[str, list[Candidate]]
 """The candidates of each split, in order of their rows."""
 
 
-def class_quotas(available: Mapping[str, int], size: int, *, equal: bool) -> dict[str, int]:
+def class_quotas(available: Mapping[str, int], size: int, *, max_share: float) -> dict[str, int]:
     """Returns how many sentences of each class to take, at most ``size`` in all.
+
+    Only the commonest classes are cut, all to one number: the largest at which none has more
+    than ``max_share`` of the sentences taken and all together are within ``size``.
 
     Args:
         available: sentences of each class.
-        equal: cut all classes to the rarest; otherwise cut only the commonest ones, to one
-            common number, as little as ``size`` asks.
+        max_share: one over the number of classes cuts all classes to the rarest.
     """
-    if equal:
-        most = min(*available.values(), size // len(available))
-        return dict.fromkeys(available, most)
+    most, before = max(available.values()), -1
+    while most != before:
+        taken = sum(min(number, most) for number in available.values())
+        most, before = min(most, math.floor(max_share * taken + 1e-9)), most
     quotas: dict[str, int] = {}
     left = size
     for place, label in enumerate(sorted(available, key=lambda name: (available[name], name))):
-        quotas[label] = min(available[label], left // (len(available) - place))
+        quotas[label] = min(available[label], most, left // (len(available) - place))
         left -= quotas[label]
     return quotas
+
+
+def max_class_share(task: ProbingTask, num_classes: int) -> float:
+    """Returns the largest share of a split that one class of the task may have."""
+    if task.balance == "equal":
+        return 1.0 / num_classes
+    return max(LARGEST_SHARE, 2.0 / num_classes)
 
 
 def choose(
@@ -55,7 +69,8 @@ def choose(
     chosen: Chosen = {}
     for split in SPLITS:
         available = {label: counts[split][label] for label in sorted(labels)}
-        quotas = class_quotas(available, config.sizes[split], equal=task.balance == "equal")
+        share = max_class_share(task, len(labels))
+        quotas = class_quotas(available, config.sizes[split], max_share=share)
         chosen[split] = _take(task, by_split[split], quotas, config)
         if len(chosen[split]) < config.minimal_sizes[split]:
             return {}, (

@@ -1,0 +1,196 @@
+"""The report's plots, drawn without a display."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from models.evaluation.result_files import RowResult
+from models.evaluation.rows import MAJORITY_ROW, PAIR_ROW
+from models.report.probing_table import RANDOM_PREFIX, RandomWeights
+from pipeline.shards import TEMPORARY_SUFFIX
+
+DOTS_PER_INCH = 130
+SMOOTHING_STEPS = 25
+"""Training curves are drawn beside their mean over at most this many steps."""
+# Okabe and Ito's colours, told apart by colour-blind readers too.
+BLUE, ORANGE, GREEN, PINK, SKY, GREY = (
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#CC79A7",
+    "#56B4E9",
+    "#8A8A8A",
+)
+_ROW_STYLES: Mapping[str, tuple[str, str]] = {
+    PAIR_ROW: (BLUE, "o"),
+    "bag_of_words": (GREEN, "s"),
+    "bag_of_words_projected": (GREEN, "D"),
+    "pair_and_bag_of_words": (PINK, "P"),
+}
+_VIEW_MARKERS = ("<", ">")
+_RC = {
+    "font.size": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#E3E3E3",
+    "axes.axisbelow": True,
+    "legend.frameon": False,
+}
+
+
+def _pyplot() -> Any:
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot
+
+    return pyplot
+
+
+def plot_training(path: Path, metrics: Sequence[Mapping[str, Any]]) -> None:
+    """Writes the curves of the loss and of the context accuracy beside chance.
+
+    Args:
+        metrics: records of ``metrics.jsonl``.
+    """
+    pyplot = _pyplot()
+    train = [record for record in metrics if record["kind"] == "train"]
+    held_out = [record for record in metrics if record["kind"] == "held_out"]
+    with pyplot.rc_context(_RC):
+        figure, (loss, accuracy) = pyplot.subplots(1, 2, figsize=(10, 3.8))
+        _curve(loss, train, held_out, ("loss", "loss"), 1.0)
+        loss.set(title="Contrastive loss", xlabel="step", ylabel="nats")
+        _curve(accuracy, train, held_out, ("in_batch_accuracy", "accuracy"), 100.0)
+        chance = 100.0 * train[-1]["chance"] if train else 0.0
+        accuracy.axhline(chance, color=GREY, linestyle="--", label=f"chance {chance:.2g} %")
+        accuracy.set(title="In-batch context accuracy", xlabel="step", ylabel="%")
+        accuracy.set_ylim(bottom=0)
+        for axes in (loss, accuracy):
+            axes.legend()
+        _save(figure, path)
+        pyplot.close(figure)
+
+
+def _curve(
+    axes: Any,
+    train: Sequence[Mapping[str, Any]],
+    held_out: Sequence[Mapping[str, Any]],
+    keys: tuple[str, str],
+    factor: float,
+) -> None:
+    steps = [record["step"] for record in train]
+    values = [factor * record[keys[0]] for record in train]
+    axes.plot(steps, values, color=SKY, alpha=0.45, linewidth=0.8)
+    axes.plot(steps, smoothed(values), color=BLUE, linewidth=1.8, label="train")
+    axes.plot(
+        [record["step"] for record in held_out],
+        [factor * record[keys[1]] for record in held_out],
+        color=ORANGE,
+        marker="o",
+        linewidth=1.2,
+        label="held-out documents",
+    )
+
+
+def smoothed(values: Sequence[float], width: int = SMOOTHING_STEPS) -> list[float]:
+    """Returns the mean of each value and the ones before it, at most ``width`` in all."""
+    return [
+        sum(values[max(0, i - width + 1) : i + 1]) / min(i + 1, width) for i in range(len(values))
+    ]
+
+
+def plot_accuracy_by_task(
+    path: Path, rows: Sequence[RowResult], random: RandomWeights | None
+) -> None:
+    """Writes one line a task with a mark for every row, and the average below.
+
+    Args:
+        random: drawn as one mark with its spread over seeds.
+    """
+    pyplot = _pyplot()
+    tasks = list(rows[0].result.tasks)
+    with pyplot.rc_context({**_RC, "axes.grid.axis": "x"}):
+        figure, axes = pyplot.subplots(figsize=(10, 1.6 + 0.62 * (len(tasks) + 1)))
+        shown = [row for row in rows if not row.name.startswith(RANDOM_PREFIX)]
+        in_lanes = [row for row in shown if row.name != MAJORITY_ROW]
+        num_lanes = len(in_lanes) + (random is not None)
+        if random is not None:
+            _draw_random(axes, random, tasks, _lane(num_lanes - 1, num_lanes))
+        for row in shown:
+            lane = in_lanes.index(row) if row in in_lanes else 0
+            _draw_row(axes, row, tasks, _lane(lane, num_lanes), shown)
+        names = [*(task.replace("_", " ") for task in tasks), "average"]
+        axes.set_yticks(range(len(names)), names)
+        axes.tick_params(axis="y", length=0)
+        axes.axhspan(len(tasks) - 0.5, len(tasks) + 0.5, color="#F4F4F4", zorder=0)
+        for boundary in range(len(tasks)):
+            axes.axhline(boundary + 0.5, color="#E3E3E3", linewidth=0.8)
+        axes.set_ylim(len(tasks) + 0.5, -0.5)
+        axes.set_xlim(0, 100)
+        axes.set(xlabel="test accuracy, % (bars: 95 % bootstrap interval)")
+        axes.spines["left"].set_visible(False)
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), handlelength=1.2)
+        _save(figure, path)
+        pyplot.close(figure)
+
+
+def _lane(lane: int, num_lanes: int) -> float:
+    """Returns how far above or below its task's line a row is drawn."""
+    return 0.0 if num_lanes == 1 else -0.36 + 0.72 * lane / (num_lanes - 1)
+
+
+def _draw_row(
+    axes: Any, row: RowResult, tasks: Sequence[str], offset: float, shown: Sequence[RowResult]
+) -> None:
+    intervals = [*(row.result.tasks[task].accuracy for task in tasks), row.result.average]
+    places = [index + offset for index in range(len(intervals))]
+    values = [interval.value for interval in intervals]
+    label = row.name.replace("_", " ")
+    if row.name == MAJORITY_ROW:
+        bands = range(len(values))
+        low, high = [place - 0.46 for place in bands], [place + 0.46 for place in bands]
+        axes.vlines(values, low, high, color=GREY, linestyle=":", linewidth=1.6, label=label)
+        return
+    views = [other.name for other in shown if other.name.startswith("view_")]
+    view_marker = _VIEW_MARKERS[views.index(row.name) % 2] if row.name in views else "o"
+    color, marker = _ROW_STYLES.get(row.name, (SKY, view_marker))
+    bars = [
+        [interval.value - interval.low for interval in intervals],
+        [interval.high - interval.value for interval in intervals],
+    ]
+    hollow = row.name == "bag_of_words_projected"
+    axes.errorbar(
+        values, places, xerr=bars, color=color, fmt=marker, ms=5, elinewidth=1.0, label=label,
+        markerfacecolor="white" if hollow else color,
+    )  # fmt: skip
+
+
+def _draw_random(axes: Any, random: RandomWeights, tasks: Sequence[str], offset: float) -> None:
+    figures = [*(random.tasks[task] for task in tasks), (random.average, random.deviation)]
+    axes.errorbar(
+        [mean for mean, _ in figures],
+        [index + offset for index in range(len(figures))],
+        xerr=[deviation for _, deviation in figures],
+        color=ORANGE,
+        fmt="^",
+        ms=5,
+        elinewidth=1.0,
+        label=f"random weights\n(mean ± sd, {random.num_seeds} seeds)",
+    )
+
+
+def _save(figure: Any, path: Path) -> None:
+    temporary = path.with_name(f"{path.name}.{os.getpid()}{TEMPORARY_SUFFIX}")
+    # A fixed metadata entry keeps the file the same from run to run.
+    figure.savefig(
+        temporary,
+        format="png",
+        dpi=DOTS_PER_INCH,
+        bbox_inches="tight",
+        metadata={"Software": "treeviews"},
+    )
+    temporary.replace(path)

@@ -1,0 +1,119 @@
+"""Writes the report of a run: ``report.md``, ``report.json`` and two plots."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from models.evaluation.probing.data import read_summary
+from models.evaluation.result_files import RowResult, read_row
+from models.report import sections
+from models.report.inputs import ReportInputs
+from models.report.plots import plot_accuracy_by_task, plot_training
+from models.report.probing_table import Comparison, RandomWeights, comparisons, random_weights
+from pipeline.shards import write_json_atomically, write_text_atomically
+
+REPORT_NAME = "report.md"
+MARKER_NAME = "report.json"
+
+
+def write_report(out: Path, inputs: ReportInputs) -> Path:
+    """Writes the report; ``report.json`` comes last and marks it complete.
+
+    Args:
+        out: folder to write.
+
+    Returns:
+        Path of ``report.md``.
+
+    Raises:
+        FileNotFoundError: the training, the probing data or a row is missing.
+        ValueError: no row was given, or rows were probed on different tasks.
+    """
+    training = _read_training(inputs.training_folder)
+    metrics = _read_metrics(inputs.training_folder / "metrics.jsonl")
+    probing = read_summary(inputs.probing_folder)
+    rows = _read_rows(inputs.row_files)
+    random = random_weights(rows)
+    compared = comparisons(rows)
+    out.mkdir(parents=True, exist_ok=True)
+    plot_training(out / "loss.png", metrics)
+    plot_accuracy_by_task(out / "accuracy_by_task.png", rows, random)
+    text = "\n\n".join(
+        [
+            f"# {inputs.title}",
+            sections.statement(compared),
+            sections.probing_section(rows, random, probing, compared),
+            sections.training_section(training),
+            sections.corpus_section(inputs.stages),
+            sections.parsers_section(inputs.parsers),
+            sections.notes_section(rows, random, probing),
+            sections.run_section(inputs),
+        ]
+    )
+    write_text_atomically(out / REPORT_NAME, text + "\n")
+    facts = {"training": training, "probing": probing}
+    write_json_atomically(out / MARKER_NAME, _as_json(inputs, facts, rows, random, compared))
+    return out / REPORT_NAME
+
+
+def _read_training(folder: Path) -> dict[str, Any]:
+    path = folder / "summary.json"
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: this training is not complete; run it again")
+    summary: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return summary
+
+
+def _read_metrics(path: Path) -> list[dict[str, Any]]:
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: the training left no metrics; run it again")
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines if line.strip()]
+
+
+def _read_rows(paths: Sequence[Path]) -> list[RowResult]:
+    if not paths:
+        raise ValueError("a report needs at least one probing row")
+    rows = [read_row(path) for path in paths]
+    for path, row in zip(paths, rows, strict=True):
+        if list(row.result.tasks) != list(rows[0].result.tasks):
+            raise ValueError(
+                f"{path}: probed on {list(row.result.tasks)}, but {paths[0]} on "
+                f"{list(rows[0].result.tasks)}; evaluate all rows on the same probing data"
+            )
+    return rows
+
+
+def _as_json(
+    inputs: ReportInputs,
+    facts: Mapping[str, Any],
+    rows: Sequence[RowResult],
+    random: RandomWeights | None,
+    compared: Sequence[Comparison],
+) -> dict[str, Any]:
+    held_out = facts["training"]["held_out"]["final"]
+    return {
+        "config": dict(inputs.config),
+        "commit": inputs.commit,
+        "versions": dict(inputs.versions),
+        "parsers": [dict(parser) for parser in inputs.parsers],
+        "stages": [asdict(stage) for stage in inputs.stages],
+        "training": facts["training"],
+        "held_out_accuracy_over_chance": sections.chance_ratio(held_out),
+        "probing": facts["probing"],
+        "rows": [_row_as_json(row) for row in rows],
+        "random_weights": None if random is None else asdict(random),
+        "comparisons": [{**asdict(c), "verdict": c.verdict} for c in compared],
+    }
+
+
+def _row_as_json(row: RowResult) -> dict[str, Any]:
+    """Returns a row without its answers to single items, which stand in the row's own file."""
+    value = asdict(row)
+    for task in value["result"]["tasks"].values():
+        del task["correct"]
+    return value
