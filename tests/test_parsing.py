@@ -1,0 +1,283 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from pipeline import parsing
+from pipeline.corpora.document import Document, Paragraph
+from pipeline.parsers.base import ConstituencyParse, DependencyParse, Rejection
+from pipeline.parsing import ParseJob, parse_shard
+from pipeline.sentences import SentenceConfig, split_sentences
+from pipeline.shards import read_shard, read_shard_manifest, shard_path, write_shard
+
+
+class RightChain:
+    """Parses a sentence into a chain of heads to the right; rejects the word ``odd``."""
+
+    name = "right-chain"
+    checksum = "abc"
+
+    def __init__(self) -> None:
+        self.calls: list[int] = []
+
+    def parse(self, sentences: Sequence[Sequence[str]]) -> list[DependencyParse | Rejection]:
+        self.calls.append(len(sentences))
+        return [
+            Rejection("odd_word", "odd")
+            if "odd" in words
+            else DependencyParse(
+                heads=[*range(2, len(words) + 1), 0],
+                deprels=["dep"] * (len(words) - 1) + ["root"],
+            )
+            for words in sentences
+        ]
+
+
+class FlatBrackets:
+    """Parses a sentence into one flat constituent."""
+
+    name = "flat"
+    checksum = "def"
+
+    def parse(self, sentences: Sequence[Sequence[str]]) -> list[ConstituencyParse | Rejection]:
+        return [
+            ConstituencyParse([0], [len(words)], ["S"], ["NN"] * len(words)) for words in sentences
+        ]
+
+
+class Fixed:
+    """Gives the same answer for every sentence."""
+
+    name = "fixed"
+    checksum = "0"
+
+    def __init__(self, answer) -> None:
+        self._answer = answer
+
+    def parse(self, sentences: Sequence[Sequence[str]]) -> list:
+        return [self._answer for _ in sentences]
+
+
+TEXTS = ["Cats sleep well.", "An odd one.", "Go!", "Dogs (and owls) do not."]
+
+
+@pytest.fixture
+def sentences(tmp_path) -> Path:
+    folder = tmp_path / "sentences"
+
+    class Source:
+        def describe(self):
+            return {}
+
+        def documents(self):
+            yield Document("a", [Paragraph(text, "a:1") for text in TEXTS])
+
+        def fraction_read(self):
+            return 0.0
+
+    split_sentences(Source(), SentenceConfig(), folder)
+    return folder
+
+
+def job(sentences: Path, stage: str = "dependencies", name: str = "parsed") -> ParseJob:
+    return ParseJob(stage, sentences, sentences.parent / name, 0)
+
+
+def test_dependency_rows_stay_aligned_and_rejections_are_null(sentences):
+    manifest = parse_shard(job(sentences), RightChain())
+    table = read_shard(sentences.parent / "parsed", "dependencies", 0)
+    assert table["heads"].to_pylist() == [
+        [2, 3, 4, 0],
+        None,
+        [2, 0],
+        [2, 3, 4, 5, 6, 7, 8, 0],
+    ]
+    assert table["deprels"].to_pylist()[2] == ["dep", "root"]
+    assert table["deprels"].to_pylist()[1] is None
+    assert (manifest.rows, manifest.drops) == (4, {"odd_word": 1})
+
+
+def test_a_rejection_is_quarantined_with_row_and_document(sentences):
+    parse_shard(job(sentences), RightChain())
+    text = (sentences.parent / "parsed" / "00000.quarantine.jsonl").read_text()
+    assert json.loads(text) == {
+        "row": 1,
+        "document_id": "a",
+        "sentence_index": 1,
+        "reason": "odd_word",
+        "detail": "odd",
+        "excerpt": "An odd one .",
+    }
+
+
+def test_constituents_are_stored_with_their_binarization(sentences):
+    parse_shard(job(sentences, "constituents"), FlatBrackets())
+    rows = read_shard(sentences.parent / "parsed", "constituents", 0).to_pylist()
+    assert rows[0] == {
+        "span_starts": [0],
+        "span_ends": [4],
+        "span_labels": ["S"],
+        "tags": ["NN"] * 4,
+        "binary_left": [1, 2, -1],
+        "binary_right": [-4, -3, -2],
+    }
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        DependencyParse([0, 0], ["root", "root"]),
+        DependencyParse([2, 1], ["dep", "dep"]),
+        DependencyParse([0], ["root"]),
+        DependencyParse([0, 1], ["root"]),
+        DependencyParse([0, 9], ["root", "dep"]),
+    ],
+)
+def test_what_is_no_dependency_tree_is_quarantined(sentences, answer):
+    manifest = parse_shard(job(sentences), Fixed(answer))
+    assert manifest.drops == {"invalid_tree": 4}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        ConstituencyParse([0], [1], ["S"], ["NN", "NN"]),
+        ConstituencyParse([0], [2], ["S"], ["NN"]),
+        ConstituencyParse([0, 0, 1], [3, 2, 3], ["S", "NP", "VP"], ["NN"] * 3),
+        ConstituencyParse([], [], [], []),
+        ConstituencyParse([0], [4], ["NP|"], ["NN"] * 4),
+    ],
+)
+def test_what_is_no_constituency_tree_is_quarantined(sentences, answer):
+    manifest = parse_shard(job(sentences, "constituents"), Fixed(answer))
+    assert manifest.drops == {"invalid_tree": 4}
+    table = read_shard(sentences.parent / "parsed", "constituents", 0)
+    assert all(table[name].null_count == 4 for name in table.column_names)
+
+
+@pytest.mark.parametrize("chunk_rows", [1, 3])
+def test_bytes_do_not_depend_on_chunks(sentences, monkeypatch, chunk_rows):
+    whole = parse_shard(job(sentences), RightChain())
+    monkeypatch.setattr(parsing, "CHUNK_ROWS", chunk_rows)
+    parser = RightChain()
+    chunked = parse_shard(job(sentences, name="chunked"), parser)
+    assert sum(parser.calls) == 4
+    assert max(parser.calls) == chunk_rows
+    assert chunked.sha256 == whole.sha256
+
+
+def test_a_killed_job_leaves_no_shard_and_its_successor_the_same_bytes(sentences, monkeypatch):
+    whole = parse_shard(job(sentences), RightChain())
+    monkeypatch.setattr(parsing, "CHUNK_ROWS", 2)
+
+    def killed(self, words):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RightChain, "parse", killed)
+        with pytest.raises(KeyboardInterrupt):
+            parse_shard(job(sentences, name="killed"), RightChain())
+    assert read_shard_manifest(sentences.parent / "killed", 0) is None
+    assert parse_shard(job(sentences, name="killed"), RightChain()).sha256 == whole.sha256
+
+
+def test_a_standing_shard_is_not_parsed_again(sentences):
+    first = parse_shard(job(sentences), RightChain())
+    parser = RightChain()
+    assert parse_shard(job(sentences), parser) == first
+    assert parser.calls == []
+
+
+def test_a_shard_by_another_parser_is_an_error(sentences):
+    parse_shard(job(sentences), RightChain())
+    other = RightChain()
+    other.checksum = "other"
+    with pytest.raises(ValueError, match="parser_checksum 'abc', not 'other'; delete"):
+        parse_shard(job(sentences), other)
+
+
+def test_the_manifest_names_parser_and_sentences(sentences):
+    manifest = parse_shard(job(sentences), RightChain())
+    source = read_shard_manifest(sentences, 0)
+    assert source is not None
+    assert manifest.extra["parser"] == "right-chain"
+    assert manifest.extra["parser_checksum"] == "abc"
+    assert manifest.extra["sentences_sha256"] == source.sha256
+
+
+def test_progress_reaches_one(sentences):
+    calls = []
+    parse_shard(job(sentences), RightChain(), lambda *arguments: calls.append(arguments))
+    assert calls[-1][0] == 1
+    assert calls[-1][1].startswith("4 of 4 sentences")
+
+
+def test_a_missing_sentence_shard_is_an_error(tmp_path):
+    with pytest.raises(FileNotFoundError, match="shard 0 is not complete; run the sentence stage"):
+        parse_shard(job(tmp_path / "nowhere"), RightChain())
+
+
+def test_a_broken_sentence_shard_is_an_error(sentences):
+    shard_path(sentences, 0).write_bytes(b"PAR1 cut")
+    with pytest.raises(ValueError, match="not a whole Parquet file"):
+        parse_shard(job(sentences), RightChain())
+
+
+def test_an_empty_shard_of_sentences_gives_an_empty_shard(tmp_path):
+    from pipeline.schema import SENTENCES
+
+    write_shard(tmp_path / "s", "sentences", 0, SENTENCES.empty_table(), drops={})
+    manifest = parse_shard(
+        ParseJob("dependencies", tmp_path / "s", tmp_path / "d", 0), RightChain()
+    )
+    assert manifest.rows == 0
+
+
+def test_jobs_that_make_no_sense_are_errors(tmp_path):
+    with pytest.raises(ValueError, match="unknown stage 'tags'; known: dependencies, constituents"):
+        ParseJob("tags", tmp_path, tmp_path, 0)
+    with pytest.raises(ValueError, match="must be 0 or more"):
+        ParseJob("dependencies", tmp_path, tmp_path, -1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"stage": None}, "missing ['stage'], unknown []"),
+        ({"speed": 3}, "missing [], unknown ['speed']"),
+        ({}, "parser"),
+    ],
+)
+def test_the_command_line_fails_with_a_clear_message(sentences, changes, message):
+    fields = {
+        "stage": "dependencies",
+        "parser": str(sentences.parent / "no-parser"),
+        "sentences": str(sentences),
+        "output": str(sentences.parent / "parsed"),
+        "number": 0,
+    } | changes
+    path = sentences.parent / "job.json"
+    path.write_text(json.dumps({k: v for k, v in fields.items() if v is not None}))
+    command = [sys.executable, "-m", "pipeline.parse_shard", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_flat_lists_hold_empty_rows_and_nulls():
+    from pipeline.flat_lists import FlatListColumn
+
+    type_ = pa.list_(pa.field("item", pa.int16(), nullable=False))
+    column = FlatListColumn(type_)
+    for row in ([1, 2], [], None, [3]):
+        column.append(row)
+    assert column.to_arrow().to_pylist() == [[1, 2], [], None, [3]]
+    with pytest.raises(OverflowError):
+        column.append([40_000])
