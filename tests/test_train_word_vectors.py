@@ -1,0 +1,69 @@
+"""Training word vectors: the same text and seed give the same file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from models.vector_files import load_word_vectors
+from pipeline.vectors.train_word_vectors import SkipGramConfig, main, text_files
+
+pytest.importorskip("gensim")
+
+
+def text(folder: Path) -> Path:
+    folder.mkdir()
+    lines = ["The cat sees a dog.", "", "The dog doesn't see the cat; the bird sees both."] * 40
+    (folder / "b.txt").write_text("\n".join(lines), encoding="utf-8")
+    (folder / "a.txt").write_text("A bird sees the cat.\n" * 20, encoding="utf-8")
+    return folder
+
+
+def train(folder: Path, out: Path) -> None:
+    sizes = ["--size", "6", "--epochs", "1", "--max-words", "100"]
+    main(["--text", str(folder), "--out", str(out), *sizes])
+
+
+def test_a_text_gives_scaled_vectors_of_its_words_each_time_the_same(tmp_path: Path) -> None:
+    folder = text(tmp_path / "text")
+
+    train(folder, tmp_path / "first")
+    train(folder, tmp_path / "second")
+
+    vectors = load_word_vectors(tmp_path / "first")
+    assert {"The", "the", "does", "n't", ";", "bird"} <= set(vectors.words)
+    assert vectors.size == 6
+    assert vectors.rms == pytest.approx(SkipGramConfig().rms, rel=1e-3)
+    assert vectors.checksum == load_word_vectors(tmp_path / "second").checksum
+    facts = json.loads((tmp_path / "first" / "training.json").read_text(encoding="utf-8"))
+    assert facts["files"] == 2
+    assert facts["words"] == len(vectors.words) - 1
+
+
+def test_paths_that_hold_no_text_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no such file or folder"):
+        text_files([tmp_path / "absent"])
+    with pytest.raises(ValueError, match=r"no \.txt file in this folder"):
+        text_files([tmp_path])
+
+
+def test_text_that_is_not_utf8_is_refused_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "latin.txt"
+    path.write_bytes(b"caf\xe9\n")
+
+    with pytest.raises(SystemExit, match=r"error: .*latin\.txt: not UTF-8"):
+        main(["--text", str(path), "--out", str(tmp_path / "out")])
+
+
+def test_the_bundled_vectors_are_what_their_card_says() -> None:
+    folder = Path(__file__).parent.parent / "data" / "vectors" / "english"
+    vectors = load_word_vectors(folder)
+
+    assert vectors.matrix.shape == (29_931, 100)
+    assert vectors.rms == pytest.approx(0.35, abs=1e-3)
+    facts = json.loads((folder / "training.json").read_text(encoding="utf-8"))
+    card = (folder / "card.md").read_text(encoding="utf-8")
+    assert facts["sha256"] in card
+    assert sum(path.stat().st_size for path in folder.iterdir()) < 6.5e6

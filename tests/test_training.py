@@ -1,0 +1,325 @@
+"""Training: it learns, repeats itself, resumes bit for bit, and stops when it diverges."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from parsed_corpora import stories, write_corpus, write_vectors
+from safetensors.torch import load_file
+
+from models.checkpoints import Checkpoint, latest_checkpoint, write_checkpoint
+from models.metrics_log import MetricsLog, read_metrics
+from models.parsed_corpus import CorpusFolders
+from models.trainer import RunSettings, TrainingDivergedError, train
+from models.training_config import TrainingConfig, preset
+
+TIMES = ("sentences_per_second", "data_wait_percent", "peak_memory_gib", "seconds")
+CONFIG = preset("laptop", hidden_size=8, epochs=3, batch_size=32)
+
+
+@dataclass(frozen=True)
+class Data:
+    folders: CorpusFolders
+    vectors: Path
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Data:
+    folder = tmp_path_factory.mktemp("data")
+    folders = write_corpus(folder / "corpus", stories(64), rows_per_shard=200)
+    return Data(folders, write_vectors(folder / "vectors"))
+
+
+def run(
+    data: Data,
+    out: Path,
+    config: TrainingConfig = CONFIG,
+    *,
+    settings: RunSettings | None = None,
+    kill_at: int | None = None,
+) -> dict[str, Any]:
+    steps = 0
+
+    def kill(share: float, status: str) -> None:
+        nonlocal steps
+        steps += 1
+        if steps == kill_at:
+            raise KeyboardInterrupt
+
+    return train(config, data.folders, data.vectors, out, settings=settings, on_progress=kill)
+
+
+def timeless(out: Path) -> list[dict[str, Any]]:
+    records = read_metrics(out / "metrics.jsonl")
+    return [{k: v for k, v in record.items() if k not in TIMES} for record in records]
+
+
+def weights(out: Path) -> dict[str, torch.Tensor]:
+    return load_file(out / "model.safetensors")
+
+
+def assert_same_training(first: Path, second: Path) -> None:
+    assert timeless(first) == timeless(second)
+    expected, found = weights(first), weights(second)
+    assert expected.keys() == found.keys()
+    for name, value in expected.items():
+        assert torch.equal(value, found[name]), name
+
+
+def test_it_learns_to_find_the_context(data: Data, tmp_path: Path) -> None:
+    summary = run(data, tmp_path, replace(CONFIG, epochs=8, hidden_size=16))
+
+    held_out = summary["held_out"]
+    assert summary["final_loss"] < summary["first_loss"] - 0.5
+    assert held_out["final"]["accuracy"] > 2 * held_out["final"]["chance"]
+    assert held_out["final"]["accuracy"] > 2 * held_out["untrained"]["accuracy"]
+    assert summary["train_sentences"] + held_out["final"]["num_sentences"] == 64 * 8
+
+
+@pytest.mark.parametrize("views", [("DEP", "CONST"), ("SEQ", "SEQ"), ("BOW", "CONST")])
+def test_one_seed_gives_one_loss_curve(data: Data, tmp_path: Path, views: tuple[str, str]) -> None:
+    config = replace(CONFIG, views=views, epochs=2)
+
+    run(data, tmp_path / "first", config)
+    run(data, tmp_path / "second", config)
+
+    assert_same_training(tmp_path / "first", tmp_path / "second")
+
+
+def test_another_seed_gives_another_curve(data: Data, tmp_path: Path) -> None:
+    run(data, tmp_path / "first", replace(CONFIG, epochs=1))
+    run(data, tmp_path / "second", replace(CONFIG, epochs=1, seed=1))
+
+    assert timeless(tmp_path / "first") != timeless(tmp_path / "second")
+
+
+@pytest.mark.parametrize(
+    ("kill_at", "changes"),
+    [(2, {}), (7, {}), (19, {}), (7, {"word_vectors": "trained", "normalise": "l2"})],
+)
+def test_a_killed_training_ends_as_if_it_had_not_been(
+    data: Data, tmp_path: Path, kill_at: int, changes: dict[str, Any]
+) -> None:
+    config = replace(CONFIG, **changes)
+    settings = RunSettings(checkpoint_every_steps=5)
+    run(data, tmp_path / "whole", config)
+
+    with pytest.raises(KeyboardInterrupt):
+        run(data, tmp_path / "killed", config, settings=settings, kill_at=kill_at)
+    assert not (tmp_path / "killed" / "summary.json").exists()
+    run(data, tmp_path / "killed", config, settings=settings)
+
+    assert_same_training(tmp_path / "whole", tmp_path / "killed")
+    steps = [r["step"] for r in timeless(tmp_path / "killed") if r["kind"] == "train"]
+    assert steps == list(range(1, len(steps) + 1))
+
+
+def job_file(data: Data, folder: Path, name: str, **settings: Any) -> Path:
+    path = folder / f"{name}.json"
+    job = {
+        "config": replace(CONFIG, epochs=20).to_dict(),
+        "corpus": {
+            "sentences": str(data.folders.sentences),
+            "dependencies": str(data.folders.dependencies),
+            "constituents": str(data.folders.constituents),
+        },
+        "vectors": str(data.vectors),
+        "out": str(folder / name),
+        "settings": {"threads": 1, **settings},
+    }
+    path.write_text(json.dumps(job), encoding="utf-8")
+    return path
+
+
+def start(job: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "models.train", str(job)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.mark.slow
+def test_a_process_killed_at_any_moment_resumes(data: Data, tmp_path: Path) -> None:
+    whole = start(job_file(data, tmp_path, "whole"))
+    lines, errors = whole.communicate()
+    assert whole.returncode == 0, errors
+    assert json.loads(lines.splitlines()[-1])["progress"] == 1.0
+    job = job_file(data, tmp_path, "killed", checkpoint_every_steps=7)
+    metrics = tmp_path / "killed" / "metrics.jsonl"
+
+    for least_bytes in (4_000, 20_000):
+        process = start(job)
+        while process.poll() is None and not (
+            metrics.exists() and metrics.stat().st_size >= least_bytes
+        ):
+            time.sleep(0.005)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        assert not (tmp_path / "killed" / "summary.json").exists()
+    last = start(job)
+    _, errors = last.communicate()
+
+    assert last.returncode == 0, errors
+    assert_same_training(tmp_path / "whole", tmp_path / "killed")
+
+
+def test_the_command_line_names_a_mistake_without_a_traceback(data: Data, tmp_path: Path) -> None:
+    job = job_file(data, tmp_path, "broken")
+    value = json.loads(job.read_text(encoding="utf-8"))
+    value["config"]["views"] = ["SEQ", "AMR"]
+    job.write_text(json.dumps(value), encoding="utf-8")
+
+    process = start(job)
+    _, errors = process.communicate()
+
+    assert process.returncode == 1
+    assert errors.startswith("ValueError: views must be two of")
+    assert len(errors.splitlines()) == 1
+
+
+def test_a_finished_training_is_left_alone(data: Data, tmp_path: Path) -> None:
+    summary = run(data, tmp_path, replace(CONFIG, epochs=1))
+    before = {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+
+    assert run(data, tmp_path, replace(CONFIG, epochs=1)) == summary
+    assert before == {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    assert sorted(before) == ["metrics.jsonl", "model.json", "model.safetensors", "summary.json"]
+
+
+def test_a_folder_of_another_training_is_refused(data: Data, tmp_path: Path) -> None:
+    run(data, tmp_path / "done", replace(CONFIG, epochs=1))
+    with pytest.raises(KeyboardInterrupt):
+        settings = RunSettings(checkpoint_every_steps=1)
+        run(data, tmp_path / "begun", settings=settings, kill_at=3)
+
+    for name in ("done", "begun"):
+        with pytest.raises(ValueError, match=r"another .*training"):
+            run(data, tmp_path / name, replace(CONFIG, seed=9))
+
+
+def test_held_out_documents_are_never_trained_on(
+    data: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from models import training_run
+    from models.held_out import is_held_out
+    from models.sentence_batch import SentenceBatch
+    from models.sentence_block import SentenceBlock
+
+    trained: set[int] = set()
+    batch_of = training_run.batch_of
+
+    def remember(block: SentenceBlock) -> SentenceBatch:
+        trained.update(block.rows.tolist())
+        return batch_of(block)
+
+    monkeypatch.setattr(training_run, "batch_of", remember)
+    run(data, tmp_path, replace(CONFIG, epochs=1))
+
+    fraction, seed = CONFIG.held_out_fraction, CONFIG.held_out_seed
+    expected = {
+        8 * number + index
+        for number, name in enumerate(stories(64))
+        for index in range(8)
+        if not is_held_out(name, fraction, seed)
+    }
+    assert trained == expected
+    assert 0 < len(trained) < 512
+
+
+def test_a_loss_that_is_no_number_stops_and_keeps_the_last_checkpoint(
+    data: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from models.contrastive_model import ContrastiveModel
+
+    calls = 0
+    forward = ContrastiveModel.forward
+
+    def diverge(self: ContrastiveModel, *args: Any) -> Any:
+        nonlocal calls
+        calls += self.training
+        result = forward(self, *args)
+        return replace(result, loss=result.loss * float("nan")) if calls == 8 else result
+
+    monkeypatch.setattr(ContrastiveModel, "forward", diverge)
+    with pytest.raises(TrainingDivergedError, match=r"loss of step 8 is nan.*learning_rate"):
+        run(data, tmp_path, settings=RunSettings(checkpoint_every_steps=3))
+
+    checkpoint = latest_checkpoint(tmp_path / "checkpoints")
+    assert checkpoint is not None
+    assert checkpoint.step == 6
+    assert all(
+        torch.isfinite(t).all() for t in checkpoint.tensors.values() if t.is_floating_point()
+    )
+    assert not (tmp_path / "summary.json").exists()
+
+
+def test_a_corpus_without_training_sentences_is_refused(data: Data, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"no shard has two sentences .*skipped: \d+ too_long"):
+        run(data, tmp_path, replace(CONFIG, max_tokens=2))
+
+
+def test_a_gap_in_the_text_makes_no_context_pair(data: Data, tmp_path: Path) -> None:
+    folders = write_corpus(
+        tmp_path / "corpus", {"one": [["the", "cat", "sees"]] * 3}, without_heads=[1]
+    )
+    config = replace(CONFIG, held_out_fraction=0.0, epochs=1)
+
+    train(config, folders, data.vectors, tmp_path / "model")
+
+    records = [r for r in timeless(tmp_path / "model") if r["kind"] == "train"]
+    assert [(r["sentences"], r["chance"], r["loss"]) for r in records] == [(2, 0.0, 0.0)]
+
+
+def test_only_the_last_checkpoints_are_kept_and_unfinished_ones_removed(tmp_path: Path) -> None:
+    for step in (1, 2, 10):
+        write_checkpoint(tmp_path, Checkpoint(step, {"a": torch.tensor([step])}, {"s": step}))
+    (tmp_path / "step-0000000011.unfinished").mkdir()
+
+    latest = latest_checkpoint(tmp_path)
+
+    assert latest is not None
+    assert (latest.step, latest.tensors["a"].item(), latest.state) == (10, 10, {"s": 10})
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["step-0000000002", "step-0000000010"]
+
+
+def test_a_broken_checkpoint_is_named(tmp_path: Path) -> None:
+    path = write_checkpoint(tmp_path, Checkpoint(1, {"a": torch.zeros(2)}, {}))
+    (path / "tensors.safetensors").write_bytes(b"broken")
+
+    with pytest.raises(ValueError, match=r"step-0000000001: broken checkpoint .* delete it"):
+        latest_checkpoint(tmp_path)
+
+
+def test_metrics_are_cut_back_to_the_checkpoint(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    log = MetricsLog(path)
+    log.write({"step": 1})
+    kept = log.position()
+    log.write({"step": 2})
+    log.close()
+
+    log = MetricsLog(path, keep_bytes=kept)
+    log.write({"step": 2, "again": True})
+    log.close()
+
+    assert read_metrics(path) == [{"step": 1}, {"step": 2, "again": True}]
+    with pytest.raises(ValueError, match="shorter than at the checkpoint"):
+        MetricsLog(path, keep_bytes=1000)
+
+
+def test_a_line_still_being_written_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    path.write_bytes(b'{"step": 1}\n{"ste')
+
+    assert read_metrics(path) == [{"step": 1}]

@@ -1,0 +1,146 @@
+"""What determines a training's course: its settings, its batches and its learning rate."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from models.learning_rate import learning_rate_at
+from models.sentence_block import SentenceBlock
+from models.training_batches import TrainingBatches, cut
+from models.training_config import PRESETS, TrainingConfig, preset
+
+
+class OneWordSentences:
+    """Shards of one-word sentences whose row is their word."""
+
+    def __init__(self, rows: list[int]) -> None:
+        self._first = np.concatenate([[0], np.cumsum(rows)])
+
+    def read(self, number: int) -> SentenceBlock:
+        rows = np.arange(self._first[number], self._first[number + 1])
+        return SentenceBlock(
+            token_ids=rows.astype(np.int32),
+            offsets=np.arange(len(rows) + 1),
+            documents=np.zeros(len(rows), dtype=np.int32),
+            sentence_index=rows.astype(np.int32),
+            rows=rows,
+        )
+
+
+def rows_of(batches: TrainingBatches, step: int, epochs: int) -> list[list[int]]:
+    return [block.rows.tolist() for block in batches.from_step(step, epochs=epochs)]
+
+
+def batches_of(rows: list[int], *, batch_size: int = 4, seed: int = 0) -> TrainingBatches:
+    return TrainingBatches(OneWordSentences(rows), rows, batch_size=batch_size, seed=seed)
+
+
+@pytest.mark.parametrize(
+    ("num_sentences", "ranges"),
+    [
+        (0, []),
+        (1, []),
+        (2, [(0, 2)]),
+        (4, [(0, 4)]),
+        (5, [(0, 2), (2, 5)]),
+        (12, [(0, 4), (4, 8), (8, 12)]),
+    ],
+)
+def test_a_shard_is_cut_evenly(num_sentences: int, ranges: list[tuple[int, int]]) -> None:
+    assert cut(num_sentences, 4) == ranges
+
+
+def test_an_epoch_holds_every_sentence_once_in_batches_of_successive_ones() -> None:
+    batches = batches_of([9, 3, 0, 6])
+
+    epoch = rows_of(batches, 0, 1)
+
+    assert len(epoch) == batches.steps_per_epoch == 6
+    assert sorted(row for batch in epoch for row in batch) == list(range(18))
+    assert all(np.all(np.diff(batch) == 1) for batch in epoch)
+
+
+def test_epochs_differ_in_order_and_seeds_too() -> None:
+    batches = batches_of([40, 40])
+    both = rows_of(batches, 0, 2)
+
+    assert both[:20] != both[20:]
+    assert sorted(both[:20]) == sorted(both[20:])
+    assert both != rows_of(batches_of([40, 40], seed=1), 0, 2)
+    assert both == rows_of(batches_of([40, 40]), 0, 2)
+
+
+def test_every_step_can_be_the_first_one() -> None:
+    batches = batches_of([9, 3, 6])
+    whole = rows_of(batches, 0, 3)
+
+    for step in range(len(whole) + 1):
+        assert rows_of(batches, step, 3) == whole[step:]
+
+
+def test_a_constant_learning_rate_stays() -> None:
+    config = preset("structured-views")
+
+    assert {learning_rate_at(step, 10, config) for step in range(10)} == {5e-4}
+
+
+@pytest.mark.parametrize("schedule", ["linear", "cosine"])
+def test_a_falling_learning_rate_rises_over_the_warm_up_first(schedule: str) -> None:
+    config = preset("laptop", schedule=schedule, learning_rate=1.0, warmup_fraction=0.2)
+
+    rates = [learning_rate_at(step, 100, config) for step in range(100)]
+
+    assert rates[20] == 1.0
+    assert all(a < b for a, b in pairwise(rates[:21]))
+    assert all(a > b for a, b in pairwise(rates[20:]))
+    assert 0 < rates[0] < 0.1
+    assert 0 < rates[-1] < 0.05
+
+
+def test_settings_survive_json() -> None:
+    config = preset("laptop", views=("SEQ", "DEP"), max_tokens=None)
+
+    assert TrainingConfig.from_dict(config.to_dict()) == config
+
+
+def test_the_published_preset_is_the_paper() -> None:
+    published = PRESETS["structured-views"]
+
+    assert published.hidden_size == 1200
+    assert published.batch_size == 400
+    assert published.learning_rate == 5e-4
+    assert published.context_size == 1
+    assert (published.schedule, published.normalise, published.symmetric) == (
+        "constant",
+        "none",
+        False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"views": ("SEQ", "AMR")}, "views must be two of SEQ, DEP, CONST, BOW"),
+        ({"views": ("SEQ",)}, "views must be two"),
+        ({"schedule": "step"}, "schedule must be one of"),
+        ({"normalise": "batchnorm"}, "normalise must be one of"),
+        ({"hidden_size": 0}, "hidden_size must be at least 1, not 0"),
+        ({"batch_size": 1}, "batch_size must be at least 2"),
+        ({"learning_rate": 0.0}, "learning_rate must be positive"),
+        ({"learning_rate": float("nan")}, "learning_rate must be positive"),
+        ({"held_out_fraction": 1.0}, r"held_out_fraction must lie in \[0, 1\), not 1.0"),
+        ({"weight_decay": -1e-4}, "weight_decay must not be negative"),
+        ({"hiden_size": 3}, "unknown training settings: hiden_size"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        preset("laptop", **changes)
+
+
+def test_an_unknown_preset_is_refused() -> None:
+    with pytest.raises(ValueError, match="unknown training preset 'big'; known: laptop"):
+        preset("big")
