@@ -6,6 +6,7 @@ import pytest
 import torch
 from dependency_examples import treebank, write_conllu
 
+from pipeline.digest import sha256_of_file
 from pipeline.parsers import supar_adapter
 from pipeline.parsers.base import DependencyParse, Rejection
 from pipeline.parsers.biaffine_network import NetworkSizes, build_network
@@ -14,7 +15,8 @@ from pipeline.parsers.dependency_vocabulary import DependencyVocabulary
 from pipeline.parsers.maximum_spanning_tree import is_single_rooted_tree
 from pipeline.parsers.spellings import SpellingCache, encode_spellings
 from pipeline.parsers.supar_adapter import SuparDependencyParser, load_dependency_parser
-from pipeline.parsers.supar_conversion import from_supar
+from pipeline.parsers.supar_conversion import from_supar, load_supar_checkpoint
+from pipeline.parsers.supar_conversion import main as conversion_main
 
 BUNDLED = Path(__file__).parent.parent / supar_adapter.BUNDLED_PARSER
 SIZES = NetworkSizes(
@@ -109,6 +111,25 @@ def test_pretrained_vectors_are_folded_into_the_embedding(tmp_path: Path) -> Non
     parser.model.load_pretrained(vectors)  # sets the trained vectors to zero
     parser.model.word_embed.weight.data.copy_(trained)
     assert_same_as_supar(parser, SENTENCES)
+
+
+def test_a_checkpoint_that_supar_saved_converts_once_its_sha256_is_given(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parser = supar_parser(tmp_path, seed=5)
+    checkpoint = tmp_path / "supar.pt"
+    parser.save(str(checkpoint))
+    with pytest.raises(ValueError, match=r"supar\.pt: sha256 .* differs from the given 00; not"):
+        load_supar_checkpoint(checkpoint, sha256="00")
+    arguments = [str(checkpoint), str(tmp_path / "folder"), "--sha256", sha256_of_file(checkpoint)]
+    assert conversion_main(arguments) == 0
+    checksum = capsys.readouterr().out.strip()
+    converted = load_dependency_parser(tmp_path / "folder", expected_checksum=checksum)
+    expected = from_supar(parser)
+    for parameter in expected.network.parameters():
+        parameter.data = parameter.data.half().float()
+    assert converted.parse(SENTENCES) == SuparDependencyParser(expected, name="x").parse(SENTENCES)
+    assert conversion_main([*arguments[:-1], "00"]) == 2
 
 
 def test_other_features_than_words_and_characters_are_refused(tmp_path: Path) -> None:

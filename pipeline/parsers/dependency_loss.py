@@ -48,9 +48,8 @@ class GoldTreebank:
         frequencies = np.array(
             [seen[row] for row in range(len(vocabulary.words))], dtype=np.float64
         )
-        frequencies[[vocabulary.word_pad_id, vocabulary.word_id(ROOT_WORD)]] = (
-            np.inf
-        )  # never hidden
+        never_hidden = [vocabulary.word_pad_id, vocabulary.word_id(ROOT_WORD)]
+        frequencies[never_hidden] = np.inf
         self._hide_probability = unknown_word_alpha / (unknown_word_alpha + frequencies)
 
     def batch(self, members: Sequence[int], random: np.random.Generator) -> GoldBatch:
