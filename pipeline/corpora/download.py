@@ -1,0 +1,237 @@
+"""Downloads one file over HTTP: goes on where it broke off, and trusts nothing but the sha256.
+
+What has arrived waits in ``NAME.part``, with the server's validator in ``NAME.part.json``. A part
+is continued by a range request that the server answers with the rest (206) or, if the file has
+changed or it knows no ranges, with the whole file (200), which then starts over (RFC 9110,
+sections 13.1.5 and 14).
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import re
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from pipeline.digest import sha256_of_file
+
+_BLOCK_BYTES = 1 << 16
+_RETRIED_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504})
+_RETRIED_ERRORS = (urllib.error.URLError, http.client.HTTPException, ConnectionError, TimeoutError)
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
+
+Progress = Callable[[float, str], None]
+"""Takes the fraction done (0 to 1) and a sentence for a person."""
+
+
+class DownloadError(OSError):
+    """A file could not be downloaded; the message names the address and what to do."""
+
+
+class _Truncated(http.client.HTTPException):
+    """The connection ended before the announced number of bytes had come."""
+
+
+@dataclass(frozen=True, slots=True)
+class DownloadConfig:
+    """How patient a download is."""
+
+    attempts: int = 6
+    """Attempts in a row that bring no new byte before giving up."""
+    timeout_seconds: float = 30.0
+    """Longest silence of the server."""
+    backoff_seconds: float = 1.0
+    """Pause before the second attempt; doubles with each further one."""
+    max_backoff_seconds: float = 60.0
+
+
+def download(
+    url: str,
+    destination: Path,
+    sha256: str,
+    *,
+    config: DownloadConfig | None = None,
+    on_progress: Progress | None = None,
+) -> Path:
+    """Downloads ``url`` to ``destination``, which appears whole and verified or not at all.
+
+    Args:
+        sha256: of the file, in hexadecimal.
+        on_progress: called as bytes arrive.
+
+    Returns:
+        ``destination``; at once where the right file is there already.
+
+    Raises:
+        ValueError: the address or sha256 is malformed, or the file has another sha256.
+        DownloadError: the server refuses, or keeps failing; what has arrived is kept.
+    """
+    _check_arguments(url, sha256)
+    config = config or DownloadConfig()
+    if destination.exists() and sha256_of_file(destination) == sha256.lower():
+        return destination
+    destination.parent.mkdir(parents=True, exist_ok=True)
+    part = _Part(destination.with_name(f"{destination.name}.part"))
+    while True:
+        resumed = part.size > 0
+        _fetch_patiently(url, part, config, on_progress)
+        found = sha256_of_file(part.path)
+        if found == sha256.lower():
+            part.path.replace(destination)
+            part.discard()
+            return destination
+        part.discard()
+        if not resumed:  # a part from an earlier run may have been of another file: once more
+            raise ValueError(
+                f"{url}: sha256 is {found}, expected {sha256.lower()}; the file was changed or is "
+                "not the one you mean: check the address, then the sha256"
+            )
+
+
+def _check_arguments(url: str, sha256: str) -> None:
+    if urlsplit(url).scheme not in {"http", "https"}:
+        raise ValueError(f"{url!r}: not an http or https address; use source 'files' for a path")
+    if not _SHA256.fullmatch(sha256.lower()):
+        raise ValueError(
+            f"{url}: sha256 is {sha256!r}, not 64 hexadecimal digits; compute it from a copy you "
+            "trust with `sha256sum FILE`"
+        )
+
+
+class _Part:
+    """What has arrived of a file, and the validator of the version it belongs to."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._validator_path = path.with_name(f"{path.name}.json")
+
+    @property
+    def size(self) -> int:
+        """Bytes that have arrived."""
+        return self.path.stat().st_size if self.path.exists() else 0
+
+    def validator(self, url: str) -> str | None:
+        """Returns the entity tag or date that the server gave for this address, if any."""
+        try:
+            noted = json.loads(self._validator_path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+        return str(noted["validator"]) if noted.get("url") == url else None
+
+    def note_validator(self, url: str, validator: str | None) -> None:
+        """Keeps the validator for a later run."""
+        noted = {"url": url, "validator": validator} if validator else {}
+        self._validator_path.write_text(json.dumps(noted), encoding="utf-8")
+
+    def discard(self) -> None:
+        """Removes what has arrived."""
+        self.path.unlink(missing_ok=True)
+        self._validator_path.unlink(missing_ok=True)
+
+
+def _fetch_patiently(
+    url: str, part: _Part, config: DownloadConfig, on_progress: Progress | None
+) -> None:
+    """Completes the part, trying again while the server falters."""
+    failures = 0
+    while True:
+        before = part.size
+        try:
+            _fetch(url, part, config.timeout_seconds, on_progress)
+            return
+        except urllib.error.HTTPError as error:
+            if error.code not in _RETRIED_STATUS:
+                raise DownloadError(_refusal(url, error)) from error
+            fault: Exception = error
+        except _RETRIED_ERRORS as error:
+            fault = error
+        failures = 1 if part.size > before else failures + 1
+        if failures >= config.attempts:
+            raise DownloadError(
+                f"{url}: gave up after {failures} attempts without a new byte ({fault}); "
+                f"{part.size:,} bytes are kept, so run it again later to go on"
+            ) from fault
+        pause = config.backoff_seconds * 2 ** (failures - 1)
+        time.sleep(min(pause, config.max_backoff_seconds))
+
+
+def _refusal(url: str, error: urllib.error.HTTPError) -> str:
+    remedy = {
+        401: "the server asks for a login: download it yourself and use source 'files'",
+        403: "the server forbids it: download it yourself and use source 'files'",
+        404: "there is no such file: check the address",
+        410: "the file is gone: find another address",
+    }.get(error.code, "check the address in a browser")
+    return f"{url}: HTTP {error.code} {error.reason}; {remedy}"
+
+
+def _fetch(url: str, part: _Part, timeout_seconds: float, on_progress: Progress | None) -> None:
+    """Asks once for what is missing and appends what comes.
+
+    Raises:
+        HTTPError: a status other than success.
+        HTTPException, OSError: the connection failed or ended early.
+    """
+    try:
+        response = _open(url, part, timeout_seconds)
+    except urllib.error.HTTPError as error:
+        if error.code != 416 or part.size == 0:
+            raise
+        if error.headers.get("Content-Range") == f"bytes */{part.size}":
+            return  # the part is the whole file
+        part.discard()
+        response = _open(url, part, timeout_seconds)
+    with response:
+        start = _first_byte(response)
+        if start != part.size:
+            part.path.unlink(missing_ok=True)
+            if start:
+                raise _Truncated(f"the server sent bytes from {start} on, which were not asked for")
+        part.note_validator(
+            url, response.headers.get("ETag") or response.headers.get("Last-Modified")
+        )
+        _append(response, part, on_progress)
+
+
+def _open(url: str, part: _Part, timeout_seconds: float) -> http.client.HTTPResponse:
+    headers = {"Accept-Encoding": "identity", "User-Agent": "treeviews"}
+    validator = part.validator(url)
+    if part.size and validator is None:
+        part.discard()  # nothing says that the server still has the same file
+    if part.size:
+        headers["Range"] = f"bytes={part.size}-"
+        if validator is not None and not validator.startswith("W/"):
+            headers["If-Range"] = validator
+    request = urllib.request.Request(url, headers=headers)
+    response: http.client.HTTPResponse = urllib.request.urlopen(request, timeout=timeout_seconds)
+    return response
+
+
+def _first_byte(response: http.client.HTTPResponse) -> int:
+    match = _RANGE.match(response.headers.get("Content-Range", ""))
+    return int(match.group(1)) if response.status == 206 and match else 0
+
+
+def _append(response: http.client.HTTPResponse, part: _Part, on_progress: Progress | None) -> None:
+    announced = response.headers.get("Content-Length")
+    total = part.size + int(announced) if announced is not None else None
+    with part.path.open("ab") as stream:
+        while block := response.read(_BLOCK_BYTES):
+            stream.write(block)
+            if on_progress is not None:
+                arrived = stream.tell()
+                of_all = f" of {total / 1e6:,.1f}" if total else ""
+                fraction = arrived / total if total else 0.0
+                on_progress(fraction, f"{arrived / 1e6:,.1f}{of_all} MB downloaded")
+        stream.flush()
+        os.fsync(stream.fileno())
+        if total is not None and stream.tell() < total:
+            raise _Truncated(f"the connection ended after {stream.tell():,} of {total:,} bytes")

@@ -1,0 +1,220 @@
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from pipeline.corpora.download import DownloadConfig, DownloadError, download
+
+CONTENT = b"".join(b"line %d of the file\n" % number for number in range(20_000))
+SHA256 = hashlib.sha256(CONTENT).hexdigest()
+IMPATIENT = DownloadConfig(attempts=3, timeout_seconds=0.5, backoff_seconds=0.01)
+
+
+class Server:
+    """A scripted server: each request consumes one step, after the script it behaves well.
+
+    Steps: a status to send, ``cut:N`` (N bytes, then the connection ends), ``stall:N`` (N bytes,
+    then silence), ``wrong`` (other bytes of the same length), ``whole`` (ignores ranges).
+    """
+
+    def __init__(self) -> None:
+        self.script: list[str] = []
+        self.requests: list[dict[str, str]] = []
+        self.etag: str | None = '"one"'
+        self.knows_ranges = True
+        self.released = threading.Event()
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                outer.answer(self)
+
+            def log_message(self, *arguments: object) -> None:
+                pass
+
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.http.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self.http.server_port}/corpus.txt"
+
+    def answer(self, handler: BaseHTTPRequestHandler) -> None:
+        self.requests.append(dict(handler.headers))
+        step = self.script.pop(0) if self.script else "good"
+        if step.isdigit():
+            handler.send_error(int(step))
+            return
+        kind, _, amount = step.partition(":")
+        body, start = CONTENT, 0
+        wanted = handler.headers.get("Range")
+        if_range = handler.headers.get("If-Range")
+        if wanted and kind != "whole" and self.knows_ranges and if_range in (None, self.etag):
+            start = int(wanted.removeprefix("bytes=").removesuffix("-"))
+        if start >= len(body):
+            handler.send_response(416)
+            handler.send_header("Content-Range", f"bytes */{len(body)}")
+            handler.end_headers()
+            return
+        handler.send_response(206 if start else 200)
+        if start:
+            handler.send_header("Content-Range", f"bytes {start}-{len(body) - 1}/{len(body)}")
+        handler.send_header("Content-Length", str(len(body) - start))
+        if self.etag:
+            handler.send_header("ETag", self.etag)
+        handler.end_headers()
+        body = bytes(reversed(body)) if kind == "wrong" else body[start:]
+        handler.wfile.write(body[: int(amount)] if amount else body)
+        if kind == "stall":
+            handler.wfile.flush()
+            self.released.wait(10)
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    found = Server()
+    thread = threading.Thread(target=found.http.serve_forever, daemon=True)
+    thread.start()
+    yield found
+    found.released.set()
+    found.http.shutdown()
+    found.http.server_close()
+
+
+def fetch(server: Server, folder, **keywords):
+    return download(server.url, folder / "corpus.txt", SHA256, config=IMPATIENT, **keywords)
+
+
+def test_a_file_arrives_whole_and_leaves_nothing_beside_it(server, tmp_path):
+    assert fetch(server, tmp_path).read_bytes() == CONTENT
+    assert [path.name for path in tmp_path.iterdir()] == ["corpus.txt"]
+
+
+def test_a_file_that_is_there_is_not_asked_for(server, tmp_path):
+    (tmp_path / "corpus.txt").write_bytes(CONTENT)
+    fetch(server, tmp_path)
+    assert server.requests == []
+
+
+def test_a_cut_connection_is_resumed_by_range(server, tmp_path):
+    server.script = ["cut:1000", "cut:500"]
+    assert fetch(server, tmp_path).read_bytes() == CONTENT
+    assert [request.get("Range") for request in server.requests] == [
+        None,
+        "bytes=1000-",
+        "bytes=1500-",
+    ]
+    assert server.requests[1]["If-Range"] == '"one"'
+
+
+def test_more_cuts_than_attempts_are_survived_while_bytes_arrive(server, tmp_path):
+    server.script = ["cut:1000"] * 10
+    assert fetch(server, tmp_path).read_bytes() == CONTENT
+
+
+def test_a_stalled_connection_is_resumed(server, tmp_path):
+    server.script = ["stall:2000"]
+    assert fetch(server, tmp_path).read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize("status", ["500", "503", "429"])
+def test_a_faltering_server_is_asked_again(server, tmp_path, status):
+    server.script = [status, "cut:1000", status]
+    assert fetch(server, tmp_path).read_bytes() == CONTENT
+
+
+def test_a_server_that_keeps_failing_is_given_up_and_the_part_is_kept(server, tmp_path):
+    server.script = ["cut:1000", "500", "500", "500"]
+    with pytest.raises(DownloadError, match=r"gave up after 3 attempts.*1,000 bytes are kept"):
+        fetch(server, tmp_path)
+    assert not (tmp_path / "corpus.txt").exists()
+    assert fetch(server, tmp_path).read_bytes() == CONTENT
+    assert server.requests[-1]["Range"] == "bytes=1000-"
+
+
+def test_nobody_listening_is_given_up(tmp_path):
+    with pytest.raises(DownloadError, match="gave up after 3 attempts"):
+        download("http://127.0.0.1:9/x", tmp_path / "x", SHA256, config=IMPATIENT)
+
+
+@pytest.mark.parametrize(
+    ("status", "remedy"),
+    [("404", "no such file: check the address"), ("403", "download it yourself"), ("416", "416")],
+)
+def test_a_refusal_is_an_error_at_once(server, tmp_path, status, remedy):
+    server.script = [status]
+    with pytest.raises(DownloadError, match=f"corpus.txt: HTTP {status} .*{remedy}|{remedy}"):
+        fetch(server, tmp_path)
+    assert len(server.requests) == 1
+
+
+def test_a_server_that_ignores_ranges_sends_it_all_again(server, tmp_path):
+    server.script = ["cut:1000", "whole"]
+    assert fetch(server, tmp_path).read_bytes() == CONTENT
+
+
+def test_a_file_that_changed_meanwhile_starts_over(server, tmp_path):
+    server.script = ["cut:1000", "500", "500", "500"]
+    with pytest.raises(DownloadError):
+        fetch(server, tmp_path)
+    (tmp_path / "corpus.txt.part").write_bytes(b"x" * 1000)
+    server.etag = '"two"'
+    assert fetch(server, tmp_path).read_bytes() == CONTENT
+
+
+def test_a_part_without_validator_starts_over(server, tmp_path):
+    (tmp_path / "corpus.txt.part").write_bytes(b"x" * 1000)
+    assert fetch(server, tmp_path).read_bytes() == CONTENT
+    assert "Range" not in server.requests[0]
+
+
+def leave_part(server: Server, folder, content: bytes) -> None:
+    """Leaves a part of the server's present version, with this content."""
+    server.script = ["cut:1000", "500", "500", "500"]
+    with pytest.raises(DownloadError):
+        fetch(server, folder)
+    (folder / "corpus.txt.part").write_bytes(content)
+
+
+def test_a_part_that_is_whole_already_is_taken(server, tmp_path):
+    leave_part(server, tmp_path, CONTENT)
+    assert fetch(server, tmp_path).read_bytes() == CONTENT
+
+
+def test_a_part_that_is_too_long_starts_over(server, tmp_path):
+    leave_part(server, tmp_path, CONTENT + b"more")
+    assert fetch(server, tmp_path).read_bytes() == CONTENT
+
+
+def test_a_part_with_wrong_bytes_starts_over(server, tmp_path):
+    leave_part(server, tmp_path, b"x" * 1000)
+    assert fetch(server, tmp_path).read_bytes() == CONTENT
+
+
+def test_wrong_bytes_are_an_error_that_names_both_checksums(server, tmp_path):
+    server.script = ["wrong"]
+    found = hashlib.sha256(bytes(reversed(CONTENT))).hexdigest()
+    with pytest.raises(ValueError, match=f"corpus.txt: sha256 is {found}, expected {SHA256}; the"):
+        fetch(server, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_progress_reaches_one(server, tmp_path):
+    calls = []
+    server.script = ["cut:1000"]
+    fetch(server, tmp_path, on_progress=lambda *arguments: calls.append(arguments))
+    assert calls[-1][0] == 1
+    assert calls[-1][1] == "0.4 of 0.4 MB downloaded"
+
+
+@pytest.mark.parametrize(
+    ("url", "sha256", "message"),
+    [
+        ("file:///etc/hosts", SHA256, "not an http or https address"),
+        ("http://127.0.0.1/x", "abc", "not 64 hexadecimal digits; compute it"),
+    ],
+)
+def test_malformed_arguments_are_errors(tmp_path, url, sha256, message):
+    with pytest.raises(ValueError, match=message):
+        download(url, tmp_path / "x", sha256)
