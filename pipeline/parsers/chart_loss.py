@@ -8,8 +8,11 @@ spans of both trees are scored again with one.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import torch
+import torch.nn.functional as F
 from benepar.parse_chart import ChartParser
 from torch import Tensor
 
@@ -17,9 +20,34 @@ from pipeline.parsers.chart_decoder import best_binary_trees
 from pipeline.parsers.chart_model import (
     SpanIndex,
     all_spans,
+    encode_sentences,
+    encode_words,
     fencepost_projection,
     label_scores,
 )
+from pipeline.parsers.constituency_examples import IGNORED_TAG, ChartBatch
+
+
+@dataclass(frozen=True, slots=True)
+class ChartLosses:
+    """Both training losses of a batch, means over its tokens."""
+
+    brackets: Tensor
+    tags: Tensor
+
+
+def chart_losses(model: ChartParser, batch: ChartBatch) -> ChartLosses:
+    """Returns the margin loss of the trees and the cross entropy of the tags."""
+    vectors = encode_words(model, batch.words)
+    encoded = encode_sentences(model, vectors, batch.rows, batch.mask)
+    violations = margin_loss(
+        model, encoded.fenceposts, batch.lengths, batch.gold, batch.gold_labels
+    )
+    tag_scores = encoded.tag_scores.float().flatten(0, 1)
+    return ChartLosses(
+        brackets=violations.sum() / batch.lengths.sum(),
+        tags=F.cross_entropy(tag_scores, batch.tags.flatten(), ignore_index=IGNORED_TAG),
+    )
 
 
 def margin_loss(

@@ -36,13 +36,16 @@ START_ROW, STOP_ROW = 0, 1
 
 @dataclass(frozen=True, slots=True)
 class ChartModelConfig:
-    """Sizes of the model; half of ``d_model`` and ``d_kv`` each serves content and position."""
+    """Sizes of the model, by default the bundled one's.
 
-    d_model: int = 256
-    num_layers: int = 3
-    num_heads: int = 4
+    Half of ``d_model``, ``d_kv`` and ``d_ff`` each serves content and position.
+    """
+
+    d_model: int = 320
+    num_layers: int = 4
+    num_heads: int = 5
     d_kv: int = 64
-    d_ff: int = 512
+    d_ff: int = 640
     d_char: int = 48
     d_label_hidden: int = 256
     d_tag_hidden: int = 128

@@ -7,30 +7,27 @@ import json
 import logging
 import sys
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import torch
 
 from pipeline.parsers.chart_model import ChartModelConfig
 from pipeline.parsers.constituency_training import (
-    PRECISIONS,
+    DEFAULT_OPTIMIZER,
     ConstituencyTrainingConfig,
     train_constituency_parser,
 )
+from pipeline.parsers.training_steps import PRECISIONS
 
-_SCALARS = (
+_OWN_NUMBERS = (
     "min_character_count",
-    "num_epochs",
     "batch_tokens",
     "max_sentence_tokens",
-    "learning_rate",
-    "warmup_epochs",
-    "clip_norm",
     "tag_loss_scale",
-    "averaging",
     "seed",
 )
+_OPTIMIZER_NUMBERS = ("num_epochs", "learning_rate", "warmup_epochs", "clip_norm", "averaging")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -66,12 +63,14 @@ def _argument_parser() -> argparse.ArgumentParser:
         "--exclude", nargs="*", default=[], help="leave out documents whose id begins so"
     )
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--precision", choices=PRECISIONS, default="float32")
-    defaults = {f.name: f.default for f in fields(ConstituencyTrainingConfig)}
-    for name in _SCALARS:
-        _add_number(parser, name, defaults[name])
-    for size in fields(ChartModelConfig):
-        _add_number(parser, size.name, size.default)
+    parser.add_argument("--precision", choices=PRECISIONS, default=DEFAULT_OPTIMIZER.precision)
+    for field in fields(ConstituencyTrainingConfig):
+        if field.name in _OWN_NUMBERS:
+            _add_number(parser, field.name, field.default)
+    for name in _OPTIMIZER_NUMBERS:
+        _add_number(parser, name, getattr(DEFAULT_OPTIMIZER, name))
+    for field in fields(ChartModelConfig):
+        _add_number(parser, field.name, field.default)
     return parser
 
 
@@ -81,16 +80,17 @@ def _add_number(parser: argparse.ArgumentParser, name: str, default: object) -> 
 
 
 def _config(options: argparse.Namespace) -> ConstituencyTrainingConfig:
-    values = vars(options)
+    given = vars(options)
+    numbers = {name: given[name] for name in _OPTIMIZER_NUMBERS}
     return ConstituencyTrainingConfig(
         train_files=tuple(options.train),
         dev_files=tuple(options.dev),
         train_documents=tuple(options.train_documents),
         dev_documents=tuple(options.dev_documents),
         exclude_document_prefixes=tuple(options.exclude),
-        model=ChartModelConfig(**{f.name: values[f.name] for f in fields(ChartModelConfig)}),
-        precision=options.precision,
-        **{name: values[name] for name in _SCALARS},
+        model=ChartModelConfig(**{f.name: given[f.name] for f in fields(ChartModelConfig)}),
+        optimizer=replace(DEFAULT_OPTIMIZER, precision=options.precision, **numbers),
+        **{name: given[name] for name in _OWN_NUMBERS},
     )
 
 

@@ -1,0 +1,20 @@
+"""Random trees for property tests."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from pipeline.parsers.base import ConstituencyParse
+from pipeline.trees import from_brackets
+
+
+def trees() -> st.SearchStrategy[tuple[list[str], ConstituencyParse]]:
+    """Any tree: n-ary, deep, unary chains, bare tokens, one token."""
+    leaf = st.sampled_from(["(DT a)", "(NN b)", "(VB c)"])
+    label = st.sampled_from(["NP", "VP", "S"])
+
+    def node(children: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+        parts = st.tuples(label, st.lists(children, min_size=1, max_size=4))
+        return parts.map(lambda part: f"({part[0]} {' '.join(part[1])})")
+
+    return node(st.recursive(leaf, node, max_leaves=25)).map(from_brackets)
