@@ -33,8 +33,8 @@ class ContrastiveConfig:
     critic: Critic = "bilinear"
     normalise: Normalise = "none"
     """What is done to each view before the critic: nothing, as published; "batch_norm", each
-    dimension to mean 0 and variance 1 over the batch; "l2", each vector to length 1, with the
-    scores over a trained temperature that starts at 1 (Tang & de Sa 2018)."""
+    dimension to mean 0 and variance 1 over the batch, with the scores over √H; "l2", each vector
+    to length 1, with the scores over a trained temperature that starts at 1 (Tang & de Sa 2018)."""
     symmetric: bool = False
     """Whether g(s) must find f(s+), too; the loss is then the mean of both directions."""
     anchor: Anchor = "excluded"
@@ -119,7 +119,10 @@ class ContrastiveObjective(nn.Module):
         """Returns the critic's c(f(anchor), g(candidate)), [B, B], from views [B, H1], [B, H2]."""
         # One sentence alone has no variance to normalise by; it has no context either.
         if self.norms and (len(first) > 1 or not self.training):
-            first, second = self.norms[0](first), self.norms[1](second)
+            # Else scores of variance H saturate the softmax before anything is learnt: over √H
+            # (Vaswani et al. 2017, section 3.2.1) they start at variance 1.
+            scale = (first.shape[1] * second.shape[1]) ** -0.25
+            first, second = self.norms[0](first) * scale, self.norms[1](second)
         elif self.config.normalise == "l2":
             first, second = F.normalize(first, dim=1), F.normalize(second, dim=1)
         if self.weight is not None:

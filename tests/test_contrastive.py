@@ -83,7 +83,7 @@ def test_loss_accuracy_and_chance_equal_the_loops(
     result = evaluate(objective, first, second)
 
     if normalise == "batch_norm":
-        first, second = standardised(first), standardised(second)
+        first, second = standardised(first) / WIDTH**0.5, standardised(second)
     elif normalise == "l2":
         first, second = first / first.norm(dim=1)[:, None], second / second.norm(dim=1)[:, None]
     weight = (
