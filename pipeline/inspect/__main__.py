@@ -1,0 +1,99 @@
+"""Command line: ``python -m pipeline.inspect [COMMAND] PATH``; by default, stats and head."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+from pipeline.inspect.check import faults_of
+from pipeline.inspect.dataset import Selection, select
+from pipeline.inspect.head import head_lines
+from pipeline.inspect.show import show_lines
+from pipeline.inspect.stats import stats_lines
+
+COMMANDS = ("overview", "head", "show", "stats", "check")
+PATH_HELP = "a corpus folder (with sentences/ in it), a stage's folder, or one shard's .parquet"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs a command; returns 0, 1 where ``check`` found faults, or 2 for a user's mistake."""
+    arguments = _parser().parse_args(_command_first(sys.argv[1:] if argv is None else argv))
+    try:
+        selection = select(arguments.path)
+        if arguments.command == "check":
+            return _check(selection, arguments.max_faults)
+        for line in _lines(selection, arguments):
+            print(line)
+    except BrokenPipeError:  # the reader, such as a pager, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (ValueError, OSError) as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _command_first(argv: Sequence[str]) -> list[str]:
+    """Returns the arguments with the command first, so that PATH COMMAND works, too."""
+    if not argv or argv[0] in COMMANDS or argv[0].startswith("-"):
+        return list(argv)
+    if len(argv) > 1 and argv[1] in COMMANDS:
+        return [argv[1], argv[0], *argv[2:]]
+    return ["overview", *argv]
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m pipeline.inspect", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    helps = {
+        "overview": "stats, then the first sentences (the default)",
+        "head": "the first sentences and their parses",
+        "show": "one sentence with its trees drawn",
+        "stats": "rows, lengths, labels, what was refused, speed",
+        "check": "whether files, rows and trees are right; exits 1 if not",
+    }
+    for name in COMMANDS:
+        command = commands.add_parser(name, help=helps[name])
+        command.add_argument("path", type=Path, help=PATH_HELP)
+        if name in {"overview", "head"}:
+            command.add_argument("-n", type=int, default=10, metavar="ROWS", help="default 10")
+        elif name == "show":
+            command.add_argument("--shard", type=int, help="default: the first")
+            command.add_argument("--row", type=int, default=0, help="default: 0")
+            command.add_argument("--binary", action="store_true", help="the binarized tree, too")
+        elif name == "check":
+            command.add_argument("--max-faults", type=int, default=20, help="default: 20")
+    return parser
+
+
+def _lines(selection: Selection, arguments: argparse.Namespace) -> Iterator[str]:
+    if arguments.command == "show":
+        shard = arguments.shard if arguments.shard is not None else selection.numbers()[0]
+        yield from show_lines(selection, shard=shard, row=arguments.row, binary=arguments.binary)
+        return
+    if arguments.command in {"stats", "overview"}:
+        yield from stats_lines(selection)
+    if arguments.command in {"head", "overview"}:
+        parses = arguments.command == "head"
+        yield from head_lines(selection, num_rows=arguments.n, parses=parses)
+
+
+def _check(selection: Selection, max_faults: int) -> int:
+    faults = faults_of(selection)
+    shown = 0
+    for fault in islice(faults, max_faults):
+        print(fault)
+        shown += 1
+    more = sum(1 for _ in faults)
+    if more:
+        print(f"and {more:,} more")
+    folders = ", ".join(str(folder.path) for folder in selection.folders)
+    print(f"{shown + more:,} faults" if shown else f"all is right: {folders}")
+    return 1 if shown else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,131 @@
+"""``check``: whether files, rows and trees are what manifests and schema say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from pipeline.digest import sha256_of_file
+from pipeline.inspect.dataset import Selection, StageFolder
+from pipeline.inspect.row_checks import row_faults, sentence_order_faults
+from pipeline.shards import (
+    MANIFEST_NAME,
+    ShardManifest,
+    read_dataset_manifest,
+    read_shard,
+    read_shard_manifest,
+    shard_path,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing that is wrong."""
+
+    path: Path
+    """The shard's file, or a stage's folder."""
+    problem: str
+    row: int | None = None
+    field: str | None = None
+
+    def __str__(self) -> str:
+        row = "" if self.row is None else f" row {self.row}"
+        field = "" if self.field is None else f" field {self.field}"
+        return f"{self.path}{row}{field}: {self.problem}"
+
+
+def faults_of(selection: Selection) -> Iterator[Fault]:
+    """Yields everything that is wrong with the stages of a selection."""
+    for folder in selection.folders:
+        if selection.shard is None:
+            yield from _stage_faults(folder)
+    for number in selection.numbers():
+        yield from _shard_faults(selection, number)
+
+
+def _stage_faults(folder: StageFolder) -> Iterator[Fault]:
+    """Compares a stage's manifest with the shards that are there."""
+    if not (folder.path / MANIFEST_NAME).exists():
+        yield Fault(folder.path, f"no {MANIFEST_NAME}: not complete; run the stage again")
+        return
+    try:
+        manifest = read_dataset_manifest(folder.path, folder.stage)
+    except (ValueError, KeyError, TypeError) as error:
+        yield Fault(folder.path / MANIFEST_NAME, f"not readable as a manifest ({error})")
+        return
+    listed = [shard.number for shard in manifest.shards]
+    if listed != folder.numbers():
+        yield Fault(folder.path, f"manifest lists shards {listed}, found {folder.numbers()}")
+    if manifest.rows != sum(shard.rows for shard in manifest.shards):
+        yield Fault(folder.path, f"manifest says {manifest.rows} rows, its shards have another sum")
+
+
+def _shard_faults(selection: Selection, number: int) -> Iterator[Fault]:
+    """Checks one shard of every stage, and the stages against one another."""
+    sentences: pa.Table | None = None
+    for folder in selection.folders:
+        path = shard_path(folder.path, number)
+        try:
+            manifest = read_shard_manifest(folder.path, number)
+            table = read_shard(folder.path, folder.stage, number)
+        except (ValueError, TypeError, OSError) as error:
+            yield Fault(path, f"cannot be read ({error})")
+            continue
+        if manifest is None:
+            yield Fault(path, "has no manifest: it is not complete; run the stage again")
+            continue
+        yield from _file_faults(path, manifest, table)
+        if folder.stage == "sentences":
+            sentences = table
+            for row, field, problem in sentence_order_faults(table):
+                yield Fault(path, problem, row, field)
+        elif sentences is not None:
+            yield from _alignment_faults(selection, manifest, path, table, sentences)
+            if sentences.num_rows != table.num_rows:
+                continue
+        yield from _row_faults(folder, path, table, sentences)
+
+
+def _file_faults(path: Path, manifest: ShardManifest, table: pa.Table) -> Iterator[Fault]:
+    if sha256_of_file(path) != manifest.sha256:
+        yield Fault(path, "sha256 differs from its manifest's; delete both and run the stage again")
+    if table.num_rows != manifest.rows:
+        yield Fault(path, f"{table.num_rows} rows, its manifest says {manifest.rows}")
+    nulls = table[table.column_names[0]].null_count
+    refused = sum(manifest.drops.values())
+    if manifest.stage != "sentences" and nulls != refused:
+        yield Fault(path, f"{nulls} rows without a parse, its manifest says {refused}")
+
+
+def _alignment_faults(
+    selection: Selection,
+    manifest: ShardManifest,
+    path: Path,
+    table: pa.Table,
+    sentences: pa.Table,
+) -> Iterator[Fault]:
+    assert selection.sentences is not None
+    if table.num_rows != sentences.num_rows:
+        yield Fault(path, f"{table.num_rows} rows, the sentences have {sentences.num_rows}")
+    source = read_shard_manifest(selection.sentences.path, manifest.number)
+    if source is not None and manifest.extra.get("sentences_sha256") not in {None, source.sha256}:
+        yield Fault(path, "was parsed from other sentences than those beside it; parse it again")
+
+
+def _row_faults(
+    folder: StageFolder, path: Path, table: pa.Table, sentences: pa.Table | None
+) -> Iterator[Fault]:
+    tokens = sentences["tokens"].to_pylist() if sentences is not None else None
+    for number, row in enumerate(_rows(table)):
+        words = tokens[number] if tokens is not None else None
+        for field, problem in row_faults(folder.stage, row, words):
+            yield Fault(path, problem, number, field)
+
+
+def _rows(table: pa.Table, *, at_once: int = 1000) -> Iterator[dict[str, Any]]:
+    for start in range(0, table.num_rows, at_once):
+        yield from table.slice(start, at_once).to_pylist()

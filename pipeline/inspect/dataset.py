@@ -1,0 +1,139 @@
+"""Finds the stages that a path stands for: a dataset's folder, a stage's folder, or one shard."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipeline.schema import STAGE_KEY, STAGES
+from pipeline.shards import read_shard, shard_path
+
+SHARD_GLOB = "[0-9]" * 5 + ".parquet"
+
+
+@dataclass(frozen=True, slots=True)
+class StageFolder:
+    """The shards of one stage."""
+
+    stage: str
+    path: Path
+
+    def numbers(self) -> list[int]:
+        """Returns the numbers of the shards that are there, complete or not, in order."""
+        return sorted(int(path.stem) for path in self.path.glob(SHARD_GLOB))
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What a path stands for."""
+
+    sentences: StageFolder | None
+    """The sentences that the parses are of; None where they are not beside them."""
+    parses: tuple[StageFolder, ...]
+    shard: int | None
+    """The one shard that was asked for; None for all."""
+
+    @property
+    def folders(self) -> tuple[StageFolder, ...]:
+        """All stages, the sentences first."""
+        return ((self.sentences,) if self.sentences else ()) + self.parses
+
+    def numbers(self) -> list[int]:
+        """Returns the shards asked for, over all stages."""
+        if self.shard is not None:
+            return [self.shard]
+        return sorted({number for folder in self.folders for number in folder.numbers()})
+
+
+def select(path: Path) -> Selection:
+    """Returns the stages at a path.
+
+    Args:
+        path: a folder that holds stages, a stage's folder, or a shard's Parquet file. With a
+            parsed stage or shard come the sentences beside it.
+
+    Raises:
+        FileNotFoundError: no such path, or no shard under it.
+        ValueError: a Parquet file that is not a shard.
+    """
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: no such file or folder")
+    if path.is_file():
+        return _select_stage(path.parent, stage_of(path), _shard_number(path))
+    shards = sorted(path.glob(SHARD_GLOB))
+    if shards:
+        return _select_stage(path, stage_of(shards[0]), None)
+    found = [
+        StageFolder(stage_of(shards[0]), folder)
+        for folder in sorted(path.iterdir())
+        if folder.is_dir() and (shards := sorted(folder.glob(SHARD_GLOB)))
+    ]
+    if not found:
+        raise FileNotFoundError(
+            f"{path}: no shards here; give a folder with sentences/ in it, a stage's folder, or a "
+            "shard such as 00000.parquet"
+        )
+    sentences = next((folder for folder in found if folder.stage == "sentences"), None)
+    parses = tuple(folder for folder in found if folder.stage != "sentences")
+    return Selection(sentences, parses, None)
+
+
+def _select_stage(folder: Path, stage: str, shard: int | None) -> Selection:
+    chosen = StageFolder(stage, folder)
+    if stage == "sentences":
+        return Selection(chosen, (), shard)
+    beside = folder.parent / "sentences"
+    sentences = StageFolder("sentences", beside) if beside.is_dir() else None
+    return Selection(sentences, (chosen,), shard)
+
+
+def stage_of(path: Path) -> str:
+    """Returns the stage that a shard's metadata names.
+
+    Raises:
+        ValueError: the file is not a shard.
+    """
+    try:
+        metadata = pq.read_schema(path).metadata or {}
+    except pa.ArrowInvalid as error:
+        raise ValueError(f"{path}: not a whole Parquet file ({error})") from error
+    stage: str = metadata.get(STAGE_KEY, b"").decode()
+    if stage not in STAGES:
+        raise ValueError(f"{path}: a Parquet file, but not a shard of {', '.join(STAGES)}")
+    return stage
+
+
+def _shard_number(path: Path) -> int:
+    if not path.stem.isdigit():
+        raise ValueError(f"{path}: not named like a shard, such as 00000.parquet")
+    return int(path.stem)
+
+
+def read_rows(
+    selection: Selection, number: int, *, start: int = 0, count: int | None = None
+) -> Iterator[dict[str, Any]]:
+    """Yields a shard's rows with the columns of all stages; a later parse of a stage wins.
+
+    Raises:
+        FileNotFoundError: a stage has no such shard.
+        ValueError: the stages' shards differ in rows; names both.
+    """
+    merged: list[dict[str, Any]] | None = None
+    for folder in selection.folders:
+        table = read_shard(folder.path, folder.stage, number)
+        rows = table.slice(start, count).to_pylist()
+        if merged is None:
+            merged, first = rows, (folder.path, table.num_rows)
+        elif table.num_rows != first[1]:
+            raise ValueError(
+                f"{shard_path(folder.path, number)} has {table.num_rows} rows, "
+                f"{shard_path(first[0], number)} has {first[1]}; parse this shard again"
+            )
+        else:
+            merged = [old | new for old, new in zip(merged, rows, strict=True)]
+    yield from merged or []

@@ -1,0 +1,82 @@
+"""Trees drawn as text, one node a line, children under their parent in the sentence's order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from pipeline.parsers.base import ConstituencyParse
+
+
+def draw(root: int, label: Callable[[int], str], children: Callable[[int], Sequence[int]]) -> str:
+    """Returns a tree as lines joined by line ends.
+
+    Args:
+        root: the root's number.
+        label: what to write for a node.
+        children: a node's children, in order.
+    """
+    lines = [label(root)]
+    stack = _with_prefixes(children(root), "")
+    while stack:
+        node, own, below = stack.pop()
+        lines.append(own + label(node))
+        stack.extend(_with_prefixes(children(node), below))
+    return "\n".join(lines)
+
+
+def _with_prefixes(nodes: Sequence[int], prefix: str) -> list[tuple[int, str, str]]:
+    """Returns (node, its line's prefix, the prefix below it), the first node last."""
+    rows = [(node, f"{prefix}├── ", f"{prefix}│   ") for node in nodes[:-1]]
+    rows += [(node, f"{prefix}└── ", f"{prefix}    ") for node in nodes[-1:]]
+    return rows[::-1]
+
+
+def draw_dependencies(tokens: Sequence[str], heads: Sequence[int], deprels: Sequence[str]) -> str:
+    """Returns a dependency tree: each word with its position and its relation to its head."""
+    dependents: list[list[int]] = [[] for _ in range(len(tokens) + 1)]
+    for token, head in enumerate(heads, start=1):
+        dependents[head].append(token)
+
+    def label(token: int) -> str:
+        return f"{tokens[token - 1]}  {token} {deprels[token - 1]}"
+
+    return "\n".join(draw(root, label, dependents.__getitem__) for root in dependents[0])
+
+
+def draw_constituents(tokens: Sequence[str], parse: ConstituencyParse) -> str:
+    """Returns a constituency tree: labels of phrases, and tags with their words as leaves."""
+    names = [*parse.labels, *(f"{t} {w}" for t, w in zip(parse.tags, tokens, strict=True))]
+    children: list[list[int]] = [[] for _ in names]
+    for parent, child in _constituent_edges(parse):
+        children[parent].append(child)
+    return draw(0, names.__getitem__, children.__getitem__)
+
+
+def _constituent_edges(parse: ConstituencyParse) -> Iterator[tuple[int, int]]:
+    """Yields (parent, child) in the sentence's order; token t is node number k + t."""
+    num_constituents = len(parse.starts)
+    opened: list[int] = []
+    following = 0
+    for token in range(len(parse.tags)):
+        while opened and parse.ends[opened[-1]] <= token:
+            opened.pop()
+        while following < num_constituents and parse.starts[following] == token:
+            if opened:
+                yield opened[-1], following
+            opened.append(following)
+            following += 1
+        yield opened[-1], num_constituents + token
+
+
+def draw_binary(tokens: Sequence[str], left: Sequence[int], right: Sequence[int]) -> str:
+    """Returns a binarized tree: inner nodes by their number, words as leaves."""
+    if not left:
+        return str(tokens[0])
+
+    def label(node: int) -> str:
+        return f"({node})" if node >= 0 else tokens[-1 - node]
+
+    def children(node: int) -> list[int]:
+        return [left[node], right[node]] if node >= 0 else []
+
+    return draw(0, label, children)

@@ -1,0 +1,85 @@
+"""What makes a row of each stage right; every function yields (field, problem) or with a row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from pipeline.binarize import binarize
+from pipeline.inspect.head import constituency_of
+from pipeline.trees import validate_constituents, validate_heads
+
+RowFault = tuple[str, str]
+"""Field and problem."""
+
+
+def row_faults(stage: str, row: dict[str, Any], tokens: Sequence[str] | None) -> Iterator[RowFault]:
+    """Yields what is wrong with one row.
+
+    Args:
+        row: the stage's columns.
+        tokens: the sentence's words, where its shard is at hand.
+    """
+    if stage == "sentences":
+        yield from _token_faults(row["tokens"])
+        return
+    missing = [name for name, value in row.items() if value is None]
+    if missing:
+        if len(missing) < len(row):
+            yield missing[0], f"null, but {next(n for n in row if n not in missing)} is not"
+        return
+    if stage == "dependencies":
+        yield from _dependency_faults(row, tokens)
+    else:
+        yield from _constituent_faults(row, tokens)
+
+
+def _token_faults(tokens: Sequence[str]) -> Iterator[RowFault]:
+    if not tokens:
+        yield "tokens", "no token"
+    elif not all(tokens):
+        yield "tokens", f"token {list(tokens).index('') + 1} is empty"
+
+
+def _dependency_faults(row: dict[str, Any], tokens: Sequence[str] | None) -> Iterator[RowFault]:
+    heads, deprels = row["heads"], row["deprels"]
+    if tokens is not None and len(heads) != len(tokens):
+        yield "heads", f"{len(heads)} heads for {len(tokens)} tokens"
+        return
+    problem = validate_heads(heads)
+    if problem is not None:
+        yield "heads", problem
+    if len(deprels) != len(heads):
+        yield "deprels", f"{len(deprels)} relations for {len(heads)} heads"
+
+
+def _constituent_faults(row: dict[str, Any], tokens: Sequence[str] | None) -> Iterator[RowFault]:
+    num_tokens = len(row["tags"]) if tokens is None else len(tokens)
+    parse = constituency_of(row)
+    problem = validate_constituents(parse, num_tokens)
+    if problem is not None:
+        yield "span_starts", problem
+        return
+    tree = binarize(parse)
+    for field, expected in (("binary_left", tree.left), ("binary_right", tree.right)):
+        if row[field] != expected:
+            yield field, f"is {row[field]}, the binarization of the spans is {expected}"
+
+
+def sentence_order_faults(table: pa.Table) -> Iterator[tuple[int, str, str]]:
+    """Yields (row, field, problem) where a document is torn apart or its indices do not rise."""
+    seen: set[str] = set()
+    previous, last_index = None, -1
+    documents = table["document_id"].cast(pa.string()).to_pylist()
+    for row, (document, index) in enumerate(
+        zip(documents, table["sentence_index"].to_pylist(), strict=True)
+    ):
+        if document != previous:
+            if document in seen:
+                yield row, "document_id", f"{document!r} goes on after another document"
+            seen.add(document)
+        elif index <= last_index:
+            yield row, "sentence_index", f"{index} follows {last_index} in one document"
+        previous, last_index = document, index

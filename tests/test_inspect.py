@@ -1,0 +1,304 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from pipeline.inspect.__main__ import main
+from pipeline.inspect.drawing import draw_binary, draw_constituents, draw_dependencies
+from pipeline.parsers.base import ConstituencyParse
+from pipeline.schema import CONSTITUENTS, DEPENDENCIES, SENTENCES
+from pipeline.shards import shard_path, write_dataset_manifest, write_shard
+
+TOKENS = [["She", "saw", "the", "owl"], ["Odd", "one"], ["Go"]]
+SENTENCE_ROWS = [
+    {"document_id": "a", "sentence_index": 0, "tokens": TOKENS[0]},
+    {"document_id": "a", "sentence_index": 1, "tokens": TOKENS[1]},
+    {"document_id": "b", "sentence_index": 0, "tokens": TOKENS[2]},
+]
+DEPENDENCY_ROWS = [
+    {"heads": [2, 0, 4, 2], "deprels": ["nsubj", "root", "det", "obj"]},
+    {"heads": None, "deprels": None},
+    {"heads": [0], "deprels": ["root"]},
+]
+CONSTITUENT_ROWS = [
+    {
+        "span_starts": [0, 0, 1, 2],
+        "span_ends": [4, 1, 4, 4],
+        "span_labels": ["S", "NP", "VP", "NP"],
+        "tags": ["PRP", "VBD", "DT", "NN"],
+        "binary_left": [-1, -2, -3],
+        "binary_right": [1, 2, -4],
+    },
+    {
+        "span_starts": [0],
+        "span_ends": [2],
+        "span_labels": ["NP"],
+        "tags": ["JJ", "NN"],
+        "binary_left": [-1],
+        "binary_right": [-2],
+    },
+    {
+        "span_starts": [0],
+        "span_ends": [1],
+        "span_labels": ["S+VP"],
+        "tags": ["VB"],
+        "binary_left": [],
+        "binary_right": [],
+    },
+]
+SCHEMAS = {"sentences": SENTENCES, "dependencies": DEPENDENCIES, "constituents": CONSTITUENTS}
+
+
+def write(folder: Path, stage: str, rows: list[dict], drops=None, **extra) -> None:
+    table = pa.Table.from_pylist(rows, schema=SCHEMAS[stage])
+    write_shard(folder, stage, 0, table, drops=drops or {}, extra=extra)
+    write_dataset_manifest(folder, stage, config={})
+
+
+@pytest.fixture
+def corpus(tmp_path) -> Path:
+    write(tmp_path / "sentences", "sentences", SENTENCE_ROWS, {"too_long": 1})
+    source = json.loads((tmp_path / "sentences" / "00000.json").read_text())["sha256"]
+    facts = {"parser": "tiny", "parser_checksum": "c0ffee", "sentences_sha256": source}
+    write(tmp_path / "dependencies-x", "dependencies", DEPENDENCY_ROWS, {"odd": 1}, **facts)
+    write(tmp_path / "constituents-x", "constituents", CONSTITUENT_ROWS, **facts)
+    return tmp_path
+
+
+def changed(rows: list[dict], row: int, **fields) -> list[dict]:
+    return [old | fields if number == row else old for number, old in enumerate(rows)]
+
+
+def test_head_shows_sentences_and_parses(corpus, capsys):
+    assert main(["head", str(corpus), "-n", "2"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert (
+        lines
+        == [
+            "    0:0  a 0  She saw the owl",
+            "         (S (NP (PRP She)) (VP (VBD saw) (NP (DT the) (NN owl))))",
+            "         She←nsubj–saw saw←root–ROOT the←det–owl owl←obj–saw",
+            "    0:1  a 1  Odd one",
+            "         (NP (JJ Odd) (NN one))",
+            "         (rejected by the dependency parser)",
+        ]
+        or [line.strip() for line in lines][1]
+        == "She←nsubj–saw saw←root–ROOT the←det–owl owl←obj–saw"
+    )
+
+
+def test_the_path_may_come_first_and_the_command_be_left_out(corpus, capsys):
+    main([str(corpus), "head"])
+    head = capsys.readouterr().out
+    main([str(corpus)])
+    overview = capsys.readouterr().out
+    assert head.startswith("    0:0  a 0  She saw the owl")
+    assert "tokens a row  mean 2.3" in overview
+    assert "0:2  b 0  Go" in overview
+
+
+@pytest.mark.parametrize("name", ["sentences", "sentences/00000.parquet"])
+def test_a_stage_or_a_shard_can_be_looked_at(corpus, capsys, name):
+    assert main(["head", str(corpus / name)]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 3
+
+
+def test_a_parsed_stage_comes_with_the_sentences_beside_it(corpus, capsys):
+    assert main(["head", str(corpus / "dependencies-x" / "00000.parquet"), "-n", "1"]) == 0
+    out = capsys.readouterr().out
+    assert "She saw the owl" in out
+    assert "the←det–owl" in out
+
+
+def test_dependencies_are_drawn_with_the_root_on_top():
+    assert draw_dependencies(TOKENS[0], [2, 0, 4, 2], ["nsubj", "root", "det", "obj"]) == (
+        "saw  2 root\n"
+        "├── She  1 nsubj\n"
+        "└── owl  4 obj\n"
+        "    └── the  3 det"
+    )  # fmt: skip
+
+
+def test_constituents_are_drawn_with_tagged_words_as_leaves():
+    parse = ConstituencyParse([0, 1], [3, 3], ["S", "VP"], ["PRP", "VBD", "RB"])
+    assert draw_constituents(["She", "left", "early"], parse) == (
+        "S\n"
+        "├── PRP She\n"
+        "└── VP\n"
+        "    ├── VBD left\n"
+        "    └── RB early"
+    )  # fmt: skip
+
+
+def test_binary_trees_are_drawn_by_number():
+    assert draw_binary(["a", "b", "c"], [1, -1], [-3, -2]) == (
+        "(0)\n"
+        "├── (1)\n"
+        "│   ├── a\n"
+        "│   └── b\n"
+        "└── c"
+    )  # fmt: skip
+    assert draw_binary(["alone"], [], []) == "alone"
+
+
+def test_a_tree_as_deep_as_a_sentence_is_long_is_drawn():
+    n = 3000
+    drawn = draw_dependencies(["w"] * n, [0, *range(1, n)], ["x"] * n)
+    assert len(drawn.splitlines()) == n
+
+
+def test_show_draws_all_trees(corpus, capsys):
+    assert main(["show", str(corpus), "--row", "0", "--binary"]) == 0
+    out = capsys.readouterr().out
+    for part in ("saw  2 root", "└── VP", "binarized\n(0)\n├── She"):
+        assert part in out
+
+
+def test_show_says_what_was_rejected(corpus, capsys):
+    main(["show", str(corpus), "--row", "1"])
+    assert "dependencies\n(rejected by the parser)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("row", ["3", "-1"])
+def test_show_of_a_row_that_is_not_there_is_an_error(corpus, capsys, row):
+    assert main(["show", str(corpus), "--row", row]) == 2
+    assert f"shard 0 has no row {row}" in capsys.readouterr().err
+
+
+def test_stats_count_rows_lengths_labels_and_refusals(corpus, capsys):
+    assert main(["stats", str(corpus)]) == 0
+    out = capsys.readouterr().out
+    for part in (
+        "3 in 1 shards",
+        "too_long 1 (25.0%)",
+        "documents  2",
+        "tokens  7",
+        "from 1 to 4",
+        "relations  root 2 (40.0%), det 1",
+        "labels  NP 3 (50.0%)",
+        "tiny c0ffee",
+    ):
+        assert part in out, part
+
+
+def test_check_of_a_good_corpus_says_so(corpus, capsys):
+    assert main(["check", str(corpus)]) == 0
+    assert capsys.readouterr().out.startswith("all is right")
+
+
+DEPENDENCY_FAULTS = [
+    ({"heads": [2, 0, 4, 3]}, "heads", "cycle"),
+    ({"heads": [0, 0, 4, 2]}, "heads", "2 roots"),
+    ({"heads": [2, 0, 9, 2]}, "heads", "outside 0 to 4"),
+    ({"heads": [2, 0], "deprels": ["a", "b"]}, "heads", "2 heads for 4 tokens"),
+    ({"deprels": ["root"]}, "deprels", "1 relations for 4 heads"),
+    ({"deprels": None}, "deprels", "null, but heads is not"),
+]
+CONSTITUENT_FAULTS = [
+    ({"span_starts": [0, 1, 1, 2]}, "span_starts", "constituent"),
+    ({"span_ends": [3, 1, 4, 4]}, "span_starts", "not the whole sentence"),
+    ({"tags": ["PRP"]}, "span_starts", "1 tags for 4 tokens"),
+    ({"binary_left": [-2, -1, -3]}, "binary_left", "the binarization of the spans is [-1, -2, -3]"),
+]
+
+
+@pytest.mark.parametrize(
+    ("stage", "rows", "fields", "field", "problem"),
+    [("dependencies", DEPENDENCY_ROWS, *fault) for fault in DEPENDENCY_FAULTS]
+    + [("constituents", CONSTITUENT_ROWS, *fault) for fault in CONSTITUENT_FAULTS],
+)
+def test_check_names_shard_row_and_field(corpus, capsys, stage, rows, fields, field, problem):
+    drops = {"odd": 1} if stage == "dependencies" else {}
+    write(corpus / f"{stage}-x", stage, changed(rows, 0, **fields), drops)
+    assert main(["check", str(corpus)]) == 1
+    out = capsys.readouterr().out
+    assert f"{stage}-x/00000.parquet row 0 field {field}: " in out
+    assert problem in out
+    assert "1 faults" in out
+
+
+@pytest.mark.parametrize(
+    ("fields", "field", "problem"),
+    [
+        ({"tokens": []}, "tokens", "no token"),
+        ({"tokens": ["a", ""]}, "tokens", "token 2 is empty"),
+        ({"document_id": "a"}, "sentence_index", "0 follows 1 in one document"),
+    ],
+)
+def test_check_of_sentences(corpus, capsys, fields, field, problem):
+    write(corpus / "sentences", "sentences", changed(SENTENCE_ROWS, 2, **fields))
+    assert main(["check", str(corpus / "sentences")]) == 1
+    assert f"row 2 field {field}: {problem}" in capsys.readouterr().out
+
+
+def test_check_finds_a_document_torn_apart(tmp_path, capsys):
+    rows = [{"document_id": name, "sentence_index": 0, "tokens": ["x"]} for name in "aba"]
+    write(tmp_path, "sentences", rows)
+    main(["check", str(tmp_path)])
+    assert "row 2 field document_id: 'a' goes on after" in capsys.readouterr().out
+
+
+def test_check_finds_stages_of_different_length(corpus, capsys):
+    write(corpus / "dependencies-x", "dependencies", DEPENDENCY_ROWS[:2], {"odd": 1})
+    assert main(["check", str(corpus)]) == 1
+    assert "2 rows, the sentences have 3" in capsys.readouterr().out
+
+
+def test_check_finds_parses_of_other_sentences(corpus, capsys):
+    write(corpus / "sentences", "sentences", changed(SENTENCE_ROWS, 2, tokens=["Stop"]))
+    assert main(["check", str(corpus)]) == 1
+    assert "parsed from other sentences" in capsys.readouterr().out
+
+
+def test_check_finds_changed_and_cut_files(corpus, capsys):
+    with shard_path(corpus / "sentences", 0).open("ab") as stream:
+        stream.write(b"")
+    path = shard_path(corpus / "dependencies-x", 0)
+    path.write_bytes(path.read_bytes()[:100])
+    manifest = corpus / "constituents-x" / "00000.json"
+    manifest.write_text(manifest.read_text().replace('"sha256": "', '"sha256": "0'))
+    assert main(["check", str(corpus / "constituents-x")]) == 1
+    assert "sha256 differs from its manifest's" in capsys.readouterr().out
+    assert main(["check", str(corpus / "dependencies-x")]) == 2
+    assert "not a whole Parquet file" in capsys.readouterr().err
+
+
+def test_check_finds_missing_manifests(corpus, capsys):
+    (corpus / "sentences" / "manifest.json").unlink()
+    (corpus / "dependencies-x" / "00000.json").unlink()
+    assert main(["check", str(corpus)]) == 1
+    out = capsys.readouterr().out
+    assert "sentences: no manifest.json: not complete" in out
+    assert "dependencies-x/00000.parquet: has no manifest" in out
+
+
+def test_check_shows_no_more_than_asked_for(corpus, capsys):
+    rows = [{"heads": [5], "deprels": ["x"]}] * 3
+    write(corpus / "dependencies-x", "dependencies", rows)
+    assert main(["check", str(corpus / "dependencies-x"), "--max-faults", "1"]) == 1
+    assert "and 2 more" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["nowhere", "."])
+def test_a_path_without_shards_is_an_error(tmp_path, capsys, name):
+    assert main(["stats", str(tmp_path / name)]) == 2
+    assert "FileNotFoundError" in capsys.readouterr().err
+
+
+def test_a_parquet_file_that_is_no_shard_is_an_error(tmp_path, capsys):
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table({"x": [1]}), tmp_path / "00000.parquet")
+    assert main(["head", str(tmp_path / "00000.parquet")]) == 2
+    assert "not a shard of sentences" in capsys.readouterr().err
+
+
+def test_the_module_runs_from_the_command_line(corpus):
+    command = [sys.executable, "-m", "pipeline.inspect", str(corpus), "check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
