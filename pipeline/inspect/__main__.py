@@ -71,7 +71,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _lines(selection: Selection, arguments: argparse.Namespace) -> Iterator[str]:
     if arguments.command == "show":
-        shard = arguments.shard if arguments.shard is not None else selection.numbers()[0]
+        shard = arguments.shard if arguments.shard is not None else selection.shared_numbers()[0]
         yield from show_lines(selection, shard=shard, row=arguments.row, binary=arguments.binary)
         return
     if arguments.command in {"stats", "overview"}:

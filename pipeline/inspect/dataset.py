@@ -44,10 +44,22 @@ class Selection:
         return ((self.sentences,) if self.sentences else ()) + self.parses
 
     def numbers(self) -> list[int]:
-        """Returns the shards asked for, over all stages."""
+        """Returns the shards asked for that any stage has."""
         if self.shard is not None:
             return [self.shard]
         return sorted({number for folder in self.folders for number in folder.numbers()})
+
+    def shared_numbers(self) -> list[int]:
+        """Returns the shards asked for that every stage has: what can be read side by side.
+
+        Raises:
+            ValueError: there is none.
+        """
+        shared = [n for n in self.numbers() if all(n in f.numbers() for f in self.folders)]
+        if not shared:
+            names = ", ".join(str(folder.path) for folder in self.folders)
+            raise ValueError(f"no shard that all of these have: {names}")
+        return shared
 
 
 def select(path: Path) -> Selection:
@@ -79,8 +91,9 @@ def select(path: Path) -> Selection:
             "shard such as 00000.parquet"
         )
     sentences = next((folder for folder in found if folder.stage == "sentences"), None)
-    parses = tuple(folder for folder in found if folder.stage != "sentences")
-    return Selection(sentences, parses, None)
+    parses = [folder for folder in found if folder.stage != "sentences"]
+    parses.sort(key=lambda folder: (list(STAGES).index(folder.stage), folder.path))
+    return Selection(sentences, tuple(parses), None)
 
 
 def _select_stage(folder: Path, stage: str, shard: int | None) -> Selection:

@@ -17,7 +17,7 @@ def head_lines(selection: Selection, *, num_rows: int, parses: bool) -> Iterator
         parses: whether to write what the parsers made of each sentence.
     """
     left = num_rows
-    for number in selection.numbers():
+    for number in selection.shared_numbers():
         if left <= 0:
             return
         rows = list(read_rows(selection, number, count=left))
