@@ -6,9 +6,10 @@ import argparse
 import json
 import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -32,17 +33,33 @@ _GROUPS: dict[str, type] = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Trains as the arguments say and prints the summary as JSON; returns the exit status."""
-    options = _argument_parser().parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", stream=sys.stderr)
-    torch.set_num_threads(options.threads)
     try:
-        config = _config(options)
-        summary = train_dependency_parser(config, options.out)
+        summary = train(arguments)
     except ValueError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     print(json.dumps(summary, indent=1))
     return 0
+
+
+def train(
+    arguments: Sequence[str] | None = None,
+    *,
+    on_progress: Callable[[float, str], None] | None = None,
+) -> dict[str, Any]:
+    """Trains as the command line's arguments say; returns ``train_dependency_parser``'s summary.
+
+    Args:
+        arguments: those of the process where not given.
+        on_progress: called after each epoch with the finished share (0 to 1) and a message.
+
+    Raises:
+        ValueError: a setting, a file or the output folder is not what it should be.
+    """
+    options = _argument_parser().parse_args(arguments)
+    torch.set_num_threads(options.threads)
+    return train_dependency_parser(_config(options), options.out, on_progress)
 
 
 def _argument_parser() -> argparse.ArgumentParser:
