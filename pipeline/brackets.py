@@ -29,7 +29,7 @@ class BracketNode:
     """The word as written, escapes included; None for a phrase."""
 
     def postorder(self) -> Iterator[BracketNode]:
-        """Yields every node of the subtree, children before their parent."""
+        """Yields every node of the subtree, children before their parent, else in no set order."""
         nodes = [self]
         for node in nodes:  # grows while it is walked, so parents come before their children
             nodes.extend(node.children)

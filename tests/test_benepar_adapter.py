@@ -1,0 +1,190 @@
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
+
+import benepar
+import nltk
+import pytest
+import torch
+
+from pipeline.parsers import benepar_adapter
+from pipeline.parsers.base import ConstituencyParse, Rejection
+from pipeline.parsers.benepar_adapter import (
+    BeneparConstituencyParser,
+    load_constituency_parser,
+)
+from pipeline.parsers.chart_loss import chart_losses
+from pipeline.parsers.constituency_examples import ExampleSet
+from pipeline.parsers.constituency_model import (
+    ConstituencyModel,
+    load_constituency_model,
+    save_constituency_model,
+)
+from pipeline.trees import from_brackets, validate_constituents
+from tests.constituency_trees import tiny_model, toy_treebank
+
+SENTENCES = [
+    ["she", "saw", "the", "small", "dog", "."],
+    ["Go", "!"],
+    ["yes"],
+    ["a", "(", "small", ")", "cat", "[", "]", "{", "}", "chased", "birds", "with", "she", "."],
+    ["naïve", "日本", "🙂", "x\ty", "line\nbreak", "-LRB-"],
+    [*(["the", "dog", "liked", "a", "small", "bird", "with", "the", "teacher"] * 5), "."],
+]
+
+
+@pytest.fixture(scope="module")
+def trained() -> ConstituencyModel:
+    toys = toy_treebank(60)
+    model = tiny_model(toys)
+    optimizer = torch.optim.Adam(model.module.parameters(), lr=1e-2)
+    for epoch in range(30):
+        for batch in ExampleSet(toys, model.vocabularies).batches(200, seed=epoch):
+            optimizer.zero_grad()
+            losses = chart_losses(model.module, batch)
+            (losses.brackets + losses.tags).backward()
+            optimizer.step()
+    return model
+
+
+@pytest.fixture(scope="module", params=["random", "trained"])
+def model(request: pytest.FixtureRequest, trained: ConstituencyModel) -> ConstituencyModel:
+    return trained if request.param == "trained" else tiny_model(toy_treebank(60), seed=7)
+
+
+def _parser(model: ConstituencyModel, **settings: int) -> BeneparConstituencyParser:
+    return BeneparConstituencyParser(model, name="tiny", checksum="", **settings)
+
+
+def _from_nltk(tree: nltk.Tree) -> ConstituencyParse:
+    return from_brackets(tree.pformat(margin=10**9))[1]
+
+
+def test_trees_are_those_of_benepar_s_chart_parser(model: ConstituencyModel) -> None:
+    sentences = SENTENCES + [sentence.tokens for sentence in toy_treebank(40, seed=5)]
+    answers = _parser(model).parse(sentences)
+    examples = [
+        SimpleNamespace(words=s, space_after=None, tree=None, pos=[(w, "UNK") for w in s].copy)
+        for s in sentences
+    ]
+    expected = model.module.parse(examples, return_compressed=True)
+    names = model.module.decoder.label_from_index
+    for answer, output in zip(answers, expected, strict=True):
+        assert isinstance(answer, ConstituencyParse)
+        spans = [
+            (start, end, names[label].replace("::", "+"))
+            for start, end, label in zip(output.starts, output.ends, output.labels, strict=True)
+            if names[label]
+        ]
+        assert list(zip(answer.starts, answer.ends, answer.labels, strict=True)) == spans
+        assert answer.tags == [model.module.tag_from_index[tag] for tag in output.tags]
+
+
+def test_trees_are_those_of_benepar_s_sentence_parser(
+    model: ConstituencyModel, tmp_path: Path
+) -> None:
+    checkpoint = {"config": model.module.config, "state_dict": model.module.state_dict()}
+    torch.save(checkpoint, tmp_path / "tiny.pt")
+    sentences = [s for s in SENTENCES if not any(c.isspace() for token in s for c in token)]
+    expected = benepar.Parser(str(tmp_path / "tiny.pt")).parse_sents(sentences)
+    for answer, tree in zip(_parser(model).parse(sentences), expected, strict=True):
+        assert isinstance(answer, ConstituencyParse)
+        (below_top,) = tree
+        assert answer == _from_nltk(below_top)
+
+
+def test_an_answer_does_not_depend_on_its_batch(model: ConstituencyModel) -> None:
+    together = _parser(model).parse(SENTENCES)
+    assert _parser(model, batch_cells=1).parse(SENTENCES) == together
+    assert [_parser(model).parse([s])[0] for s in SENTENCES] == together
+    assert _parser(model).parse(SENTENCES[::-1]) == together[::-1]
+
+
+def test_every_answer_is_a_valid_tree(model: ConstituencyModel) -> None:
+    for sentence, answer in zip(SENTENCES, _parser(model).parse(SENTENCES), strict=True):
+        assert isinstance(answer, ConstituencyParse)
+        assert validate_constituents(answer, len(sentence)) is None
+
+
+def test_a_trained_model_finds_the_trees_of_its_grammar(trained: ConstituencyModel) -> None:
+    toys = toy_treebank(30, seed=9)
+    answers = _parser(trained).parse([sentence.tokens for sentence in toys])
+    right = sum(a == toy.parse for a, toy in zip(answers, toys, strict=True))
+    assert right >= 27, f"{right} of 30"
+
+
+def test_what_cannot_be_parsed_is_rejected_with_its_reason(trained: ConstituencyModel) -> None:
+    answers = _parser(trained, max_tokens=20).parse(
+        [[], ["she", "", "saw"], ["birds"] * 21, ["birds"] * 20]
+    )
+    assert answers[0] == Rejection("empty", "a sentence without a token")
+    assert answers[1] == Rejection("empty_token", "token 2 is empty")
+    assert answers[2] == Rejection("too_long", "21 tokens, at most 20")
+    assert isinstance(answers[3], ConstituencyParse)
+
+
+def test_the_longest_sentence_and_a_giant_token_are_parsed(trained: ConstituencyModel) -> None:
+    answers = _parser(trained).parse([["birds"] * 510, ["x" * 100_000], ["birds"] * 511])
+    assert isinstance(answers[0], ConstituencyParse)
+    assert isinstance(answers[1], ConstituencyParse)
+    assert answers[2] == Rejection("too_long", "511 tokens, at most 510")
+
+
+def test_reserved_characters_count_as_unknown_ones(trained: ConstituencyModel) -> None:
+    reserved, unknown = _parser(trained).parse([["she", "\1\4\2", "."], ["she", "猫猫猫", "."]])
+    assert reserved == unknown
+
+
+def test_no_sentence_gives_no_answer(trained: ConstituencyModel) -> None:
+    assert _parser(trained).parse([]) == []
+
+
+def test_a_failing_sentence_costs_its_batch_nothing(
+    trained: ConstituencyModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = _parser(trained).parse(SENTENCES)
+    decode = benepar_adapter.best_binary_trees
+
+    def fails_on_two_tokens(scores: object, lengths: list[int]) -> object:
+        if 2 in lengths:
+            raise RuntimeError("no such luck")
+        return decode(scores, lengths)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(benepar_adapter, "best_binary_trees", fails_on_two_tokens)
+    answers = _parser(trained).parse(SENTENCES)
+    assert answers[1] == Rejection("parser_error", "RuntimeError: no such luck")
+    assert answers[0] == expected[0]
+    assert answers[2:] == expected[2:]
+
+
+def test_more_tokens_than_positions_are_refused(trained: ConstituencyModel) -> None:
+    with pytest.raises(ValueError, match="max_tokens=511, but the model takes 510"):
+        _parser(trained, max_tokens=511)
+
+
+def test_a_saved_parser_gives_the_same_answers(trained: ConstituencyModel, tmp_path: Path) -> None:
+    checksum = save_constituency_model(tmp_path / "tiny", trained)
+    parser = load_constituency_parser(tmp_path / "tiny", expected_checksum=checksum)
+    assert (parser.name, parser.checksum) == ("tiny", checksum)
+    toys = [sentence.tokens for sentence in toy_treebank(30, seed=2)]
+    assert parser.parse(toys) == _parser(trained).parse(toys)
+
+
+def test_loading_leaves_the_random_state_alone(trained: ConstituencyModel, tmp_path: Path) -> None:
+    save_constituency_model(tmp_path, trained)
+    before = torch.random.get_rng_state()
+    load_constituency_model(tmp_path)
+    assert torch.equal(torch.random.get_rng_state(), before)
+
+
+def test_a_folder_whose_files_do_not_belong_together_is_refused(
+    trained: ConstituencyModel, tmp_path: Path
+) -> None:
+    save_constituency_model(tmp_path, trained)
+    description = tmp_path / "parser.json"
+    description.write_text(description.read_text().replace('"d_model": 32', '"d_model": 64'))
+    with pytest.raises(ValueError, match=r"parser\.json: does not describe the weights beside it"):
+        load_constituency_parser(tmp_path)
+    shutil.rmtree(tmp_path)
+    with pytest.raises(ValueError, match="no such file"):
+        load_constituency_parser(tmp_path)
