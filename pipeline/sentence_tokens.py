@@ -16,12 +16,13 @@ TOKENIZATION_VERSION = 1
 """Raised whenever the rules below change; part of every digest."""
 
 # Differs from spaCy's English rules, for technical prose: names such as __init__ and io.BytesIO and
-# operators such as == stay whole; a letter that ends a sentence ("a to b.") gives up its period.
+# operators such as == stay whole, while _emphasis_ loses its marks; a letter that ends a sentence
+# ("a to b.") gives up its period.
 _OPERATOR = re.compile(r"(?:[=!<>+*/%&|^-]=|\*\*|<<|>>|->|//)$")
 _LETTER_WITH_PERIOD = re.compile(r"[a-z]\.")
 _PERIOD_BEFORE_CAPITAL = r"\.(?=["
 _UNDERSCORE = "_"
-_LONE_LEADING_UNDERSCORE = r"_(?!_)"
+_LONE_LEADING_UNDERSCORE = r"_(?!_|[^\W_]+_[^\W_])"
 _LONE_TRAILING_UNDERSCORE = r"(?<!_)_"
 
 

@@ -67,6 +67,8 @@ def test_no_words_give_no_sentence():
         ("x == y", ["x", "==", "y"]),
         ("from a to b.", ["from", "a", "to", "b", "."]),
         ("don't (stop)", ["do", "n't", "(", "stop", ")"]),
+        ("the _odd_name_ here", ["the", "_odd_name", "_", "here"]),
+        ("_Two words_ here", ["_", "Two", "words", "_", "here"]),
         ("_emphasis_ here", ["_", "emphasis", "_", "here"]),
     ],
 )

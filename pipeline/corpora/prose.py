@@ -69,7 +69,7 @@ def prose_paragraphs(text: str, *, begins_with_summary: bool = False) -> Iterato
 def split_blocks(text: str) -> Iterator[list[str]]:
     """Yields runs of stripped lines that belong to one paragraph, literal blocks left out.
 
-    A blank line, a bullet or a change of indentation begins a new block; a section's underline
+    A blank line, a bullet, a field or a change of indentation begins a new block; a section's underline
     removes itself and its title; the deeper lines after ``::`` and the lines of a doctest go.
     """
     block: list[str] = []
@@ -91,7 +91,7 @@ def split_blocks(text: str) -> Iterator[list[str]]:
             block, line = [], ""
         bullet = _BULLET.match(line)
         indent = _indent(raw) + (bullet.end() if bullet else 0)
-        if block and (not line or bullet or indent != depth):
+        if block and (not line or bullet or _FIELD.match(line) or indent != depth):
             yield block
             block = []
         if not line:
