@@ -30,6 +30,9 @@ from pipeline.trees import TOP_LABEL
 
 logger = logging.getLogger(__name__)
 
+BUNDLED_PARSER = Path("data/parsers/constituency")
+"""The parser that ships, relative to the repository's root."""
+
 MAX_TOKENS = 510
 """benepar's limit: 512 positions, two of them for the sentence marks."""
 

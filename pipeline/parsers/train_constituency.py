@@ -6,9 +6,10 @@ import argparse
 import json
 import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -32,16 +33,25 @@ _OPTIMIZER_NUMBERS = ("num_epochs", "learning_rate", "warmup_epochs", "clip_norm
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Trains as the arguments say and prints the summary as JSON; returns the exit status."""
-    options = _argument_parser().parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", stream=sys.stderr)
-    torch.set_num_threads(options.threads)
     try:
-        summary = train_constituency_parser(_config(options), options.out)
+        summary = train(arguments)
     except ValueError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     print(json.dumps(summary, indent=1))
     return 0
+
+
+def train(
+    arguments: Sequence[str] | None = None,
+    *,
+    on_progress: Callable[[float, str], None] | None = None,
+) -> dict[str, Any]:
+    """Trains as the arguments say and returns the summary; see ``train_constituency_parser``."""
+    options = _argument_parser().parse_args(arguments)
+    torch.set_num_threads(options.threads)
+    return train_constituency_parser(_config(options), options.out, on_progress)
 
 
 def _argument_parser() -> argparse.ArgumentParser:
