@@ -30,7 +30,7 @@ from pipeline.shards import (
     sweep_unfinished,
     write_dataset_manifest,
 )
-from pipeline.sentence_tokens import TOKENIZATION_VERSION, EnglishTokenizer, spacy_version
+from pipeline.tokenization import TOKENIZATION_VERSION, EnglishTokenizer, spacy_version
 
 __all__ = ["SentenceConfig", "describe_splitter", "split_sentences"]
 

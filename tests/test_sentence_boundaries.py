@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pipeline.sentence_boundaries import sentence_ranges
-from pipeline.sentence_tokens import EnglishTokenizer
+from pipeline.tokenization import EnglishTokenizer
 
 
 @pytest.fixture(scope="module")

@@ -69,8 +69,8 @@ def prose_paragraphs(text: str, *, begins_with_summary: bool = False) -> Iterato
 def split_blocks(text: str) -> Iterator[list[str]]:
     """Yields runs of stripped lines that belong to one paragraph, literal blocks left out.
 
-    A blank line, a bullet, a field or a change of indentation begins a new block; a section's underline
-    removes itself and its title; the deeper lines after ``::`` and the lines of a doctest go.
+    A blank line, a bullet, a field or a change of indentation begins a new block; an underline
+    removes itself and its heading; the deeper lines after ``::`` and the lines of a doctest go.
     """
     block: list[str] = []
     depth = 0
