@@ -40,7 +40,7 @@ class TrainingConfig:
     """Successive sentences in a batch (A, section 4; Q)."""
     context_size: int = 1
     """Sentences to either side that count as context (A, section 3; Q)."""
-    epochs: int = 8
+    epochs: int = 5
     """Open in A; Q passes once over its books."""
     max_tokens: int | None = 50
     """Longer sentences are skipped (Q; open in A)."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from models.vector_files import load_word_vectors
-from pipeline.vectors.train_word_vectors import SkipGramConfig, main, text_files
+from pipeline.vectors.train_word_vectors import SkipGramConfig, main
 
 pytest.importorskip("gensim")
 
@@ -38,22 +38,23 @@ def test_a_text_gives_scaled_vectors_of_its_words_each_time_the_same(tmp_path: P
     assert vectors.rms == pytest.approx(SkipGramConfig().rms, rel=1e-3)
     assert vectors.checksum == load_word_vectors(tmp_path / "second").checksum
     facts = json.loads((tmp_path / "first" / "training.json").read_text(encoding="utf-8"))
-    assert facts["files"] == 2
+    assert facts["text"]["num_files"] == 2
     assert facts["words"] == len(vectors.words) - 1
 
 
-def test_paths_that_hold_no_text_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="no such file or folder"):
-        text_files([tmp_path / "absent"])
-    with pytest.raises(ValueError, match=r"no \.txt file in this folder"):
-        text_files([tmp_path])
+def test_a_path_that_does_not_exist_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match=r"error: .*absent"):
+        main(["--text", str(tmp_path / "absent"), "--out", str(tmp_path / "out")])
 
 
-def test_text_that_is_not_utf8_is_refused_by_name(tmp_path: Path) -> None:
+def test_text_that_cannot_be_read_is_refused_and_too_little_text_too(tmp_path: Path) -> None:
     path = tmp_path / "latin.txt"
     path.write_bytes(b"caf\xe9\n")
+    with pytest.raises(SystemExit, match=r"error: .*latin\.txt: no text to train on"):
+        main(["--text", str(path), "--out", str(tmp_path / "out")])
 
-    with pytest.raises(SystemExit, match=r"error: .*latin\.txt: not UTF-8"):
+    path.write_text("One sentence only.", encoding="utf-8")
+    with pytest.raises(SystemExit, match="error: no word occurs 5 times"):
         main(["--text", str(path), "--out", str(tmp_path / "out")])
 
 

@@ -188,6 +188,17 @@ def test_the_command_line_names_a_mistake_without_a_traceback(data: Data, tmp_pa
     assert len(errors.splitlines()) == 1
 
 
+def test_a_progress_bar_is_drawn_if_asked_for_and_not_on_a_file_by_itself(
+    data: Data, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(data, tmp_path / "silent", replace(CONFIG, epochs=1))
+    assert capsys.readouterr().err == ""
+
+    settings = RunSettings(progress_bar=True)
+    run(data, tmp_path / "drawn", replace(CONFIG, epochs=1), settings=settings)
+    assert "training: 100%" in capsys.readouterr().err
+
+
 def test_a_finished_training_is_left_alone(data: Data, tmp_path: Path) -> None:
     summary = run(data, tmp_path, replace(CONFIG, epochs=1))
     before = {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}

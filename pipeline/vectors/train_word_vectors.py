@@ -3,9 +3,9 @@
 Run as ``python -m pipeline.vectors.train_word_vectors --text PATHS... --out DIR``. Needs gensim,
 which only this file imports (``pip install treeviews[vectors]``).
 
-Text is UTF-8, one paragraph a line, tokenised as the sentences stage does it, so that a word of
-the corpus is a word of the vectors. Words keep their case. One thread: gensim's workers race, and
-the same command has to give the same file.
+Text is read and tokenised as the sentences stage does it, so that a word of the corpus is a word
+of the vectors. Words keep their case. One thread: gensim's workers race, and the same command has
+to give the same file.
 """
 
 from __future__ import annotations
@@ -15,22 +15,27 @@ import json
 import logging
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pipeline.corpora.document import Refusal, Source
+from pipeline.corpora.files import TextFiles
 from pipeline.digest import sha256_of_file
+from pipeline.sentence_tokens import TOKENIZATION_VERSION, EnglishTokenizer
 
 logger = logging.getLogger(__name__)
 
 VECTORS_FILE = "vectors.safetensors"
 WORDS_FILE = "words.json"
 FACTS_FILE = "training.json"
-PARAGRAPHS_PER_ZONE = 2_000
+PARAGRAPHS_PER_BLOCK = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,58 +58,32 @@ class SkipGramConfig:
     seed: int = 0
 
 
-def text_files(paths: Sequence[Path]) -> list[Path]:
-    """Returns the given files and the ``.txt`` files under the given folders, sorted.
+def write_tokens(source: Source, path: Path) -> tuple[int, Counter[str]]:
+    """Writes each paragraph's tokens as one space-separated line.
 
-    Raises:
-        ValueError: a path does not exist or a folder holds no ``.txt`` file.
+    Returns:
+        The number of tokens, and the paragraphs that the source refused, by reason.
     """
-    files: list[Path] = []
-    for path in paths:
-        if path.is_dir():
-            found = sorted(path.rglob("*.txt"))
-            if not found:
-                raise ValueError(f"{path}: no .txt file in this folder")
-            files.extend(found)
-        elif path.is_file():
-            files.append(path)
-        else:
-            raise ValueError(f"{path}: no such file or folder")
-    return files
-
-
-def read_paragraphs(files: Iterable[Path]) -> Iterator[str]:
-    """Yields the lines that hold text, file by file.
-
-    Raises:
-        ValueError: a file is not UTF-8.
-    """
-    for path in files:
-        try:
-            with path.open(encoding="utf-8") as stream:
-                yield from (line.strip() for line in stream if line.strip())
-        except UnicodeDecodeError as error:
-            raise ValueError(f"{path}: not UTF-8 ({error}); convert it first") from error
-
-
-def write_tokens(paragraphs: Iterable[str], path: Path) -> int:
-    """Writes each paragraph's tokens as one space-separated line; returns the number of tokens."""
-    import spacy
-
-    language = spacy.blank("en")
-    count = 0
-    waiting = iter(paragraphs)
+    tokenizer = EnglishTokenizer()
+    refused: Counter[str] = Counter()
+    num_tokens = 0
     with path.open("w", encoding="utf-8") as stream:
-        done = False
-        while not done:
-            with language.memory_zone():  # else the string store grows with the corpus
-                done = True
-                for _, paragraph in zip(range(PARAGRAPHS_PER_ZONE), waiting, strict=False):
-                    done = False
-                    tokens = [t.text for t in language.tokenizer(paragraph) if not t.is_space]
-                    stream.write(" ".join(tokens) + "\n")
-                    count += len(tokens)
-    return count
+        waiting = _paragraphs(source, refused)
+        while texts := list(islice(waiting, PARAGRAPHS_PER_BLOCK)):
+            for tokenized in tokenizer.tokenize(texts):
+                stream.write(" ".join(tokenized.words) + "\n")
+                num_tokens += len(tokenized.words)
+    return num_tokens, refused
+
+
+def _paragraphs(source: Source, refused: Counter[str]) -> Iterator[str]:
+    for document in source.documents():
+        for paragraph in document.paragraphs:
+            if isinstance(paragraph, Refusal):
+                refused[paragraph.reason] += 1
+                logger.warning("%s: %s, %s", paragraph.position, paragraph.reason, paragraph.detail)
+            else:
+                yield " ".join(paragraph.text.split())
 
 
 def train_skip_gram(
@@ -114,12 +93,14 @@ def train_skip_gram(
 
     Args:
         token_lines: space-separated tokens, one paragraph a line.
+
+    Raises:
+        ValueError: no word occurs often enough.
     """
     from gensim.models import Word2Vec
     from gensim.models.word2vec import LineSentence
 
     model = Word2Vec(
-        LineSentence(str(token_lines)),
         vector_size=config.size,
         window=config.window,
         min_count=config.min_count,
@@ -127,10 +108,14 @@ def train_skip_gram(
         sg=1,
         negative=config.negative,
         sample=config.subsample,
-        epochs=config.epochs,
         seed=config.seed,
         workers=1,
     )
+    lines = LineSentence(str(token_lines))
+    model.build_vocab(lines)
+    if not len(model.wv):
+        raise ValueError(f"no word occurs {config.min_count} times; give more text")
+    model.train(lines, total_examples=model.corpus_count, epochs=config.epochs)
     vectors = np.asarray(model.wv.vectors, dtype=np.float32)
     scaled = vectors * (config.rms / np.sqrt(np.mean(np.square(vectors))))
     return list(model.wv.index_to_key), scaled.astype(np.float32)
@@ -150,21 +135,33 @@ def write_vectors(
 
 
 def train_word_vectors(paths: Sequence[Path], folder: Path, config: SkipGramConfig) -> None:
-    """Tokenises the text, trains on it and writes the vectors into ``folder``."""
+    """Tokenises the text, trains on it and writes the vectors into ``folder``.
+
+    Args:
+        paths: files, folders or globs; see `TextFiles`.
+
+    Raises:
+        FileNotFoundError: a path that does not exist.
+        ValueError: paths without text.
+    """
     import gensim
 
     started = time.perf_counter()
-    files = text_files(paths)
+    source = TextFiles(paths)
     with tempfile.TemporaryDirectory() as scratch:
         token_lines = Path(scratch) / "tokens.txt"
-        num_tokens = write_tokens(read_paragraphs(files), token_lines)
-        logger.info("%d files, %d tokens", len(files), num_tokens)
+        num_tokens, refused = write_tokens(source, token_lines)
+        if not num_tokens:
+            raise ValueError(f"{', '.join(map(str, paths))}: no text to train on")
+        logger.info("%d tokens, refused: %s", num_tokens, dict(refused))
         words, vectors = train_skip_gram(token_lines, config)
     facts = {
         "config": asdict(config),
-        "files": len(files),
+        "text": source.describe(),
         "tokens": num_tokens,
+        "refused": dict(sorted(refused.items())),
         "words": len(words),
+        "tokenization_version": TOKENIZATION_VERSION,
         "gensim": gensim.__version__,
         "seconds": round(time.perf_counter() - started, 1),
     }
@@ -188,7 +185,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     paths, folder = given.pop("text"), given.pop("out")
     try:
         train_word_vectors(paths, folder, SkipGramConfig(**given))
-    except ValueError as error:
+    except (ValueError, FileNotFoundError) as error:
         raise SystemExit(f"error: {error}") from error
 
 
