@@ -48,7 +48,15 @@ def train(
     *,
     on_progress: Callable[[float, str], None] | None = None,
 ) -> dict[str, Any]:
-    """Trains as the arguments say and returns the summary; see ``train_constituency_parser``."""
+    """Trains as the command line's arguments say; returns the training's summary.
+
+    Args:
+        arguments: those of the process where not given.
+        on_progress: called after each epoch with the finished share (0 to 1) and a message.
+
+    Raises:
+        ValueError: a setting, a file or the output folder is not what it should be.
+    """
     options = _argument_parser().parse_args(arguments)
     torch.set_num_threads(options.threads)
     return train_constituency_parser(_config(options), options.out, on_progress)
