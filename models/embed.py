@@ -25,10 +25,11 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from models.contrastive_model import ContrastiveModel
 from models.encode import bag_of_words, encode_corpus
 from models.evaluation.probing.data import ProbingData, read_probing
 from models.evaluation.rows import BAG_OF_WORDS_FILE
-from models.model_folder import LoadedModel, load_model, random_model
+from models.model_folder import load_model, random_model
 from models.parsed_corpus import CorpusFolders, ParsedCorpus
 from models.vector_files import load_word_vectors
 from pipeline.job import Progress, run_from_command_line
@@ -122,7 +123,7 @@ def _bag_of_words(path: Path) -> Encode:
     return encode
 
 
-def _views(model: LoadedModel, device: str) -> Encode:
+def _views(model: ContrastiveModel, device: str) -> Encode:
     encoder = model.encoder.to(device)
 
     def encode(folders: CorpusFolders, rows: npt.NDArray[np.int64]) -> dict[str, FloatArray]:

@@ -24,6 +24,8 @@ MEMORY = 10
 ARMIJO = 1e-4
 """Share of the predicted decrease that a step must reach (Nocedal & Wright 2006, section 3.1)."""
 SMALLEST_STEP = 1e-8
+VALUE_NOISE = 1e-12
+"""Relative rise of an objective that is put down to rounding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +215,7 @@ def _search(
         moved = parameters + step[:, None, None] * direction
         moved_values, moved_gradients = problem.value_and_gradient(moved)
         # The last decimals of a value are noise once an objective is nearly at its minimum.
-        slack = 1e-14 * values.abs()
+        slack = VALUE_NOISE * values.abs()
         fails = moved_values > values + ARMIJO * step * slope + slack
         if not bool(fails.any()):
             return moved, moved_values, moved_gradients

@@ -12,8 +12,9 @@ import numpy.typing as npt
 import torch
 
 from models.evaluation.logistic_regression import Standardiser, fit_logistic_regression
+from models.evaluation.probe_result import ProbeResult, TaskScore
 from models.evaluation.probing.data import IntArray, ProbingData, SplitItems
-from models.evaluation.statistics import Interval, mean_interval
+from models.evaluation.statistics import mean_interval
 
 FloatArray = npt.NDArray[np.float32]
 Progress = Callable[[float, str], None]
@@ -52,36 +53,6 @@ class ProbeConfig:
     def to_dict(self) -> dict[str, Any]:
         """Returns the fields as plain JSON values."""
         return {**asdict(self), "regularisers": list(self.regularisers)}
-
-
-@dataclass(frozen=True, slots=True)
-class TaskScore:
-    """One task's result; accuracies in percent."""
-
-    accuracy: Interval
-    correct: tuple[int, ...]
-    """1 for each test item answered rightly, in the order of the items."""
-    num_train: int
-    num_test: int
-    dev_accuracy: float | None = None
-    """None for the majority class, as is the regulariser."""
-    regulariser: float | None = None
-    """The λ chosen on dev."""
-    at_grid_edge: bool = False
-    """Whether the chosen λ is the smallest or largest offered, so a wider grid might do better."""
-    seconds: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class ProbeResult:
-    """One row of the probing table."""
-
-    tasks: Mapping[str, TaskScore]
-    average: Interval
-    """Mean over the tasks."""
-    width: int
-    """Dimensions of the embeddings."""
-    seconds: float
 
 
 def probe(

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from models.evaluation.probe import ProbeResult, TaskScore
+from models.evaluation.probe_result import ProbeResult, TaskScore
 from models.evaluation.probing.declarations import in_declared_order
 from models.evaluation.statistics import Interval
 from pipeline.shards import write_json_atomically

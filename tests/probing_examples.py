@@ -1,0 +1,154 @@
+"""A parsed corpus made by a small grammar, with every property that the probing tasks ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from parsed_corpora import left_branching
+
+from models.evaluation.probing.build import build_probing
+from models.evaluation.probing.config import ProbingConfig
+from models.evaluation.probing.sentences import ParsedFolders, ParsedSentence
+from models.evaluation.probing.shifts import make_shifted_sentences
+from pipeline.schema import schema_for
+from pipeline.shards import read_shard, write_dataset_manifest, write_shard
+
+STAGES = ("sentences", "dependencies", "constituents")
+CONFIG = ProbingConfig(
+    held_out_fraction=0.5, train_size=300, dev_size=80, test_size=160, min_train=30, min_dev=4,
+    min_test=8, min_class_train=4, num_words=12,
+)  # fmt: skip
+
+_SYLLABLES = ("ba", "de", "fi", "go", "ku", "la", "me", "ni", "po", "ru", "sa", "te")
+NOUNS = tuple(a + b for a in _SYLLABLES for b in _SYLLABLES[:8])
+_VERBS = tuple(a + "m" for a in _SYLLABLES)
+_PLACES = tuple(a + "r" + b for a in _SYLLABLES for b in _SYLLABLES)
+
+
+def sentence(
+    words: str,
+    heads: Sequence[int],
+    deprels: str,
+    tags: str,
+    spans: Sequence[tuple[int, int, str]],
+    **fields: Any,
+) -> ParsedSentence:
+    """Returns a parsed sentence written down by hand: words, relations and tags by blanks."""
+    starts, ends, labels = zip(*spans, strict=True)
+    parsed = ParsedSentence(
+        0, "d", 0, tuple(words.split()), tuple(heads), tuple(deprels.split()), starts, ends,
+        labels, tuple(tags.split()),
+    )  # fmt: skip
+    return replace(parsed, **fields)
+
+
+def clause(random: np.random.Generator) -> dict[str, Any]:
+    """Returns one row of all stages: ``[today] the nouns verbed a noun [in a place]* [.]``."""
+    adverb, full_stop = random.random() < 0.3, random.random() < 0.8
+    tokens, tags, heads, deprels = [], [], [], []
+
+    def add(word: str, tag: str, head: int, deprel: str) -> None:
+        tokens.append(word)
+        tags.append(tag)
+        heads.append(head)
+        deprels.append(deprel)
+
+    first = int(adverb)
+    verb = first + 3  # 1-based
+    if adverb:
+        add("today", "NN", verb, "advmod")
+    for place, relation in ((first + 2, "nsubj"), (verb + 2, "obj")):
+        add("the", "DT", place, "det")
+        plural = random.random() < 0.5
+        noun = str(random.choice(NOUNS))
+        add(noun + "s" * plural, "NNS" if plural else "NN", verb, relation)
+        if relation == "nsubj":
+            past = random.random() < 0.5
+            form = str(random.choice(_VERBS)) + ("ed" if past else "et")
+            add(form, "VBD" if past else "VBP", 0, "root")
+    num_places = int(random.integers(0, 6))
+    num_nested = int(random.integers(0, num_places + 1))
+    for _ in range(num_places):
+        position = len(tokens)
+        add("in", "IN", position + 2, "case")
+        add(str(random.choice(_PLACES)), "NN", verb, "obl")
+    end = len(tokens)
+    spans = [(first, first + 2, "NP"), (first + 2, end, "VP"), (first + 3, first + 5, "NP")]
+    for k in range(num_places):
+        start = first + 5 + 2 * k
+        stop = first + 5 + 2 * num_nested if k < num_nested else start + 2
+        spans += [(start, stop, "PP"), (start + 1, stop, "NP")]
+    if adverb:
+        spans.insert(0, (0, 1, "ADVP"))
+    if full_stop:
+        add(".", ".", verb, "punct")
+    spans.insert(0, (0, len(tokens), "S"))
+    left, right = left_branching(len(tokens))
+    return {
+        "tokens": tokens,
+        "heads": heads,
+        "deprels": deprels,
+        "span_starts": [span[0] for span in spans],
+        "span_ends": [span[1] for span in spans],
+        "span_labels": [span[2] for span in spans],
+        "tags": tags,
+        "binary_left": left,
+        "binary_right": right,
+    }
+
+
+def corpus_rows(num_documents: int = 40, *, sentences: int = 40) -> list[dict[str, Any]]:
+    """Returns the rows of a corpus, sentence and parse together."""
+    random = np.random.default_rng(11)
+    return [
+        {"document_id": f"document-{document:03d}", "sentence_index": index, **clause(random)}
+        for document in range(num_documents)
+        for index in range(sentences)
+    ]
+
+
+def write_rows(
+    folder: Path, rows: Sequence[dict[str, Any]], *, without_parse: Sequence[int] = ()
+) -> ParsedFolders:
+    """Writes rows as a parsed corpus in shards of 500; some rows lack the dependency parse."""
+    for shard, start in enumerate(range(0, len(rows), 500)):
+        part = [dict(row) for row in rows[start : start + 500]]
+        for position, row in enumerate(part):
+            if start + position in without_parse:
+                row.update(heads=None, deprels=None)
+        for stage in STAGES:
+            columns = {name: [row[name] for row in part] for name in schema_for(stage).names}
+            table = pa.Table.from_pydict(columns, schema=schema_for(stage))
+            write_shard(folder / stage, stage, shard, table, drops={})
+    for stage in STAGES:
+        write_dataset_manifest(folder / stage, stage, config={})
+    return ParsedFolders(*(folder / stage for stage in STAGES))
+
+
+def shifted_corpus(
+    folder: Path,
+    corpus: ParsedFolders,
+    rows: Sequence[dict[str, Any]],
+    config: ProbingConfig = CONFIG,
+) -> ParsedFolders:
+    """Writes the shifted sentences and stands in for their parsers with the originals' parses."""
+    manifest = make_shifted_sentences(corpus.sentences, folder / "unparsed", config)
+    originals = {(row["document_id"], row["sentence_index"]): row for row in rows}
+    shifted: list[dict[str, Any]] = []
+    for shard in manifest.shards:
+        for row in read_shard(folder / "unparsed", "sentences", shard.number).to_pylist():
+            shifted.append({**originals[row["document_id"], row["sentence_index"]], **row})
+    return write_rows(folder, shifted)
+
+
+def built(folder: Path, config: ProbingConfig = CONFIG) -> dict[str, Any]:
+    """Builds probing data from the made corpus; returns the summary."""
+    rows = corpus_rows()
+    corpus = write_rows(folder / "corpus", rows)
+    shifted = shifted_corpus(folder / "shifted", corpus, rows, config)
+    return build_probing(corpus, shifted, folder / "probing", config)

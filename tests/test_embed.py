@@ -1,0 +1,97 @@
+"""The job that embeds the probing sentences, from trained, random and bag-of-words encoders."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from probing_examples import CONFIG, corpus_rows, shifted_corpus, write_rows
+from safetensors.numpy import save_file
+
+from models.embed import execute
+from models.evaluation.probing.build import build_probing
+from models.evaluation.probing.data import read_probing
+from models.parsed_corpus import CorpusFolders
+from models.trainer import train
+from models.training_config import preset
+from models.vector_files import load_word_vectors
+from pipeline.shards import read_shard
+
+WORD_SIZE = 6
+
+
+@pytest.fixture(scope="module")
+def job(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    folder = tmp_path_factory.mktemp("embed")
+    rows = corpus_rows()
+    corpus = write_rows(folder / "corpus", rows)
+    shifted = shifted_corpus(folder / "shifted", corpus, rows)
+    build_probing(corpus, shifted, folder / "probing", CONFIG)
+    words = sorted({word for row in rows for word in row["tokens"]})
+    vectors = np.random.default_rng(3).normal(size=(len(words), WORD_SIZE)).astype(np.float16)
+    (folder / "vectors").mkdir()
+    save_file({"vectors": vectors}, folder / "vectors" / "vectors.safetensors")
+    (folder / "vectors" / "words.json").write_text(json.dumps(words))
+    config = preset(
+        "laptop", hidden_size=5, epochs=1, batch_size=64, held_out_fraction=CONFIG.held_out_fraction
+    )
+    folders = CorpusFolders(**{name: getattr(corpus, name) for name in asdict(corpus)})
+    train(config, folders, folder / "vectors", folder / "model")
+    parts = {"corpus": corpus, "shifted": shifted}
+    paths = {part: {k: str(v) for k, v in asdict(f).items()} for part, f in parts.items()}
+    return {"probing": str(folder / "probing"), "out": str(folder / "out"), **paths}
+
+
+def embed(job: dict[str, Any], name: str, **encoder: Any) -> dict[str, np.ndarray[Any, Any]]:
+    out = Path(job["out"]) / name
+    execute({**job, "out": str(out), "encoder": encoder}, lambda *_: None)
+    assert (out / "embed.json").exists()
+    return {path.stem: np.load(path) for path in sorted(out.glob("*.npy"))}
+
+
+def place(job: dict[str, Any], name: str) -> str:
+    return str(Path(job["probing"]).parent / name)
+
+
+def test_trained_and_random_encoders_give_one_file_a_view(job: dict[str, Any]) -> None:
+    data = read_probing(Path(job["probing"]))
+    trained = embed(job, "trained", kind="trained", model=place(job, "model"))
+    assert list(trained) == ["0-DEP", "1-CONST"]
+    used = data.used_rows()
+    for matrix in trained.values():
+        assert matrix.shape == (data.num_rows, 5) and matrix.dtype == np.float32
+        assert np.isfinite(matrix[used]).all()
+        unused = np.setdiff1d(np.arange(data.num_rows), used)
+        assert np.isnan(matrix[unused]).all()
+    seeds = [
+        embed(job, f"random-{seed}", kind="random", model=place(job, "model"), seed=seed)["0-DEP"]
+        for seed in (1, 1, 2)
+    ]
+    assert np.array_equal(seeds[0], seeds[1], equal_nan=True)
+    assert not np.array_equal(seeds[0], seeds[2], equal_nan=True)
+    assert not np.array_equal(seeds[0], trained["0-DEP"], equal_nan=True)
+
+
+def test_bag_of_words_is_the_mean_of_the_rows_own_words(job: dict[str, Any]) -> None:
+    data = read_probing(Path(job["probing"]))
+    found = embed(job, "words", kind="bag_of_words", vectors=place(job, "vectors"))["0-BOW"]
+    vectors = load_word_vectors(Path(place(job, "vectors")))
+    place_of = {word: i for i, word in enumerate(vectors.words)}
+    num_corpus = len(data.dataset_rows["corpus"])
+    shifted = read_shard(Path(job["shifted"]["sentences"]), "sentences", 0).to_pylist()
+    tokens = [row["tokens"] for row in corpus_rows()]
+    for row in (data.used_rows()[3], data.used_rows()[-1]):
+        part = "corpus" if row < num_corpus else "shifted"
+        number = data.dataset_rows[part][row - (0 if part == "corpus" else num_corpus)]
+        words = tokens[number] if part == "corpus" else shifted[number]["tokens"]
+        expected = vectors.matrix[[place_of[word] for word in words]].mean(axis=0)
+        np.testing.assert_allclose(found[row], expected, rtol=1e-4, atol=1e-5)
+
+
+def test_an_unknown_kind_of_encoder_is_refused(job: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="unknown kind of encoder 'magic'; known: trained, random"):
+        embed(job, "magic", kind="magic")

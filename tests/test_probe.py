@@ -1,0 +1,209 @@
+"""Probing embeddings made by hand, the rows' declarations, and the command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from models.evaluate_probing import execute, load_joined
+from models.evaluation.probe import ProbeConfig, probe, probe_majority
+from models.evaluation.probing.build import FORMAT_VERSION
+from models.evaluation.probing.data import ProbingData, SplitItems
+from models.evaluation.projection import random_projection
+from models.evaluation.result_files import read_row
+from models.evaluation.rows import MAJORITY_ROW, PAIR_ROW, declare_rows, row_job
+
+NUM_ROWS = 900
+NUM_CLASSES = 3
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def probing_data(labels: np.ndarray[Any, np.dtype[np.int64]]) -> ProbingData:
+    rows = np.arange(NUM_ROWS)
+    bounds = {"train": (0, 500), "dev": (500, 600), "test": (600, 900)}
+    splits = {s: SplitItems(rows[a:b], labels[a:b]) for s, (a, b) in bounds.items()}
+    tasks = {"made": {"classes": ["a", "b", "c"]}}
+    summary = {"tasks": tasks, "absent": {}, "format_version": FORMAT_VERSION}
+    return ProbingData(summary, {"made": splits}, {"corpus": rows, "shifted": rows[:0]})
+
+
+def made_labels(seed: int = 0) -> np.ndarray[Any, np.dtype[np.int64]]:
+    return np.random.default_rng(seed).integers(0, NUM_CLASSES, NUM_ROWS)
+
+
+def separable(labels: np.ndarray[Any, np.dtype[np.int64]]) -> np.ndarray[Any, Any]:
+    noise = np.random.default_rng(1).normal(size=(NUM_ROWS, 20))
+    noise[:, :NUM_CLASSES] += 8 * np.eye(NUM_CLASSES)[labels]
+    return noise.astype(np.float32)
+
+
+def test_separable_embeddings_reach_a_hundred() -> None:
+    labels = made_labels()
+    result = probe(separable(labels), probing_data(labels))
+    assert result.tasks["made"].accuracy.value == pytest.approx(100.0, abs=0.5)
+    assert result.average == result.tasks["made"].accuracy
+    assert result.width == 20
+
+
+def test_shuffled_labels_stay_at_chance() -> None:
+    result = probe(separable(made_labels()), probing_data(made_labels(seed=9)))
+    assert result.tasks["made"].accuracy.value == pytest.approx(100 / NUM_CLASSES, abs=8)
+    assert result.tasks["made"].accuracy.low < 100 / NUM_CLASSES < 41
+
+
+def test_scale_and_shift_of_the_embeddings_do_not_matter() -> None:
+    labels = made_labels()
+    embeddings = separable(labels) + np.random.default_rng(2).normal(size=(NUM_ROWS, 20)) * 4
+    data = probing_data(labels)
+    plain = probe(embeddings.astype(np.float32), data)
+    moved = probe((embeddings * 1e-3 + 5).astype(np.float32), data)
+    assert moved.tasks["made"].correct == plain.tasks["made"].correct
+
+
+def test_probing_twice_gives_the_same_result_but_for_seconds() -> None:
+    labels = made_labels()
+    first, second = (probe(separable(labels), probing_data(labels)) for _ in range(2))
+    assert first.tasks["made"].correct == second.tasks["made"].correct
+    assert first.average == second.average
+
+
+def test_majority_is_the_commonest_test_class() -> None:
+    labels = made_labels()
+    counts = np.bincount(labels[600:])
+    result = probe_majority(probing_data(labels))
+    assert result.tasks["made"].accuracy.value == pytest.approx(100 * counts.max() / 300)
+    assert result.tasks["made"].regulariser is None
+
+
+def test_a_class_missing_in_train_is_no_error() -> None:
+    labels = made_labels()
+    labels[:500] = labels[:500] % 2
+    result = probe(separable(labels), probing_data(labels))
+    assert result.tasks["made"].accuracy.value > 50
+
+
+def test_embeddings_of_other_sentences_are_refused() -> None:
+    labels = made_labels()
+    with pytest.raises(ValueError, match=r"must be \[900, d\].*got \[899, 20\]; embed these"):
+        probe(separable(labels)[1:], probing_data(labels))
+
+
+def test_an_embedding_that_is_not_finite_is_refused_with_its_row() -> None:
+    embeddings = separable(made_labels())
+    embeddings[7] = np.nan
+    with pytest.raises(ValueError, match="1 embeddings in use are not finite, the first in row 7"):
+        probe(embeddings, probing_data(made_labels()))
+
+
+def test_unknown_probe_settings_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"unknown probe settings \['regulariser'\]"):
+        ProbeConfig.from_dict({"regulariser": 1.0})
+    with pytest.raises(ValueError, match="regularisers must be positive"):
+        ProbeConfig.from_dict({"regularisers": []})
+
+
+def test_protocol_is_pinned() -> None:
+    config = ProbeConfig()
+    assert config.regularisers == (1e-3, 1e-2, 1e-1, 1.0, 10.0)
+    assert (config.tolerance, config.num_resamples, config.bootstrap_seed) == (1e-3, 2000, 0)
+    assert ProbeConfig.from_dict(config.to_dict()) == config
+
+
+def test_rows_are_those_that_must_stand_beside_a_trained_pair() -> None:
+    rows = {row.name: row for row in declare_rows(("DEP", "CONST"))}
+    assert list(rows) == [
+        "pair", "view_0-DEP", "view_1-CONST", "random_weights_0", "random_weights_1",
+        "random_weights_2", "bag_of_words", "bag_of_words_projected", "pair_and_bag_of_words",
+        "majority_class",
+    ]  # fmt: skip
+    assert len(rows["pair_and_bag_of_words"].embeddings) == 3
+    assert rows["bag_of_words_projected"].project_to_width_of == rows["pair"].embeddings
+    assert rows[MAJORITY_ROW].embeddings == ()
+
+
+def test_a_pair_of_one_view_twice_has_two_files() -> None:
+    pair = declare_rows(("SEQ", "SEQ"))[0]
+    assert [file.name for file in pair.embeddings] == ["0-SEQ", "1-SEQ"]
+
+
+def test_a_row_job_names_the_files_and_what_is_missing(tmp_path: Path) -> None:
+    row = declare_rows(("DEP", "CONST"))[-2]
+    folders = {"trained": tmp_path / "t", "bag_of_words": tmp_path / "b"}
+    job = row_job(row, folders, tmp_path / "row.json")
+    assert job["embeddings"] == [
+        str(tmp_path / "t" / "0-DEP.npy"),
+        str(tmp_path / "t" / "1-CONST.npy"),
+        str(tmp_path / "b" / "0-BOW.npy"),
+    ]
+    with pytest.raises(ValueError, match=r"needs the embedding sets \['trained'\]"):
+        row_job(row, {"bag_of_words": tmp_path}, tmp_path / "row.json")
+
+
+def test_random_projection_is_seeded_and_keeps_to_the_glorot_bound() -> None:
+    projected = random_projection(np.eye(6, dtype=np.float32), 10, seed=3)
+    assert projected.shape == (6, 10)
+    assert np.abs(projected).max() <= (6 / 16) ** 0.5
+    assert (projected == random_projection(np.eye(6, dtype=np.float32), 10, seed=3)).all()
+    assert (projected != random_projection(np.eye(6, dtype=np.float32), 10, seed=4)).any()
+
+
+def test_files_of_different_lengths_cannot_be_joined(tmp_path: Path) -> None:
+    for name, length in (("a", 3), ("b", 4)):
+        np.save(tmp_path / f"{name}.npy", np.zeros((length, 2), dtype=np.float32))
+    with pytest.raises(ValueError, match=r"b\.npy: embeddings of shape \[4, 2\] cannot be joined"):
+        load_joined([str(tmp_path / "a.npy"), str(tmp_path / "b.npy")])
+
+
+def test_a_job_writes_one_result_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    labels = made_labels()
+    monkeypatch.setattr("models.evaluate_probing.read_probing", lambda _: probing_data(labels))
+    np.save(tmp_path / "0-A.npy", separable(labels))
+    files = [str(tmp_path / "0-A.npy")]
+    rows = [
+        {"name": PAIR_ROW, "embeddings": files, "out": str(tmp_path / "pair.json")},
+        {
+            "name": "projected",
+            "embeddings": files,
+            "project_to_width_of": files * 2,
+            "out": str(tmp_path / "projected.json"),
+        },
+        {"name": MAJORITY_ROW, "embeddings": [], "out": str(tmp_path / "majority.json")},
+    ]
+    told: list[float] = []
+    job = {"probing": str(tmp_path), "rows": rows, "config": {"num_resamples": 100}}
+    execute(job, lambda fraction, _: told.append(fraction))
+    pair = read_row(tmp_path / "pair.json")
+    assert pair.result.tasks["made"].accuracy.value > 99
+    assert len(pair.result.tasks["made"].correct) == 300
+    assert pair.config["embeddings"] == ["0-A.npy"]
+    assert read_row(tmp_path / "projected.json").result.width == 40
+    assert read_row(tmp_path / "majority.json").result.width == 0
+    assert told == sorted(told) and told[-1] == 1.0
+
+
+def test_a_job_that_lacks_a_key_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"the job lacks \['rows'\]"):
+        execute({"probing": str(tmp_path)}, lambda *_: None)
+    with pytest.raises(ValueError, match=r"row 'x' of the job lacks \['embeddings', 'out'\]"):
+        execute({"probing": str(tmp_path), "rows": [{"name": "x"}]}, lambda *_: None)
+
+
+def test_a_missing_or_foreign_result_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="no such result"):
+        read_row(tmp_path / "none.json")
+    (tmp_path / "other.json").write_text(json.dumps({"format_version": 99}))
+    with pytest.raises(ValueError, match="not a probing result of version 1"):
+        read_row(tmp_path / "other.json")

@@ -1,0 +1,284 @@
+"""Probing data built from a corpus made by a grammar: labels, splits, balance, absence."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from probing_examples import (
+    CONFIG,
+    built,
+    corpus_rows,
+    shifted_corpus,
+    write_rows,
+)
+
+from models.evaluation.probing.build import build_probing
+from models.evaluation.probing.classes import pearson, quantile_bins
+from models.evaluation.probing.config import SPLITS, ProbingConfig
+from models.evaluation.probing.data import ProbingData, read_probing
+from models.evaluation.probing.declarations import TASKS
+from models.evaluation.probing.selection import class_quotas
+from models.evaluation.probing.splits import assign_units
+from models.held_out import is_held_out
+from pipeline.shards import read_shard
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("probing")
+    built(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def data(folder: Path) -> ProbingData:
+    return read_probing(folder / "probing")
+
+
+def held_out() -> list[dict[str, object]]:
+    return [row for row in corpus_rows() if is_held_out(str(row["document_id"]), 0.5, 0)]
+
+
+def test_all_eight_tasks_are_there_in_declared_order(data: ProbingData) -> None:
+    assert data.summary["absent"] == {}
+    assert list(data.tasks) == [task.name for task in TASKS]
+    assert list(data.summary["tasks"]) == list(data.tasks)
+
+
+def test_rows_are_the_held_out_rows_in_dataset_order_then_the_shifted_ones(
+    data: ProbingData,
+) -> None:
+    documents = [row["document_id"] for row in corpus_rows()]
+    expected = [i for i, name in enumerate(documents) if is_held_out(str(name), 0.5, 0)]
+    assert data.dataset_rows["corpus"].tolist() == expected
+    shifted = data.dataset_rows["shifted"]
+    assert shifted.tolist() == list(range(len(shifted)))
+    assert data.num_rows == len(expected) + len(shifted)
+
+
+def test_labels_are_those_of_the_sentences(data: ProbingData) -> None:
+    sentences = held_out()
+    tags = {"past": "VBD", "present": "VBP"}
+    classes = data.summary["tasks"]["tense"]["classes"]
+    for items in data.tasks["tense"].values():
+        for row, label in zip(items.rows, items.labels, strict=True):
+            assert tags[classes[label]] in sentences[row]["tags"]  # type: ignore[operator]
+
+
+def test_length_bins_hold_the_lengths_they_name(data: ProbingData) -> None:
+    sentences = held_out()
+    classes = data.summary["tasks"]["sentence_length"]["classes"]
+    for items in data.tasks["sentence_length"].values():
+        for row, label in zip(items.rows, items.labels, strict=True):
+            low, high = map(int, classes[label].split("-"))
+            assert low <= len(sentences[row]["tokens"]) <= high  # type: ignore[arg-type]
+
+
+def test_word_content_sentences_hold_exactly_one_of_the_words(data: ProbingData) -> None:
+    sentences = held_out()
+    classes = data.summary["tasks"]["word_content"]["classes"]
+    assert 4 <= len(classes) <= CONFIG.num_words
+    for items in data.tasks["word_content"].values():
+        for row, label in zip(items.rows, items.labels, strict=True):
+            assert set(sentences[row]["tokens"]) & set(classes) == {  # type: ignore[call-overload]
+                classes[label]
+            }
+
+
+def test_bigram_shift_rows_are_shifted_exactly_where_labelled(data: ProbingData) -> None:
+    num_corpus = len(data.dataset_rows["corpus"])
+    classes = data.summary["tasks"]["bigram_shift"]["classes"]
+    for items in data.tasks["bigram_shift"].values():
+        labels = np.array(classes, dtype=object)[items.labels]
+        assert ((items.rows >= num_corpus) == (labels == "shifted")).all()
+
+
+def test_no_text_appears_both_intact_and_shifted(folder: Path, data: ProbingData) -> None:
+    sentences = [" ".join(row["tokens"]) for row in held_out()]  # type: ignore[arg-type]
+    originals = {
+        (row["document_id"], row["sentence_index"]): " ".join(row["tokens"])  # type: ignore[arg-type]
+        for row in held_out()
+    }
+    num_corpus = len(sentences)
+    shifted = read_shard(folder / "shifted" / "sentences", "sentences", 0).to_pylist()
+    used = [row for items in data.tasks["bigram_shift"].values() for row in items.rows]
+    intact_texts = {sentences[row] for row in used if row < num_corpus}
+    shifted_rows = [shifted[row - num_corpus] for row in used if row >= num_corpus]
+    shifted_texts = {originals[r["document_id"], r["sentence_index"]] for r in shifted_rows}
+    assert intact_texts and shifted_texts
+    assert not intact_texts & shifted_texts
+
+
+def test_no_sentence_is_in_two_splits_and_none_twice(data: ProbingData) -> None:
+    for items in data.tasks.values():
+        rows = [row for split in SPLITS for row in items[split].rows]
+        assert len(rows) == len(set(rows))
+
+
+def test_documents_do_not_cross_splits_in_tasks_split_by_document(data: ProbingData) -> None:
+    sentences = held_out()
+    for name, items in data.tasks.items():
+        if data.summary["tasks"][name]["split_by"] != "document" or name == "bigram_shift":
+            continue
+        documents = [{sentences[row]["document_id"] for row in items[s].rows} for s in SPLITS]
+        assert not documents[0] & documents[1]
+        assert not documents[0] & documents[2]
+        assert not documents[1] & documents[2]
+
+
+def test_target_nouns_do_not_cross_splits_in_the_number_tasks(data: ProbingData) -> None:
+    sentences = held_out()
+    for name, relation in (("subject_number", "nsubj"), ("object_number", "obj")):
+        words = []
+        for split in SPLITS:
+            chosen = [sentences[row] for row in data.tasks[name][split].rows]
+            words.append({s["tokens"][s["deprels"].index(relation)] for s in chosen})  # type: ignore[attr-defined,index]
+        assert words[0] and not words[0] & words[1]
+        assert not words[0] & words[2] and not words[1] & words[2]
+
+
+def test_two_way_tasks_are_balanced_and_chance_is_the_commonest_test_share(
+    data: ProbingData,
+) -> None:
+    for name, task in data.summary["tasks"].items():
+        counts = Counter(data.tasks[name]["test"].labels.tolist())
+        assert task["chance"] == pytest.approx(100 * max(counts.values()) / sum(counts.values()))
+        if task["balance"] == "equal":
+            assert task["chance"] == 50.0
+
+
+def test_tree_depth_says_little_about_length(data: ProbingData) -> None:
+    measured = data.summary["tasks"]["tree_depth"]["measures"]["depth_length_correlation"]
+    assert abs(measured) < 0.4
+
+
+def test_building_twice_gives_the_same_bytes_and_another_seed_gives_others(
+    folder: Path, tmp_path: Path
+) -> None:
+    rows = corpus_rows()
+    corpus = write_rows(tmp_path / "corpus", rows)
+    shifted = shifted_corpus(tmp_path / "shifted", corpus, rows)
+    for name, config in (("same", CONFIG), ("other", replace(CONFIG, seed=1))):
+        build_probing(corpus, shifted, tmp_path / name, config)
+    first = (folder / "probing" / "probing.parquet").read_bytes()
+    assert (tmp_path / "same" / "probing.parquet").read_bytes() == first
+    assert (tmp_path / "other" / "probing.parquet").read_bytes() != first
+
+
+def test_sentences_without_parse_are_used_by_no_task_and_counted(tmp_path: Path) -> None:
+    rows = corpus_rows()
+    numbers = [i for i, r in enumerate(rows) if is_held_out(r["document_id"], 0.5, 0)]
+    missing = numbers[5:25]
+    corpus = write_rows(tmp_path / "corpus", rows, without_parse=missing)
+    shifted = shifted_corpus(tmp_path / "shifted", corpus, rows)
+    summary = build_probing(corpus, shifted, tmp_path / "probing", CONFIG)
+    data = read_probing(tmp_path / "probing")
+    assert summary["excluded"]["no_parse"] == 20
+    assert data.dataset_rows["corpus"].tolist() == numbers
+    assert not set(data.used_rows().tolist()) & set(range(5, 25))
+
+
+def test_duplicate_texts_are_counted_and_used_once(tmp_path: Path) -> None:
+    rows = corpus_rows()
+    for row in rows[len(rows) // 2 :]:
+        row.update(rows[0], document_id=row["document_id"], sentence_index=row["sentence_index"])
+    corpus = write_rows(tmp_path / "corpus", rows)
+    shifted = shifted_corpus(tmp_path / "shifted", corpus, rows)
+    summary = build_probing(corpus, shifted, tmp_path / "probing", CONFIG)
+    held_out_copies = sum(is_held_out(row["document_id"], 0.5, 0) for row in rows[len(rows) // 2 :])
+    assert summary["excluded"]["duplicate_text"] >= held_out_copies - 1
+
+
+def test_a_task_with_too_little_data_is_absent_with_a_reason(tmp_path: Path) -> None:
+    rows = corpus_rows()
+    for row in rows:
+        row["tags"] = ["VBP" if tag == "VBD" else tag for tag in row["tags"]]
+    corpus = write_rows(tmp_path / "corpus", rows)
+    shifted = shifted_corpus(tmp_path / "shifted", corpus, rows)
+    summary = build_probing(corpus, shifted, tmp_path / "probing", CONFIG)
+    assert "tense" not in summary["tasks"]
+    assert summary["absent"]["tense"].startswith("fewer than two classes have 4 training sentences")
+    assert "tense" not in read_probing(tmp_path / "probing").tasks
+
+
+def test_a_single_document_is_split_by_sentence(tmp_path: Path) -> None:
+    config = replace(CONFIG, held_out_fraction=1.0)
+    rows = corpus_rows(1, sentences=800)
+    corpus = write_rows(tmp_path / "corpus", rows)
+    shifted = shifted_corpus(tmp_path / "shifted", corpus, rows, config)
+    summary = build_probing(corpus, shifted, tmp_path / "probing", config)
+    assert summary["split_unit"] == "sentence"
+    assert summary["tasks"]["tense"]["split_by"] == "sentence"
+
+
+def test_stages_of_different_lengths_are_refused(tmp_path: Path) -> None:
+    rows = corpus_rows(8)
+    corpus = write_rows(tmp_path / "corpus", rows)
+    shorter = write_rows(tmp_path / "shorter", rows[:-1])
+    shifted = shifted_corpus(tmp_path / "shifted", corpus, rows)
+    mixed = replace(corpus, dependencies=shorter.dependencies)
+    with pytest.raises(ValueError, match=r"shard 0 has 319 rows but .* has 320; parse this"):
+        build_probing(mixed, shifted, tmp_path / "probing", CONFIG)
+
+
+def test_a_folder_without_summary_is_not_complete(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"no probing\.json"):
+        read_probing(tmp_path)
+
+
+def test_quotas_cut_the_commonest_classes_alone() -> None:
+    assert class_quotas({"a": 100, "b": 60}, 1000, max_share=0.5) == {"a": 60, "b": 60}
+    assert class_quotas({"a": 100, "b": 60}, 80, max_share=0.5) == {"a": 40, "b": 40}
+    assert class_quotas({"a": 90, "b": 5, "c": 5}, 1000, max_share=2 / 3) == {
+        "a": 20, "b": 5, "c": 5,
+    }  # fmt: skip
+
+
+def test_units_come_close_to_their_due_shares() -> None:
+    config = ProbingConfig(train_size=6, dev_size=1, test_size=3)
+    units = {f"document {i}": 10 + i % 7 for i in range(60)}
+    assigned = assign_units(units, config)
+    total = sum(units.values())
+    for split, share in (("train", 0.6), ("dev", 0.1), ("test", 0.3)):
+        size = sum(n for unit, n in units.items() if assigned[unit] == split)
+        assert abs(size / total - share) < 0.02
+
+
+def test_quantile_bins_survive_ties() -> None:
+    assert quantile_bins([1, 2, 3, 4, 5, 6], 3) == [3, 5]
+    assert quantile_bins([5, 5, 5, 5, 5, 9], 3) == []
+    assert quantile_bins([], 3) == []
+
+
+def test_pearson_of_a_line_is_one_and_of_a_constant_zero() -> None:
+    assert pearson([1, 2, 3], [2, 4, 6]) == pytest.approx(1.0)
+    assert pearson([1, 2, 3], [4, 4, 4]) == 0.0
+
+
+def test_published_facts_are_pinned() -> None:
+    config = ProbingConfig()
+    assert (config.min_tokens, config.max_tokens) == (5, 28)
+    assert (config.num_length_bins, config.num_top_constituents) == (6, 20)
+    assert {task.name: task.published_chance for task in TASKS} == {
+        "sentence_length": 20.0, "word_content": 0.5, "tree_depth": 17.9,
+        "top_constituents": 5.0, "bigram_shift": 50.0, "tense": 50.0, "subject_number": 50.0,
+        "object_number": 50.0,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"min_tokens": 9, "max_tokens": 8}, "min_tokens 9 and max_tokens 8"),
+        ({"held_out_fraction": 0.0}, "held_out_fraction must lie in"),
+        ({"test_size": 0}, "must be at least 1"),
+        ({"sizes": 3}, r"unknown probing settings \['sizes'\]"),
+    ],
+)
+def test_settings_that_cannot_work_are_refused(values: dict[str, float], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        ProbingConfig.from_dict(values)

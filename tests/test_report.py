@@ -1,0 +1,202 @@
+"""The report's content, from results made by hand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from models.evaluation.probe_result import ProbeResult, TaskScore
+from models.evaluation.probing.build import FORMAT_VERSION
+from models.evaluation.result_files import RowResult, write_row
+from models.evaluation.statistics import mean_interval
+from models.report.inputs import ReportInputs, StageRecord
+from models.report.markdown import duration, table
+from models.report.plots import smoothed
+from models.report.report import write_report
+from models.report.versions import installed_versions
+
+HELD_OUT = {"accuracy": 0.06, "chance": 0.0025, "loss": 4.2, "num_anchors": 900}
+SUMMARY = {
+    "steps": 40, "epochs": 2, "train_sentences": 8000, "held_out_sentences": 3000,
+    "skipped": {"no_parse": 3}, "coverage": {"known_share": 0.97}, "seconds": 50.0,
+    "sentences_per_second": 320.0, "first_loss": 6.1, "final_loss": 4.0,
+    "held_out": {"untrained": {**HELD_OUT, "accuracy": 0.003}, "final": HELD_OUT},
+    "num_parameters": 123456, "peak_memory_gib": 0.5,
+}  # fmt: skip
+TASKS = ("sentence_length", "tense")
+
+
+def task_summary(chance: float) -> dict[str, Any]:
+    return {
+        "label_rule": "a rule", "split_by": "document", "classes": ["a", "b"], "differs": "smaller",
+        "sizes": {"train": 600, "dev": 100, "test": 300}, "chance": chance,
+    }  # fmt: skip
+
+
+def row(name: str, share: float, *, seed: int = 0, width: int = 8) -> RowResult:
+    """Returns a row that answers this share of 300 items a task rightly."""
+    order = np.random.default_rng(seed).permutation(300)
+    correct = tuple(int(place < share * 300) for place in order)
+    score = TaskScore(mean_interval({"": correct}), correct, 600, 300, 70.0, 0.1, False, 0.2)
+    tasks = dict.fromkeys(TASKS, score)
+    average = mean_interval(dict.fromkeys(TASKS, correct))
+    return RowResult(name, f"row {name}", ProbeResult(tasks, average, width, 0.4), {})
+
+
+@pytest.fixture
+def inputs(tmp_path: Path) -> ReportInputs:
+    training, probing = tmp_path / "model", tmp_path / "probing"
+    training.mkdir()
+    probing.mkdir()
+    (training / "summary.json").write_text(json.dumps(SUMMARY))
+    metrics = [{"kind": "held_out", "step": 0, **HELD_OUT}]
+    metrics += [
+        {"kind": "train", "step": s, "loss": 6 - s / 20, "in_batch_accuracy": s / 500,
+         "chance": 0.0025}
+        for s in range(1, 41)
+    ]  # fmt: skip
+    (training / "metrics.jsonl").write_text("\n".join(map(json.dumps, metrics)))
+    (probing / "probing.json").write_text(
+        json.dumps(
+            {
+                "format_version": FORMAT_VERSION,
+                "tasks": {name: task_summary(50.0) for name in TASKS},
+                "absent": {"object_number": "only 7 train sentences"},
+                "excluded": {"no_parse": 4},
+            }
+        )
+    )
+    return ReportInputs(
+        config={"seed": 5, "views": ["DEP", "CONST"]},
+        stages=(StageRecord("sentences", 12000, 20.0, {"too_long": 7}),),
+        training_folder=training,
+        probing_folder=probing,
+        row_files=(),
+        parsers=({"kind": "dependencies", "name": "bundled", "checksum": "f" * 64,
+                  "scores": {"LAS": 83.1}},),
+        versions={"python": "3.11.0", "torch": "2.13.0"},
+        commit="0123abc",
+    )  # fmt: skip
+
+
+def with_rows(inputs: ReportInputs, folder: Path, rows: Sequence[RowResult]) -> ReportInputs:
+    files = []
+    for result in rows:
+        files.append(folder / "rows" / f"{result.name}.json")
+        write_row(files[-1], result)
+    return replace(inputs, row_files=tuple(files))
+
+
+def usual_rows(trained: float) -> list[RowResult]:
+    return [
+        row("pair", trained),
+        row("view_0-DEP", trained - 0.05),
+        *(row(f"random_weights_{s}", 0.6 + 0.02 * s, seed=s) for s in range(3)),
+        row("bag_of_words", 0.7, seed=7),
+        row("bag_of_words_projected", 0.72, seed=8),
+        row("pair_and_bag_of_words", 0.85, seed=9),
+        row("majority_class", 0.5, seed=10, width=0),
+    ]
+
+
+def test_report_states_what_a_reader_looks_for(inputs: ReportInputs, tmp_path: Path) -> None:
+    path = write_report(tmp_path / "out", with_rows(inputs, tmp_path, usual_rows(0.8)))
+    text = path.read_text()
+    for expected in (
+        "**The trained pair beats the same architecture with random weights**",
+        "| row pair | 8 | 80.0 | 80.0 | 80.0 [",
+        "mean ± sd over 3 seeds | 8 | 62.0 ± 2.0 | 62.0 ± 2.0 | 62.0 ± 2.0 |",
+        "**object_number**: only 7 train sentences",
+        "| trained | 6.00 | 0.25 | 24.0 |",
+        "| sentences | 12,000 | too_long 7 | 20.0 | 600 |",
+        "| dependencies | bundled | ffffffffffff | LAS 83.1 |",
+        "Commit: 0123abc.",
+        '"seed": 5',
+        "| torch | 2.13.0 |",
+        "![loss and accuracy](loss.png)",
+        "| sentence length | a rule | document | 2 | 600 / 100 / 300 | 50.0 |",
+        "no parse 4",
+    ):
+        assert expected in text, expected
+
+
+def test_the_verdict_follows_the_figures(inputs: ReportInputs, tmp_path: Path) -> None:
+    verdicts = []
+    for place, share in enumerate((0.8, 0.62, 0.4)):
+        folder = tmp_path / str(place)
+        write_report(folder, with_rows(inputs, folder, usual_rows(share)))
+        value = json.loads((folder / "report.json").read_text())
+        verdicts.append(value["comparisons"][0]["verdict"])
+    assert verdicts == ["beats", "is not told apart from", "is below"]
+
+
+def test_without_random_rows_nothing_is_claimed(inputs: ReportInputs, tmp_path: Path) -> None:
+    rows = [row("pair", 0.8), row("bag_of_words", 0.7, seed=1)]
+    text = write_report(tmp_path / "out", with_rows(inputs, tmp_path, rows)).read_text()
+    assert "No row with random weights was evaluated" in text
+    assert "beats" not in text
+
+
+def test_all_files_are_there_and_the_same_when_written_again(
+    inputs: ReportInputs, tmp_path: Path
+) -> None:
+    given = with_rows(inputs, tmp_path, usual_rows(0.8))
+    write_report(tmp_path / "a", given)
+    write_report(tmp_path / "b", given)
+    names = sorted(path.name for path in (tmp_path / "a").iterdir())
+    assert names == ["accuracy_by_task.png", "loss.png", "report.json", "report.md"]
+    for name in names:
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes(), name
+    assert (tmp_path / "a" / "loss.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_json_holds_the_figures_without_single_answers(
+    inputs: ReportInputs, tmp_path: Path
+) -> None:
+    write_report(tmp_path / "out", with_rows(inputs, tmp_path, usual_rows(0.8)))
+    value = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert value["held_out_accuracy_over_chance"] == pytest.approx(24.0)
+    assert value["random_weights"]["average"] == pytest.approx(62.0)
+    assert value["stages"][0]["drops"] == {"too_long": 7}
+    assert "correct" not in value["rows"][0]["result"]["tasks"]["tense"]
+
+
+def test_rows_probed_on_other_tasks_are_refused(inputs: ReportInputs, tmp_path: Path) -> None:
+    other = row("bag_of_words", 0.7)
+    del other.result.tasks["tense"]  # type: ignore[attr-defined]
+    given = with_rows(inputs, tmp_path, [row("pair", 0.8), other])
+    with pytest.raises(ValueError, match="evaluate all rows on the same probing data"):
+        write_report(tmp_path / "out", given)
+    assert not (tmp_path / "out" / "report.json").exists()
+
+
+def test_an_unfinished_training_is_refused(inputs: ReportInputs, tmp_path: Path) -> None:
+    (inputs.training_folder / "summary.json").unlink()
+    with pytest.raises(FileNotFoundError, match="this training is not complete"):
+        write_report(tmp_path / "out", inputs)
+
+
+def test_a_table_keeps_cells_apart() -> None:
+    assert table(["a", "b"], [["x|y", "1"]]).splitlines()[-1] == "| x\\|y | 1 |"
+    with pytest.raises(ValueError, match="does not fit the header"):
+        table(["a", "b"], [["x"]])
+
+
+def test_smoothing_is_the_mean_of_the_last_values() -> None:
+    assert smoothed([1.0, 3.0, 5.0], width=2) == [1.0, 2.0, 4.0]
+
+
+def test_durations_bear_their_unit() -> None:
+    assert (duration(7.25), duration(150)) == ("7.2 s", "2.5 min")
+
+
+def test_versions_name_what_is_absent() -> None:
+    found = installed_versions(("numpy", "no-such-package-here"))
+    assert found["numpy"] == np.__version__
+    assert found["no-such-package-here"] == "not installed"
