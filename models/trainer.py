@@ -71,7 +71,9 @@ def train(
     finished = _finished_summary(out, identity)
     if finished is not None:
         return finished
+    report = on_progress or _ignore
     corpus = _open(config, folders, vectors, "train")
+    report(0.0, "counting the sentences to train on")
     survey = corpus.survey()
     batches = TrainingBatches(corpus, survey.rows, batch_size=config.batch_size, seed=config.seed)
     if batches.steps_per_epoch == 0:
@@ -80,7 +82,7 @@ def train(
     held_out = _open(config, folders, vectors, "held_out")
     model = build_model(config, vectors, config.seed)
     run = TrainingRun(model, batches, held_out, out=out, identity=identity, settings=settings)
-    run.run(on_progress or _ignore)
+    run.run(report)
     save_model(out, run.model, _origin(config, folders, vectors_path, vectors))
     summary = {"identity": identity, **_summarise(run, survey, read_metrics(out / METRICS_FILE))}
     write_json_atomically(out / SUMMARY_FILE, summary)

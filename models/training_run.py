@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from models.checkpoints import Checkpoint, capture, latest_checkpoint, restore, write_checkpoint
 from models.context_accuracy import held_out_context_accuracy
@@ -19,6 +20,7 @@ from models.machine import peak_memory_gib
 from models.metrics_log import MetricsLog
 from models.parsed_corpus import ParsedCorpus
 from models.progress import progress_bar
+from models.sentence_batch import SentenceBatch
 from models.sentence_block import SentenceBlock
 from models.training_batches import TrainingBatches
 
@@ -132,6 +134,23 @@ class TrainingRun:
         batch = batch_of(block).to(self.device)
         positions = positions_of(block, self.device)
         waited = time.perf_counter() - started
+        place = {"step": self.step + 1, "epoch": self.step // self._batches.steps_per_epoch}
+        learnt = self._update(batch, positions)
+        self.step += 1
+        took = time.perf_counter() - started
+        return {
+            "kind": "train",
+            **place,
+            **learnt,
+            "sentences": len(block),
+            "sentences_per_second": round(len(block) / took, 1),
+            "data_wait_percent": round(100 * waited / took, 2),
+            "peak_memory_gib": round(peak_memory_gib(self.device), 3),
+            "seconds": round(self.seconds, 3),
+        }
+
+    def _update(self, batch: SentenceBatch, positions: tuple[Tensor, Tensor]) -> dict[str, float]:
+        """Moves the weights once; returns what the step's record says of it."""
         learning_rate = learning_rate_at(self.step, self.num_steps, self.config)
         for group in self._optimiser.param_groups:
             group["lr"] = learning_rate
@@ -143,23 +162,12 @@ class TrainingRun:
         norm = torch.nn.utils.clip_grad_norm_(self._parameters, limit)
         gradient_norm = self._finite(norm.item(), "gradient norm")
         self._optimiser.step()
-        epoch = self.step // self._batches.steps_per_epoch
-        self.step += 1
-        took = time.perf_counter() - started
         return {
-            "kind": "train",
-            "step": self.step,
-            "epoch": epoch,
             "loss": loss,
             "in_batch_accuracy": result.accuracy.item(),
             "chance": result.chance.item(),
             "gradient_norm": gradient_norm,
             "learning_rate": learning_rate,
-            "sentences": len(block),
-            "sentences_per_second": round(len(block) / took, 1),
-            "data_wait_percent": round(100 * waited / took, 2),
-            "peak_memory_gib": round(peak_memory_gib(self.device), 3),
-            "seconds": round(self.seconds, 3),
         }
 
     def _finite(self, value: float, name: str) -> float:

@@ -51,7 +51,7 @@ def run(
 
     def kill(share: float, status: str) -> None:
         nonlocal steps
-        steps += 1
+        steps += share > 0
         if steps == kill_at:
             raise KeyboardInterrupt
 
