@@ -1,0 +1,27 @@
+"""Every stage as a resumable Luigi task: ``luigi --module tasks RunAll --local-scheduler``."""
+
+from tasks.evaluation import BuildProbing, EmbedProbing, ProbeEncoder
+from tasks.parsers import TrainConstituencyParser, TrainDependencyParser
+from tasks.parsing import ParseConstituents, ParseDependencies, ParseShard
+from tasks.probing_text import ShiftBigrams
+from tasks.report import WriteReport
+from tasks.sentences import DownloadCorpus, SplitSentences
+from tasks.training import TrainEncoders
+from tasks.workflows import RunAll
+
+__all__ = [
+    "BuildProbing",
+    "DownloadCorpus",
+    "EmbedProbing",
+    "ParseConstituents",
+    "ParseDependencies",
+    "ParseShard",
+    "ProbeEncoder",
+    "RunAll",
+    "ShiftBigrams",
+    "SplitSentences",
+    "TrainConstituencyParser",
+    "TrainDependencyParser",
+    "TrainEncoders",
+    "WriteReport",
+]

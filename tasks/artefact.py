@@ -1,0 +1,96 @@
+"""What all tasks share: an output folder whose name holds a digest of what determines it."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any, ClassVar
+
+import luigi
+
+from pipeline.digest import digest_of, sha256_of_file
+from pipeline.schema import SCHEMA_VERSION
+from pipeline.shards import write_json_atomically
+
+CONFIG_NAME = "config.json"
+
+
+class Artefact(luigi.Task):
+    """A task that fills one folder and marks it complete by writing one file last.
+
+    The folder's name ends in a digest of ``content()``: every parameter that changes what is
+    written, the digests of what it was made from, and the schema's version. Nothing is ever
+    overwritten; a changed parameter gives a new folder, a second run finds the old one.
+    """
+
+    marker: ClassVar[str] = "manifest.json"
+    """File of the folder that is written last."""
+
+    work_folder = luigi.PathParameter(
+        default=Path("data/work"),
+        significant=False,
+        description="Folder that holds everything a run makes.",
+    )
+
+    def content(self) -> dict[str, Any]:
+        """Returns everything that determines the output's content, as JSON-serialisable values."""
+        raise NotImplementedError(f"{type(self).__name__} must define content()")
+
+    def place(self) -> Path:
+        """Returns the output folder's path without the digest."""
+        raise NotImplementedError(f"{type(self).__name__} must define place()")
+
+    @cached_property
+    def digest(self) -> str:
+        """Digest of ``content()``, the task's name and the schema's version."""
+        named = {"task": type(self).__name__, "schema_version": SCHEMA_VERSION}
+        return digest_of(named | self.content())
+
+    @property
+    def folder(self) -> Path:
+        """The folder this task fills."""
+        place = self.place()
+        return place.with_name(f"{place.name}-{self.digest}")
+
+    def output(self) -> luigi.LocalTarget:
+        """Returns the file that marks the folder complete."""
+        return luigi.LocalTarget(str(self.folder / self.marker))
+
+    def write_config(self) -> None:
+        """Writes the resolved configuration beside the artefact."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_json_atomically(self.folder / CONFIG_NAME, self.content())
+
+    def report_progress(self, fraction: float, status: str) -> None:
+        """Shows progress on the Luigi page."""
+        self.set_status_message(status)
+        self.set_progress_percentage(round(100 * fraction))
+
+
+@lru_cache(maxsize=1024)
+def _checksum(path: Path, size: int, modified_ns: int) -> str:
+    del size, modified_ns  # part of the cache's key only
+    return sha256_of_file(path)
+
+
+def checksum(path: Path, *, suffixes: tuple[str, ...]) -> str:
+    """Returns one digest over a file, or over a folder's files that have one of these suffixes.
+
+    Raises:
+        FileNotFoundError: the path is absent, or a folder without such a file.
+    """
+    if path.is_file():
+        stat = path.stat()
+        return _checksum(path, stat.st_size, stat.st_mtime_ns)
+    folder = path
+    files = sorted(path for path in folder.glob("*") if path.suffix in suffixes)
+    if not files:
+        raise FileNotFoundError(f"{folder}: holds no {' or '.join(suffixes)} file; check the path")
+    stats = [(path, path.stat()) for path in files]
+    return digest_of({p.name: _checksum(p, s.st_size, s.st_mtime_ns) for p, s in stats})
+
+
+def available_cores() -> int:
+    """Returns how many CPU cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,95 @@
+"""Parameters that several tasks share, each defined and described once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import luigi
+
+
+class CorpusParameters:
+    """Where the text comes from and how it is cut into sentences."""
+
+    source = luigi.ChoiceParameter(
+        default="python-docs",
+        choices=["python-docs", "files", "url"],
+        description="python-docs: the documentation in this interpreter, offline; files: your own "
+        "text; url: a download.",
+    )
+    paths = luigi.Parameter(
+        default="",
+        description="For source=files: files, folders or globs, separated by commas. "
+        ".txt, .md, .jsonl, each also as .gz, .bz2, .xz, .zst.",
+    )
+    url = luigi.Parameter(default="", description="For source=url: the address to download.")
+    sha256 = luigi.Parameter(
+        default="", description="For source=url: the file's sha256, verified after the download."
+    )
+    paragraphs = luigi.ChoiceParameter(
+        default="blank-line",
+        choices=["blank-line", "line"],
+        description="What ends a paragraph in your text: a blank line, or every line.",
+    )
+    text_field = luigi.Parameter(default="text", description="For .jsonl: the field of the text.")
+    encoding = luigi.Parameter(default="utf-8", description="Encoding of your text.")
+    limit = luigi.IntParameter(default=0, description="Stop after so many sentences; 0 takes all.")
+    min_tokens = luigi.IntParameter(default=1, description="Shorter sentences are quarantined.")
+    max_tokens = luigi.IntParameter(default=100, description="Longer sentences are quarantined.")
+
+
+class ParserParameters:
+    """Which parsers to use."""
+
+    dependency_parser = luigi.PathParameter(
+        default=Path("data/parsers/dependency"),
+        description="Folder of a supar biaffine parser (bundled, or from TrainDependencyParser).",
+    )
+    constituency_parser = luigi.PathParameter(
+        default=Path("data/parsers/constituency"),
+        description="Folder of a benepar chart parser (bundled, or from TrainConstituencyParser).",
+    )
+
+
+class HeldOutParameters:
+    """Which documents are kept from training, for context accuracy and probing."""
+
+    held_out_fraction = luigi.FloatParameter(
+        default=0.3, description="Share of the documents kept for evaluation."
+    )
+    held_out_seed = luigi.IntParameter(
+        default=0, description="Seed of the choice of held-out documents."
+    )
+    probing_seed = luigi.IntParameter(
+        default=0, description="Seed of the probing tasks' samples and altered sentences."
+    )
+
+
+class TrainingParameters:
+    """What is trained: a preset of `models.training_config`, and what differs from it."""
+
+    views = luigi.Parameter(
+        default="DEP,CONST", description="Two of SEQ, DEP, CONST, BOW, separated by a comma."
+    )
+    preset = luigi.Parameter(
+        default="laptop",
+        description="laptop: some ten thousand sentences on two cores; structured-views: "
+        "Simoulin & Crabbé as published.",
+    )
+    changes = luigi.DictParameter(
+        default={},
+        description="Fields of the preset to change, as JSON: "
+        '\'{"hidden_size": 600, "epochs": 2}\'. models/training_config.py describes them all.',
+    )
+    seed = luigi.IntParameter(default=0, description="Seed of initial weights and batch order.")
+    vectors = luigi.PathParameter(
+        default=Path("data/vectors/english"),
+        description="Word vectors: a bundled folder, or a text file in GloVe's or word2vec's "
+        "format.",
+    )
+    device = luigi.Parameter(default="cpu", significant=False, description="cpu or cuda.")
+    threads = luigi.IntParameter(
+        default=0,
+        significant=False,
+        description="CPU threads of the training; 0: half of the cores, as other tasks run beside "
+        "it.",
+    )

@@ -1,0 +1,137 @@
+"""Stages that parse: one task a dataset, one job in its own process a shard."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+import luigi
+
+from pipeline.shards import (
+    DatasetManifest,
+    read_dataset_manifest,
+    read_shard_manifest,
+    sweep_unfinished,
+    write_dataset_manifest,
+)
+from tasks.artefact import Artefact, checksum
+from tasks.parameters import CorpusParameters, HeldOutParameters, ParserParameters
+from tasks.probing_text import ShiftBigrams
+from tasks.process import run_job
+from tasks.sentences import SplitSentences
+
+PARSER_SUFFIXES = (".safetensors", ".json")
+
+
+class ParseShard(luigi.Task):
+    """Parses one sentence shard; the unit that a kill can cost.
+
+    Input: a sentence shard. Output: the parsed shard of the same number, rows in the same order.
+    """
+
+    stage = luigi.ChoiceParameter(choices=["dependencies", "constituents"])
+    sentences = luigi.PathParameter(description="Folder of the sentence shards.")
+    destination = luigi.PathParameter(description="Folder of the parsed shards.")
+    number = luigi.IntParameter(description="Shard number.")
+    parser = luigi.PathParameter(significant=False, description="Folder of the parser.")
+    device = luigi.Parameter(default="cpu", significant=False)
+
+    def output(self) -> luigi.LocalTarget:
+        """Returns the shard's manifest, which is written last."""
+        return luigi.LocalTarget(str(self.destination / f"{self.number:05d}.json"))
+
+    def run(self) -> None:
+        """Runs the shard job on one thread: more of them slow a parser down."""
+        job = {
+            "stage": self.stage,
+            "parser": str(self.parser),
+            "sentences": str(self.sentences),
+            "output": str(self.destination),
+            "number": self.number,
+            "device": self.device,
+        }
+        path = self.destination / "jobs" / f"{self.number:05d}.json"
+        run_job(self, "pipeline.parse_shard", job, path, threads=1)
+
+
+class ParseStage(CorpusParameters, HeldOutParameters, ParserParameters, Artefact):
+    """Parses every shard of a dataset, then sums them up in ``manifest.json``."""
+
+    stage: ClassVar[str]
+
+    text = luigi.ChoiceParameter(
+        default="corpus",
+        choices=["corpus", "bigram_shift"],
+        description="What to parse: the corpus, or the altered sentences of the bigram-shift task.",
+    )
+    device = luigi.Parameter(default="cpu", significant=False, description="cpu or cuda.")
+
+    @property
+    def parser_folder(self) -> Path:
+        """Folder of the parser's weights."""
+        raise NotImplementedError(f"{type(self).__name__} must define parser_folder")
+
+    def requires(self) -> Artefact:
+        """Returns the stage that writes the sentences."""
+        upstream: Artefact = self.clone(SplitSentences if self.text == "corpus" else ShiftBigrams)
+        return upstream
+
+    def content(self) -> dict[str, Any]:
+        """Returns the sentences' digest and the parser's checksum."""
+        return {
+            "sentences": self.requires().digest,
+            "parser": str(self.parser_folder.name),
+            "parser_checksum": checksum(self.parser_folder, suffixes=PARSER_SUFFIXES),
+        }
+
+    def place(self) -> Path:
+        """Returns a folder beside the sentence shards."""
+        return self.requires().folder.parent / f"{self.stage}-{self.parser_folder.name}"
+
+    def manifest(self) -> DatasetManifest:
+        """Returns the manifest of the finished stage."""
+        return read_dataset_manifest(self.folder, self.stage)
+
+    def run(self) -> Iterator[list[ParseShard]]:
+        """Yields all shard jobs at once, then marks the stage complete."""
+        self.write_config()
+        sentences = self.requires().folder
+        shards = read_dataset_manifest(sentences, "sentences").shards
+        done = sum(read_shard_manifest(self.folder, s.number) is not None for s in shards)
+        self.report_progress(done / max(len(shards), 1), f"{done} of {len(shards)} shards parsed")
+        yield [
+            ParseShard(
+                stage=self.stage,
+                sentences=sentences,
+                destination=self.folder,
+                number=shard.number,
+                parser=self.parser_folder,
+                device=self.device,
+            )
+            for shard in shards
+        ]
+        sweep_unfinished(self.folder)
+        write_dataset_manifest(self.folder, self.stage, config=self.content())
+
+
+class ParseDependencies(ParseStage):
+    """Parses every sentence into a labelled dependency tree with supar's biaffine model."""
+
+    stage = "dependencies"
+
+    @property
+    def parser_folder(self) -> Path:
+        """Folder of the dependency parser."""
+        return Path(self.dependency_parser)
+
+
+class ParseConstituents(ParseStage):
+    """Parses every sentence into a constituency tree with benepar's model and binarizes it."""
+
+    stage = "constituents"
+
+    @property
+    def parser_folder(self) -> Path:
+        """Folder of the constituency parser."""
+        return Path(self.constituency_parser)

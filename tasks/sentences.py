@@ -1,0 +1,106 @@
+"""Stages that bring text in and cut it into sentences."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import Any
+from urllib.parse import urlsplit
+
+import luigi
+
+from pipeline.corpora.document import Source
+from pipeline.corpora.download import download
+from pipeline.corpora.registry import open_source
+from pipeline.sentences import SentenceConfig, describe_splitter, split_sentences
+from tasks.artefact import Artefact
+from tasks.parameters import CorpusParameters
+
+
+class DownloadCorpus(luigi.Task):
+    """Downloads one file, resuming where it broke off, and verifies its sha256."""
+
+    url = luigi.Parameter(description="Address of a text file or archive of one.")
+    sha256 = luigi.Parameter(description="The file's sha256 in hexadecimal.")
+    work_folder = luigi.PathParameter(default=Path("data/work"), significant=False)
+
+    def output(self) -> luigi.LocalTarget:
+        """Returns the file, which has its name only when it is whole and verified."""
+        name = PurePosixPath(urlsplit(self.url).path).name or "download"
+        key = hashlib.sha256(f"{self.url}\n{self.sha256}".encode()).hexdigest()[:12]
+        return luigi.LocalTarget(str(self.work_folder / "downloads" / key / name))
+
+    def run(self) -> None:
+        """Downloads the file."""
+        download(self.url, Path(self.output().path), self.sha256, on_progress=self._report)
+
+    def _report(self, fraction: float, status: str) -> None:
+        self.set_status_message(status)
+        self.set_progress_percentage(round(100 * fraction))
+
+
+class SplitSentences(CorpusParameters, Artefact):
+    """Cuts a corpus into tokenized sentences.
+
+    Output: sentence shards in document order, one manifest each, refused sentences with their
+    reasons beside them.
+    """
+
+    def requires(self) -> list[luigi.Task]:
+        """Returns the download where the source is one."""
+        if self.source != "url":
+            return []
+        return [DownloadCorpus(url=self.url, sha256=self.sha256, work_folder=self.work_folder)]
+
+    @cached_property
+    def opened_source(self) -> Source:
+        """The source of the text."""
+        paths = [part.strip() for part in self.paths.split(",") if part.strip()]
+        if self.source == "url":
+            paths = [self.input()[0].path]
+        return open_source(
+            self.source,
+            paths=paths,
+            paragraphs=self.paragraphs,
+            text_field=self.text_field,
+            encoding=self.encoding,
+        )
+
+    @property
+    def config(self) -> SentenceConfig:
+        """How sentences are cut and which are refused."""
+        return SentenceConfig(
+            limit=self.limit, min_tokens=self.min_tokens, max_tokens=self.max_tokens
+        )
+
+    def content(self) -> dict[str, Any]:
+        """Returns what the text is and how it is cut; a download is known by its sha256."""
+        if self.source == "url":
+            source = {
+                "source": "url",
+                "url": self.url,
+                "sha256": self.sha256,
+                "paragraphs": self.paragraphs,
+                "text_field": self.text_field,
+                "encoding": self.encoding,
+            }
+        else:
+            source = self.opened_source.describe()
+        return {"corpus": source, "splitter": describe_splitter(self.config)}
+
+    def place(self) -> Path:
+        """Returns the folder of the corpus."""
+        return self.work_folder / "corpora" / self.source
+
+    @property
+    def folder(self) -> Path:
+        """The sentence shards; parses stand beside them in the corpus's folder."""
+        return super().folder / "sentences"
+
+    def run(self) -> None:
+        """Splits the text, going on at the first shard that is not complete."""
+        self.write_config()
+        split_sentences(
+            self.opened_source, self.config, self.folder, on_progress=self.report_progress
+        )

@@ -1,0 +1,84 @@
+"""The stage that trains a pair of views."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from models.training_config import TrainingConfig, preset
+from models.views import STAGE_OF_VIEW
+from tasks.artefact import Artefact, available_cores, checksum
+from tasks.parameters import (
+    CorpusParameters,
+    HeldOutParameters,
+    ParserParameters,
+    TrainingParameters,
+)
+from tasks.parsing import ParseConstituents, ParseDependencies, ParseStage
+from tasks.process import run_job
+from tasks.sentences import SplitSentences
+
+VECTOR_SUFFIXES = (".safetensors", ".json")
+PARSE_STAGES: dict[str, type[ParseStage]] = {
+    "dependencies": ParseDependencies,
+    "constituents": ParseConstituents,
+}
+
+
+class TrainEncoders(
+    CorpusParameters, HeldOutParameters, ParserParameters, TrainingParameters, Artefact
+):
+    """Trains two views of the same sentences to predict each other's context.
+
+    Output: a model folder. Only the parses that the views read are required.
+    """
+
+    marker = "summary.json"
+
+    @property
+    def config(self) -> TrainingConfig:
+        """The preset with the changes applied."""
+        return preset(
+            self.preset,
+            **dict(self.changes),
+            views=tuple(view.strip() for view in self.views.split(",")),
+            held_out_fraction=self.held_out_fraction,
+            held_out_seed=self.held_out_seed,
+            seed=self.seed,
+        )
+
+    def requires(self) -> dict[str, Artefact]:
+        """Returns the sentences, and the parses that the views read."""
+        needed = {STAGE_OF_VIEW[view] for view in self.config.views}
+        parses = {
+            name: self.clone(stage, text="corpus")
+            for name, stage in PARSE_STAGES.items()
+            if name in needed
+        }
+        return {"sentences": self.clone(SplitSentences), **parses}
+
+    def content(self) -> dict[str, Any]:
+        """Returns the training's configuration and the digests of what it reads."""
+        return {
+            "training": self.config.to_dict(),
+            "vectors": checksum(self.vectors, suffixes=VECTOR_SUFFIXES),
+            **{name: task.digest for name, task in self.requires().items()},
+        }
+
+    def place(self) -> Path:
+        """Returns the model's folder."""
+        return self.work_folder / "models" / "-".join(self.config.views)
+
+    def run(self) -> None:
+        """Runs the training, which resumes at its last checkpoint."""
+        self.write_config()
+        folders = {name: str(task.folder) for name, task in self.requires().items()}
+        threads = self.threads or max(1, available_cores() // 2)
+        job = {
+            "config": self.config.to_dict(),
+            "corpus": folders,
+            "vectors": str(self.vectors),
+            "out": str(self.folder),
+            "settings": {"threads": threads, "device": self.device},
+        }
+        run_job(self, "models.train", job, self.folder / "job.json", threads=threads)

@@ -1,0 +1,237 @@
+"""Tasks: paths that follow every significant parameter, and a graph that composes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import luigi
+import pytest
+
+from tasks import (
+    BuildProbing,
+    EmbedProbing,
+    ParseConstituents,
+    ParseDependencies,
+    ProbeEncoder,
+    RunAll,
+    ShiftBigrams,
+    SplitSentences,
+    TrainDependencyParser,
+    TrainEncoders,
+    WriteReport,
+)
+from tasks.artefact import Artefact
+
+STAGES: list[tuple[type[Artefact], dict[str, object]]] = [
+    (SplitSentences, {}),
+    (ShiftBigrams, {}),
+    (ParseDependencies, {}),
+    (ParseConstituents, {}),
+    (TrainEncoders, {}),
+    (BuildProbing, {}),
+    (EmbedProbing, {"encoder": "trained"}),
+    (ProbeEncoder, {"row": "pair"}),
+    (WriteReport, {}),
+]
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    path = tmp_path / "story.txt"
+    path.write_text("The rain stopped. The children ran out.\n", encoding="utf-8")
+    return path
+
+
+def parser_folder(folder: Path, weights: bytes) -> Path:
+    folder.mkdir(parents=True)
+    (folder / "weights.safetensors").write_bytes(weights)
+    (folder / "parser.json").write_text("{}", encoding="utf-8")
+    return folder
+
+
+def path_of(stage: type[Artefact], work: Path, **parameters: object) -> str:
+    return str(stage(work_folder=work, **parameters).output().path)
+
+
+@pytest.mark.parametrize(("stage", "own"), STAGES, ids=lambda value: getattr(value, "__name__", ""))
+def test_output_stands_in_a_folder_that_ends_in_the_digest(
+    stage: type[Artefact], own: dict[str, object], tmp_path: Path, text: Path
+) -> None:
+    task = stage(work_folder=tmp_path, source="files", paths=str(text), **own)
+
+    assert any(part.endswith(task.digest) for part in Path(task.output().path).parts)
+    assert Path(task.output().path).is_relative_to(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("stage", "own", "parameter", "value"),
+    [
+        (SplitSentences, {}, "limit", 10),
+        (SplitSentences, {}, "min_tokens", 2),
+        (SplitSentences, {}, "max_tokens", 50),
+        (SplitSentences, {}, "paragraphs", "line"),
+        (SplitSentences, {}, "encoding", "latin-1"),
+        (ShiftBigrams, {}, "held_out_fraction", 0.5),
+        (ShiftBigrams, {}, "held_out_seed", 3),
+        (ShiftBigrams, {}, "probing_seed", 3),
+        (ParseDependencies, {}, "limit", 10),
+        (ParseDependencies, {}, "text", "bigram_shift"),
+        (TrainEncoders, {}, "views", "SEQ,DEP"),
+        (TrainEncoders, {}, "preset", "structured-views"),
+        (TrainEncoders, {}, "changes", {"epochs": 3}),
+        (TrainEncoders, {}, "seed", 3),
+        (TrainEncoders, {}, "held_out_fraction", 0.5),
+        (TrainEncoders, {}, "max_tokens", 50),
+        (BuildProbing, {}, "probing_seed", 3),
+        (EmbedProbing, {"encoder": "trained"}, "seed", 3),
+        (EmbedProbing, {}, "encoder", "bag_of_words"),
+        (ProbeEncoder, {}, "row", "view_0-DEP"),
+        (WriteReport, {}, "seed", 3),
+    ],
+)
+def test_a_significant_parameter_changes_the_path(
+    stage: type[Artefact],
+    own: dict[str, object],
+    parameter: str,
+    value: object,
+    tmp_path: Path,
+    text: Path,
+) -> None:
+    base: dict[str, object] = {"source": "files", "paths": str(text), **own}
+    base |= {"encoder": "trained"} if stage is EmbedProbing else {}
+    base |= {"row": "pair"} if stage is ProbeEncoder else {}
+
+    before = path_of(stage, tmp_path, **base)
+    after = path_of(stage, tmp_path, **(base | {parameter: value}))
+
+    assert before != after
+
+
+@pytest.mark.parametrize(("parameter", "value"), [("threads", 7), ("device", "cuda")])
+def test_a_machine_setting_changes_no_path(
+    parameter: str, value: object, tmp_path: Path, text: Path
+) -> None:
+    base: dict[str, object] = {"source": "files", "paths": str(text)}
+
+    assert path_of(WriteReport, tmp_path, **base) == path_of(
+        WriteReport, tmp_path, **(base | {parameter: value})
+    )
+
+
+def test_changed_text_changes_the_path(tmp_path: Path, text: Path) -> None:
+    before = path_of(SplitSentences, tmp_path, source="files", paths=str(text))
+    luigi.task_register.Register.clear_instance_cache()
+    text.write_text("The rain went on for days and nights.\n", encoding="utf-8")
+
+    assert path_of(SplitSentences, tmp_path, source="files", paths=str(text)) != before
+
+
+def test_other_weights_change_the_path_of_the_parses_and_of_what_reads_them(
+    tmp_path: Path, text: Path
+) -> None:
+    one = parser_folder(tmp_path / "one" / "dependency", b"weights")
+    two = parser_folder(tmp_path / "two" / "dependency", b"other weights")
+    base = {"source": "files", "paths": str(text)}
+
+    for stage in (ParseDependencies, TrainEncoders, WriteReport):
+        before = path_of(stage, tmp_path, dependency_parser=one, **base)
+        assert before != path_of(stage, tmp_path, dependency_parser=two, **base)
+
+
+def test_both_parses_stand_beside_the_sentences(tmp_path: Path, text: Path) -> None:
+    base = {"work_folder": tmp_path, "source": "files", "paths": str(text)}
+    corpus = SplitSentences(**base).folder.parent
+
+    assert ParseDependencies(**base).folder.parent == corpus
+    assert ParseConstituents(**base).folder.parent == corpus
+
+
+@pytest.mark.parametrize(
+    ("views", "needed"),
+    [
+        ("SEQ,SEQ", {"sentences"}),
+        ("DEP,SEQ", {"sentences", "dependencies"}),
+        ("SEQ,CONST", {"sentences", "constituents"}),
+        ("DEP,CONST", {"sentences", "dependencies", "constituents"}),
+    ],
+)
+def test_training_requires_only_the_parses_its_views_read(
+    views: str, needed: set[str], tmp_path: Path, text: Path
+) -> None:
+    task = TrainEncoders(work_folder=tmp_path, source="files", paths=str(text), views=views)
+
+    assert set(task.requires()) == needed
+
+
+def test_a_view_that_does_not_exist_is_named(tmp_path: Path, text: Path) -> None:
+    task = TrainEncoders(work_folder=tmp_path, source="files", paths=str(text), views="DEP,AMR")
+
+    with pytest.raises(ValueError, match=r"views must be two of SEQ, DEP, CONST, BOW"):
+        task.output()
+
+
+def test_a_row_that_does_not_exist_is_named(tmp_path: Path, text: Path) -> None:
+    task = ProbeEncoder(work_folder=tmp_path, source="files", paths=str(text), row="pear")
+
+    with pytest.raises(ValueError, match=r"unknown row 'pear'; known: pair"):
+        task.requires()
+
+
+def test_an_encoder_that_does_not_exist_is_named(tmp_path: Path, text: Path) -> None:
+    task = EmbedProbing(
+        work_folder=tmp_path, source="files", paths=str(text), encoder="random-first"
+    )
+
+    with pytest.raises(ValueError, match=r"trained, random-<seed> or bag_of_words"):
+        task.encoder_job()
+
+
+def test_a_missing_parser_is_named(tmp_path: Path, text: Path) -> None:
+    nowhere = tmp_path / "nowhere"
+    task = ParseDependencies(
+        work_folder=tmp_path, source="files", paths=str(text), dependency_parser=nowhere
+    )
+
+    with pytest.raises(FileNotFoundError, match=r"nowhere: holds no \.safetensors or \.json"):
+        task.output()
+
+
+def test_the_main_job_scores_the_pair_beside_all_its_baselines(tmp_path: Path, text: Path) -> None:
+    report = RunAll(work_folder=tmp_path, source="files", paths=str(text)).requires()
+
+    assert {task.row for task in report.requires()["rows"]} >= {
+        "pair",
+        "view_0-DEP",
+        "view_1-CONST",
+        "random_weights_0",
+        "random_weights_1",
+        "random_weights_2",
+        "bag_of_words",
+        "bag_of_words_projected",
+        "pair_and_bag_of_words",
+        "majority_class",
+    }
+
+
+def test_the_main_job_is_a_few_dozen_tasks(tmp_path: Path, text: Path) -> None:
+    root = RunAll(work_folder=tmp_path, source="files", paths=str(text))
+    seen: set[str] = set()
+    waiting: list[luigi.Task] = [root]
+    while waiting:
+        task = waiting.pop()
+        if task.task_id not in seen:
+            seen.add(task.task_id)
+            waiting += task.deps()
+
+    assert len(seen) < 40
+
+
+def test_a_treebank_that_changes_gives_another_parser(tmp_path: Path) -> None:
+    treebank = tmp_path / "train.conllu"
+    treebank.write_text("1\tRain\t_\t_\t_\t_\t0\troot\t_\t_\n\n", encoding="utf-8")
+    parameters = {"work_folder": tmp_path, "train": str(treebank), "dev": str(treebank)}
+    before = TrainDependencyParser(**parameters).output().path
+    luigi.task_register.Register.clear_instance_cache()
+    treebank.write_text("1\tSnow falls\t_\t_\t_\t_\t0\troot\t_\t_\n\n", encoding="utf-8")
+
+    assert TrainDependencyParser(**parameters).output().path != before
