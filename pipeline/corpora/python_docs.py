@@ -28,6 +28,8 @@ EXTRACTION_VERSION = 1
 # of Python gives one corpus everywhere), tests, and tables of characters.
 _SEPARATE_PACKAGES = {"distutils", "ensurepip", "idlelib", "lib2to3", "tkinter", "turtledemo"}
 _LEFT_OUT = _SEPARATE_PACKAGES | {"encodings", "pydoc_data", "test", "tests"}
+_BLOCKS = ("body", "handlers", "orelse", "finalbody", "cases")
+"""Where statements hold statements; expressions hold no docstrings and are not searched."""
 _Documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -128,8 +130,9 @@ def _docstrings(node: ast.AST) -> Iterator[tuple[int, str]]:
         docstring = ast.get_docstring(node, clean=False)
         if docstring is not None:
             yield node.body[0].lineno, inspect.cleandoc(docstring)
-    for child in ast.iter_child_nodes(node):
-        yield from _docstrings(child)
+    for block in _BLOCKS:
+        for child in getattr(node, block, ()):
+            yield from _docstrings(child)
 
 
 def _unseen(paragraphs: Iterator[tuple[str, str]], seen: set[str]) -> Iterator[Paragraph]:
