@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ import pyarrow as pa
 from pipeline.binarize import binarize
 from pipeline.corpora.document import excerpt_of
 from pipeline.flat_lists import FlatListColumn
+from pipeline.job import Progress
 from pipeline.parsers.base import (
     ConstituencyParse,
     DependencyParse,
@@ -33,8 +34,6 @@ PARSED_STAGES = ("dependencies", "constituents")
 CHUNK_ROWS = 1000
 """Sentences given to the parser at once; it makes its own batches of them."""
 
-Progress = Callable[[float, str], None]
-"""Takes the fraction done (0 to 1) and a sentence for a person."""
 Parse = DependencyParse | ConstituencyParse
 Row = dict[str, Sequence[int] | Sequence[str]]
 
@@ -87,6 +86,25 @@ def parse_shard(
         _check_identity(job, standing, identity)
         return standing
     started = time.monotonic()
+    collector = _parse_rows(job, parser, on_progress)
+    seconds = time.monotonic() - started
+    return write_shard(
+        job.output,
+        job.stage,
+        job.number,
+        collector.to_table(),
+        drops=Counter(record["reason"] for record in collector.quarantine),
+        quarantine=collector.quarantine,
+        extra=identity | {"sentences_per_second": round(source.rows / max(seconds, 1e-9), 1)},
+        seconds=seconds,
+    )
+
+
+def _parse_rows(
+    job: ParseJob, parser: SentenceParser[Parse], on_progress: Progress | None
+) -> _Collector:
+    """Returns the parses of all rows of the sentence shard."""
+    started = time.monotonic()
     collector = _Collector(job.stage)
     table = read_shard(job.sentences, "sentences", job.number)
     for start in range(0, table.num_rows, CHUNK_ROWS):
@@ -96,18 +114,7 @@ def parse_shard(
             collector.add(start + offset, row, answer)
         if on_progress is not None:
             _report(on_progress, start + len(chunk), table.num_rows, time.monotonic() - started)
-    seconds = time.monotonic() - started
-    rate = round(table.num_rows / seconds, 1) if seconds else 0.0
-    return write_shard(
-        job.output,
-        job.stage,
-        job.number,
-        collector.to_table(),
-        drops=Counter(record["reason"] for record in collector.quarantine),
-        quarantine=collector.quarantine,
-        extra=identity | {"sentences_per_second": rate},
-        seconds=seconds,
-    )
+    return collector
 
 
 def _check_identity(job: ParseJob, standing: ShardManifest, identity: dict[str, str]) -> None:

@@ -8,7 +8,7 @@ complete ones hold is read past without being tokenized, and the result is byte-
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Any
 
 from pipeline.corpora.document import Paragraph, Refusal, Source, excerpt_of
 from pipeline.digest import digest_of
+from pipeline.job import Progress
 from pipeline.sentence_boundaries import BOUNDARY_VERSION, sentence_ranges
 from pipeline.sentence_filter import SentenceConfig, clean_text, reject_sentence
 from pipeline.sentence_shard import Position, SentenceShard
@@ -35,9 +36,6 @@ from pipeline.tokenization import TOKENIZATION_VERSION, EnglishTokenizer, spacy_
 __all__ = ["SentenceConfig", "describe_splitter", "split_sentences"]
 
 ITEMS_AT_ONCE = 256
-
-Progress = Callable[[float, str], None]
-"""Takes the fraction done (0 to 1) and a sentence for a person."""
 
 
 @dataclass(frozen=True, slots=True)

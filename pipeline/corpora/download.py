@@ -15,21 +15,18 @@ import re
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from pipeline.digest import sha256_of_file
+from pipeline.job import Progress
 
 _BLOCK_BYTES = 1 << 16
 _RETRIED_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504})
 _RETRIED_ERRORS = (urllib.error.URLError, http.client.HTTPException, ConnectionError, TimeoutError)
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
-
-Progress = Callable[[float, str], None]
-"""Takes the fraction done (0 to 1) and a sentence for a person."""
 
 
 class DownloadError(OSError):
