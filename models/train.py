@@ -26,8 +26,10 @@ def execute(job: Mapping[str, Any], progress: Progress) -> None:
     """
     settings = dict(job.get("settings", {}))
     threads = settings.pop("threads", None)
+    # Both are read when torch is first imported, which is below. A waiting thread that spins takes
+    # the core from the one it waits for: on two busy cores 30 sentences/s, without spinning 500.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     if threads:
-        # Read by torch and its BLAS when they are first imported, which is below.
         os.environ["OMP_NUM_THREADS"] = os.environ["MKL_NUM_THREADS"] = str(threads)
     from models.parsed_corpus import CorpusFolders
     from models.trainer import RunSettings, train
