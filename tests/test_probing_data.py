@@ -17,10 +17,11 @@ from probing_examples import (
 )
 
 from models.evaluation.probing.build import build_probing
-from models.evaluation.probing.classes import pearson, quantile_bins
+from models.evaluation.probing.candidates import quantile_bins
 from models.evaluation.probing.config import SPLITS, ProbingConfig
 from models.evaluation.probing.data import ProbingData, read_probing
 from models.evaluation.probing.declarations import TASKS
+from models.evaluation.probing.depth_classes import pearson
 from models.evaluation.probing.selection import class_quotas
 from models.evaluation.probing.splits import assign_units
 from models.held_out import is_held_out

@@ -122,6 +122,21 @@ def probing_section(
     compared: Sequence[Comparison],
 ) -> str:
     """Returns the table of rows and tasks, the comparisons, and the tasks that are absent."""
+    absent = [f"**{name}**: {reason}" for name, reason in sorted(probing["absent"].items())]
+    return section(
+        "Probing",
+        "Test accuracy in percent of a logistic regression on each task (Conneau et al. 2018), "
+        "on sentences of held-out documents.",
+        _rows_table(rows, random),
+        "![accuracy by task](accuracy_by_task.png)",
+        _tasks_table(probing),
+        "Tasks absent for want of data:\n\n" + bullets(absent) if absent else "No task is absent.",
+        "### Differences on the same test sentences\n\nFirst row minus second, paired bootstrap.",
+        _comparison_table(compared, list(rows[0].result.tasks)),
+    )
+
+
+def _rows_table(rows: Sequence[RowResult], random: RandomWeights | None) -> str:
     tasks = list(rows[0].result.tasks)
     header = ["row", "width", *(task.replace("_", " ") for task in tasks), "average [95 %]"]
     body: list[list[str]] = []
@@ -135,18 +150,7 @@ def probing_section(
         name = f"random weights, mean ± sd over {random.num_seeds} seeds"
         place = 1 + max(i for i, row in enumerate(rows) if row.name.startswith(RANDOM_PREFIX))
         body.insert(place, [name, body[place - 1][1], *spread, average])
-    absent = [f"**{name}**: {reason}" for name, reason in sorted(probing["absent"].items())]
-    return section(
-        "Probing",
-        "Test accuracy in percent of a logistic regression on each task (Conneau et al. 2018), "
-        "on sentences of held-out documents.",
-        table(header, body),
-        "![accuracy by task](accuracy_by_task.png)",
-        _tasks_table(probing),
-        "Tasks absent for want of data:\n\n" + bullets(absent) if absent else "No task is absent.",
-        "### Differences on the same test sentences\n\nFirst row minus second, paired bootstrap.",
-        _comparison_table(compared, tasks),
-    )
+    return table(header, body)
 
 
 def _tasks_table(probing: Mapping[str, Any]) -> str:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from models.evaluation.probing.classes import Candidate
+from models.evaluation.probing.candidates import Candidate
 from models.evaluation.probing.config import SPLITS, ProbingConfig
 from models.evaluation.probing.declarations import TASKS, ProbingTask
 from models.evaluation.probing.selection import Chosen, choose
@@ -85,29 +86,41 @@ def build_probing(
             f"({dict(excluded)}); raise held_out_fraction or give a larger corpus"
         )
     splits = SentenceSplits([s for s in sentences if not s.shifted], config)
-    tasks: dict[str, Any] = {}
-    absent: dict[str, str] = {}
-    items: list[dict[str, Any]] = []
-    for task in TASKS:
-        chosen, reason = _choose_for(task, sentences, splits, config)
-        if reason is not None:
-            absent[task.name] = reason
-            continue
-        tasks[task.name] = _describe(task, chosen, splits)
-        items += _items(task, chosen)
+    built = _build_tasks(sentences, splits, config)
     addresses = [*intact.addresses, *swapped.addresses]
     summary = {
         "format_version": FORMAT_VERSION,
         "config": config.to_dict(),
-        "tasks": tasks,
-        "absent": absent,
+        "tasks": built.tasks,
+        "absent": built.absent,
         "num_rows": len(addresses),
         "num_usable": len(sentences),
         "excluded": dict(sorted(excluded.items())),
         "split_unit": splits.unit,
     }
-    _write(out, items, addresses, summary)
+    _write(out, built.items, addresses, summary)
     return summary
+
+
+@dataclass(slots=True)
+class _Built:
+    tasks: dict[str, Any] = field(default_factory=dict)
+    absent: dict[str, str] = field(default_factory=dict)
+    items: list[dict[str, Any]] = field(default_factory=list)
+
+
+def _build_tasks(
+    sentences: Sequence[ParsedSentence], splits: SentenceSplits, config: ProbingConfig
+) -> _Built:
+    built = _Built()
+    for task in TASKS:
+        chosen, reason = _choose_for(task, sentences, splits, config)
+        if reason is not None:
+            built.absent[task.name] = reason
+            continue
+        built.tasks[task.name] = _describe(task, chosen, splits)
+        built.items += _items(task, chosen)
+    return built
 
 
 def _usable(

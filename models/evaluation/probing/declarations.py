@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from models.evaluation.probing import classes, label_rules
-from models.evaluation.probing.classes import Candidate
+from models.evaluation.probing import classes, depth_classes, label_rules
+from models.evaluation.probing.candidates import Candidate
 from models.evaluation.probing.config import ProbingConfig
 from models.evaluation.probing.sentences import ParsedSentence
 
@@ -36,7 +36,7 @@ class ProbingTask:
     """How it differs from the published task; empty where it does not."""
     balance: Balance = "even"
     """``equal``: all classes cut to the rarest; ``even``: only the commonest are cut, to at most
-    a fifth of a split (two shares of an equal split where classes are few)."""
+    a fifth of a split, or one and a half equal shares where classes are few."""
     split_by: SplitBy = "document"
     measures: Mapping[str, Callable[[Sequence[ParsedSentence]], float]] = field(
         default_factory=dict
@@ -66,11 +66,11 @@ TASKS: tuple[ProbingTask, ...] = (
         name="tree_depth",
         description="How deep the constituency tree is",
         label_rule="constituents on the longest path from the root to a word",
-        candidates=classes.tree_depths,
+        candidates=depth_classes.tree_depths,
         published_chance=17.9,
         differs="decorrelated from length by thinning cells of depth and length towards the "
         "product of their marginals, rather than by drawing from a Gaussian",
-        measures={"depth_length_correlation": classes.depth_length_correlation},
+        measures={"depth_length_correlation": depth_classes.depth_length_correlation},
     ),
     ProbingTask(
         name="top_constituents",

@@ -6,7 +6,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
-from models.evaluation.probing.classes import Candidate
+from models.evaluation.probing.candidates import Candidate
 from models.evaluation.probing.config import SPLITS, ProbingConfig
 from models.evaluation.probing.declarations import ProbingTask
 from models.evaluation.probing.stable_order import stable_number, text_key
@@ -44,7 +44,7 @@ def max_class_share(task: ProbingTask, num_classes: int) -> float:
     """Returns the largest share of a split that one class of the task may have."""
     if task.balance == "equal":
         return 1.0 / num_classes
-    return max(LARGEST_SHARE, 2.0 / num_classes)
+    return max(LARGEST_SHARE, 1.5 / num_classes)
 
 
 def choose(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
-from models.evaluation.probing.classes import Candidate
+from models.evaluation.probing.candidates import Candidate
 from models.evaluation.probing.config import SPLITS, ProbingConfig
 from models.evaluation.probing.sentences import ParsedSentence
 from models.evaluation.probing.stable_order import stable_number, text_key
