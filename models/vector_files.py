@@ -91,7 +91,7 @@ class _TextRows:
         # GloVe's large sets hold words with spaces in them, so fields count from the right.
         fields = line.rstrip().rsplit(" ", self.size)
         word = fields[0]
-        if len(fields) != self.size + 1 or not word or _is_number(word.rpartition(" ")[2], word):
+        if len(fields) != self.size + 1 or not word or _ends_in_a_number(word):
             raise ValueError(
                 f"{self.path}:{number}: expected a word and {self.size} numbers, found "
                 f"{len(line.split())} fields; the row is ragged or the file cut short"
@@ -123,9 +123,10 @@ def _parse_numbers(text: str) -> NDArray[np.float32]:
             return np.empty(0, dtype=np.float32)
 
 
-def _is_number(tail: str, word: str) -> bool:
-    """Whether a word with a space in it ends in a number, so that its row has too many."""
-    return tail != word and len(_parse_numbers(tail)) == 1 and "." in tail
+def _ends_in_a_number(word: str) -> bool:
+    """Whether a word with spaces ends in a decimal number, so that its row has one too many."""
+    _, space, tail = word.rpartition(" ")
+    return bool(space) and "." in tail and len(_parse_numbers(tail)) == 1
 
 
 def _load_text(path: Path) -> WordVectors:
