@@ -161,6 +161,8 @@ def _read_rows(path: Path, stream: IO[str]) -> WordVectors:
     for block in _blocks(stream):
         rows.add(block, line)
         line += len(block)
+    if not rows.num_rows and fields[0] == "0":
+        raise ValueError(f"{path}:1: the header promises no words; give another file")
     if has_header and rows.num_rows != int(fields[0]):
         raise ValueError(
             f"{path}:1: the header promises {fields[0]} words, the file holds {rows.num_rows}; "

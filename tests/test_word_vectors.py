@@ -114,6 +114,7 @@ def test_of_a_repeated_word_the_first_row_counts(tmp_path: Path) -> None:
         ("a 1 nan\n", r"vectors\.txt:1: 'nan' is not a finite number"),
         ("3 2\na 1 2\nb 3 4\n", r"vectors\.txt:1: the header promises 3 words, the file holds 2"),
         ("2 2\n", r"vectors\.txt:1: the header promises 2 words, the file holds 0"),
+        ("0 2\n", r"vectors\.txt:1: the header promises no words"),
         ("", r"vectors\.txt:1: expected a word and its numbers, found ''"),
     ],
 )
