@@ -43,7 +43,8 @@ def run_job(
     job_path.parent.mkdir(parents=True, exist_ok=True)
     write_json_atomically(job_path, dict(job))
     environment = os.environ | dict.fromkeys(THREAD_VARIABLES, str(threads))
-    environment |= {"PYTHONHASHSEED": "0", "TOKENIZERS_PARALLELISM": "false"}
+    # Waiting threads sleep: spinning ones starve the jobs beside them.
+    environment |= {"OMP_WAIT_POLICY": "PASSIVE", "PYTHONHASHSEED": "0"}
     process = subprocess.Popen(
         [sys.executable, "-m", module, str(job_path), WATCH_FLAG],
         stdin=subprocess.PIPE,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,10 @@ class TrainEncoders(
             "corpus": folders,
             "vectors": str(self.vectors),
             "out": str(self.folder),
-            "settings": {"threads": threads, "device": self.device},
+            "settings": {
+                "threads": threads,
+                "device": self.device,
+                "progress_bar": sys.stderr.isatty(),
+            },
         }
         run_job(self, "models.train", job, self.folder / "job.json", threads=threads)
