@@ -117,7 +117,7 @@ def test_unknown_probe_settings_are_refused() -> None:
 
 def test_protocol_is_pinned() -> None:
     config = ProbeConfig()
-    assert config.regularisers == (1e-3, 1e-2, 1e-1, 1.0, 10.0)
+    assert config.regularisers == (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
     assert (config.tolerance, config.num_resamples, config.bootstrap_seed) == (1e-3, 2000, 0)
     assert ProbeConfig.from_dict(config.to_dict()) == config
 

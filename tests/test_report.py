@@ -189,7 +189,7 @@ def test_a_table_keeps_cells_apart() -> None:
 
 
 def test_smoothing_is_the_mean_of_the_last_values() -> None:
-    assert smoothed([1.0, 3.0, 5.0], width=2) == [1.0, 2.0, 4.0]
+    assert smoothed([1.0, 3.0, 5.0], 2) == [1.0, 2.0, 4.0]
 
 
 def test_durations_bear_their_unit() -> None:

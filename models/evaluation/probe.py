@@ -24,9 +24,10 @@ Progress = Callable[[float, str], None]
 class ProbeConfig:
     """How classifiers are fitted and intervals drawn."""
 
-    regularisers: tuple[float, ...] = (1e-3, 1e-2, 1e-1, 1.0, 10.0)
+    regularisers: tuple[float, ...] = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
     """λ of the objective in ``logistic_regression``; the best on dev is taken. Differs from
-    SentEval, which searches the penalty of the summed loss over seven decades."""
+    SentEval, whose penalty stands beside a sum over sentences: λ here is per sentence, so one
+    grid serves tasks of any size."""
     tolerance: float = 1e-3
     max_iterations: int = 500
     bootstrap_seed: int = 0

@@ -13,8 +13,8 @@ from models.report.probing_table import RANDOM_PREFIX, RandomWeights
 from pipeline.shards import TEMPORARY_SUFFIX
 
 DOTS_PER_INCH = 130
-SMOOTHING_STEPS = 25
-"""Training curves are drawn beside their mean over at most this many steps."""
+SMOOTHED_SHARE = 0.05
+"""Training curves are drawn beside their running mean over this share of all steps."""
 # Okabe and Ito's colours, told apart by colour-blind readers too.
 BLUE, ORANGE, GREEN, PINK, SKY, GREY = (
     "#0072B2",
@@ -85,7 +85,8 @@ def _curve(
     steps = [record["step"] for record in train]
     values = [factor * record[keys[0]] for record in train]
     axes.plot(steps, values, color=SKY, alpha=0.45, linewidth=0.8)
-    axes.plot(steps, smoothed(values), color=BLUE, linewidth=1.8, label="train")
+    width = max(1, round(SMOOTHED_SHARE * len(values)))
+    axes.plot(steps, smoothed(values, width), color=BLUE, linewidth=1.8, label="train")
     axes.plot(
         [record["step"] for record in held_out],
         [factor * record[keys[1]] for record in held_out],
@@ -96,7 +97,7 @@ def _curve(
     )
 
 
-def smoothed(values: Sequence[float], width: int = SMOOTHING_STEPS) -> list[float]:
+def smoothed(values: Sequence[float], width: int) -> list[float]:
     """Returns the mean of each value and the ones before it, at most ``width`` in all."""
     return [
         sum(values[max(0, i - width + 1) : i + 1]) / min(i + 1, width) for i in range(len(values))
