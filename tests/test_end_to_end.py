@@ -1,0 +1,190 @@
+"""The main job as a user runs it: whole, again, and killed in the middle of every stage."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pipeline.shards import read_dataset_manifest
+from tests.stories import write_stories
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+LUIGI = Path(sys.executable).with_name("luigi")
+CHANGES = {"hidden_size": 16, "epochs": 2, "batch_size": 40, "held_out_batches": 5}
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+
+def command(work: Path, text: Path, *more: str, task: str = "RunAll") -> list[str]:
+    return [
+        *(str(LUIGI), "--module", "tasks", task, "--local-scheduler"),
+        *("--work-folder", str(work), "--source", "files", "--paths", str(text)),
+        *more,
+    ]
+
+
+def run_all(work: Path, text: Path, *more: str) -> subprocess.CompletedProcess[str]:
+    options = ["--changes", json.dumps(CHANGES), "--held-out-fraction", "0.5", *more]
+    return subprocess.run(
+        command(work, text, *options), cwd=REPOSITORY, capture_output=True, text=True, check=False
+    )
+
+
+def start_all(work: Path, text: Path) -> subprocess.Popen[bytes]:
+    options = ["--changes", json.dumps(CHANGES), "--held-out-fraction", "0.5"]
+    return subprocess.Popen(
+        command(work, text, *options),
+        cwd=REPOSITORY,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def shards(work: Path) -> dict[str, bytes]:
+    paths = sorted((work / "corpora").rglob("*.parquet"))
+    return {str(path.relative_to(work)): path.read_bytes() for path in paths}
+
+
+def artefacts(work: Path) -> dict[str, int]:
+    """Every file with the time of its last change."""
+    return {str(p.relative_to(work)): p.stat().st_mtime_ns for p in work.rglob("*") if p.is_file()}
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_stories(
+        tmp_path_factory.mktemp("text"), num_documents=24, num_sentences=30
+    ).resolve()
+
+
+@pytest.fixture(scope="module")
+def finished(text: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A work folder that the main job filled without being disturbed, and what it printed."""
+    work = tmp_path_factory.mktemp("work")
+    result = run_all(work, text)
+    assert result.returncode == 0, result.stderr[-5000:]
+    return work, result.stdout
+
+
+def test_the_reports_path_is_the_last_thing_printed(finished: tuple[Path, str]) -> None:
+    work, printed = finished
+
+    report = Path(printed.splitlines()[-1])
+
+    assert report.name == "report.md"
+    assert report.is_relative_to(work)
+    assert "pair" in report.read_text(encoding="utf-8")
+    assert json.loads((report.parent / "report.json").read_text(encoding="utf-8"))
+
+
+def test_every_stage_keeps_every_row(finished: tuple[Path, str]) -> None:
+    work, _ = finished
+    (corpus,) = (work / "corpora").glob("files-bigram-shift-*")
+    (whole,) = set((work / "corpora").glob("files-*")) - {corpus}
+
+    for dataset in (corpus, whole):
+        rows = {read_dataset_manifest(stage).rows for stage in dataset.iterdir()}
+        assert len(rows) == 1
+    assert read_dataset_manifest(whole / "sentences").rows == 24 * 30
+
+
+def test_the_shards_pass_their_check(finished: tuple[Path, str]) -> None:
+    work, _ = finished
+    for corpus in (work / "corpora").iterdir():
+        result = subprocess.run(
+            [sys.executable, "-m", "pipeline.inspect", "check", str(corpus)],
+            cwd=REPOSITORY,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_a_second_run_changes_nothing(finished: tuple[Path, str], text: Path) -> None:
+    work, printed = finished
+    before = artefacts(work)
+
+    result = run_all(work, text)
+
+    assert result.returncode == 0
+    assert result.stdout.splitlines()[-1] == printed.splitlines()[-1]
+    assert artefacts(work) == before
+
+
+def first_file(work: Path, pattern: str) -> Callable[[], bool]:
+    return lambda: next(iter(work.glob(pattern)), None) is not None
+
+
+def test_killed_in_every_stage_it_finishes_with_the_same_shards(
+    finished: tuple[Path, str], text: Path, tmp_path: Path
+) -> None:
+    signs_of_a_stage = [
+        "corpora/files-*/sentences/config.json",
+        "corpora/files-*/dependencies-*/jobs/00000.json",
+        "corpora/files-*/constituents-*/jobs/00000.json",
+        "models/*/metrics.jsonl",
+        "probing/*/config.json",
+        "embeddings/*/job.json",
+        "probes/*/job.json",
+        "reports/*/config.json",
+    ]
+    kills = 0
+    for sign in signs_of_a_stage:
+        process = start_all(tmp_path, text)
+        begun = first_file(tmp_path, sign)
+        while process.poll() is None and not begun():
+            time.sleep(0.02)
+        if process.poll() is None:
+            process.send_signal(signal.SIGKILL)
+            kills += 1
+        process.wait()
+
+    result = run_all(tmp_path, text)
+
+    assert result.returncode == 0, result.stderr[-5000:]
+    assert kills >= len(signs_of_a_stage) - 1  # the report may stand before its kill arrives
+    assert shards(tmp_path) == shards(finished[0])
+    assert not list(tmp_path.rglob("*.unfinished"))
+
+
+def test_one_seed_gives_one_loss_curve(
+    finished: tuple[Path, str], text: Path, tmp_path: Path
+) -> None:
+    work, _ = finished
+    shutil.copytree(work / "corpora", tmp_path / "corpora")
+    options = ["--changes", json.dumps(CHANGES), "--held-out-fraction", "0.5"]
+    result = subprocess.run(
+        command(tmp_path, text, *options, task="TrainEncoders"),
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr[-5000:]
+
+    assert losses(tmp_path) == losses(work)
+    assert len(losses(work)) > 5
+
+
+def losses(work: Path) -> list[float]:
+    (path,) = (work / "models").glob("*/metrics.jsonl")
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return [line["loss"] for line in lines if line["kind"] == "train"]
+
+
+def test_a_failed_stage_names_its_cause_and_exits_non_zero(tmp_path: Path) -> None:
+    missing = tmp_path / "no-such-text.txt"
+
+    result = run_all(tmp_path / "work", missing)
+
+    assert result.returncode not in (0, None)
+    assert "no-such-text.txt" in result.stderr
