@@ -74,21 +74,20 @@ def _checksum(path: Path, size: int, modified_ns: int) -> str:
     return sha256_of_file(path)
 
 
-def checksum(path: Path, *, suffixes: tuple[str, ...]) -> str:
-    """Returns one digest over a file, or over a folder's files that have one of these suffixes.
+def checksum(path: Path, *, names: tuple[str, ...] = ()) -> str:
+    """Returns one digest over a file's bytes, or over these files of a folder.
 
     Raises:
-        FileNotFoundError: the path is absent, or a folder without such a file.
+        FileNotFoundError: the path is absent, or the folder lacks one of the files.
     """
-    if path.is_file():
-        stat = path.stat()
-        return _checksum(path, stat.st_size, stat.st_mtime_ns)
-    folder = path
-    files = sorted(path for path in folder.glob("*") if path.suffix in suffixes)
-    if not files:
-        raise FileNotFoundError(f"{folder}: holds no {' or '.join(suffixes)} file; check the path")
-    stats = [(path, path.stat()) for path in files]
-    return digest_of({p.name: _checksum(p, s.st_size, s.st_mtime_ns) for p, s in stats})
+    files = [path] if path.is_file() else [path / name for name in names]
+    missing = [file.name for file in files if not file.is_file()]
+    if missing or not files:
+        raise FileNotFoundError(
+            f"{path}: {'lacks ' + ', '.join(missing) if missing else 'not a file'}; check the path"
+        )
+    stats = [(file, file.stat()) for file in files]
+    return digest_of({f.name: _checksum(f, s.st_size, s.st_mtime_ns) for f, s in stats})
 
 
 def available_cores() -> int:

@@ -22,7 +22,7 @@ from tasks.parsing import ParseConstituents, ParseDependencies
 from tasks.probing_text import ShiftBigrams
 from tasks.process import run_job
 from tasks.sentences import SplitSentences
-from tasks.training import VECTOR_SUFFIXES, TrainEncoders
+from tasks.training import VECTOR_FILES, TrainEncoders
 
 
 class BuildProbing(CorpusParameters, HeldOutParameters, ParserParameters, Artefact):
@@ -117,7 +117,7 @@ class EmbedProbing(ProbingStage):
             "encoder": self.encoder,
             "probing": self.probing.digest,
             "model": self.training.digest,
-            "vectors": checksum(self.vectors, suffixes=VECTOR_SUFFIXES),
+            "vectors": checksum(self.vectors, names=VECTOR_FILES),
         }
 
     def place(self) -> Path:

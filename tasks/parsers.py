@@ -47,7 +47,7 @@ class TrainParser(Artefact):
         """Returns the treebanks' checksums and the options."""
         return {
             "treebanks": {
-                option: [checksum(path, suffixes=()) for path in files]
+                option: [checksum(path) for path in files]
                 for option, files in self.treebanks().items()
             },
             "exclude": self.exclude,

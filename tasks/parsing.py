@@ -21,7 +21,7 @@ from tasks.probing_text import ShiftBigrams
 from tasks.process import run_job
 from tasks.sentences import SplitSentences
 
-PARSER_SUFFIXES = (".safetensors", ".json")
+PARSER_FILES = ("weights.safetensors", "parser.json")
 
 
 class ParseShard(luigi.Task):
@@ -82,7 +82,7 @@ class ParseStage(CorpusParameters, HeldOutParameters, ParserParameters, Artefact
         return {
             "sentences": self.requires().digest,
             "parser": str(self.parser_folder.name),
-            "parser_checksum": checksum(self.parser_folder, suffixes=PARSER_SUFFIXES),
+            "parser_checksum": checksum(self.parser_folder, names=PARSER_FILES),
         }
 
     def place(self) -> Path:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 from typing import Any
+
+import luigi
 
 from models.report.inputs import ReportInputs, StageRecord
 from models.report.report import write_report
 from models.report.versions import installed_versions
 from pipeline.shards import read_dataset_manifest
-from tasks.evaluation import BuildProbing, ProbingStage, row_tasks
+from tasks.evaluation import BuildProbing, EmbedProbing, ProbingStage, row_tasks
 from tasks.parsing import ParseStage
 
 
@@ -43,7 +46,7 @@ class WriteReport(ProbingStage):
         stages = self.probing.requires()["corpus"]
         inputs = ReportInputs(
             config=self.resolved_config(),
-            stages=stage_records(self.probing),
+            stages=(*shard_records(self.probing), *self.model_records()),
             training_folder=self.training.folder,
             probing_folder=self.probing.folder,
             row_files=tuple(task.folder / task.marker for task in row_tasks(self)),
@@ -52,6 +55,43 @@ class WriteReport(ProbingStage):
             commit=current_commit(),
         )
         write_report(self.folder, inputs)
+
+    def model_records(self) -> tuple[StageRecord, ...]:
+        """Returns sentences and seconds of the stages that follow the parses."""
+        summary = read_json(self.training.folder / self.training.marker)
+        embedded = [read_json(Path(target.path)) for target in self.embedding_targets()]
+        results = [read_json(task.folder / task.marker)["result"] for task in row_tasks(self)]
+        epochs = summary["epochs"]
+        return (
+            StageRecord(
+                f"training ({epochs} epochs)",
+                rows=epochs * summary["train_sentences"],
+                seconds=summary["seconds"],
+                drops=summary["skipped"],
+            ),
+            StageRecord(
+                f"embedding ({len(embedded)} encoders)",
+                rows=sum(record["num_encoded"] for record in embedded),
+                seconds=sum(record["seconds"] for record in embedded),
+            ),
+            StageRecord(
+                f"probing ({len(results)} rows of scores)",
+                rows=sum(
+                    len(task["correct"]) for result in results for task in result["tasks"].values()
+                ),
+                seconds=sum(result["seconds"] for result in results),
+            ),
+        )
+
+    def embedding_targets(self) -> list[luigi.LocalTarget]:
+        """Returns the markers of all embeddings the rows join, each once."""
+        tasks = {
+            task.task_id: task
+            for row in row_tasks(self)
+            for task in row.requires().values()
+            if isinstance(task, EmbedProbing)
+        }
+        return [task.output() for task in tasks.values()]
 
     def resolved_config(self) -> dict[str, Any]:
         """Returns the configuration of every stage the report stands on."""
@@ -63,7 +103,7 @@ class WriteReport(ProbingStage):
         }
 
 
-def stage_records(probing: BuildProbing) -> tuple[StageRecord, ...]:
+def shard_records(probing: BuildProbing) -> tuple[StageRecord, ...]:
     """Returns rows, drops and seconds of every stage that writes shards."""
     titles = {"corpus": "", "shifted": " (altered sentences)"}
     return tuple(
@@ -73,12 +113,19 @@ def stage_records(probing: BuildProbing) -> tuple[StageRecord, ...]:
     )
 
 
+def read_json(path: Path) -> Any:
+    """Returns the content of a JSON file."""
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
 def parser_record(stage: ParseStage) -> dict[str, Any]:
-    """Returns which parser a stage used, with its card's scores where it has them."""
+    """Returns which parser a stage used, with its measured scores where the folder has them."""
+    scores = stage.parser_folder / "scores.json"
     return {
         "kind": stage.stage,
         "name": stage.parser_folder.name,
         "checksum": stage.content()["parser_checksum"],
+        "scores": read_json(scores) if scores.exists() else {},
     }
 
 

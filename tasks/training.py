@@ -19,7 +19,7 @@ from tasks.parsing import ParseConstituents, ParseDependencies, ParseStage
 from tasks.process import run_job
 from tasks.sentences import SplitSentences
 
-VECTOR_SUFFIXES = (".safetensors", ".json")
+VECTOR_FILES = ("vectors.safetensors", "words.json")
 PARSE_STAGES: dict[str, type[ParseStage]] = {
     "dependencies": ParseDependencies,
     "constituents": ParseConstituents,
@@ -62,7 +62,7 @@ class TrainEncoders(
         """Returns the training's configuration and the digests of what it reads."""
         return {
             "training": self.config.to_dict(),
-            "vectors": checksum(self.vectors, suffixes=VECTOR_SUFFIXES),
+            "vectors": checksum(self.vectors, names=VECTOR_FILES),
             **{name: task.digest for name, task in self.requires().items()},
         }
 

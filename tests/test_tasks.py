@@ -192,7 +192,7 @@ def test_a_missing_parser_is_named(tmp_path: Path, text: Path) -> None:
         work_folder=tmp_path, source="files", paths=str(text), dependency_parser=nowhere
     )
 
-    with pytest.raises(FileNotFoundError, match=r"nowhere: holds no \.safetensors or \.json"):
+    with pytest.raises(FileNotFoundError, match=r"nowhere: lacks weights\.safetensors, parser\.json"):
         task.output()
 
 
