@@ -267,8 +267,15 @@ def test_damaged_folders_are_refused(model: DependencyModel, tmp_path: Path) -> 
 
 def test_the_bundled_parser_reads_a_plain_sentence() -> None:
     parser = load_dependency_parser(BUNDLED)
-    tokens = ["The", "old", "gardener", "watered", "her", "roses", "every", "morning", "."]
+    tokens = ["The", "old", "gardener", "watered", "the", "red", "roses", "."]
     (parse,) = parser.parse([tokens])
     assert isinstance(parse, DependencyParse)
-    assert parse.heads == [3, 3, 4, 0, 6, 4, 8, 4, 4]
-    assert parse.deprels[:6] == ["det", "amod", "nsubj", "root", "nmod:poss", "obj"]
+    assert parse.heads == [3, 3, 4, 0, 7, 7, 4, 4]
+    assert parse.deprels == ["det", "amod", "nsubj", "root", "det", "amod", "obj", "punct"]
+
+
+def test_the_bundled_parser_is_small_and_its_card_names_its_checksum() -> None:
+    assert sum(path.stat().st_size for path in BUNDLED.iterdir()) <= 8_000_000
+    card = (BUNDLED / "card.md").read_text(encoding="utf-8")
+    assert load_dependency_parser(BUNDLED).checksum in card
+    assert "CC BY-SA 4.0" in card
