@@ -1,6 +1,7 @@
 """Every stage as a resumable Luigi task: ``luigi --module tasks RunAll --local-scheduler``."""
 
 from tasks.evaluation import BuildProbing, EmbedProbing, ProbeEncoder
+from tasks.orphans import watch_every_task
 from tasks.parsers import TrainConstituencyParser, TrainDependencyParser
 from tasks.parsing import ParseConstituents, ParseDependencies, ParseShard
 from tasks.probing_text import ShiftBigrams
@@ -25,3 +26,5 @@ __all__ = [
     "TrainEncoders",
     "WriteReport",
 ]
+
+watch_every_task()

@@ -32,6 +32,9 @@ class Artefact(luigi.Task):
         significant=False,
         description="Folder that holds everything a run makes.",
     )
+    device = luigi.Parameter(
+        default="cpu", significant=False, description="Where models run: cpu or cuda."
+    )
 
     def content(self) -> dict[str, Any]:
         """Returns everything that determines the output's content, as JSON-serialisable values."""

@@ -86,7 +86,6 @@ class TrainingParameters:
         description="Word vectors: a bundled folder, or a text file in GloVe's or word2vec's "
         "format.",
     )
-    device = luigi.Parameter(default="cpu", significant=False, description="cpu or cuda.")
     threads = luigi.IntParameter(
         default=0,
         significant=False,

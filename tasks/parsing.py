@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import luigi
 
+from pipeline.parsing import describe_parsing
 from pipeline.shards import (
     DatasetManifest,
     read_dataset_manifest,
@@ -41,6 +42,10 @@ class ParseShard(luigi.Task):
         """Returns the shard's manifest, which is written last."""
         return luigi.LocalTarget(str(self.destination / f"{self.number:05d}.json"))
 
+    def complete(self) -> bool:
+        """Returns whether both the manifest and the rows are there."""
+        return read_shard_manifest(self.destination, self.number) is not None
+
     def run(self) -> None:
         """Runs the shard job on one thread: more of them slow a parser down."""
         job = {
@@ -65,7 +70,6 @@ class ParseStage(CorpusParameters, HeldOutParameters, ParserParameters, Artefact
         choices=["corpus", "bigram_shift"],
         description="What to parse: the corpus, or the altered sentences of the bigram-shift task.",
     )
-    device = luigi.Parameter(default="cpu", significant=False, description="cpu or cuda.")
 
     @property
     def parser_folder(self) -> Path:
@@ -78,11 +82,12 @@ class ParseStage(CorpusParameters, HeldOutParameters, ParserParameters, Artefact
         return upstream
 
     def content(self) -> dict[str, Any]:
-        """Returns the sentences' digest and the parser's checksum."""
+        """Returns the sentences' digest, the parser's checksum and how it is used."""
         return {
             "sentences": self.requires().digest,
             "parser": str(self.parser_folder.name),
             "parser_checksum": checksum(self.parser_folder, names=PARSER_FILES),
+            "parsing": describe_parsing(self.stage),
         }
 
     def place(self) -> Path:
@@ -112,7 +117,9 @@ class ParseStage(CorpusParameters, HeldOutParameters, ParserParameters, Artefact
             for shard in shards
         ]
         sweep_unfinished(self.folder)
-        write_dataset_manifest(self.folder, self.stage, config=self.content())
+        write_dataset_manifest(
+            self.folder, self.stage, config=self.content(), num_shards=len(shards)
+        )
 
 
 class ParseDependencies(ParseStage):

@@ -49,9 +49,27 @@ class SplitSentences(CorpusParameters, Artefact):
 
     def requires(self) -> list[luigi.Task]:
         """Returns the download where the source is one."""
+        self._check_source()
         if self.source != "url":
             return []
         return [DownloadCorpus(url=self.url, sha256=self.sha256, work_folder=self.work_folder)]
+
+    def _check_source(self) -> None:
+        """Refuses parameters that contradict the source, rather than ignoring them.
+
+        Raises:
+            ValueError: a parameter of another source is given, or one of this source is not.
+        """
+        if (self.paths != "") != (self.source == "files"):
+            raise ValueError(
+                f"source is {self.source!r} and paths is {self.paths!r}: give --source files "
+                "together with --paths, and no other source"
+            )
+        if (self.url != "") != (self.source == "url"):
+            raise ValueError(
+                f"source is {self.source!r} and url is {self.url!r}: give --source url together "
+                "with --url and --sha256, and no other source"
+            )
 
     @cached_property
     def opened_source(self) -> Source:
@@ -76,6 +94,7 @@ class SplitSentences(CorpusParameters, Artefact):
 
     def content(self) -> dict[str, Any]:
         """Returns what the text is and how it is cut; a download is known by its sha256."""
+        self._check_source()
         if self.source == "url":
             source = {
                 "source": "url",

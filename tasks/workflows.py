@@ -19,13 +19,13 @@ from tasks.report import WriteReport
 _announced: set[str] = set()
 
 
-def announce_at_exit(report: str) -> None:
-    """Prints a report's path as the last line of the process, if it then exists."""
-    if report in _announced or multiprocessing.parent_process() is not None:
+def announce_at_exit(report: WriteReport) -> None:
+    """Prints a report's path as the last line of the process, if it is then complete."""
+    marker, path = report.output().path, str(report.folder / "report.md")
+    if path in _announced or multiprocessing.parent_process() is not None:
         return
-    _announced.add(report)
-    existed_at = Path(report)
-    atexit.register(lambda: print(existed_at, flush=True) if existed_at.exists() else None)
+    _announced.add(path)
+    atexit.register(lambda: print(path, flush=True) if Path(marker).exists() else None)
 
 
 class RunAll(
@@ -38,9 +38,10 @@ class RunAll(
     """
 
     work_folder = WriteReport.work_folder
+    device = WriteReport.device
 
     def requires(self) -> WriteReport:
         """Returns the report, on which everything else hangs."""
         report: WriteReport = self.clone(WriteReport)
-        announce_at_exit(str(report.folder / "report.md"))
+        announce_at_exit(report)
         return report

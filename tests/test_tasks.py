@@ -192,7 +192,9 @@ def test_a_missing_parser_is_named(tmp_path: Path, text: Path) -> None:
         work_folder=tmp_path, source="files", paths=str(text), dependency_parser=nowhere
     )
 
-    with pytest.raises(FileNotFoundError, match=r"nowhere: lacks weights\.safetensors, parser\.json"):
+    with pytest.raises(
+        FileNotFoundError, match=r"nowhere: lacks weights\.safetensors, parser\.json"
+    ):
         task.output()
 
 
@@ -235,3 +237,37 @@ def test_a_treebank_that_changes_gives_another_parser(tmp_path: Path) -> None:
     treebank.write_text("1\tSnow falls\t_\t_\t_\t_\t0\troot\t_\t_\n\n", encoding="utf-8")
 
     assert TrainDependencyParser(**parameters).output().path != before
+
+
+def tasks_under(root: luigi.Task) -> list[luigi.Task]:
+    """Every task instance of the graph, also those that share an id."""
+    found: list[luigi.Task] = []
+    waiting = [root]
+    while waiting:
+        task = waiting.pop()
+        if not any(task is other for other in found):
+            found.append(task)
+            waiting += task.deps()
+    return found
+
+
+def test_the_device_reaches_every_stage(tmp_path: Path, text: Path) -> None:
+    root = RunAll(work_folder=tmp_path, source="files", paths=str(text), device="cuda")
+
+    assert {task.device for task in tasks_under(root)} == {"cuda"}
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"paths": "a.txt"}, r"give --source files together with --paths"),
+        ({"source": "files"}, r"give --source files together with --paths"),
+        ({"url": "http://127.0.0.1/a.txt"}, r"give --source url together with --url"),
+        ({"source": "url"}, r"give --source url together with --url"),
+    ],
+)
+def test_parameters_that_contradict_the_source_are_refused(
+    parameters: dict[str, str], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        SplitSentences(work_folder=tmp_path, **parameters).output()
