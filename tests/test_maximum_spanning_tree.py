@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from pipeline.parsers import maximum_spanning_tree
 from pipeline.parsers.maximum_spanning_tree import (
     find_cycle,
     is_single_rooted_tree,
@@ -64,6 +65,37 @@ def test_two_greedy_roots_become_one() -> None:
     scores = np.full((3, 3), -1.0)
     scores[1, 0], scores[2, 0] = 5.0, 4.0
     assert single_root_maximum_spanning_tree(scores) == [0, 0, 1]
+
+
+def test_as_many_greedy_roots_as_tokens_cost_one_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    searches: list[int] = []
+    search = maximum_spanning_tree._chu_liu_edmonds
+
+    def counted(scores: Scores) -> NDArray[np.int64]:
+        searches.append(len(scores))
+        return search(scores)
+
+    monkeypatch.setattr(maximum_spanning_tree, "_chu_liu_edmonds", counted)
+    scores = np.random.default_rng(1).normal(size=(60, 60))
+    scores[:, 0] += 100.0
+    assert is_single_rooted_tree(single_root_maximum_spanning_tree(scores))
+    assert searches.count(60) == 1
+    assert len(searches) <= 60
+
+
+@pytest.mark.parametrize("shift", [-1e6, 0.0, 1e6])
+def test_adding_a_constant_changes_no_tree(shift: float) -> None:
+    scores = np.random.default_rng(2).normal(size=(25, 25))
+    expected = single_root_maximum_spanning_tree(scores)
+    assert single_root_maximum_spanning_tree(scores + shift) == expected
+
+
+def test_ignored_scores_have_no_influence() -> None:
+    scores = np.random.default_rng(3).normal(size=(9, 9))
+    expected = single_root_maximum_spanning_tree(scores)
+    scores[0, :] = np.nan
+    np.fill_diagonal(scores, np.inf)
+    assert single_root_maximum_spanning_tree(scores) == expected
 
 
 def test_a_cycle_is_found_and_names_its_members() -> None:

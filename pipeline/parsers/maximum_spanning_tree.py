@@ -45,36 +45,20 @@ def find_cycle(heads: Sequence[int]) -> list[int] | None:
 def single_root_maximum_spanning_tree(scores_NN: Scores) -> list[int]:
     """Returns the heads (length N, entry 0 is 0) of the best tree whose root has one child.
 
-    Where the unrestricted best tree has several roots, each of them in turn is made the only one:
-    the best single root is always among them (Gabow & Tarjan 1984, "Efficient algorithms for a
-    family of matroid intersection problems", section 3).
+    One search finds it: each arc from the artificial root is made to cost more than all the other
+    arcs of a tree can differ by, so that the best tree has as few of them as a tree can have, one;
+    and among the trees with one, all pay the same.
 
     Args:
-        scores_NN: ``[dependent, head]``; row 0 and the diagonal are ignored.
+        scores_NN: ``[dependent, head]``, finite; row 0 and the diagonal are ignored.
     """
     scores = np.array(scores_NN, dtype=np.float64)
-    scores[0, :] = FORBIDDEN
-    np.fill_diagonal(scores, FORBIDDEN)
-    heads = _chu_liu_edmonds(scores)
-    roots = np.flatnonzero(heads[1:] == 0) + 1
-    if len(roots) > 1:
-        heads = max(
-            (_rooted_at(scores, int(root)) for root in roots),
-            key=lambda tree: _tree_score(scores, tree),
-        )
-    return [int(head) for head in heads]
-
-
-def _rooted_at(scores_NN: NDArray[np.float64], root: int) -> Heads:
-    restricted = scores_NN.copy()
-    restricted[:, 0] = FORBIDDEN
-    restricted[root, 0] = scores_NN[root, 0]
-    return _chu_liu_edmonds(restricted)
-
-
-def _tree_score(scores_NN: NDArray[np.float64], heads: Heads) -> float:
-    dependents = np.arange(1, len(heads))
-    return float(scores_NN[dependents, heads[1:]].sum())
+    arcs = ~np.eye(len(scores), dtype=bool)
+    arcs[0, :] = False
+    if arcs.any():
+        scores[:, 0] -= len(scores) * np.ptp(scores[arcs]) + 1.0
+    scores[~arcs] = FORBIDDEN
+    return [int(head) for head in _chu_liu_edmonds(scores)]
 
 
 def _chu_liu_edmonds(scores_NN: NDArray[np.float64]) -> Heads:
