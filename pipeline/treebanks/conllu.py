@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pipeline.trees import validate_heads
+
 NUM_COLUMNS = 10
 _ID, _FORM, _HEAD, _DEPREL = 0, 1, 6, 7
 
@@ -122,10 +124,9 @@ def _sentence(document_id: str, rows: list[list[str]], where: str) -> TreebankSe
     if not rows:
         raise ValueError(f"{where}: a sentence without a token")
     heads = [int(columns[_HEAD]) for columns in rows]
-    if max(heads) > len(rows):
-        raise ValueError(f"{where}: HEAD {max(heads)} in a sentence of {len(rows)} tokens")
-    if heads.count(0) != 1:
-        raise ValueError(f"{where}: {heads.count(0)} roots in a sentence; exactly one is allowed")
+    fault = validate_heads(heads)
+    if fault is not None:
+        raise ValueError(f"{where}: no tree: {fault}; mend the sentence or leave it out")
     return TreebankSentence(
         document_id=document_id,
         tokens=[columns[_FORM] for columns in rows],
