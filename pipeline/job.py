@@ -1,9 +1,10 @@
 """The frame of a job that runs in its own process: one JSON file in, progress lines out.
 
 A job is started as ``python -m <module> JOB.json``. It prints one JSON object a line on standard
-output, ``{"progress": 0.4, "status": "..."}``, and exits 0 when done, 1 with a message on standard
-error when it cannot. It ends by itself when the process that started it dies, so a killed run
-leaves no job behind that writes beside its successor.
+output, ``{"progress": 0.4, "status": "..."}``, and exits 0 when done. When it cannot, it exits 1
+with one line on standard error, and the traceback stands beside the job file. It ends by itself
+when the process that started it dies, so a killed run leaves no job behind that writes beside its
+successor.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ import os
 import select
 import sys
 import threading
+import traceback
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +50,8 @@ def run_from_command_line(
     """Reads the job named on the command line, runs it, and returns the exit code.
 
     Args:
-        execute: does the work; takes the job and a progress callback. A ``ValueError`` or
-            ``OSError`` it raises is a user's mistake and is printed without a traceback.
+        execute: does the work; takes the job and a progress callback. What it raises is printed
+            in one line that names the file with the traceback.
         argv: the arguments after the program's name.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
@@ -65,9 +68,23 @@ def run_from_command_line(
         return 2
     if watched:
         threading.Thread(target=_exit_when_orphaned, daemon=True).start()
+    _traceback_path(path).unlink(missing_ok=True)
     try:
         execute(job, print_progress)
-    except (ValueError, OSError) as error:
-        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+    except Exception as error:
+        print(f"{type(error).__name__}: {error}{_write_traceback(path)}", file=sys.stderr)
         return 1
     return 0
+
+
+def _traceback_path(job_path: Path) -> Path:
+    return job_path.with_name(f"{job_path.name}.traceback.txt")
+
+
+def _write_traceback(job_path: Path) -> str:
+    """Writes the exception in hand beside the job; returns the words that say where."""
+    path = _traceback_path(job_path)
+    with suppress(OSError):  # such as a full disk, which must not hide the first error
+        path.write_text(traceback.format_exc(), encoding="utf-8")
+        return f" [traceback: {path}]"
+    return ""

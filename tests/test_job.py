@@ -48,16 +48,45 @@ def test_progress_is_one_json_object_a_line(
     ]
 
 
-def test_a_users_mistake_is_one_line_and_exit_1(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    "error", [ValueError("row 7 is no tree"), OSError("disk full"), KeyError("k"), TypeError("t")]
+)
+def test_a_failure_is_one_line_and_exit_1_and_its_traceback_a_file(
+    error: Exception, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def execute(job: object, progress: object) -> None:
-        raise ValueError("shard 3, row 7: heads point outside the sentence")
+    def where_it_happens(job: object, progress: object) -> None:
+        raise error
 
-    assert run_from_command_line(execute, [write_job(tmp_path)]) == 1
-    assert capsys.readouterr().err == (
-        "ValueError: shard 3, row 7: heads point outside the sentence\n"
-    )
+    assert run_from_command_line(where_it_happens, [write_job(tmp_path)]) == 1
+    path = tmp_path / "job.json.traceback.txt"
+    name = type(error).__name__
+    assert capsys.readouterr().err == f"{name}: {error} [traceback: {path}]\n"
+    text = path.read_text(encoding="utf-8")
+    assert "in where_it_happens" in text
+    assert text.endswith(f"{name}: {error}\n")
+
+
+def test_a_run_removes_the_traceback_of_the_one_before(tmp_path: Path) -> None:
+    stale = tmp_path / "job.json.traceback.txt"
+    stale.write_text("of an earlier run", encoding="utf-8")
+
+    assert run_from_command_line(lambda job, progress: None, [write_job(tmp_path)]) == 0
+    assert not stale.exists()
+
+
+def test_a_traceback_that_cannot_be_written_hides_no_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*arguments: object, **options: object) -> int:
+        raise OSError("no space left")
+
+    def execute(job: object, progress: object) -> None:
+        raise ValueError("row 7 is no tree")
+
+    path = write_job(tmp_path)
+    monkeypatch.setattr(Path, "write_text", full)
+    assert run_from_command_line(execute, [path]) == 1
+    assert capsys.readouterr().err == "ValueError: row 7 is no tree\n"
 
 
 def test_a_missing_or_broken_job_file_is_named(
