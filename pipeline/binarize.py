@@ -17,6 +17,9 @@ from dataclasses import dataclass
 
 from pipeline.parsers.base import ConstituencyParse
 
+BINARIZATION_VERSION = 1
+"""Raised whenever the same constituency tree is given another binary one; part of digests."""
+
 GROUP_MARK = "|"
 """Ends the label of a new node: ``NP|``, or ``NP<DT,JJ>|`` with the labels of two children."""
 

@@ -12,7 +12,7 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from pipeline.job import Progress, run_from_command_line
 from pipeline.parsers.base import SentenceParser
@@ -60,10 +60,10 @@ def load_parser(stage: str, path: Path, *, device: str, threads: int) -> Sentenc
     if stage == "dependencies":
         from pipeline.parsers.supar_adapter import load_dependency_parser
 
-        return cast(SentenceParser[Parse], load_dependency_parser(path, device=device))
+        return load_dependency_parser(path, device=device)
     from pipeline.parsers.benepar_adapter import load_constituency_parser
 
-    return cast(SentenceParser[Parse], load_constituency_parser(path, device=device))
+    return load_constituency_parser(path, device=device)
 
 
 if __name__ == "__main__":

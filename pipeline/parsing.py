@@ -6,6 +6,7 @@ same bytes whatever was killed before.
 
 from __future__ import annotations
 
+import importlib.metadata
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -15,11 +16,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipeline.binarize import binarize
+from pipeline.binarize import BINARIZATION_VERSION, binarize
 from pipeline.corpora.document import excerpt_of
 from pipeline.flat_lists import FlatListColumn
 from pipeline.job import Progress
 from pipeline.parsers.base import (
+    MAX_TOKENS,
     ConstituencyParse,
     DependencyParse,
     Rejection,
@@ -33,6 +35,17 @@ from pipeline.trees import validate_constituents, validate_heads
 PARSED_STAGES = ("dependencies", "constituents")
 CHUNK_ROWS = 1000
 """Sentences given to the parser at once; it makes its own batches of them."""
+
+PARSING_VERSION = 1
+"""Raised whenever this release makes other rows of the same sentences and parser."""
+
+PARSER_FAULTS = frozenset({"parser_error", "invalid_tree"})
+"""Reasons that lie in the parser, not in the sentence."""
+TOLERATED_FAULTS = 10
+TOLERATED_FAULT_SHARE = 0.01
+"""A shard is refused where more rows fail than the number and, of its rows, the share."""
+
+_LIBRARIES = {"dependencies": ("torch", "supar"), "constituents": ("torch", "benepar")}
 
 Parse = DependencyParse | ConstituencyParse
 Row = dict[str, Sequence[int] | Sequence[str]]
@@ -58,6 +71,24 @@ class ParseJob:
             raise ValueError(f"shard number is {self.number}; must be 0 or more")
 
 
+def describe_parsing(stage: str) -> dict[str, Any]:
+    """Returns all but sentences and parser that determines a stage's rows, for a digest.
+
+    The libraries are not imported; a build's local mark (``+cpu``) makes no other version.
+
+    Raises:
+        ValueError: not a stage that parses.
+    """
+    if stage not in PARSED_STAGES:
+        raise ValueError(f"unknown stage {stage!r}; known: {', '.join(PARSED_STAGES)}")
+    described: dict[str, Any] = {"parsing_version": PARSING_VERSION, "max_tokens": MAX_TOKENS}
+    if stage == "constituents":
+        described["binarization_version"] = BINARIZATION_VERSION
+    return described | {
+        name: importlib.metadata.version(name).partition("+")[0] for name in _LIBRARIES[stage]
+    }
+
+
 def parse_shard(
     job: ParseJob, parser: SentenceParser[Parse], on_progress: Progress | None = None
 ) -> ShardManifest:
@@ -70,6 +101,7 @@ def parse_shard(
         FileNotFoundError: the sentence shard does not exist or is not complete.
         ValueError: it is damaged, or the output holds a shard by another parser or of other
             sentences.
+        RuntimeError: the parser fails on more than a few sentences; nothing is written.
     """
     source = read_shard_manifest(job.sentences, job.number)
     if source is None:
@@ -112,9 +144,32 @@ def _parse_rows(
         answers = parser.parse([row["tokens"] for row in chunk])
         for offset, (row, answer) in enumerate(zip(chunk, answers, strict=True)):
             collector.add(start + offset, row, answer)
+        _check_faults(job, parser, collector.quarantine, table.num_rows)
         if on_progress is not None:
             _report(on_progress, start + len(chunk), table.num_rows, time.monotonic() - started)
     return collector
+
+
+def _check_faults(
+    job: ParseJob,
+    parser: SentenceParser[Parse],
+    quarantine: Sequence[dict[str, Any]],
+    num_rows: int,
+) -> None:
+    """Ends the job where the parser, not the sentences, must be what is wrong.
+
+    Raises:
+        RuntimeError: names the first fault and the remedy.
+    """
+    faults = [record for record in quarantine if record["reason"] in PARSER_FAULTS]
+    if len(faults) > max(TOLERATED_FAULTS, TOLERATED_FAULT_SHARE * num_rows):
+        first = faults[0]
+        raise RuntimeError(
+            f"{job.sentences}: the parser {parser.name} failed on {len(faults)} of the first "
+            f"sentences of shard {job.number}; first, at row {first['row']}: {first['reason']} "
+            f"({first['detail']}); nothing was written: check the parser, its libraries and the "
+            "device, then run the stage again"
+        )
 
 
 def _check_identity(job: ParseJob, standing: ShardManifest, identity: dict[str, str]) -> None:

@@ -1,6 +1,7 @@
 import shutil
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import benepar
 import nltk
@@ -114,20 +115,42 @@ def test_a_trained_model_finds_the_trees_of_its_grammar(trained: ConstituencyMod
 
 
 def test_what_cannot_be_parsed_is_rejected_with_its_reason(trained: ConstituencyModel) -> None:
+    missing: Any = [None, ["she", None, "saw"]]
     answers = _parser(trained, max_tokens=20).parse(
-        [[], ["she", "", "saw"], ["birds"] * 21, ["birds"] * 20]
+        [[], ["she", "", "saw"], ["birds"] * 21, *missing, ["birds"] * 20]
     )
-    assert answers[0] == Rejection("empty", "a sentence without a token")
-    assert answers[1] == Rejection("empty_token", "token 2 is empty")
-    assert answers[2] == Rejection("too_long", "21 tokens, at most 20")
-    assert isinstance(answers[3], ConstituencyParse)
+    assert answers[:5] == [
+        Rejection("empty"),
+        Rejection("empty_token", "token 2 of 3"),
+        Rejection("too_long", "21 tokens, limit 20"),
+        Rejection("empty"),
+        Rejection("empty_token", "token 2 of 3"),
+    ]
+    assert isinstance(answers[5], ConstituencyParse)
+
+
+def test_a_word_that_cannot_be_read_costs_its_sentence_alone(
+    trained: ConstituencyModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = _parser(trained).parse(SENTENCES)
+    read = benepar_adapter.word_table
+
+    def fails_on_go(words: list[str], characters: dict[str, int]) -> object:
+        if "Go" in words:
+            raise UnicodeError("no such word")
+        return read(words, characters)
+
+    monkeypatch.setattr(benepar_adapter, "word_table", fails_on_go)
+    answers = _parser(trained).parse(SENTENCES)
+    assert answers[1] == Rejection("parser_error", "UnicodeError: no such word")
+    assert answers[:1] + answers[2:] == expected[:1] + expected[2:]
 
 
 def test_the_longest_sentence_and_a_giant_token_are_parsed(trained: ConstituencyModel) -> None:
     answers = _parser(trained).parse([["birds"] * 510, ["x" * 100_000], ["birds"] * 511])
     assert isinstance(answers[0], ConstituencyParse)
     assert isinstance(answers[1], ConstituencyParse)
-    assert answers[2] == Rejection("too_long", "511 tokens, at most 510")
+    assert answers[2] == Rejection("too_long", "511 tokens, limit 510")
 
 
 def test_reserved_characters_count_as_unknown_ones(trained: ConstituencyModel) -> None:
@@ -164,7 +187,8 @@ def test_more_tokens_than_positions_are_refused(trained: ConstituencyModel) -> N
 
 def test_a_saved_parser_gives_the_same_answers(trained: ConstituencyModel, tmp_path: Path) -> None:
     checksum = save_constituency_model(tmp_path / "tiny", trained)
-    parser = load_constituency_parser(tmp_path / "tiny", expected_checksum=checksum)
+    (tmp_path / "elsewhere").symlink_to(tmp_path / "tiny")
+    parser = load_constituency_parser(tmp_path / "elsewhere", expected_checksum=checksum)
     assert (parser.name, parser.checksum) == ("tiny", checksum)
     toys = [sentence.tokens for sentence in toy_treebank(30, seed=2)]
     assert parser.parse(toys) == _parser(trained).parse(toys)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import subprocess
 import sys
@@ -11,10 +12,17 @@ import pytest
 
 from pipeline import parsing
 from pipeline.corpora.document import Document, Paragraph
-from pipeline.parsers.base import ConstituencyParse, DependencyParse, Rejection
-from pipeline.parsing import ParseJob, parse_shard
+from pipeline.parsers import benepar_adapter, supar_adapter
+from pipeline.parsers.base import MAX_TOKENS, ConstituencyParse, DependencyParse, Rejection
+from pipeline.parsers.biaffine_network import NetworkSizes, build_network
+from pipeline.parsers.dependency_model import DependencyModel
+from pipeline.parsers.dependency_vocabulary import DependencyVocabulary
+from pipeline.parsing import ParseJob, describe_parsing, parse_shard
+from pipeline.schema import SENTENCES
 from pipeline.sentences import SentenceConfig, split_sentences
 from pipeline.shards import read_shard, read_shard_manifest, shard_path, write_shard
+from tests.constituency_trees import tiny_model, toy_treebank
+from tests.dependency_examples import treebank
 
 
 class RightChain:
@@ -62,6 +70,32 @@ class Fixed:
 
     def parse(self, sentences: Sequence[Sequence[str]]) -> list:
         return [self._answer for _ in sentences]
+
+
+class Failing(RightChain):
+    """Fails on every sentence that holds a word."""
+
+    def __init__(self, word: str, reason: str = "parser_error") -> None:
+        super().__init__()
+        self._word, self._reason = word, reason
+
+    def parse(self, sentences: Sequence[Sequence[str]]) -> list[DependencyParse | Rejection]:
+        return [
+            Rejection(self._reason, "IndexError: no luck") if self._word in words else answer
+            for words, answer in zip(sentences, super().parse(sentences), strict=True)
+        ]
+
+
+def numbered(folder: Path, num_rows: int, num_bad: int) -> ParseJob:
+    """Writes sentences of which the last ones hold ``bad``."""
+    words = [["good"] if row < num_rows - num_bad else ["bad"] for row in range(num_rows)]
+    rows = [
+        {"document_id": "a", "sentence_index": i, "tokens": tokens}
+        for i, tokens in enumerate(words)
+    ]
+    table = pa.Table.from_pylist(rows, schema=SENTENCES)
+    write_shard(folder / "sentences", "sentences", 0, table, drops={})
+    return job(folder / "sentences")
 
 
 TEXTS = ["Cats sleep well.", "An odd one.", "Go!", "Dogs (and owls) do not."]
@@ -187,6 +221,89 @@ def test_a_killed_job_leaves_no_shard_and_its_successor_the_same_bytes(sentences
     assert parse_shard(job(sentences, name="killed"), RightChain()).sha256 == whole.sha256
 
 
+@pytest.mark.parametrize("reason", ["parser_error", "invalid_tree"])
+@pytest.mark.parametrize(("num_rows", "num_bad"), [(40, 11), (1500, 16)])
+def test_a_parser_that_fails_again_and_again_ends_the_job(tmp_path, num_rows, num_bad, reason):
+    parse_job = numbered(tmp_path, num_rows, num_bad)
+    with pytest.raises(RuntimeError) as caught:
+        parse_shard(parse_job, Failing("bad", reason))
+    message = str(caught.value)
+    assert "the parser right-chain failed on" in message
+    assert f"first, at row {num_rows - num_bad}: {reason} (IndexError: no luck)" in message
+    assert "nothing was written: check the parser, its libraries and the device" in message
+    assert not parse_job.output.exists()
+
+
+@pytest.mark.parametrize(("num_rows", "num_bad"), [(40, 10), (1500, 15)])
+def test_a_few_failures_of_the_parser_are_nulls(tmp_path, num_rows, num_bad):
+    manifest = parse_shard(numbered(tmp_path, num_rows, num_bad), Failing("bad"))
+    assert manifest.drops == {"parser_error": num_bad}
+    assert manifest.rows == num_rows
+
+
+def test_many_sentences_of_the_wrong_kind_end_no_job(tmp_path):
+    manifest = parse_shard(numbered(tmp_path, 40, 40), Failing("bad", "too_long"))
+    assert manifest.drops == {"too_long": 40}
+
+
+def test_a_failing_parser_ends_the_job_before_it_has_tried_every_sentence(tmp_path, monkeypatch):
+    monkeypatch.setattr(parsing, "CHUNK_ROWS", 20)
+    parser = Failing("good")
+    with pytest.raises(RuntimeError):
+        parse_shard(numbered(tmp_path, 100, 0), parser)
+    assert parser.calls == [20]
+
+
+@pytest.mark.parametrize("stage", parsing.PARSED_STAGES)
+def test_a_broken_device_leaves_no_shard(sentences, monkeypatch, stage):
+    """The adapters' own parse, around a network that fails."""
+    module = {"dependencies": supar_adapter, "constituents": benepar_adapter}[stage]
+    parser = (
+        tiny_dependency_parser()
+        if stage == "dependencies"
+        else benepar_adapter.BeneparConstituencyParser(
+            tiny_model(toy_treebank(5)), name="tiny", checksum=""
+        )
+    )
+
+    def broken(*arguments, **options):
+        raise RuntimeError("CUDA error: device-side assert triggered")
+
+    monkeypatch.setattr(
+        module, "decode" if stage == "dependencies" else "best_binary_trees", broken
+    )
+    with pytest.raises(RuntimeError, match="CUDA error"):
+        parse_shard(job(sentences, stage), parser)
+    assert read_shard_manifest(sentences.parent / "parsed", 0) is None
+
+
+def tiny_dependency_parser() -> supar_adapter.SuparDependencyParser:
+    sizes = NetworkSizes(
+        word_embedding=2, character_embedding=2, character_hidden=2, character_features=2,
+        lstm_hidden=2, lstm_layers=1, arc_mlp=2, relation_mlp=2,
+    )  # fmt: skip
+    vocabulary = DependencyVocabulary.build(treebank(), min_word_frequency=1)
+    model = DependencyModel(build_network(sizes, vocabulary), sizes, vocabulary)
+    return supar_adapter.SuparDependencyParser(model, name="tiny")
+
+
+@pytest.mark.parametrize(
+    ("stage", "library"), [("dependencies", "supar"), ("constituents", "benepar")]
+)
+def test_the_description_names_what_determines_the_rows(monkeypatch, stage, library):
+    described = describe_parsing(stage)
+    assert described["max_tokens"] == MAX_TOKENS
+    assert ("binarization_version" in described) == (stage == "constituents")
+    assert "+" not in described["torch"]
+    monkeypatch.setattr(importlib.metadata, "version", {"torch": "9.0", library: "8.0"}.__getitem__)
+    changed = describe_parsing(stage)
+    assert (changed["torch"], changed[library]) == ("9.0", "8.0")
+    monkeypatch.setattr(parsing, "PARSING_VERSION", 99)
+    assert describe_parsing(stage) != changed
+    with pytest.raises(ValueError, match="unknown stage 'sentences'"):
+        describe_parsing("sentences")
+
+
 def test_a_standing_shard_is_not_parsed_again(sentences):
     first = parse_shard(job(sentences), RightChain())
     parser = RightChain()
@@ -230,8 +347,6 @@ def test_a_broken_sentence_shard_is_an_error(sentences):
 
 
 def test_an_empty_shard_of_sentences_gives_an_empty_shard(tmp_path):
-    from pipeline.schema import SENTENCES
-
     write_shard(tmp_path / "s", "sentences", 0, SENTENCES.empty_table(), drops={})
     manifest = parse_shard(
         ParseJob("dependencies", tmp_path / "s", tmp_path / "d", 0), RightChain()

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 Sentence = Sequence[str]
+
+MAX_TOKENS = 510
+"""Longer sentences are rejected: benepar has 512 positions, two of them for the sentence marks, and
+both parses must be of the same sentences."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +47,25 @@ class ConstituencyParse:
     """Length n; part-of-speech tag of each token."""
 
 
-ParseT = TypeVar("ParseT")
+def reject_input(sentence: Sentence | None, max_tokens: int) -> Rejection | None:
+    """Returns why no parser is given this sentence, or None if it is; ``None`` counts as empty.
+
+    Reasons: ``empty``, ``too_long``, ``empty_token``.
+    """
+    if sentence is None or len(sentence) == 0:
+        return Rejection("empty")
+    if len(sentence) > max_tokens:
+        return Rejection("too_long", f"{len(sentence)} tokens, limit {max_tokens}")
+    for position, token in enumerate(sentence, start=1):
+        if token is None or token == "":
+            return Rejection("empty_token", f"token {position} of {len(sentence)}")
+    return None
 
 
-class SentenceParser(Protocol, Generic[ParseT]):
+ParseT_co = TypeVar("ParseT_co", covariant=True)
+
+
+class SentenceParser(Protocol[ParseT_co]):
     """A loaded parser. Deterministic: the answer for a sentence does not depend on its batch."""
 
     name: str
@@ -54,6 +73,10 @@ class SentenceParser(Protocol, Generic[ParseT]):
     checksum: str
     """sha256 over everything that determines its answers (weights and configuration)."""
 
-    def parse(self, sentences: Sequence[Sentence]) -> list[ParseT | Rejection]:
-        """Returns one parse or rejection per sentence, in input order; never raises for input."""
+    def parse(self, sentences: Sequence[Sentence]) -> Sequence[ParseT_co | Rejection]:
+        """Returns one parse or rejection per sentence, in input order; never raises for input.
+
+        Raises:
+            MemoryError, RuntimeError: memory or a device failed, which is no sentence's fault.
+        """
         ...

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +11,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from pipeline.parsers.base import ConstituencyParse, Rejection, Sentence
+from pipeline.parsers.base import (
+    MAX_TOKENS,
+    ConstituencyParse,
+    Rejection,
+    Sentence,
+    reject_input,
+)
 from pipeline.parsers.chart_decoder import Span, best_binary_trees
 from pipeline.parsers.chart_model import (
     START_ROW,
@@ -26,15 +32,11 @@ from pipeline.parsers.chart_model import (
 )
 from pipeline.parsers.constituency_examples import from_benepar_label
 from pipeline.parsers.constituency_model import ConstituencyModel, load_constituency_model
+from pipeline.parsers.retry import parse_or_reject
 from pipeline.trees import TOP_LABEL
-
-logger = logging.getLogger(__name__)
 
 BUNDLED_PARSER = Path("data/parsers/constituency")
 """The parser that ships, relative to the repository's root."""
-
-MAX_TOKENS = 510
-"""benepar's limit: 512 positions, two of them for the sentence marks."""
 
 MAX_WORD_CHARACTERS = 256
 """The model reads no further into a word, so that a giant token costs no more than a long one."""
@@ -42,6 +44,8 @@ MAX_WORD_CHARACTERS = 256
 _WORDS_AT_ONCE = 1024
 _SPANS_AT_ONCE = 8192
 """Small enough that a chunk's activations stay in a core's cache."""
+
+Answer = ConstituencyParse | Rejection
 
 
 class BeneparConstituencyParser:
@@ -89,34 +93,33 @@ class BeneparConstituencyParser:
         self._max_tokens = max_tokens
         self._batch_cells = batch_cells
 
-    def parse(self, sentences: Sequence[Sentence]) -> list[ConstituencyParse | Rejection]:
-        """Returns one tree or rejection per sentence, in input order.
+    def parse(self, sentences: Sequence[Sentence]) -> list[Answer]:
+        """Returns one tree or rejection per sentence, in input order; never raises for input.
 
-        Rejections: ``empty``, ``empty_token``, ``too_long``, ``parser_error``.
+        Any non-empty string is a token. Reasons of rejection: ``empty``, ``empty_token``,
+        ``too_long``, ``parser_error``.
+
+        Raises:
+            MemoryError, RuntimeError: memory or the device failed.
         """
-        answers: dict[int, ConstituencyParse | Rejection] = {}
-        accepted: list[int] = []
-        for index, sentence in enumerate(sentences):
-            refusal = self._refusal(sentence)
-            if refusal is None:
-                accepted.append(index)
-            else:
-                answers[index] = refusal
-        with torch.inference_mode():
-            row_of, vectors = self._encode_distinct_words([sentences[i] for i in accepted])
-            for batch in self._batches(accepted, sentences):
-                rows = [[row_of[token] for token in sentences[i]] for i in batch]
-                answers.update(zip(batch, self._parse_or_reject(rows, vectors), strict=True))
+        rejections = [reject_input(sentence, self._max_tokens) for sentence in sentences]
+        accepted = [i for i, rejection in enumerate(rejections) if rejection is None]
+        answers: dict[int, Answer] = {i: r for i, r in enumerate(rejections) if r is not None}
+        if accepted:
+            parsed = parse_or_reject(self._parse_accepted, [sentences[i] for i in accepted])
+            answers.update(zip(accepted, parsed, strict=True))
         return [answers[index] for index in range(len(sentences))]
 
-    def _refusal(self, sentence: Sentence) -> Rejection | None:
-        if len(sentence) == 0:
-            return Rejection("empty", "a sentence without a token")
-        if len(sentence) > self._max_tokens:
-            return Rejection("too_long", f"{len(sentence)} tokens, at most {self._max_tokens}")
-        if not all(sentence):
-            return Rejection("empty_token", f"token {list(sentence).index('') + 1} is empty")
-        return None
+    @torch.inference_mode()
+    def _parse_accepted(self, sentences: Sequence[Sentence]) -> list[Answer]:
+        """Reads each distinct word once, then parses in batches of like length."""
+        row_of, vectors = self._encode_distinct_words(sentences)
+        parse_batch = partial(self._parse_batch, vectors=vectors)
+        answers: dict[int, Answer] = {}
+        for batch in self._batches(sentences):
+            rows = [[row_of[token] for token in sentences[i]] for i in batch]
+            answers.update(zip(batch, parse_or_reject(parse_batch, rows), strict=True))
+        return [answers[index] for index in range(len(sentences))]
 
     def _encode_distinct_words(
         self, sentences: Sequence[Sentence]
@@ -130,30 +133,16 @@ class BeneparConstituencyParser:
             vectors.append(encode_words(self._module, word_table(chunk, self._characters))[2:])
         return row_of, torch.cat(vectors)
 
-    def _batches(
-        self, indices: Sequence[int], sentences: Sequence[Sentence]
-    ) -> Iterator[list[int]]:
+    def _batches(self, sentences: Sequence[Sentence]) -> Iterator[list[int]]:
         """Yields the sentences' positions in batches of like length."""
         batch: list[int] = []
-        for index in sorted(indices, key=lambda i: len(sentences[i])):
+        for index in sorted(range(len(sentences)), key=lambda i: len(sentences[i])):
             if batch and (len(batch) + 1) * len(sentences[index]) ** 2 > self._batch_cells:
                 yield batch
                 batch = []
             batch.append(index)
         if batch:
             yield batch
-
-    def _parse_or_reject(
-        self, rows: Sequence[list[int]], vectors: Tensor
-    ) -> list[ConstituencyParse | Rejection]:
-        """Parses a batch; where that fails, each of its sentences alone."""
-        try:
-            return list(self._parse_batch(rows, vectors))
-        except Exception as error:
-            if len(rows) == 1:
-                logger.warning("a sentence of %d tokens failed: %r", len(rows[0]), error)
-                return [Rejection("parser_error", f"{type(error).__name__}: {error}")]
-        return [answer for row in rows for answer in self._parse_or_reject([row], vectors)]
 
     def _parse_batch(
         self, rows: Sequence[list[int]], vectors: Tensor
@@ -215,15 +204,14 @@ def load_constituency_parser(
     path: Path,
     *,
     device: str = "cpu",
-    name: str | None = None,
     expected_checksum: str | None = None,
 ) -> BeneparConstituencyParser:
     """Returns the parser of a folder that ``save_constituency_model`` wrote; runs no code in it.
 
     Args:
-        path: the folder with ``weights.safetensors`` and ``parser.json``.
+        path: the folder with ``weights.safetensors`` and ``parser.json``; its name becomes the
+            parser's.
         device: torch's name of where to run.
-        name: the parser's readable name; the folder's where None.
         expected_checksum: where given, the folder must have exactly this checksum.
 
     Raises:
@@ -232,7 +220,7 @@ def load_constituency_parser(
     model, checksum = load_constituency_model(
         path, device=device, expected_checksum=expected_checksum
     )
-    return BeneparConstituencyParser(model, name=name or path.name, checksum=checksum)
+    return BeneparConstituencyParser(model, name=path.resolve().name, checksum=checksum)
 
 
 def _by_length(word: str) -> tuple[int, str]:

@@ -8,20 +8,24 @@ are the same (``tree=True, proj=False``) without any of that.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from pathlib import Path
 
 import torch
 
-from pipeline.parsers.base import DependencyParse, Rejection, Sentence
+from pipeline.parsers.base import (
+    MAX_TOKENS,
+    DependencyParse,
+    Rejection,
+    Sentence,
+    reject_input,
+)
 from pipeline.parsers.dependency_batches import length_batches
 from pipeline.parsers.dependency_decoding import decode
 from pipeline.parsers.dependency_model import DependencyModel, load_dependency_model
+from pipeline.parsers.retry import parse_or_reject
 from pipeline.parsers.spellings import SpellingCache
 from pipeline.parsers.token_batch import token_batch
-
-logger = logging.getLogger(__name__)
 
 BUNDLED_PARSER = Path("data/parsers/dependency")
 """The parser that ships, relative to the repository's root."""
@@ -46,7 +50,7 @@ class SuparDependencyParser:
         *,
         name: str,
         checksum: str = "",
-        max_tokens: int = 510,
+        max_tokens: int = MAX_TOKENS,
         batch_tokens: int = 4000,
     ) -> None:
         """Takes a loaded model.
@@ -77,35 +81,19 @@ class SuparDependencyParser:
 
         Any non-empty string is a token. Reasons of rejection: ``empty``, ``empty_token``,
         ``too_long``, ``parser_error``.
+
+        Raises:
+            MemoryError, RuntimeError: memory or the device failed.
         """
-        rejections = [self._rejection(sentence) for sentence in sentences]
+        rejections = [reject_input(sentence, self._max_tokens) for sentence in sentences]
         accepted = [i for i, rejection in enumerate(rejections) if rejection is None]
         lengths = [len(sentences[i]) for i in accepted]
         answers: dict[int, Answer] = {i: r for i, r in enumerate(rejections) if r is not None}
         for batch in length_batches(lengths, max_tokens=self._batch_tokens):
             members = [accepted[position] for position in batch]
-            parsed = self._parse_or_retry([sentences[i] for i in members])
+            parsed = parse_or_reject(self._parse_batch, [sentences[i] for i in members])
             answers.update(zip(members, parsed, strict=True))
         return [answers[i] for i in range(len(sentences))]
-
-    def _rejection(self, sentence: Sentence) -> Rejection | None:
-        if sentence is None or len(sentence) == 0:
-            return Rejection("empty")
-        if len(sentence) > self._max_tokens:
-            return Rejection("too_long", f"{len(sentence)} tokens, limit {self._max_tokens}")
-        for position, token in enumerate(sentence, start=1):
-            if token is None or token == "":
-                return Rejection("empty_token", f"token {position} of {len(sentence)}")
-        return None
-
-    def _parse_or_retry(self, sentences: Sequence[Sentence]) -> list[Answer]:
-        try:
-            return list(self._parse_batch(sentences))
-        except Exception as error:  # whatever it is must not cost the other sentences
-            if len(sentences) > 1:
-                return [answer for s in sentences for answer in self._parse_or_retry([s])]
-            logger.warning("a sentence of %d tokens was rejected", len(sentences[0]), exc_info=True)
-            return [Rejection("parser_error", f"{type(error).__name__}: {error}")]
 
     def _parse_batch(self, sentences: Sequence[Sentence]) -> list[DependencyParse]:
         batch = token_batch(sentences, self._vocabulary, device=self._device)
@@ -117,7 +105,7 @@ def load_dependency_parser(
     path: Path,
     *,
     device: str = "cpu",
-    max_tokens: int = 510,
+    max_tokens: int = MAX_TOKENS,
     batch_tokens: int = 4000,
     expected_checksum: str | None = None,
 ) -> SuparDependencyParser:
