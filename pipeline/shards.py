@@ -7,14 +7,14 @@ all shards stand, ``manifest.json`` sums them up and marks the whole stage compl
 
 from __future__ import annotations
 
+import errno
 import json
 import os
-import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -28,6 +28,9 @@ SHARDS_PER_DOUBLING = 4
 ROW_GROUP_ROWS = 10_000
 TEMPORARY_SUFFIX = ".unfinished"
 MANIFEST_NAME = "manifest.json"
+SHARD_GLOB = "[0-9]" * 5 + ".parquet"
+
+ManifestT = TypeVar("ManifestT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,8 @@ class ShardManifest:
     """Number of sentences refused, by reason."""
     seconds: float = 0.0
     extra: dict[str, Any] = field(default_factory=dict)
+    has_quarantine: bool = True
+    """Whether every drop has a record beside the shard; not so where rows were merely selected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +89,13 @@ def quarantine_path(folder: Path, number: int) -> Path:
 
 
 def write_text_atomically(path: Path, text: str) -> None:
-    """Writes a UTF-8 file that appears whole or not at all, durable before it is named."""
+    """Writes a UTF-8 file that appears whole or not at all, and durably."""
     temporary = path.with_name(f"{path.name}.{os.getpid()}{TEMPORARY_SUFFIX}")
     with temporary.open("w", encoding="utf-8") as stream:
         stream.write(text)
         stream.flush()
         os.fsync(stream.fileno())
-    temporary.replace(path)
+    _rename_durably(temporary, path)
 
 
 def write_json_atomically(path: Path, value: Any) -> None:
@@ -105,7 +110,7 @@ def write_shard(
     table: pa.Table,
     *,
     drops: Mapping[str, int],
-    quarantine: Iterable[Mapping[str, Any]] = (),
+    quarantine: Iterable[Mapping[str, Any]] | None = None,
     extra: Mapping[str, Any] | None = None,
     seconds: float = 0.0,
 ) -> ShardManifest:
@@ -114,7 +119,8 @@ def write_shard(
     Args:
         table: rows castable to the stage's schema.
         drops: number of refused sentences by reason.
-        quarantine: one JSON-serialisable record per refused sentence.
+        quarantine: one JSON-serialisable record with its ``reason`` per refused sentence; omitted
+            where a stage only selects rows, and keeps no account of the others.
         extra: further facts for the manifest, such as a parser's checksum.
 
     Raises:
@@ -133,10 +139,11 @@ def write_shard(
     )
     if pq.ParquetFile(temporary).metadata.num_rows != rows.num_rows:
         raise OSError(f"{temporary} was not written whole; check the disk")
-    _make_durable(temporary)
-    temporary.replace(path)
-    lines = "".join(json.dumps(record, sort_keys=True) + "\n" for record in quarantine)
-    write_text_atomically(quarantine_path(folder, number), lines)
+    _synchronise(temporary)
+    _rename_durably(temporary, path)
+    if quarantine is not None:
+        lines = "".join(json.dumps(record, sort_keys=True) + "\n" for record in quarantine)
+        write_text_atomically(quarantine_path(folder, number), lines)
     manifest = ShardManifest(
         stage=stage,
         schema_version=SCHEMA_VERSION,
@@ -147,14 +154,28 @@ def write_shard(
         drops=dict(sorted(drops.items())),
         seconds=round(seconds, 3),
         extra=dict(extra or {}),
+        has_quarantine=quarantine is not None,
     )
     write_json_atomically(_manifest_path(folder, number), asdict(manifest))
     return manifest
 
 
-def _make_durable(path: Path) -> None:
-    with path.open("rb") as stream:
-        os.fsync(stream.fileno())
+def _rename_durably(temporary: Path, path: Path) -> None:
+    """Gives a durable file its name; on return a crash of the machine costs neither."""
+    temporary.replace(path)
+    try:
+        _synchronise(path.parent)
+    except OSError as error:
+        if error.errno not in {errno.EINVAL, errno.ENOTSUP}:  # some file systems sync no folder
+            raise
+
+
+def _synchronise(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def check_schema(path: Path, stage: str) -> None:
@@ -200,16 +221,47 @@ def read_shard(
     return pq.read_table(path, columns=list(columns) if columns is not None else None)
 
 
-def _shard_from_json(value: Mapping[str, Any]) -> ShardManifest:
+def _read_manifest(path: Path, build: Callable[[dict[str, Any]], ManifestT]) -> ManifestT:
+    """Returns a manifest of this release's version.
+
+    Raises:
+        ValueError: the file is damaged, or of another version; names it and the remedy.
+    """
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+        version = value["schema_version"]
+        if version == SCHEMA_VERSION:
+            return build(value)
+    except (ValueError, TypeError, KeyError) as error:
+        raise ValueError(
+            f"{path}: not readable as a manifest ({type(error).__name__}: {error}); delete it and "
+            "run the stage again"
+        ) from error
+    raise ValueError(
+        f"{path}: schema version {version}, this release reads {SCHEMA_VERSION}; "
+        "run the stage again or install the release that wrote it"
+    )
+
+
+def _shard_from_json(value: dict[str, Any]) -> ShardManifest:
     return ShardManifest(**value)
 
 
+def _dataset_from_json(value: dict[str, Any]) -> DatasetManifest:
+    shards = tuple(_shard_from_json(shard) for shard in value["shards"])
+    return DatasetManifest(**(value | {"shards": shards}))
+
+
 def read_shard_manifest(folder: Path, number: int) -> ShardManifest | None:
-    """Returns the manifest of a shard, or None where the shard is not complete."""
+    """Returns the manifest of a shard, or None where the shard is not complete.
+
+    Raises:
+        ValueError: the manifest is damaged, or of another version; names it and the remedy.
+    """
     path = _manifest_path(folder, number)
     if not path.exists() or not shard_path(folder, number).exists():
         return None
-    return _shard_from_json(json.loads(path.read_text(encoding="utf-8")))
+    return _read_manifest(path, _shard_from_json)
 
 
 def complete_shards(folder: Path) -> list[ShardManifest]:
@@ -221,15 +273,24 @@ def complete_shards(folder: Path) -> list[ShardManifest]:
 
 
 def write_dataset_manifest(
-    folder: Path, stage: str, *, config: Mapping[str, Any], seconds: float | None = None
+    folder: Path,
+    stage: str,
+    *,
+    config: Mapping[str, Any],
+    num_shards: int | None = None,
+    seconds: float | None = None,
 ) -> DatasetManifest:
     """Marks a stage complete: sums its shards up and writes ``manifest.json``.
 
     Args:
         config: the resolved configuration that determined the content.
+        num_shards: how many shards the stage has; by default up to the last one in the folder.
         seconds: the stage's own time; by default the sum over its shards.
+
+    Raises:
+        FileNotFoundError: a shard is missing or not complete; names their numbers.
     """
-    shards = tuple(complete_shards(folder))
+    shards = _all_shards(folder, num_shards)
     drops: Counter[str] = Counter()
     for shard in shards:
         drops.update(shard.drops)
@@ -246,6 +307,19 @@ def write_dataset_manifest(
     return manifest
 
 
+def _all_shards(folder: Path, num_shards: int | None) -> tuple[ShardManifest, ...]:
+    if num_shards is None:
+        num_shards = max((int(path.stem) + 1 for path in folder.glob(SHARD_GLOB)), default=0)
+    found = [read_shard_manifest(folder, number) for number in range(num_shards)]
+    missing = [number for number, shard in enumerate(found) if shard is None]
+    if missing:
+        raise FileNotFoundError(
+            f"{folder}: shards {', '.join(map(str, missing))} of {num_shards} are missing or not "
+            "complete; run the stage again"
+        )
+    return tuple(shard for shard in found if shard is not None)
+
+
 def read_dataset_manifest(folder: Path, stage: str | None = None) -> DatasetManifest:
     """Returns the manifest of a complete stage.
 
@@ -258,21 +332,18 @@ def read_dataset_manifest(folder: Path, stage: str | None = None) -> DatasetMani
         raise FileNotFoundError(
             f"{folder}: no {MANIFEST_NAME}, so this stage is not complete; run it again"
         )
-    value = json.loads(path.read_text(encoding="utf-8"))
-    if stage is not None and value["stage"] != stage:
-        raise ValueError(f"{folder}: holds {value['stage']!r}, expected {stage!r}")
-    shards = tuple(_shard_from_json(shard) for shard in value.pop("shards"))
-    return DatasetManifest(shards=shards, **value)
+    manifest = _read_manifest(path, _dataset_from_json)
+    if stage is not None and manifest.stage != stage:
+        raise ValueError(f"{folder}: holds {manifest.stage!r}, expected {stage!r}")
+    return manifest
 
 
-def sweep_unfinished(folder: Path, *, older_than_seconds: float = 0.0) -> int:
-    """Removes temporary files that a killed writer left behind; returns how many."""
-    now = time.time()
-    leftovers = [
-        path
-        for path in folder.glob(f"*{TEMPORARY_SUFFIX}")
-        if now - path.stat().st_mtime >= older_than_seconds
-    ]
+def sweep_unfinished(folder: Path) -> int:
+    """Removes temporary files that a killed writer left behind; returns how many.
+
+    To be called while nobody writes to the folder.
+    """
+    leftovers = list(folder.glob(f"*{TEMPORARY_SUFFIX}"))
     for path in leftovers:
         path.unlink(missing_ok=True)
     return len(leftovers)

@@ -56,8 +56,17 @@ SCHEMAS = {"sentences": SENTENCES, "dependencies": DEPENDENCIES, "constituents":
 
 def write(folder: Path, stage: str, rows: list[dict], drops=None, **extra) -> None:
     table = pa.Table.from_pylist(rows, schema=SCHEMAS[stage])
-    write_shard(folder, stage, 0, table, drops=drops or {}, extra=extra)
+    records = [{"reason": reason} for reason, count in (drops or {}).items() for _ in range(count)]
+    write_shard(folder, stage, 0, table, drops=drops or {}, quarantine=records, extra=extra)
     write_dataset_manifest(folder, stage, config={})
+
+
+def write_parts(folder: Path, *shards: list[dict]) -> None:
+    """Writes sentences in several shards."""
+    for number, rows in enumerate(shards):
+        table = pa.Table.from_pylist(rows, schema=SENTENCES)
+        write_shard(folder, "sentences", number, table, drops={}, quarantine=[])
+    write_dataset_manifest(folder, "sentences", config={})
 
 
 @pytest.fixture
@@ -176,7 +185,8 @@ def test_stats_count_rows_lengths_labels_and_refusals(corpus, capsys):
     out = capsys.readouterr().out
     for part in (
         "3 in 1 shards",
-        "too_long 1 (25.0%)",
+        "refused  too_long 1 (25.0%)",
+        "refused  odd 1 (33.3%)",
         "documents  2",
         "tokens  7",
         "from 1 to 4",
@@ -244,6 +254,97 @@ def test_check_finds_a_document_torn_apart(tmp_path, capsys):
     write(tmp_path, "sentences", rows)
     main(["check", str(tmp_path)])
     assert "row 2 field document_id: 'a' goes on after" in capsys.readouterr().out
+
+
+def sentence(document: str, index: int) -> dict[str, object]:
+    return {"document_id": document, "sentence_index": index, "tokens": ["x"]}
+
+
+def test_check_follows_documents_over_shards(tmp_path, capsys):
+    write_parts(tmp_path, [sentence("a", 0), sentence("b", 0)], [sentence("b", 2)])
+    assert main(["check", str(tmp_path)]) == 0
+    write_parts(tmp_path, [sentence("a", 0), sentence("b", 3)], [sentence("b", 3)])
+    assert main(["check", str(tmp_path)]) == 1
+    out = capsys.readouterr().out
+    assert "00001.parquet row 0 field sentence_index: 3 follows 3 in one document" in out
+    write_parts(tmp_path, [sentence("a", 0), sentence("b", 0)], [sentence("a", 1)])
+    assert main(["check", str(tmp_path)]) == 1
+    assert "00001.parquet row 0 field document_id: 'a' goes on after" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('{"reason": "odd"}\n{"reason": "odd"}\n', "2 records of 'odd', the manifest says 1"),
+        ('{"reason": "rare"}\n', "1 records of 'rare', the manifest says 0"),
+        ("", "0 records of 'odd', the manifest says 1"),
+        ('{"reason"', "cannot be read (line 1: JSONDecodeError"),
+        ('{"row": 1}\n', "cannot be read (line 1: KeyError: 'reason'); delete"),
+        (None, "is missing; delete the shard's manifest and run the stage again"),
+    ],
+)
+def test_check_counts_the_quarantine_s_records(corpus, capsys, text, problem):
+    path = corpus / "dependencies-x" / "00000.quarantine.jsonl"
+    path.unlink()
+    if text is not None:
+        path.write_text(text, encoding="utf-8")
+    assert main(["check", str(corpus)]) == 1
+    assert f"{path}: {problem}" in capsys.readouterr().out
+
+
+def test_check_asks_no_records_of_sentences_that_were_selected(tmp_path):
+    table = pa.Table.from_pylist(SENTENCE_ROWS, schema=SENTENCES)
+    write_shard(tmp_path, "sentences", 0, table, drops={"kept_intact": 7})
+    write_dataset_manifest(tmp_path, "sentences", config={})
+    assert main(["check", str(tmp_path)]) == 0
+
+
+def test_check_asks_records_of_every_refused_parse(corpus, capsys):
+    table = pa.Table.from_pylist(DEPENDENCY_ROWS, schema=DEPENDENCIES)
+    write_shard(corpus / "dependencies-x", "dependencies", 0, table, drops={"odd": 1})
+    write_dataset_manifest(corpus / "dependencies-x", "dependencies", config={})
+    assert main(["check", str(corpus)]) == 1
+    assert "says {'odd': 1} were refused, but keeps no record" in capsys.readouterr().out
+
+
+def test_check_compares_the_numbers_of_shards(corpus, capsys):
+    table = pa.Table.from_pylist([sentence("c", 0)], schema=SENTENCES)
+    write_shard(corpus / "sentences", "sentences", 1, table, drops={}, quarantine=[])
+    write_dataset_manifest(corpus / "sentences", "sentences", config={})
+    assert main(["check", str(corpus)]) == 1
+    out = capsys.readouterr().out
+    assert "dependencies-x: lacks shards [1] of the sentences" in out
+    assert "constituents-x: lacks shards [1] of the sentences" in out
+    assert "2 faults" in out
+
+
+def test_check_finds_parses_without_sentences(corpus, capsys):
+    table = pa.Table.from_pylist(DEPENDENCY_ROWS[:1], schema=DEPENDENCIES)
+    write_shard(corpus / "dependencies-x", "dependencies", 1, table, drops={}, quarantine=[])
+    write_dataset_manifest(corpus / "dependencies-x", "dependencies", config={})
+    assert main(["check", str(corpus)]) == 1
+    assert "has shards [1], the sentences do not" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["stats", "check"])
+def test_a_parser_s_own_failures_are_mentioned(corpus, capsys, command):
+    folder = corpus / "dependencies-x"
+    assert main([command, str(folder)]) == 0
+    assert "own fault" not in capsys.readouterr().out
+    write(folder, "dependencies", DEPENDENCY_ROWS, {"parser_error": 1})
+    assert main([command, str(folder)]) == 0
+    assert "1 rows by the parser's own fault" in capsys.readouterr().out
+
+
+def test_a_broken_manifest_is_named_with_its_remedy(corpus, capsys):
+    path = corpus / "dependencies-x" / "00000.json"
+    path.write_text("")
+    assert main(["check", str(corpus)]) == 1
+    assert f"cannot be read ({path}: not readable as a manifest" in capsys.readouterr().out
+    assert main(["stats", str(corpus)]) == 2
+    error = capsys.readouterr().err
+    assert f"{path}: not readable as a manifest" in error
+    assert "delete it and run the stage again" in error
 
 
 def test_check_finds_stages_of_different_length(corpus, capsys):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import stat
 from pathlib import Path
 
 import pyarrow as pa
@@ -108,6 +111,78 @@ def test_the_dataset_manifest_sums_its_shards(tmp_path: Path) -> None:
     assert manifest.rows == 3
     assert manifest.drops == {"empty": 3, "too_long": 1}
     assert manifest.config == {"limit": 0}
+
+
+@pytest.mark.parametrize(
+    ("standing", "num_shards", "missing"),
+    [((0, 1, 3), 5, "2, 4 of 5"), ((0, 2), None, "1 of 3"), ((), 1, "0 of 1")],
+)
+def test_a_stage_with_missing_shards_is_not_marked_complete(
+    tmp_path: Path, standing: tuple[int, ...], num_shards: int | None, missing: str
+) -> None:
+    for number in standing:
+        write_shard(tmp_path, "sentences", number, table(ROWS), drops={})
+
+    with pytest.raises(FileNotFoundError, match=f"shards {missing} are missing .* run the stage"):
+        write_dataset_manifest(tmp_path, "sentences", config={}, num_shards=num_shards)
+    assert not (tmp_path / "manifest.json").exists()
+
+
+def test_rows_without_their_manifest_are_a_missing_shard(tmp_path: Path) -> None:
+    write_shard(tmp_path, "sentences", 0, table(ROWS), drops={})
+    (tmp_path / "00000.json").unlink()
+
+    with pytest.raises(FileNotFoundError, match="shards 0 of 1 are missing or not complete"):
+        write_dataset_manifest(tmp_path, "sentences", config={})
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        (None, "", "not readable as a manifest (JSONDecodeError"),
+        (None, "[]", "not readable as a manifest (TypeError"),
+        (None, "{}", "not readable as a manifest (KeyError: 'schema_version')"),
+        ('"rows"', '"lines"', "not readable as a manifest (TypeError"),
+        ('"schema_version": 1', '"schema_version": 0', "schema version 0, this release reads 1"),
+    ],
+)
+@pytest.mark.parametrize("name", ["00000.json", "manifest.json"])
+def test_a_broken_manifest_is_named_with_its_remedy(
+    tmp_path: Path, name: str, old: str | None, new: str, problem: str
+) -> None:
+    write_shard(tmp_path, "sentences", 0, table(ROWS), drops={})
+    write_dataset_manifest(tmp_path, "sentences", config={})
+    path = tmp_path / name
+    text = path.read_text(encoding="utf-8")
+    path.write_text(new if old is None else text.replace(old, new), encoding="utf-8")
+
+    with pytest.raises(ValueError, match="run the stage again") as caught:
+        if name == "00000.json":
+            read_shard_manifest(tmp_path, 0)
+        else:
+            read_dataset_manifest(tmp_path)
+    assert str(caught.value).startswith(f"{path}: {problem}")
+
+
+@pytest.mark.parametrize("refuses", [False, True])
+def test_a_name_is_made_durable_where_the_file_system_can(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refuses: bool
+) -> None:
+    synchronised: list[bool] = []
+    fsync = os.fsync
+
+    def recorded(descriptor: int) -> None:
+        is_folder = stat.S_ISDIR(os.fstat(descriptor).st_mode)
+        synchronised.append(is_folder)
+        if is_folder and refuses:
+            raise OSError(errno.EINVAL, "not for folders")
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", recorded)
+    shards.write_text_atomically(tmp_path / "note.txt", "whole")
+
+    assert synchronised == [False, True]
+    assert (tmp_path / "note.txt").read_text(encoding="utf-8") == "whole"
 
 
 def test_an_incomplete_stage_is_named_with_its_remedy(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
-from pipeline.inspect.check import faults_of
+from pipeline.inspect.check import faults_of, notes_of
 from pipeline.inspect.dataset import Selection, select
 from pipeline.inspect.head import head_lines
 from pipeline.inspect.show import show_lines
@@ -90,6 +90,8 @@ def _check(selection: Selection, max_faults: int) -> int:
     more = sum(1 for _ in faults)
     if more:
         print(f"and {more:,} more")
+    for note in notes_of(selection):
+        print(note)
     folders = ", ".join(str(folder.path) for folder in selection.folders)
     print(f"{shown + more:,} faults" if shown else f"all is right: {folders}")
     return 1 if shown else 0

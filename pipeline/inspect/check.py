@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,13 @@ import pyarrow as pa
 
 from pipeline.digest import sha256_of_file
 from pipeline.inspect.dataset import Selection, StageFolder
-from pipeline.inspect.row_checks import row_faults, sentence_order_faults
+from pipeline.inspect.quarantine import quarantine_problems
+from pipeline.inspect.row_checks import DocumentOrder, row_faults
+from pipeline.inspect.stats import parser_failures
 from pipeline.shards import (
     MANIFEST_NAME,
     ShardManifest,
+    quarantine_path,
     read_dataset_manifest,
     read_shard,
     read_shard_manifest,
@@ -43,8 +47,27 @@ def faults_of(selection: Selection) -> Iterator[Fault]:
     for folder in selection.folders:
         if selection.shard is None:
             yield from _stage_faults(folder)
+            yield from _missing_shards(folder, selection)
+    order = DocumentOrder()
     for number in selection.numbers():
-        yield from _shard_faults(selection, number)
+        yield from _shard_faults(selection, number, order)
+
+
+def notes_of(selection: Selection) -> Iterator[str]:
+    """Yields what is not wrong with the files but should be looked at: a parser's own failures."""
+    for folder in selection.folders:
+        numbers = [n for n in selection.numbers() if n in set(folder.numbers())]
+        failures = parser_failures(folder, _readable_manifests(folder, numbers))
+        if failures:
+            yield f"note: {folder.path}: {failures}"
+
+
+def _readable_manifests(folder: StageFolder, numbers: list[int]) -> Iterator[ShardManifest]:
+    for number in numbers:
+        with suppress(ValueError):  # named as a fault already
+            manifest = read_shard_manifest(folder.path, number)
+            if manifest is not None:
+                yield manifest
 
 
 def _stage_faults(folder: StageFolder) -> Iterator[Fault]:
@@ -54,8 +77,8 @@ def _stage_faults(folder: StageFolder) -> Iterator[Fault]:
         return
     try:
         manifest = read_dataset_manifest(folder.path, folder.stage)
-    except (ValueError, KeyError, TypeError) as error:
-        yield Fault(folder.path / MANIFEST_NAME, f"not readable as a manifest ({error})")
+    except ValueError as error:
+        yield Fault(folder.path / MANIFEST_NAME, f"cannot be used ({error})")
         return
     listed = [shard.number for shard in manifest.shards]
     if listed != folder.numbers():
@@ -64,24 +87,39 @@ def _stage_faults(folder: StageFolder) -> Iterator[Fault]:
         yield Fault(folder.path, f"manifest says {manifest.rows} rows, its shards have another sum")
 
 
-def _shard_faults(selection: Selection, number: int) -> Iterator[Fault]:
+def _missing_shards(folder: StageFolder, selection: Selection) -> Iterator[Fault]:
+    """Compares the numbers of a parsed stage's shards with those of the sentences."""
+    if folder.stage == "sentences" or selection.sentences is None:
+        return
+    found, expected = set(folder.numbers()), set(selection.sentences.numbers())
+    if expected - found:
+        yield Fault(folder.path, f"lacks shards {sorted(expected - found)} of the sentences")
+    if found - expected:
+        yield Fault(folder.path, f"has shards {sorted(found - expected)}, the sentences do not")
+
+
+def _shard_faults(selection: Selection, number: int, order: DocumentOrder) -> Iterator[Fault]:
     """Checks one shard of every stage, and the stages against one another."""
     sentences: pa.Table | None = None
     for folder in selection.folders:
         path = shard_path(folder.path, number)
+        if selection.shard is None and not path.exists():
+            continue  # named by _missing_shards or by the stage's manifest
         try:
             manifest = read_shard_manifest(folder.path, number)
             table = read_shard(folder.path, folder.stage, number)
-        except (ValueError, TypeError, OSError) as error:
+        except (ValueError, OSError) as error:
             yield Fault(path, f"cannot be read ({error})")
             continue
         if manifest is None:
             yield Fault(path, "has no manifest: it is not complete; run the stage again")
             continue
         yield from _file_faults(path, manifest, table)
+        for problem in quarantine_problems(folder.path, manifest):
+            yield Fault(quarantine_path(folder.path, number), problem)
         if folder.stage == "sentences":
             sentences = table
-            for row, field, problem in sentence_order_faults(table):
+            for row, field, problem in order.faults(table):
                 yield Fault(path, problem, row, field)
         elif sentences is not None:
             yield from _alignment_faults(selection, manifest, path, table, sentences)

@@ -11,9 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.schema import STAGE_KEY, STAGES
-from pipeline.shards import read_shard, shard_path
-
-SHARD_GLOB = "[0-9]" * 5 + ".parquet"
+from pipeline.shards import SHARD_GLOB, read_shard, shard_path
 
 
 @dataclass(frozen=True, slots=True)

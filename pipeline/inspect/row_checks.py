@@ -68,18 +68,23 @@ def _constituent_faults(row: dict[str, Any], tokens: Sequence[str] | None) -> It
             yield field, f"is {row[field]}, the binarization of the spans is {expected}"
 
 
-def sentence_order_faults(table: pa.Table) -> Iterator[tuple[int, str, str]]:
-    """Yields (row, field, problem) where a document is torn apart or its indices do not rise."""
-    seen: set[str] = set()
-    previous, last_index = None, -1
-    documents = table["document_id"].cast(pa.string()).to_pylist()
-    for row, (document, index) in enumerate(
-        zip(documents, table["sentence_index"].to_pylist(), strict=True)
-    ):
-        if document != previous:
-            if document in seen:
-                yield row, "document_id", f"{document!r} goes on after another document"
-            seen.add(document)
-        elif index <= last_index:
-            yield row, "sentence_index", f"{index} follows {last_index} in one document"
-        previous, last_index = document, index
+class DocumentOrder:
+    """Follows documents over the shards of a stage, which are given to it in order."""
+
+    def __init__(self) -> None:
+        self._seen: set[str] = set()
+        self._document: str | None = None
+        self._index = -1
+
+    def faults(self, table: pa.Table) -> Iterator[tuple[int, str, str]]:
+        """Yields (row, field, problem) where a document is torn or its indices do not rise."""
+        documents = table["document_id"].cast(pa.string()).to_pylist()
+        indices = table["sentence_index"].to_pylist()
+        for row, (document, index) in enumerate(zip(documents, indices, strict=True)):
+            if document != self._document:
+                if document in self._seen:
+                    yield row, "document_id", f"{document!r} goes on after another document"
+                self._seen.add(document)
+            elif index <= self._index:
+                yield row, "sentence_index", f"{index} follows {self._index} in one document"
+            self._document, self._index = document, index

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 
 import numpy as np
@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.inspect.dataset import Selection, StageFolder
+from pipeline.parsing import PARSER_FAULTS
 from pipeline.shards import MANIFEST_NAME, ShardManifest, read_shard, read_shard_manifest
 
 TOP = 12
@@ -48,7 +49,12 @@ def _manifest_lines(
     drops: Counter[str] = Counter()
     for manifest in manifests:
         drops.update(manifest.drops)
-    yield _line("refused", _counts(drops, rows + sum(drops.values())) if drops else "none")
+    # A refused sentence keeps its row in a parsed stage, and has none among the sentences.
+    total = rows + sum(drops.values()) if folder.stage == "sentences" else rows
+    yield _line("refused", _counts(drops, total) if drops else "none")
+    failures = parser_failures(folder, manifests)
+    if failures:
+        yield _line("failed", failures)
     repaired = sum(manifest.extra.get("repaired_characters", 0) for manifest in manifests)
     if repaired:
         yield _line("repaired", f"{repaired:,} characters replaced by a space")
@@ -57,6 +63,15 @@ def _manifest_lines(
     }
     for name, checksum in sorted(parsers):
         yield _line("parser", f"{name} {checksum}")
+
+
+def parser_failures(folder: StageFolder, manifests: Iterable[ShardManifest]) -> str:
+    """Returns how many sentences failed in the parser and where they stand, or nothing."""
+    count = sum(m.drops.get(reason, 0) for m in manifests for reason in PARSER_FAULTS)
+    if not count:
+        return ""
+    where = folder.path / "*.quarantine.jsonl"
+    return f"{count:,} rows by the parser's own fault; their details stand in {where}"
 
 
 def _content_lines(folder: StageFolder, numbers: list[int]) -> Iterator[str]:
