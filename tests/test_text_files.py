@@ -4,6 +4,8 @@ import bz2
 import gzip
 import json
 import lzma
+import os
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -100,6 +102,14 @@ def test_bad_json_lines_are_refused_one_by_one(tmp_path):
     assert "set text_field" in refusals(path)[1].detail
 
 
+def test_a_json_number_of_thousands_of_digits_costs_its_line_only(tmp_path):
+    long_number = "1" * 5000
+    (tmp_path / "a.jsonl").write_text(
+        f'{{"text": "Hello", "n": {long_number}}}\n{{"text": "Hi."}}\n'
+    )
+    assert read([tmp_path]) == {"a.jsonl:1": ["!bad_json@a.jsonl:1"], "a.jsonl:2": ["Hi."]}
+
+
 def test_another_text_field(tmp_path):
     (tmp_path / "a.jsonl").write_text('{"body": "Good."}\n')
     assert read([tmp_path], text_field="body") == {"a.jsonl:1": ["Good."]}
@@ -169,6 +179,18 @@ def test_concatenated_zstd_frames_are_one_text(tmp_path):
     assert read([tmp_path]) == {"a.txt.zst": ["One two."]}
 
 
+def test_a_zstd_frame_that_swells_is_read_in_bounded_memory(tmp_path):
+    one_giant_line = zstandard.ZstdCompressor().compress(b"a" * (200 << 20))
+    (tmp_path / "a.txt.zst").write_bytes(one_giant_line)
+    assert len(one_giant_line) < 10_000
+    tracemalloc.start()
+    try:
+        assert read([tmp_path]) == {"a.txt.zst": ["!giant_line@a.txt.zst:1"]}
+        assert tracemalloc.get_traced_memory()[1] < 64 << 20
+    finally:
+        tracemalloc.stop()
+
+
 def test_a_file_that_is_not_what_its_suffix_says_is_refused(tmp_path):
     (tmp_path / "a.txt.gz").write_text("plain text")
     assert read([tmp_path]) == {"a.txt.gz": ["!damaged_file@a.txt.gz:1"]}
@@ -183,6 +205,68 @@ def test_a_folder_without_text_is_an_error(tmp_path):
     (tmp_path / "picture.png").write_bytes(b"\0")
     with pytest.raises(ValueError, match=r"no text in this folder; looked for \.txt"):
         TextFiles([tmp_path])
+
+
+def test_a_glob_may_match_folders_without_text(tmp_path):
+    (tmp_path / "img").mkdir()
+    (tmp_path / "img" / "x.png").write_bytes(b"\0")
+    (tmp_path / "a.txt").write_text("Text.")
+    assert read([f"{tmp_path}/*"]) == {"a.txt": ["Text."]}
+    with pytest.raises(ValueError, match=r"i\*: no text in this folder"):
+        TextFiles([f"{tmp_path}/i*"])
+
+
+def test_files_left_out_of_a_folder_are_logged_by_suffix(tmp_path, caplog):
+    for name in ("a.txt", "b.png", "c.PNG", "Makefile", ".hidden"):
+        (tmp_path / name).write_text("Text.")
+    TextFiles([tmp_path])
+    (message,) = caplog.messages
+    assert "3 files are not named like text" in message
+    assert "(.png: 2, no suffix: 1)" in message
+
+
+def test_a_link_is_read_by_its_own_name_and_its_target_once(tmp_path):
+    blob = tmp_path / "blobs" / "abc123"
+    blob.parent.mkdir()
+    blob.write_text('{"text": "Linked."}\n')
+    (tmp_path / "ln.jsonl").symlink_to(blob)
+    (tmp_path / "other.jsonl").symlink_to(blob)
+    assert read([tmp_path / "ln.jsonl", tmp_path]) == {"ln.jsonl:1": ["Linked."]}
+
+
+def test_paths_with_parent_folders_give_tidy_names(tmp_path, monkeypatch):
+    for name in ("one/a.txt", "two/b.txt"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text("Text.")
+    monkeypatch.chdir(tmp_path / "one")
+    assert list(read(["a.txt", "../two/b.txt"])) == ["one/a.txt", "two/b.txt"]
+
+
+def test_a_name_that_is_not_utf_8_is_escaped(tmp_path):
+    path = Path(os.fsdecode(os.fsencode(tmp_path / "caf") + b"\xe9.txt"))
+    try:
+        path.write_text("Text.")
+    except OSError:
+        pytest.skip("this file system takes UTF-8 names alone")
+    assert read([tmp_path]) == {"caf\\xe9.txt": ["Text."]}
+    TextFiles([tmp_path]).describe()
+
+
+def test_an_unreadable_file_is_refused_and_the_others_are_read(tmp_path, monkeypatch):
+    (tmp_path / "a.txt").write_text("Secret.")
+    (tmp_path / "b.txt").write_text("Text.")
+    readable = TextFiles([tmp_path]).describe()
+    (tmp_path / "a.txt").write_text("Secrets.")
+    opened = Path.open
+
+    def forbidden(path, *arguments, **keywords):
+        if path.name == "a.txt":
+            raise PermissionError(13, "Permission denied", str(path))
+        return opened(path, *arguments, **keywords)
+
+    monkeypatch.setattr(Path, "open", forbidden)
+    assert TextFiles([tmp_path]).describe()["sha256"] != readable["sha256"]
+    assert read([tmp_path]) == {"a.txt": ["!unreadable_file@a.txt"], "b.txt": ["Text."]}
 
 
 def test_no_path_is_an_error():

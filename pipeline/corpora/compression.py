@@ -24,7 +24,8 @@ ERRORS: tuple[type[Exception], ...] = (
 )
 """What reading a damaged file may raise."""
 
-_ZSTD_INPUT_BYTES = 4096
+_ZSTD_INPUT_BYTES = 512
+"""Bytes decompressed at once: four can stand for a block of 128 KiB, so these for 16 MiB."""
 
 
 def without_compression_suffix(path: Path) -> Path:
@@ -46,7 +47,7 @@ class _ZstdReader(io.RawIOBase):
         self._stream = stream
         self._frame: Any = None
         self._compressed = b""
-        self._ready = b""
+        self._ready = io.BytesIO()
 
     def readable(self) -> bool:
         """Returns True."""
@@ -58,19 +59,17 @@ class _ZstdReader(io.RawIOBase):
         Raises:
             EOFError: the file ends within a frame.
         """
-        while not self._ready:
+        while not (count := self._ready.readinto(buffer)):
             self._compressed = self._compressed or self._stream.read(_ZSTD_INPUT_BYTES)
             if not self._compressed:
                 if self._frame is not None:
                     raise EOFError("the file ends within a zstd frame")
                 return 0
             self._frame = self._frame or zstandard.ZstdDecompressor().decompressobj()
-            self._ready = self._frame.decompress(self._compressed)
+            self._ready = io.BytesIO(self._frame.decompress(self._compressed))
             self._compressed = self._frame.unused_data
             if self._frame.eof:
                 self._frame = None
-        count = min(len(buffer), len(self._ready))
-        buffer[:count], self._ready = self._ready[:count], self._ready[count:]
         return count
 
 

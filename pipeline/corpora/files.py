@@ -65,14 +65,11 @@ class TextFiles:
     def describe(self) -> dict[str, Any]:
         """Returns a checksum of all names and contents, and how they are read.
 
-        Raises:
-            OSError: a file cannot be read.
+        A file that cannot be read counts as such, and is refused when its turn comes.
         """
         digest = hashlib.sha256()
         for file in self._files:
-            stat = file.path.stat()
-            content = _checksum(file.path, stat.st_size, stat.st_mtime_ns)
-            digest.update(f"{file.name}\0{content}\0".encode())
+            digest.update(f"{file.name}\0{_content_of(file.path)}\0".encode())
         return {
             "source": "files",
             "num_files": len(self._files),
@@ -148,6 +145,15 @@ class TextFiles:
 
 def _empty(file: TextFile) -> Refusal:
     return Refusal("empty_file", file.name, "holds no text; remove it from the paths")
+
+
+def _content_of(path: Path) -> str:
+    """Returns a file's sha256, or ``unreadable``."""
+    try:
+        stat = path.stat()
+        return _checksum(path, stat.st_size, stat.st_mtime_ns)
+    except OSError:
+        return "unreadable"
 
 
 @functools.lru_cache(maxsize=100_000)

@@ -40,7 +40,7 @@ def documents_of(
 def _text_field(line: str, position: str, text_field: str) -> str | Refusal:
     try:
         value: Any = json.loads(line)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # ValueError: also a number of 5,000 digits
         return Refusal("bad_json", position, f"not JSON ({error}); mend the line", excerpt_of(line))
     text = value.get(text_field) if isinstance(value, dict) else None
     if not isinstance(text, str):
