@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import hashlib
+import ssl
 import threading
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -111,6 +114,43 @@ def test_a_cut_connection_is_resumed_by_range(server, tmp_path):
 def test_more_cuts_than_attempts_are_survived_while_bytes_arrive(server, tmp_path):
     server.script = ["cut:1000"] * 10
     assert fetch(server, tmp_path).read_bytes() == CONTENT
+
+
+def test_a_server_that_starts_over_each_time_is_given_up(server, tmp_path):
+    server.etag = None
+    server.script = ["cut:900", "cut:1200"] * 20
+    with pytest.raises(DownloadError, match="gave up after 3 attempts that got no further"):
+        fetch(server, tmp_path)
+    assert len(server.requests) == 4
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [ssl.SSLEOFError(8, "EOF occurred"), urllib.error.URLError(ssl.SSLError(1, "bad record"))],
+)
+def test_a_broken_encrypted_connection_is_tried_again(server, tmp_path, monkeypatch, fault):
+    faults, opened = [fault], urllib.request.urlopen
+
+    def faltering(*arguments, **keywords):
+        if faults:
+            raise faults.pop()
+        return opened(*arguments, **keywords)
+
+    monkeypatch.setattr(urllib.request, "urlopen", faltering)
+    assert fetch(server, tmp_path).read_bytes() == CONTENT
+
+
+def test_an_untrusted_certificate_is_an_error_at_once(tmp_path, monkeypatch):
+    calls = []
+
+    def untrusted(*arguments, **keywords):
+        calls.append(arguments)
+        raise urllib.error.URLError(ssl.SSLCertVerificationError(1, "self-signed"))
+
+    monkeypatch.setattr(urllib.request, "urlopen", untrusted)
+    with pytest.raises(DownloadError, match=r"certificate is not trusted.*self-signed"):
+        download("https://127.0.0.1/x", tmp_path / "x", SHA256, config=IMPATIENT)
+    assert len(calls) == 1
 
 
 def test_a_stalled_connection_is_resumed(server, tmp_path):

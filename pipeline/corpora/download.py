@@ -12,6 +12,7 @@ import http.client
 import json
 import os
 import re
+import ssl
 import time
 import urllib.error
 import urllib.request
@@ -24,7 +25,13 @@ from pipeline.job import Progress
 
 _BLOCK_BYTES = 1 << 16
 _RETRIED_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504})
-_RETRIED_ERRORS = (urllib.error.URLError, http.client.HTTPException, ConnectionError, TimeoutError)
+_RETRIED_ERRORS = (
+    urllib.error.URLError,
+    http.client.HTTPException,
+    ConnectionError,
+    TimeoutError,
+    ssl.SSLError,
+)
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
 
@@ -42,7 +49,7 @@ class DownloadConfig:
     """How patient a download is."""
 
     attempts: int = 6
-    """Attempts in a row that bring no new byte before giving up."""
+    """Attempts in a row that get no further than an earlier one before giving up."""
     timeout_seconds: float = 30.0
     """Longest silence of the server."""
     backoff_seconds: float = 1.0
@@ -137,10 +144,13 @@ class _Part:
 def _fetch_patiently(
     url: str, part: _Part, config: DownloadConfig, on_progress: Progress | None
 ) -> None:
-    """Completes the part, trying again while the server falters."""
-    failures = 0
+    """Completes the part, trying again while the server falters.
+
+    Only what no attempt had reached before counts as progress: a server whose file cannot be
+    continued starts over each time, and may break off earlier or later for ever.
+    """
+    failures, reached = 0, part.size
     while True:
-        before = part.size
         try:
             _fetch(url, part, config.timeout_seconds, on_progress)
             return
@@ -149,11 +159,17 @@ def _fetch_patiently(
                 raise DownloadError(_refusal(url, error)) from error
             fault: Exception = error
         except _RETRIED_ERRORS as error:
+            if isinstance(getattr(error, "reason", error), ssl.SSLCertVerificationError):
+                raise DownloadError(
+                    f"{url}: the server's certificate is not trusted ({error}); check the address "
+                    "and this machine's certificates and clock"
+                ) from error
             fault = error
-        failures = 1 if part.size > before else failures + 1
+        failures = 1 if part.size > reached else failures + 1
+        reached = max(reached, part.size)
         if failures >= config.attempts:
             raise DownloadError(
-                f"{url}: gave up after {failures} attempts without a new byte ({fault}); "
+                f"{url}: gave up after {failures} attempts that got no further ({fault}); "
                 f"{part.size:,} bytes are kept, so run it again later to go on"
             ) from fault
         pause = config.backoff_seconds * 2 ** (failures - 1)
