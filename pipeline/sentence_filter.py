@@ -9,11 +9,19 @@ from typing import Any
 
 from pipeline.parsers.base import Rejection
 
-# Control characters but for white space, zero-width spaces, line and paragraph separators, byte
-# order marks, and lone surrogates, which no UTF-8 file can hold. Joiners stay: emoji need them.
+CLEANING_VERSION = 2
+"""Raised whenever the same text would be cleaned otherwise; part of every digest."""
+
+# What is not for print: control characters but for white space, marks and embeddings of direction,
+# line and paragraph separators, word joiners, byte order marks, interlinear annotation, tags, lone
+# surrogates, which no UTF-8 file can hold, and U+FFFD, which another program put where it could not
+# read a character. Joiners stay: emoji need them.
 _UNPRINTABLE = re.compile(
-    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u200b\u200e\u200f\u2028\u2029\u2060\ufeff\ud800-\udfff]"
+    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u200e\u200f\u2028-\u202e\u2060\u2066-\u2069\ufeff"
+    "\ufff9-\ufffb\ufffd\U000e0000-\U000e007f\ud800-\udfff]"
 )
+_WITHIN_WORDS = re.compile("[\u00ad\u200b]")
+"""Soft hyphens and zero-width spaces: where a word may be broken, so a space would cut it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +55,14 @@ class SentenceConfig:
 
 
 def clean_text(text: str) -> tuple[str, int]:
-    """Returns the text on one line with single spaces, and how many characters were replaced.
+    """Returns the text on one line with single spaces, and how many characters were repaired.
 
-    White space of any kind becomes one space; a character that is not for print, too, and counts.
+    White space of any kind becomes one space. So does a character that is not for print; a soft
+    hyphen or zero-width space is dropped; both count as repairs.
     """
-    repaired, count = _UNPRINTABLE.subn(" ", text)
-    return " ".join(repaired.split()), count
+    joined, dropped = _WITHIN_WORDS.subn("", text)
+    repaired, replaced = _UNPRINTABLE.subn(" ", joined)
+    return " ".join(repaired.split()), dropped + replaced
 
 
 def reject_sentence(tokens: Sequence[str], config: SentenceConfig) -> Rejection | None:

@@ -53,8 +53,12 @@ class SentenceShard:
 
     @property
     def is_full(self) -> bool:
-        """Whether the shard has the rows its number calls for."""
-        return self.rows >= rows_in_shard(self.number)
+        """Whether the shard has the sentences its number calls for, kept and refused.
+
+        The refused count too, so that a text of which nothing is kept neither fills the memory
+        nor is read from its beginning after every interruption.
+        """
+        return self.rows + len(self.quarantine) >= rows_in_shard(self.number)
 
     @property
     def is_empty(self) -> bool:

@@ -1,12 +1,13 @@
 """Cuts a source's documents into tokenized sentences and writes them as shards.
 
-A shard ends at a paragraph's end once it has its rows, and its manifest says how far into the
-source it reaches. A killed run so goes on at the first shard that is not complete: what the
-complete ones hold is read past without being tokenized, and the result is byte-identical.
+A shard ends at a paragraph's end once it has its sentences, kept and refused, and its manifest says
+how far into the source it reaches. A killed run so goes on at the first shard that is not complete:
+what the complete ones hold is read past without being tokenized, and the result is byte-identical.
 """
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,7 +19,12 @@ from pipeline.corpora.document import Paragraph, Refusal, Source, excerpt_of
 from pipeline.digest import digest_of
 from pipeline.job import Progress
 from pipeline.sentence_boundaries import BOUNDARY_VERSION, sentence_ranges
-from pipeline.sentence_filter import SentenceConfig, clean_text, reject_sentence
+from pipeline.sentence_filter import (
+    CLEANING_VERSION,
+    SentenceConfig,
+    clean_text,
+    reject_sentence,
+)
 from pipeline.sentence_shard import Position, SentenceShard
 from pipeline.shards import (
     FIRST_ROWS,
@@ -27,6 +33,7 @@ from pipeline.shards import (
     DatasetManifest,
     ShardManifest,
     complete_shards,
+    quarantine_path,
     read_dataset_manifest,
     sweep_unfinished,
     write_dataset_manifest,
@@ -54,6 +61,7 @@ def describe_splitter(config: SentenceConfig) -> dict[str, Any]:
         "config": config.describe(),
         "spacy": spacy_version(),
         "tokenization_version": TOKENIZATION_VERSION,
+        "cleaning_version": CLEANING_VERSION,
         "boundary_version": BOUNDARY_VERSION,
         "first_rows": FIRST_ROWS,
         "max_rows": MAX_ROWS,
@@ -159,7 +167,7 @@ class _Splitter:
                 excerpt = excerpt_of(" ".join(tokens[:200]))
                 refused.append(_record(item, index, rejection.reason, rejection.detail, excerpt))
             index += 1
-        if kept and self.shard.is_full:
+        if self.shard.is_full:
             self._write_shard()
         for sentence_index, tokens in kept:
             self.shard.add(item.document_id, sentence_index, tokens)
@@ -186,13 +194,22 @@ class _Splitter:
 
     def _nothing_found(self) -> str:
         reasons = Counter(record["reason"] for record in self.shard.quarantine)
+        for written in complete_shards(self.folder):
+            reasons.update(written.drops)
         if not reasons:
             return "the source holds no text; check its path and format"
-        first = self.shard.quarantine[0]
+        first = self._first_refused()
         return (
             f"no sentence could be taken from the source; refused: {dict(reasons)}; first, at "
             f"{first['position']}: {first['reason']} ({first['detail']})"
         )
+
+    def _first_refused(self) -> dict[str, Any]:
+        if self.shard.number == 0:
+            return self.shard.quarantine[0]
+        with quarantine_path(self.folder, 0).open(encoding="utf-8") as lines:
+            record: dict[str, Any] = json.loads(next(lines))
+        return record
 
 
 def _items(source: Source) -> Iterator[_Item]:

@@ -12,8 +12,14 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
-TOKENIZATION_VERSION = 1
+TOKENIZATION_VERSION = 2
 """Raised whenever the rules below change; part of every digest."""
+
+MAX_CHUNK_CHARACTERS = 300
+"""Longest run without white space that is cut into tokens; a longer one is one token."""
+
+# spaCy takes time quadratic in a run of marks: a paragraph of 100,000 brackets takes a quarter of an hour.
+_LONG_CHUNK = re.compile(rf"(\S{{{MAX_CHUNK_CHARACTERS + 1},}})")
 
 # Differs from spaCy's English rules, for technical prose: names such as __init__ and io.BytesIO and
 # operators such as == stay whole, while _emphasis_ loses its marks; a letter that ends a sentence
@@ -71,10 +77,20 @@ class EnglishTokenizer:
             texts: with single spaces as their only white space.
         """
         with self._nlp.memory_zone():
-            return [
-                TokenizedText([t.text for t in doc], [bool(t.whitespace_) for t in doc])
-                for doc in (self._nlp.make_doc(text) for text in texts)
-            ]
+            return [self._tokenize(text) for text in texts]
+
+    def _tokenize(self, text: str) -> TokenizedText:
+        tokens = TokenizedText([], [])
+        parts = _LONG_CHUNK.split(text)
+        for number, part in enumerate(parts):
+            if number % 2:
+                tokens.words.append(part)
+                tokens.spaces.append(bool(parts[number + 1]))
+            else:  # after a long chunk, a part begins with the space that ended it
+                doc = self._nlp.make_doc(part[1:] if number else part)
+                tokens.words.extend(token.text for token in doc)
+                tokens.spaces.extend(bool(token.whitespace_) for token in doc)
+        return tokens
 
 
 def spacy_version() -> str:

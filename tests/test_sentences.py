@@ -143,6 +143,23 @@ def test_odd_characters_are_repaired_and_counted(tmp_path):
     assert manifest.shards[0].extra["repaired_characters"] == 3
 
 
+def test_invisible_characters_are_repaired_and_cut_no_word(tmp_path):
+    text = (
+        "A soft\u00adhy\u200bphen, \u202eturned\u202c \u2066round\u2069 \ufff9notes\ufffa\ufffb "
+        "\U000e0041tags\U000e007f and lost\ufffd ones."
+    )
+    manifest = split_sentences(Memory({"a": [text]}), SentenceConfig(), tmp_path)
+    assert rows(tmp_path)[0][2] == "A softhyphen , turned round notes tags and lost ones ."
+    assert manifest.shards[0].extra["repaired_characters"] == 12
+
+
+def test_a_paragraph_of_marks_alone_costs_its_sentence(tmp_path):
+    source = Memory({"a": ["(" * 100_000, "It rained. We left. " + "!" * 50_000 + " Yes."]})
+    manifest = split_sentences(source, SentenceConfig(), tmp_path)
+    assert manifest.drops == {"long_token": 2}
+    assert [text for *_, text in rows(tmp_path)] == ["It rained .", "We left ."]
+
+
 def test_limit_is_exact_even_within_a_paragraph(tmp_path):
     source = Memory({"a": ["One cat. Two cats. Three cats."], "b": ["Four cats."]})
     assert split_sentences(source, SentenceConfig(limit=2), tmp_path).rows == 2
@@ -152,9 +169,27 @@ def test_limit_is_exact_even_within_a_paragraph(tmp_path):
 def test_a_shard_ends_at_a_paragraphs_end(tmp_path, small_shards):
     manifest = split_sentences(many_documents(), SentenceConfig(), tmp_path)
     assert len(manifest.shards) > 4
-    assert all(10 <= shard.rows <= 12 for shard in manifest.shards[:-1])
+    sizes = [shard.rows + sum(shard.drops.values()) for shard in manifest.shards]
+    assert all(10 <= size <= 12 for size in sizes[:-1])
     assert manifest.rows == len(set(rows(tmp_path)))
     assert manifest.drops == {"no_letters": 32, "undecodable": 3}
+
+
+def test_refusals_fill_shards_too(tmp_path, small_shards):
+    refusals = [Refusal("undecodable", f"a:{number}", "odd bytes") for number in range(25)]
+    source = Memory({"a": [*refusals, "It rained."]})
+    manifest = split_sentences(source, SentenceConfig(), tmp_path)
+    assert [shard.rows for shard in manifest.shards] == [0, 0, 1]
+    assert [shard.extra["position"]["items"] for shard in manifest.shards] == [10, 20, 26]
+    assert read_shard(tmp_path, "sentences", 0).num_rows == 0
+    assert rows(tmp_path) == [("a", 25, "It rained .")]
+
+
+def test_a_source_without_sentences_says_why_over_all_shards_and_again(tmp_path, small_shards):
+    refusals = [Refusal("undecodable", f"a:{number}", "odd bytes") for number in range(25)]
+    for _ in range(2):
+        with pytest.raises(ValueError, match=r"'undecodable': 25.*at a:0: undecodable \(odd"):
+            split_sentences(Memory({"a": list(refusals)}), SentenceConfig(), tmp_path)
 
 
 @pytest.mark.parametrize("num_written", range(6))
