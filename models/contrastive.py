@@ -7,21 +7,22 @@ Simoulin & Crabbé 2021, section Contrastive learning: with f and g the views an
 where S is the batch of successive sentences. A sentence with several neighbours has soft targets,
 equal over them (Logeswaran & Lee 2018, QuickThoughts, whose critic is c(x, y) = xᵀ y).
 
+Differs from Simoulin & Crabbé, whose sum below the line holds one positive and the negatives: as
+in QuickThoughts, all neighbours of a sentence stand in one sum, so they compete with each other.
+
 Legend: B sentences of the batch, each an anchor and a candidate; H1, H2 widths of the views.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import get_args
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-Critic = Literal["bilinear", "inner_product"]
-Normalise = Literal["none", "batch_norm", "l2"]
-Anchor = Literal["excluded", "zeroed"]
+from models.variants import Anchor, Critic, Normalise
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,8 @@ class ContrastiveModel(nn.Module):
         config, vectors = self.config, self.vectors
         if config.word_vectors == "trained":
             return WordEmbedding.xavier(len(vectors.words), config.trained_word_size)
-        return WordEmbedding.frozen(torch.from_numpy(vectors.matrix), target_rms=config.vector_rms)
+        scale = 1.0 if config.vector_rms is None else vectors.scale_to(config.vector_rms)
+        return WordEmbedding.frozen(torch.from_numpy(vectors.matrix), scale=scale)
 
     def forward(
         self, batch: SentenceBatch, documents: Tensor, sentence_index: Tensor

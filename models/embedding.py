@@ -48,22 +48,12 @@ class WordEmbedding(nn.Module):
         self.register_buffer("scale", torch.tensor(scale))
 
     @classmethod
-    def frozen(cls, vectors: Tensor, *, target_rms: float | None = None) -> WordEmbedding:
-        """Returns frozen vectors, scaled by one constant to ``target_rms`` if given.
-
-        Args:
-            vectors: [V, E].
-            target_rms: root mean square over all components of all known words.
+    def frozen(cls, vectors: Tensor, *, scale: float = 1.0) -> WordEmbedding:
+        """Returns frozen vectors [V, E], all multiplied by one constant.
 
         Raises:
-            ValueError: see `WordEmbedding`; or a target for vectors that are all zero.
+            ValueError: see `WordEmbedding`.
         """
-        scale = 1.0
-        if target_rms is not None:
-            rms = root_mean_square(vectors[1:])
-            if rms == 0:
-                raise ValueError("word vectors that are all zero cannot be scaled")
-            scale = target_rms / rms
         return cls(vectors, trained=False, scale=scale)
 
     @classmethod
@@ -85,14 +75,3 @@ class WordEmbedding(nn.Module):
             return looked_up
         # No gradient reaches the unknown word, so no optimiser moves it from zero.
         return looked_up.masked_fill((word_ids == 0)[:, None], 0.0)
-
-
-def root_mean_square(vectors: Tensor, *, block_rows: int = 65536) -> float:
-    """Returns the root mean square of a table's components, 0.0 for an empty one.
-
-    In blocks, since a large table in half precision is not to be converted as a whole.
-    """
-    if not vectors.numel():
-        return 0.0
-    total = sum(float(block.double().square().sum()) for block in vectors.split(block_rows))
-    return float((total / vectors.numel()) ** 0.5)

@@ -11,8 +11,9 @@ import torch
 from torch import Tensor, nn
 
 from models.embedding import WordEmbedding
-from models.encoders import Init, build_encoder
+from models.encoders import build_encoder
 from models.sentence_batch import SentenceBatch
+from models.variants import Init
 
 
 class MultiViewEncoder(nn.Module):
@@ -58,11 +59,6 @@ class MultiViewEncoder(nn.Module):
         )
         self.output_size = 2 * hidden_size
         """Width of the pair's embedding, 2H."""
-
-    @property
-    def num_parameters(self) -> int:
-        """Parameters that are trained; frozen vectors are not among them."""
-        return sum(parameter.numel() for parameter in self.parameters())
 
     def forward(self, batch: SentenceBatch) -> tuple[Tensor, Tensor]:
         """Returns each view's vectors of the sentences, [B, H] twice.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from models.held_out import is_held_out
+from models.held_out import HoldOut
 from models.sentence_block import SentenceBlock
 from models.views import STAGE_OF_VIEW, VIEWS
 from models.word_vectors import Coverage, WordVectors
@@ -66,19 +66,22 @@ class Selection:
     """Which rows are read."""
 
     part: Part = "all"
-    """Documents for training, held-out documents, or all."""
-    held_out_fraction: float = 0.3
-    seed: int = 0
-    """Of the held-out choice; see ``models.held_out``."""
+    """Sentences for training, held-out sentences, or all."""
+    hold_out: HoldOut = field(default_factory=HoldOut)
     max_tokens: int | None = None
     """Longer sentences are skipped; None takes all."""
 
-    def takes(self, document_id: str) -> bool:
-        """Returns whether a document belongs to the part."""
+    def mask(
+        self,
+        documents: Sequence[str],
+        document_of_row: NDArray[np.int32],
+        sentence_index: NDArray[np.int32],
+    ) -> NDArray[np.bool_]:
+        """Returns which rows belong to the part; arguments as in `HoldOut.mask`."""
         if self.part == "all":
-            return True
-        held_out = is_held_out(document_id, self.held_out_fraction, self.seed)
-        return held_out == (self.part == "held_out")
+            return np.ones(len(document_of_row), dtype=np.bool_)
+        held_out = self.hold_out.mask(documents, document_of_row, sentence_index)
+        return held_out if self.part == "held_out" else ~held_out
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,9 +173,8 @@ class ParsedCorpus:
         table = self._read_table(number)
         documents = table["document_id"].cast(pa.string()).combine_chunks().dictionary_encode()
         names = documents.dictionary.to_pylist()
-        taken = np.array([self.selection.takes(name) for name in names], dtype=bool)
         document_of_row = documents.indices.to_numpy().astype(np.int32)
-        chosen = taken[document_of_row] if names else np.zeros(0, dtype=bool)
+        chosen = self.selection.mask(names, document_of_row, table["sentence_index"].to_numpy())
         chosen, skipped = self._usable(table, chosen)
         rows = np.flatnonzero(chosen)
         table = table.filter(pa.array(chosen)).combine_chunks()

@@ -22,7 +22,6 @@ from models.training_config import TrainingConfig
 from models.training_run import (
     CHECKPOINTS_FOLDER,
     METRICS_FILE,
-    OnProgress,
     RunSettings,
     TrainingDivergedError,
     TrainingRun,
@@ -30,6 +29,7 @@ from models.training_run import (
 from models.vector_files import load_word_vectors
 from models.word_vectors import WordVectors
 from pipeline.digest import digest_of
+from pipeline.job import Progress
 from pipeline.shards import read_dataset_manifest, write_json_atomically
 
 __all__ = ["RunSettings", "TrainingDivergedError", "train"]
@@ -44,12 +44,13 @@ def train(
     out: Path,
     *,
     settings: RunSettings | None = None,
-    on_progress: OnProgress | None = None,
+    on_progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Trains to the end, from the last checkpoint in ``out`` if there is one.
 
-    Killed at any moment and called again, it ends with the same weights and the same metrics, bit
-    for bit on a CPU with the same number of threads. A folder that is complete is left alone.
+    Killed at any moment and called again, it ends with the same weights and metrics, bit for bit
+    on a CPU with the same number of threads; only what the metrics say of time and memory
+    differs. A folder that is complete is left alone.
 
     Args:
         vectors_path: word vectors, see `load_word_vectors`.
@@ -97,12 +98,7 @@ def _ignore(share: float, status: str) -> None:
 def _open(
     config: TrainingConfig, folders: CorpusFolders, vectors: WordVectors, part: Part
 ) -> ParsedCorpus:
-    selection = Selection(
-        part=part,
-        held_out_fraction=config.held_out_fraction,
-        seed=config.held_out_seed,
-        max_tokens=config.max_tokens,
-    )
+    selection = Selection(part, config.hold_out, config.max_tokens)
     return ParsedCorpus(folders, vectors, views=config.views, selection=selection)
 
 
@@ -147,7 +143,8 @@ def _nothing_to_train(folders: CorpusFolders, survey: CorpusSurvey) -> str:
     reasons = ", ".join(f"{count} {reason}" for reason, count in survey.skipped.items())
     return (
         f"{folders.sentences}: no shard has two sentences to train on (skipped: "
-        f"{reasons or 'none'}); use a larger corpus or a smaller held_out_fraction"
+        f"{reasons or 'none'}); use a larger corpus, a smaller held_out_fraction, or "
+        "held_out_unit block where documents are few"
     )
 
 

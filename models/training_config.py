@@ -7,17 +7,16 @@ A's baseline). Where a paper leaves a value open, the docstring says so.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, Literal, get_args
+from dataclasses import asdict, dataclass, replace
+from typing import Any, get_args
 
+from models.config_fields import checked_fields
+from models.held_out import HeldOutUnit, HoldOut
+from models.variants import Anchor, Critic, Init, Normalise, Schedule, WordVectorUse
 from models.views import VIEWS
 
-Schedule = Literal["constant", "linear", "cosine"]
-Normalise = Literal["none", "batch_norm", "l2"]
-WordVectorUse = Literal["frozen", "trained"]
-Critic = Literal["bilinear", "inner_product"]
-Anchor = Literal["excluded", "zeroed"]
-Init = Literal["xavier", "uniform"]
+TRAINING_VERSION = 1
+"""Raised when the same configuration, corpus and word vectors would train to another model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +64,12 @@ class TrainingConfig:
     init: Init = "xavier"
     """A, section 4: Xavier; a later text of A: uniform."""
     held_out_fraction: float = 0.3
-    """Share of documents that are never trained on."""
+    """Share of documents, or of blocks, that are never trained on."""
     held_out_seed: int = 0
     """Of the choice of held-out documents; apart from ``seed``, so that runs are comparable."""
+    held_out_unit: HeldOutUnit = "document"
+    """Whole documents are held out, or blocks of sentences where documents are few."""
+    held_out_block_sentences: int = 50
     held_out_batches: int = 100
     """At most so many batches measure the held-out context accuracy."""
     seed: int = 0
@@ -77,6 +79,7 @@ class TrainingConfig:
         object.__setattr__(self, "views", tuple(self.views))
         self._check_choices()
         self._check_numbers()
+        _ = self.hold_out  # checks its own settings
 
     def _check_choices(self) -> None:
         if len(self.views) != 2 or any(view not in VIEWS for view in self.views):
@@ -113,6 +116,21 @@ class TrainingConfig:
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name} must lie in [0, 1), not {getattr(self, name)}")
 
+    @property
+    def hold_out(self) -> HoldOut:
+        """Which sentences are never trained on."""
+        return HoldOut(
+            self.held_out_fraction,
+            self.held_out_seed,
+            self.held_out_unit,
+            self.held_out_block_sentences,
+        )
+
+    @property
+    def pair_width(self) -> int:
+        """Width of the embedding of a sentence: both views side by side."""
+        return len(self.views) * self.hidden_size
+
     def to_dict(self) -> dict[str, Any]:
         """Returns the fields as JSON knows them."""
         return {**asdict(self), "views": list(self.views)}
@@ -122,13 +140,9 @@ class TrainingConfig:
         """Returns the configuration with these fields; the others take their defaults.
 
         Raises:
-            ValueError: an unknown field or a value that cannot be.
+            ValueError: an unknown field, or a value of another type or out of range.
         """
-        known = {field.name for field in fields(cls)}
-        unknown = sorted(set(values) - known)
-        if unknown:
-            raise ValueError(f"unknown training settings: {', '.join(unknown)}")
-        return cls(**values)
+        return cls(**checked_fields(cls, values, "training"))
 
 
 PRESETS: dict[str, TrainingConfig] = {
@@ -153,11 +167,8 @@ def preset(name: str, **changes: Any) -> TrainingConfig:
     """Returns a preset with some fields changed.
 
     Raises:
-        ValueError: no such preset or field, or a value that cannot be.
+        ValueError: no such preset or field, or a value of another type or out of range.
     """
     if name not in PRESETS:
         raise ValueError(f"unknown training preset {name!r}; known: {', '.join(PRESETS)}")
-    unknown = sorted(set(changes) - {field.name for field in fields(TrainingConfig)})
-    if unknown:
-        raise ValueError(f"unknown training settings: {', '.join(unknown)}")
-    return replace(PRESETS[name], **changes)
+    return replace(PRESETS[name], **checked_fields(TrainingConfig, changes, "training"))

@@ -23,11 +23,10 @@ from models.progress import progress_bar
 from models.sentence_batch import SentenceBatch
 from models.sentence_block import SentenceBlock
 from models.training_batches import TrainingBatches
+from pipeline.job import Progress
 
 CHECKPOINTS_FOLDER = "checkpoints"
 METRICS_FILE = "metrics.jsonl"
-
-OnProgress = Callable[[float, str], None]
 
 
 class TrainingDivergedError(ValueError):
@@ -100,7 +99,7 @@ class TrainingRun:
         """Time spent on the steps that count, over all runs."""
         return self._seconds_before + time.perf_counter() - self._started
 
-    def run(self, on_progress: OnProgress) -> None:
+    def run(self, on_progress: Progress) -> None:
         """Takes all steps that are left.
 
         Raises:
@@ -113,7 +112,7 @@ class TrainingRun:
         finally:
             self._log.close()
 
-    def _run_steps(self, on_progress: OnProgress) -> None:
+    def _run_steps(self, on_progress: Progress) -> None:
         blocks = self._batches.from_step(self.step, epochs=self.config.epochs)
         self.model.train()
         shown = self._settings.progress_bar

@@ -98,6 +98,16 @@ class WordVectors:
         )
         return float(np.sqrt(total / known.size)) if known.size else 0.0
 
+    def scale_to(self, target_rms: float) -> float:
+        """Returns the factor that gives the vectors this root mean square.
+
+        Raises:
+            ValueError: all vectors are zero.
+        """
+        if self.rms == 0:
+            raise ValueError("word vectors that are all zero cannot be scaled")
+        return target_rms / self.rms
+
     @cached_property
     def checksum(self) -> str:
         """sha256 over the words and the values; equal vectors give equal checksums."""

@@ -8,9 +8,14 @@ import pytest
 from probing_examples import CONFIG, corpus_rows, write_rows
 
 from models.evaluation.probing.shift_rule import is_chosen, shift, shift_positions
-from models.evaluation.probing.shifts import make_shifted_sentences
-from models.held_out import is_held_out
-from pipeline.shards import read_shard
+from models.evaluation.probing.shifts import NOT_SELECTED, make_shifted_sentences
+from models.held_out import HoldOut
+from pipeline.shards import DatasetManifest, read_shard
+
+
+def not_selected(manifest: DatasetManifest) -> dict[str, int]:
+    counts: dict[str, int] = manifest.shards[0].extra[NOT_SELECTED]
+    return counts
 
 
 def test_the_first_word_punctuation_and_equal_words_stay_in_place() -> None:
@@ -45,12 +50,13 @@ def test_shifted_sentences_come_from_held_out_documents_and_differ_by_one_swap(
     manifest = make_shifted_sentences(corpus.sentences, tmp_path / "shifted", CONFIG)
     originals = {(r["document_id"], r["sentence_index"]): r["tokens"] for r in rows}
     shifted = read_shard(tmp_path / "shifted", "sentences", 0).to_pylist()
-    num_held_out = sum(is_held_out(r["document_id"], 0.5, 0) for r in rows)
+    num_held_out = sum(HoldOut(0.5).takes(r["document_id"]) for r in rows)
     assert manifest.rows == len(shifted)
-    assert manifest.rows + sum(manifest.drops.values()) == num_held_out
+    assert manifest.drops == {}
+    assert manifest.rows + sum(not_selected(manifest).values()) == num_held_out
     for row in shifted:
         original = originals[row["document_id"], row["sentence_index"]]
-        assert is_held_out(row["document_id"], 0.5, 0)
+        assert HoldOut(0.5).takes(row["document_id"])
         assert tuple(row["tokens"]) == shift(original, CONFIG.seed)
 
 
@@ -73,11 +79,14 @@ def test_duplicate_texts_are_written_once(tmp_path: Path) -> None:
         write_rows(tmp_path / "twice", rows + again).sentences, tmp_path / "b", CONFIG
     )
     assert twice.rows == once.rows
-    assert twice.drops["duplicate_text"] == once.rows + 2 * once.drops.get("duplicate_text", 0)
+    before = not_selected(once).get("duplicate_text", 0)
+    assert not_selected(twice)["duplicate_text"] == once.rows + 2 * before
 
 
 def test_a_corpus_without_held_out_sentences_is_refused_with_a_remedy(tmp_path: Path) -> None:
-    rows = [r for r in corpus_rows(6) if not is_held_out(r["document_id"], 0.5, 0)]
+    rows = [r for r in corpus_rows(6) if not HoldOut(0.5).takes(r["document_id"])]
     corpus = write_rows(tmp_path / "corpus", rows)
-    with pytest.raises(ValueError, match="none of 0 held-out sentences can be shifted; raise"):
+    with pytest.raises(
+        ValueError, match=r"none of 0 held-out sentences can .*--held-out-unit block"
+    ):
         make_shifted_sentences(corpus.sentences, tmp_path / "out", CONFIG)

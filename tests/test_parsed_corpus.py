@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from parsed_corpora import chain_heads, left_branching, stories, write_corpus, write_vectors
 
-from models.held_out import is_held_out
+from models.held_out import HoldOut
 from models.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
 from models.vector_files import load_word_vectors
 from models.word_vectors import WordVectors
@@ -105,7 +105,7 @@ def test_held_out_and_training_documents_are_apart_and_together_all(
     folders = write_corpus(tmp_path, stories(40, sentences=2), rows_per_shard=7)
 
     def rows(part: str) -> set[int]:
-        selection = Selection(part=part, held_out_fraction=0.4, seed=5)  # type: ignore[arg-type]
+        selection = Selection(part, HoldOut(0.4, 5))  # type: ignore[arg-type]
         corpus = ParsedCorpus(folders, vectors, views=TREES, selection=selection)
         return {int(row) for block in corpus.blocks() for row in block.rows}
 
@@ -119,19 +119,19 @@ def test_held_out_and_training_documents_are_apart_and_together_all(
 
 def test_held_out_is_a_function_of_name_fraction_and_seed() -> None:
     names = [f"document-{number}" for number in range(4000)]
-    chosen = [is_held_out(name, 0.3, 0) for name in names]
+    chosen = [HoldOut(0.3, 0).takes(name) for name in names]
 
-    assert chosen == [is_held_out(name, 0.3, 0) for name in names]
+    assert chosen == [HoldOut(0.3, 0).takes(name) for name in names]
     assert np.mean(chosen) == pytest.approx(0.3, abs=0.03)
-    assert chosen != [is_held_out(name, 0.3, 1) for name in names]
-    assert all(is_held_out(n, 0.5, 0) for n, c in zip(names, chosen, strict=True) if c)
-    assert not any(is_held_out(name, 0.0, 0) for name in names)
-    assert all(is_held_out(name, 1.0, 0) for name in names)
+    assert chosen != [HoldOut(0.3, 1).takes(name) for name in names]
+    assert all(HoldOut(0.5, 0).takes(n) for n, c in zip(names, chosen, strict=True) if c)
+    assert not any(HoldOut(0.0, 0).takes(name) for name in names)
+    assert all(HoldOut(1.0, 0).takes(name) for name in names)
 
 
 def test_a_fraction_beyond_one_is_refused() -> None:
     with pytest.raises(ValueError, match="between 0 and 1, not 30"):
-        is_held_out("a", 30, 0)
+        HoldOut(30, 0).takes("a")
 
 
 def test_stages_of_different_corpora_are_refused(tmp_path: Path, vectors: WordVectors) -> None:

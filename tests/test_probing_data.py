@@ -24,7 +24,7 @@ from models.evaluation.probing.declarations import TASKS
 from models.evaluation.probing.depth_classes import pearson
 from models.evaluation.probing.selection import class_quotas
 from models.evaluation.probing.splits import assign_units
-from models.held_out import is_held_out
+from models.held_out import HoldOut
 from pipeline.shards import read_shard
 
 
@@ -41,7 +41,7 @@ def data(folder: Path) -> ProbingData:
 
 
 def held_out() -> list[dict[str, object]]:
-    return [row for row in corpus_rows() if is_held_out(str(row["document_id"]), 0.5, 0)]
+    return [row for row in corpus_rows() if HoldOut(0.5).takes(str(row["document_id"]))]
 
 
 def test_all_eight_tasks_are_there_in_declared_order(data: ProbingData) -> None:
@@ -54,7 +54,7 @@ def test_rows_are_the_held_out_rows_in_dataset_order_then_the_shifted_ones(
     data: ProbingData,
 ) -> None:
     documents = [row["document_id"] for row in corpus_rows()]
-    expected = [i for i, name in enumerate(documents) if is_held_out(str(name), 0.5, 0)]
+    expected = [i for i, name in enumerate(documents) if HoldOut(0.5).takes(str(name))]
     assert data.dataset_rows["corpus"].tolist() == expected
     shifted = data.dataset_rows["shifted"]
     assert shifted.tolist() == list(range(len(shifted)))
@@ -172,7 +172,7 @@ def test_building_twice_gives_the_same_bytes_and_another_seed_gives_others(
 
 def test_sentences_without_parse_are_used_by_no_task_and_counted(tmp_path: Path) -> None:
     rows = corpus_rows()
-    numbers = [i for i, r in enumerate(rows) if is_held_out(r["document_id"], 0.5, 0)]
+    numbers = [i for i, r in enumerate(rows) if HoldOut(0.5).takes(r["document_id"])]
     missing = numbers[5:25]
     corpus = write_rows(tmp_path / "corpus", rows, without_parse=missing)
     shifted = shifted_corpus(tmp_path / "shifted", corpus, rows)
@@ -190,7 +190,7 @@ def test_duplicate_texts_are_counted_and_used_once(tmp_path: Path) -> None:
     corpus = write_rows(tmp_path / "corpus", rows)
     shifted = shifted_corpus(tmp_path / "shifted", corpus, rows)
     summary = build_probing(corpus, shifted, tmp_path / "probing", CONFIG)
-    held_out_copies = sum(is_held_out(row["document_id"], 0.5, 0) for row in rows[len(rows) // 2 :])
+    held_out_copies = sum(HoldOut(0.5).takes(row["document_id"]) for row in rows[len(rows) // 2 :])
     assert summary["excluded"]["duplicate_text"] >= held_out_copies - 1
 
 
@@ -278,6 +278,8 @@ def test_published_facts_are_pinned() -> None:
         ({"held_out_fraction": 0.0}, "held_out_fraction must lie in"),
         ({"test_size": 0}, "must be at least 1"),
         ({"sizes": 3}, r"unknown probing settings \['sizes'\]"),
+        ({"test_size": "9"}, "probing setting test_size must be a whole number, got '9'"),
+        ({"held_out_unit": "page"}, "held_out_unit must be document or block"),
     ],
 )
 def test_settings_that_cannot_work_are_refused(values: dict[str, float], message: str) -> None:

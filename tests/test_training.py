@@ -223,7 +223,7 @@ def test_held_out_documents_are_never_trained_on(
     data: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from models import training_run
-    from models.held_out import is_held_out
+    from models.held_out import HoldOut
     from models.sentence_batch import SentenceBatch
     from models.sentence_block import SentenceBlock
 
@@ -242,7 +242,7 @@ def test_held_out_documents_are_never_trained_on(
         8 * number + index
         for number, name in enumerate(stories(64))
         for index in range(8)
-        if not is_held_out(name, fraction, seed)
+        if not HoldOut(fraction, seed).takes(name)
     }
     assert trained == expected
     assert 0 < len(trained) < 512

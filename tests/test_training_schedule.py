@@ -106,6 +106,13 @@ def test_settings_survive_json() -> None:
     assert TrainingConfig.from_dict(config.to_dict()) == config
 
 
+def test_whole_numbers_stand_for_floats_and_equal_them() -> None:
+    config = preset("laptop", learning_rate=1, gradient_clip=None)
+
+    assert isinstance(config.learning_rate, float)
+    assert config == preset("laptop", learning_rate=1.0, gradient_clip=None)
+
+
 def test_the_published_preset_is_the_paper() -> None:
     published = PRESETS["structured-views"]
 
@@ -130,10 +137,19 @@ def test_the_published_preset_is_the_paper() -> None:
         ({"hidden_size": 0}, "hidden_size must be at least 1, not 0"),
         ({"batch_size": 1}, "batch_size must be at least 2"),
         ({"learning_rate": 0.0}, "learning_rate must be positive"),
-        ({"learning_rate": float("nan")}, "learning_rate must be positive"),
+        ({"learning_rate": float("nan")}, "learning_rate must be a finite number, got nan"),
+        ({"epochs": "3"}, "training setting epochs must be a whole number, got '3'"),
+        ({"epochs": True}, "epochs must be a whole number, got True"),
+        ({"epochs": 2.0}, "epochs must be a whole number, got 2.0"),
+        ({"symmetric": 1}, "symmetric must be true or false, got 1"),
+        ({"gradient_clip": "5"}, "gradient_clip must be a finite number or null, got '5'"),
+        ({"views": "DEP"}, "views must be a list of which each is a string, got 'DEP'"),
+        ({"init": 3}, "init must be one of xavier, uniform, got 3"),
+        ({"held_out_unit": "page"}, "held_out_unit must be document or block, not 'page'"),
+        ({"held_out_block_sentences": 0}, "held_out_block_sentences must be at least 1, not 0"),
         ({"held_out_fraction": 1.0}, r"held_out_fraction must lie in \[0, 1\), not 1.0"),
         ({"weight_decay": -1e-4}, "weight_decay must not be negative"),
-        ({"hiden_size": 3}, "unknown training settings: hiden_size"),
+        ({"hiden_size": 3}, r"unknown training settings \['hiden_size'\]; known: \['anchor'"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(changes: dict[str, object], message: str) -> None:

@@ -73,6 +73,17 @@ def test_the_rms_is_over_known_words_only() -> None:
     assert WordVectors.from_rows(["a", "b"], rows).rms == pytest.approx(3.0)
 
 
+def test_the_scale_to_a_target_reaches_it() -> None:
+    vectors = WordVectors.from_rows(["a", "b"], np.array([[1, 2], [3, 5]], dtype=np.float32))
+    scaled = WordVectors.from_rows(["a", "b"], vectors.matrix[1:] * vectors.scale_to(0.35))
+    assert scaled.rms == pytest.approx(0.35)
+
+
+def test_vectors_that_are_all_zero_cannot_be_scaled() -> None:
+    with pytest.raises(ValueError, match="all zero cannot be scaled"):
+        WordVectors.from_rows(["a"], np.zeros((1, 2), dtype=np.float32)).scale_to(0.35)
+
+
 def test_glove_text_is_read(tmp_path: Path) -> None:
     vectors = load_word_vectors(text_file(tmp_path, "the 0.5 -1\n, 2e-1 3\n"))
 

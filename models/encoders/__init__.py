@@ -5,14 +5,12 @@ from models.encoders.base import SentenceEncoder
 from models.encoders.child_sum import ChildSumTreeLSTM
 from models.encoders.factory import build_encoder
 from models.encoders.gru import GRU
-from models.encoders.initialisation import Init
 from models.encoders.nary import NaryTreeLSTM
 
 __all__ = [
     "GRU",
     "BagOfWords",
     "ChildSumTreeLSTM",
-    "Init",
     "NaryTreeLSTM",
     "SentenceEncoder",
     "build_encoder",

@@ -8,8 +8,9 @@ from __future__ import annotations
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from models.encoders.initialisation import Init, initialise
+from models.encoders.initialisation import initialise
 from models.sentence_batch import SentenceBatch
+from models.variants import Init
 
 
 class BagOfWords(nn.Module):

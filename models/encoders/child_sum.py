@@ -19,9 +19,10 @@ import torch
 from torch import Tensor, nn
 
 from models.encoders.base import TreeState, require
-from models.encoders.initialisation import Init, initialise
+from models.encoders.initialisation import initialise
 from models.schedules import DependencySchedule
 from models.sentence_batch import SentenceBatch
+from models.variants import Init
 
 
 class ChildSumCell(nn.Module):

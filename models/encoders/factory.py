@@ -9,8 +9,8 @@ from torch import nn
 from models.encoders.bag_of_words import BagOfWords
 from models.encoders.child_sum import ChildSumTreeLSTM
 from models.encoders.gru import GRU
-from models.encoders.initialisation import Init
 from models.encoders.nary import NaryTreeLSTM
+from models.variants import Init
 from models.views import VIEWS
 
 _ENCODERS: dict[str, Callable[..., nn.Module]] = {

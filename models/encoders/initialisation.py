@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import get_args
 
 import torch
 from torch import Tensor, nn
 
-Init = Literal["xavier", "uniform"]
+from models.variants import Init
 
 UNIFORM_BOUND = 0.005
 """Half-width of "uniform": a later text of Simoulin & Crabbé's chapter."""

@@ -22,8 +22,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from models.encoders.base import TreeState, require
-from models.encoders.initialisation import Init, initialise
+from models.encoders.initialisation import initialise
 from models.sentence_batch import SentenceBatch
+from models.variants import Init
 
 
 class BinaryCell(nn.Module):

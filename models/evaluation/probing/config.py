@@ -1,12 +1,21 @@
-"""What determines the probing data; every field is part of its digest."""
+"""What determines the probing data: the fields of `ProbingConfig`, and the rules by a version."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any
 
+from models.config_fields import checked_fields
+from models.held_out import HeldOutUnit, HoldOut
+
 SPLITS = ("train", "dev", "test")
+
+SHIFT_VERSION = 1
+"""Raised when the same sentences and `ProbingConfig.shift_dict` would give other shifted ones."""
+PROBING_VERSION = 2
+"""Raised when the same parses and configuration would give other tasks: another label rule, split
+or constant of this package, such as the largest share of a class."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +30,9 @@ class ProbingConfig:
     seed: int = 0
     held_out_fraction: float = 0.3
     held_out_seed: int = 0
+    held_out_unit: HeldOutUnit = "document"
+    held_out_block_sentences: int = 50
+    """The four fields of `HoldOut`, the training's own."""
     min_tokens: int = 5
     """Published: sentences of 5 to 28 words (Conneau et al. 2018, section 2)."""
     max_tokens: int = 28
@@ -61,6 +73,17 @@ class ProbingConfig:
                 f"held_out_fraction must lie in (0, 1], got {self.held_out_fraction}: "
                 "probing needs held-out documents"
             )
+        _ = self.hold_out  # checks its own settings
+
+    @property
+    def hold_out(self) -> HoldOut:
+        """Which sentences no encoder was trained on."""
+        return HoldOut(
+            self.held_out_fraction,
+            self.held_out_seed,
+            self.held_out_unit,
+            self.held_out_block_sentences,
+        )
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -72,6 +95,15 @@ class ProbingConfig:
         """Fewest sentences of each split for which a task stands."""
         return dict(zip(SPLITS, (self.min_train, self.min_dev, self.min_test), strict=True))
 
+    def shift_dict(self) -> dict[str, Any]:
+        """Returns the fields that decide what `make_shifted_sentences` writes, and no others.
+
+        So a change of any other field leaves the shifted sentences, and their parses, as they are.
+        """
+        names = ("seed", "min_tokens", "max_tokens", "max_sentences")
+        held_out = {name for name in asdict(self) if name.startswith("held_out_")}
+        return {name: value for name, value in asdict(self).items() if name in held_out | {*names}}
+
     def to_dict(self) -> dict[str, Any]:
         """Returns the fields as plain JSON values."""
         return asdict(self)
@@ -81,9 +113,6 @@ class ProbingConfig:
         """Returns the configuration of plain values, defaults where a field is missing.
 
         Raises:
-            ValueError: an unknown field, or a value out of range.
+            ValueError: an unknown field, or a value of another type or out of range.
         """
-        known = {field.name for field in fields(cls)}
-        if unknown := sorted(set(values) - known):
-            raise ValueError(f"unknown probing settings {unknown}; known: {sorted(known)}")
-        return cls(**values)
+        return cls(**checked_fields(cls, values, "probing"))

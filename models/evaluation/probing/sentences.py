@@ -8,10 +8,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from models.evaluation.probing.config import ProbingConfig
-from models.held_out import is_held_out
 from pipeline.shards import read_dataset_manifest, read_shard
 
 
@@ -95,12 +95,14 @@ def held_out_rows(sentences: Path, config: ProbingConfig) -> Iterator[HeldOutRow
 
 
 def _held_out_positions(table: pa.Table, config: ProbingConfig) -> list[int]:
-    documents = table["document_id"].to_pylist()
-    held_out = {
-        name: is_held_out(name, config.held_out_fraction, config.held_out_seed)
-        for name in set(documents)
-    }
-    return [position for position, name in enumerate(documents) if held_out[name]]
+    documents = table["document_id"].cast(pa.string()).combine_chunks().dictionary_encode()
+    mask = config.hold_out.mask(
+        documents.dictionary.to_pylist(),
+        documents.indices.to_numpy(),
+        table["sentence_index"].to_numpy(),
+    )
+    positions: list[int] = np.flatnonzero(mask).tolist()
+    return positions
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from models.evaluation.probing.config import ProbingConfig
+from models.evaluation.probing.config import SHIFT_VERSION, ProbingConfig
 from models.evaluation.probing.sentences import HeldOutRow, held_out_rows
 from models.evaluation.probing.shift_rule import can_be_shifted, is_chosen, shift
 from models.evaluation.probing.stable_order import text_key
 from pipeline.shards import DatasetManifest, rows_in_shard, write_dataset_manifest, write_shard
+
+NOT_SELECTED = "not_selected"
 
 
 def make_shifted_sentences(sentences: Path, out: Path, config: ProbingConfig) -> DatasetManifest:
@@ -27,7 +29,9 @@ def make_shifted_sentences(sentences: Path, out: Path, config: ProbingConfig) ->
         out: folder of the new sentence stage; rows keep the document and index of the original.
 
     Returns:
-        The new stage's manifest; ``drops`` counts the held-out sentences not written, by reason.
+        The new stage's manifest; ``not_selected`` in the extra facts of its first shard counts
+        the held-out sentences that were not written, by reason. None of them is refused: their
+        intact forms are probed.
 
     Raises:
         FileNotFoundError: the sentence stage is not complete.
@@ -36,24 +40,28 @@ def make_shifted_sentences(sentences: Path, out: Path, config: ProbingConfig) ->
     started = time.perf_counter()
     rows = list(held_out_rows(sentences, config))
     texts = {text_key(row.tokens) for row in rows}
-    drops: Counter[str] = Counter()
+    not_selected: Counter[str] = Counter()
     written: dict[str, HeldOutRow] = {}
     for row in rows:
         reason = _why_not(row, written, texts, config)
         if reason is None:
             written[text_key(row.tokens)] = row
         else:
-            drops[reason] += 1
+            not_selected[reason] += 1
     if not written:
         raise ValueError(
-            f"{sentences}: none of {len(rows)} held-out sentences can be shifted; raise "
-            "held_out_fraction or give a larger corpus"
+            f"{sentences}: none of {len(rows)} held-out sentences can be shifted; "
+            f"{_remedy(config)} or give a larger corpus"
         )
-    _write(list(written.values()), out, drops, config)
+    _write(list(written.values()), out, not_selected, config)
     return write_dataset_manifest(
         out,
         "sentences",
-        config={"probing": config.to_dict(), "made": "bigram shift"},
+        config={
+            "probing": config.shift_dict(),
+            "shift_version": SHIFT_VERSION,
+            "made": "bigram shift",
+        },
         seconds=time.perf_counter() - started,
     )
 
@@ -74,7 +82,15 @@ def _why_not(
     return None
 
 
-def _write(rows: list[HeldOutRow], out: Path, drops: Counter[str], config: ProbingConfig) -> None:
+def _remedy(config: ProbingConfig) -> str:
+    if config.held_out_unit == "document":
+        return "hold out blocks of sentences (--held-out-unit block), raise held_out_fraction"
+    return "raise held_out_fraction"
+
+
+def _write(
+    rows: list[HeldOutRow], out: Path, not_selected: Counter[str], config: ProbingConfig
+) -> None:
     number = first = 0
     while first < len(rows):
         part = rows[first : first + rows_in_shard(number)]
@@ -85,6 +101,7 @@ def _write(rows: list[HeldOutRow], out: Path, drops: Counter[str], config: Probi
                 "tokens": [list(shift(row.tokens, config.seed)) for row in part],
             }
         )
-        write_shard(out, "sentences", number, table, drops=drops if number == 0 else {})
+        extra = {NOT_SELECTED: dict(sorted(not_selected.items()))} if number == 0 else {}
+        write_shard(out, "sentences", number, table, drops={}, extra=extra)
         first += len(part)
         number += 1
