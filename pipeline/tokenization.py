@@ -18,7 +18,7 @@ TOKENIZATION_VERSION = 2
 MAX_CHUNK_CHARACTERS = 300
 """Longest run without white space that is cut into tokens; a longer one is one token."""
 
-# spaCy takes time quadratic in a run of marks: a paragraph of 100,000 brackets takes a quarter of an hour.
+# spaCy takes time quadratic in a run of marks: many minutes for 100,000 brackets.
 _LONG_CHUNK = re.compile(rf"(\S{{{MAX_CHUNK_CHARACTERS + 1},}})")
 
 # Differs from spaCy's English rules, for technical prose: names such as __init__ and io.BytesIO and
