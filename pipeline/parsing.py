@@ -165,8 +165,8 @@ def _check_faults(
     if len(faults) > max(TOLERATED_FAULTS, TOLERATED_FAULT_SHARE * num_rows):
         first = faults[0]
         raise RuntimeError(
-            f"{job.sentences}: the parser {parser.name} failed on {len(faults)} of the first "
-            f"sentences of shard {job.number}; first, at row {first['row']}: {first['reason']} "
+            f"{job.sentences}: the parser {parser.name} failed on {len(faults)} sentences of shard "
+            f"{job.number}, which has {num_rows}; first, at row {first['row']}: {first['reason']} "
             f"({first['detail']}); nothing was written: check the parser, its libraries and the "
             "device, then run the stage again"
         )
