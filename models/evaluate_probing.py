@@ -20,7 +20,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from models.evaluation.probe import ProbeConfig, probe, probe_majority
+from models.evaluation.probe import probe, probe_majority
+from models.evaluation.probe_config import ProbeConfig
 from models.evaluation.probing.data import ProbingData, read_probing
 from models.evaluation.projection import random_projection
 from models.evaluation.result_files import RowResult, write_row

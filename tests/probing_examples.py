@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from parsed_corpora import left_branching
 
 from models.evaluation.probing.build import build_probing
 from models.evaluation.probing.config import ProbingConfig
@@ -17,10 +16,11 @@ from models.evaluation.probing.sentences import ParsedFolders, ParsedSentence
 from models.evaluation.probing.shifts import make_shifted_sentences
 from pipeline.schema import schema_for
 from pipeline.shards import read_shard, write_dataset_manifest, write_shard
+from tests.parsed_corpora import left_branching
 
 STAGES = ("sentences", "dependencies", "constituents")
 CONFIG = ProbingConfig(
-    held_out_fraction=0.5, train_size=300, dev_size=80, test_size=160, min_train=30, min_dev=4,
+    held_out_fraction=0.5, train_size=300, dev_size=80, test_size=160, min_train=20, min_dev=4,
     min_test=8, min_class_train=4, num_words=12,
 )  # fmt: skip
 

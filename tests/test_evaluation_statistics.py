@@ -60,6 +60,66 @@ def test_different_items_cannot_be_paired() -> None:
         paired_difference({"a": [1, 0]}, {"a": [1, 0, 1]})
 
 
+def test_one_cluster_an_item_is_the_default() -> None:
+    scores = {"a": [1, 0, 1, 1, 0], "b": [0, 1]}
+    clusters = {"a": [0, 1, 2, 3, 4], "b": [5, 6]}
+    assert mean_interval(scores, clusters) == mean_interval(scores)
+
+
+def test_items_of_a_cluster_are_drawn_together() -> None:
+    """Forty documents of ten sentences each, all right or all wrong, are forty answers."""
+    scores = {"a": [1] * 300 + [0] * 100}
+    clusters = {"a": [i // 10 for i in range(400)]}
+    found = mean_interval(scores, clusters, num_resamples=4000)
+    error = 196 * math.sqrt(0.75 * 0.25 / 40)
+    assert found.low == pytest.approx(75 - error, abs=2.6)
+    assert found.high == pytest.approx(75 + error, abs=2.6)
+
+
+def test_a_cluster_is_drawn_for_all_tasks_at_once() -> None:
+    """Two tasks on the same documents, answered alike: the average has one task's interval."""
+    answers = [int(value) for value in np.random.default_rng(0).random(200) < 0.6]
+    clusters = [i // 2 for i in range(200)]
+    one = mean_interval({"a": answers}, {"a": clusters})
+    both = mean_interval({"a": answers, "b": answers}, {"a": clusters, "b": clusters})
+    assert both == one
+    apart = mean_interval(
+        {"a": answers, "b": answers}, {"a": clusters, "b": [c + 100 for c in clusters]}
+    )
+    assert apart.high - apart.low < 0.8 * (one.high - one.low)
+
+
+def test_a_brute_force_bootstrap_gives_the_same_interval() -> None:
+    random = np.random.default_rng(5)
+    scores = {"a": random.random(30), "b": random.random(12)}
+    clusters = {"a": random.integers(0, 8, 30), "b": random.integers(0, 8, 12)}
+    ids = sorted({*clusters["a"].tolist(), *clusters["b"].tolist()})
+    drawn = np.random.default_rng(1).integers(0, len(ids), size=(200, len(ids)))
+    means = []
+    for draw in drawn:
+        items = {
+            name: np.concatenate([scores[name][clusters[name] == ids[c]] for c in draw])
+            for name in scores
+        }
+        means.append(np.mean([found.mean() for found in items.values()]))
+    low, high = 100 * np.percentile(means, [2.5, 97.5])
+    found = mean_interval(scores, clusters, seed=1, num_resamples=200)
+    assert (found.low, found.high) == pytest.approx((low, high))
+
+
+def test_the_mean_over_items_weighs_tasks_by_their_size() -> None:
+    scores = {"a": [1, 1, 1, 1], "b": [0]}
+    assert mean_interval(scores, average="items").value == pytest.approx(80.0)
+    zero = {"a": [0] * 4, "b": [0]}
+    assert paired_difference(scores, zero, average="items").value == pytest.approx(80.0)
+    assert paired_difference(scores, zero).value == pytest.approx(50.0)
+
+
+def test_clusters_of_other_items_are_refused() -> None:
+    with pytest.raises(ValueError, match="task 'a' has 2 items but clusters of 3"):
+        mean_interval({"a": [1, 0]}, {"a": [1, 2, 3]})
+
+
 def test_a_task_without_items_is_refused() -> None:
     with pytest.raises(ValueError, match="at least one item a task"):
         mean_interval({"a": []})

@@ -44,6 +44,7 @@ def test_gradients_vanish_for_every_regulariser() -> None:
         assert weights.grad.abs().max() < 1e-7
         assert biases.grad.abs().max() < 1e-7
     assert models.gradient_norms.max() < 1e-7
+    assert models.converged.all()
 
 
 def test_minimum_is_that_of_newtons_method() -> None:

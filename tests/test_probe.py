@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ import pytest
 import torch
 
 from models.evaluate_probing import execute, load_joined
-from models.evaluation.probe import ProbeConfig, probe, probe_majority
+from models.evaluation.probe import probe, probe_majority
+from models.evaluation.probe_config import ProbeConfig
 from models.evaluation.probing.build import FORMAT_VERSION
 from models.evaluation.probing.data import ProbingData, SplitItems
 from models.evaluation.projection import random_projection
@@ -37,7 +39,8 @@ def probing_data(labels: np.ndarray[Any, np.dtype[np.int64]]) -> ProbingData:
     splits = {s: SplitItems(rows[a:b], labels[a:b]) for s, (a, b) in bounds.items()}
     tasks = {"made": {"classes": ["a", "b", "c"]}}
     summary = {"tasks": tasks, "absent": {}, "format_version": FORMAT_VERSION}
-    return ProbingData(summary, {"made": splits}, {"corpus": rows, "shifted": rows[:0]})
+    parts = {"corpus": rows, "shifted": rows[:0]}
+    return ProbingData(summary, {"made": splits}, parts, units=rows // 5)
 
 
 def made_labels(seed: int = 0) -> np.ndarray[Any, np.dtype[np.int64]]:
@@ -80,12 +83,38 @@ def test_probing_twice_gives_the_same_result_but_for_seconds() -> None:
     assert first.average == second.average
 
 
-def test_majority_is_the_commonest_test_class() -> None:
-    labels = made_labels()
-    counts = np.bincount(labels[600:])
+def test_majority_answers_the_commonest_training_class() -> None:
+    labels = np.array([0] * 400 + [1] * 200 + [1] * 210 + [0] * 90)
     result = probe_majority(probing_data(labels))
-    assert result.tasks["made"].accuracy.value == pytest.approx(100 * counts.max() / 300)
+    assert result.tasks["made"].accuracy.value == pytest.approx(30.0)
     assert result.tasks["made"].regulariser is None
+
+
+def test_intervals_draw_whole_documents() -> None:
+    """Five sentences a document, answered alike, are worth one: the interval is √5 as wide."""
+    labels = np.repeat(np.random.default_rng(0).integers(0, 2, NUM_ROWS // 5), 5)
+    by_document = probe_majority(probing_data(labels)).tasks["made"]
+    alone = replace(probing_data(labels), units=np.arange(NUM_ROWS))
+    by_sentence = probe_majority(alone).tasks["made"]
+    assert len(set(by_document.clusters)) == 60
+    widths = [t.accuracy.high - t.accuracy.low for t in (by_document, by_sentence)]
+    assert widths[0] / widths[1] == pytest.approx(5**0.5, rel=0.1)
+
+
+def test_with_few_documents_sentences_are_drawn() -> None:
+    data = replace(probing_data(made_labels()), units=np.arange(NUM_ROWS) // 100)
+    assert len(set(probe_majority(data).tasks["made"].clusters)) == 300
+
+
+def test_a_fit_cut_short_is_recorded_as_not_converged() -> None:
+    labels = made_labels()
+    full, short = (
+        probe(separable(labels), probing_data(labels), ProbeConfig(max_iterations=n)).tasks["made"]
+        for n in (500, 2)
+    )
+    assert full.converged and full.gradient_norm is not None
+    assert not short.converged and short.gradient_norm is not None
+    assert short.gradient_norm > full.gradient_norm
 
 
 def test_a_class_missing_in_train_is_no_error() -> None:
@@ -113,6 +142,10 @@ def test_unknown_probe_settings_are_refused() -> None:
         ProbeConfig.from_dict({"regulariser": 1.0})
     with pytest.raises(ValueError, match="regularisers must be positive"):
         ProbeConfig.from_dict({"regularisers": []})
+    with pytest.raises(ValueError, match="tolerance must be a finite number, got 'small'"):
+        ProbeConfig.from_dict({"tolerance": "small"})
+    with pytest.raises(ValueError, match="max_iterations must be at least 1, got 0"):
+        ProbeConfig.from_dict({"max_iterations": 0})
 
 
 def test_protocol_is_pinned() -> None:
@@ -205,5 +238,5 @@ def test_a_missing_or_foreign_result_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="no such result"):
         read_row(tmp_path / "none.json")
     (tmp_path / "other.json").write_text(json.dumps({"format_version": 99}))
-    with pytest.raises(ValueError, match="not a probing result of version 1"):
+    with pytest.raises(ValueError, match="not a probing result of version 2"):
         read_row(tmp_path / "other.json")

@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from probing_examples import (
-    CONFIG,
-    built,
-    corpus_rows,
-    shifted_corpus,
-    write_rows,
-)
 
 from models.evaluation.probing.build import build_probing
 from models.evaluation.probing.candidates import quantile_bins
@@ -23,9 +15,16 @@ from models.evaluation.probing.data import ProbingData, read_probing
 from models.evaluation.probing.declarations import TASKS
 from models.evaluation.probing.depth_classes import pearson
 from models.evaluation.probing.selection import class_quotas
-from models.evaluation.probing.splits import assign_units
+from models.evaluation.probing.splits import SCARCE_SHARES, assign_units, split_shares
 from models.held_out import HoldOut
 from pipeline.shards import read_shard
+from tests.probing_examples import (
+    CONFIG,
+    built,
+    corpus_rows,
+    shifted_corpus,
+    write_rows,
+)
 
 
 @pytest.fixture(scope="module")
@@ -142,12 +141,13 @@ def test_target_nouns_do_not_cross_splits_in_the_number_tasks(data: ProbingData)
         assert not words[0] & words[2] and not words[1] & words[2]
 
 
-def test_two_way_tasks_are_balanced_and_chance_is_the_commonest_test_share(
+def test_two_way_tasks_are_balanced_and_chance_is_that_of_the_commonest_training_class(
     data: ProbingData,
 ) -> None:
     for name, task in data.summary["tasks"].items():
-        counts = Counter(data.tasks[name]["test"].labels.tolist())
-        assert task["chance"] == pytest.approx(100 * max(counts.values()) / sum(counts.values()))
+        commonest = np.bincount(data.tasks[name]["train"].labels).argmax()
+        share = (data.tasks[name]["test"].labels == commonest).mean()
+        assert task["chance"] == pytest.approx(100 * share)
         if task["balance"] == "equal":
             assert task["chance"] == 50.0
 
@@ -212,8 +212,58 @@ def test_a_single_document_is_split_by_sentence(tmp_path: Path) -> None:
     corpus = write_rows(tmp_path / "corpus", rows)
     shifted = shifted_corpus(tmp_path / "shifted", corpus, rows, config)
     summary = build_probing(corpus, shifted, tmp_path / "probing", config)
-    assert summary["split_unit"] == "sentence"
-    assert summary["tasks"]["tense"]["split_by"] == "sentence"
+    for task in summary["tasks"].values():
+        assert task["split_by"] in {"sentence", "target_word"}
+        assert task["resampled_by"] == "sentence"
+        assert task["num_resampled"] == task["sizes"]["test"]
+
+
+def test_held_out_blocks_are_split_and_resampled_whole(tmp_path: Path) -> None:
+    config = replace(CONFIG, held_out_unit="block", held_out_block_sentences=10)
+    rows = corpus_rows(2, sentences=900)
+    corpus = write_rows(tmp_path / "corpus", rows)
+    shifted = shifted_corpus(tmp_path / "shifted", corpus, rows, config)
+    summary = build_probing(corpus, shifted, tmp_path / "probing", config)
+    data = read_probing(tmp_path / "probing")
+    assert summary["tasks"]["tense"]["split_by"] == "block"
+    assert summary["tasks"]["tense"]["resampled_by"] == "block"
+    units = [set(data.units[data.tasks["tense"][split].rows].tolist()) for split in SPLITS]
+    assert not units[0] & units[1] and not units[0] & units[2] and not units[1] & units[2]
+    assert set(data.test_clusters("tense").tolist()) == units[2]
+
+
+def test_a_shifted_sentence_whose_intact_form_has_no_parse_is_used(tmp_path: Path) -> None:
+    rows = corpus_rows()
+    first = next(i for i, r in enumerate(rows) if HoldOut(0.5).takes(r["document_id"]))
+    of_document = [i for i, r in enumerate(rows) if r["document_id"] == rows[first]["document_id"]]
+    corpus = write_rows(tmp_path / "corpus", rows, without_parse=of_document)
+    shifted = shifted_corpus(tmp_path / "shifted", corpus, rows)
+    build_probing(corpus, shifted, tmp_path / "probing", CONFIG)
+    data = read_probing(tmp_path / "probing")
+    unit = data.units[0]
+    used = data.used_rows()
+    assert (data.units[used] == unit).any()
+
+
+def test_an_embeddings_unit_is_its_sentences_document(data: ProbingData) -> None:
+    documents = [row["document_id"] for row in held_out()]
+    intact = data.units[: len(documents)]
+    same_document = np.array(documents)[:, None] == np.array(documents)[None, :]
+    assert ((intact[:, None] == intact[None, :]) == same_document).all()
+
+
+def test_a_scarce_task_gives_a_third_to_test_and_a_sixth_to_dev(data: ProbingData) -> None:
+    sizes = data.summary["tasks"]["tense"]["sizes"]
+    total = sum(sizes.values())
+    assert total < sum(CONFIG.sizes.values())
+    for split in SPLITS:
+        assert sizes[split] / total == pytest.approx(SCARCE_SHARES[split], abs=0.05)
+
+
+def test_shares_follow_the_sizes_where_data_are_plenty() -> None:
+    config = ProbingConfig(train_size=6, dev_size=1, test_size=3)
+    assert split_shares(10, config) == {"train": 0.6, "dev": 0.1, "test": 0.3}
+    assert split_shares(9, config) == dict(SCARCE_SHARES)
 
 
 def test_stages_of_different_lengths_are_refused(tmp_path: Path) -> None:
@@ -240,9 +290,8 @@ def test_quotas_cut_the_commonest_classes_alone() -> None:
 
 
 def test_units_come_close_to_their_due_shares() -> None:
-    config = ProbingConfig(train_size=6, dev_size=1, test_size=3)
-    units = {f"document {i}": 10 + i % 7 for i in range(60)}
-    assigned = assign_units(units, config)
+    units = {f"document {i}": 10.0 + i % 7 for i in range(60)}
+    assigned = assign_units(units, {"train": 0.6, "dev": 0.1, "test": 0.3}, seed=0)
     total = sum(units.values())
     for split, share in (("train", 0.6), ("dev", 0.1), ("test", 0.3)):
         size = sum(n for unit, n in units.items() if assigned[unit] == split)

@@ -43,7 +43,11 @@ def row(name: str, share: float, *, seed: int = 0, width: int = 8) -> RowResult:
     """Returns a row that answers this share of 300 items a task rightly."""
     order = np.random.default_rng(seed).permutation(300)
     correct = tuple(int(place < share * 300) for place in order)
-    score = TaskScore(mean_interval({"": correct}), correct, 600, 300, 70.0, 0.1, False, 0.2)
+    clusters = tuple(place // 3 for place in range(300))
+    score = TaskScore(
+        mean_interval({"": correct}, {"": clusters}), correct, clusters, 600, 300, 70.0, 0.1,
+        seconds=0.2,
+    )  # fmt: skip
     tasks = dict.fromkeys(TASKS, score)
     average = mean_interval(dict.fromkeys(TASKS, correct))
     return RowResult(name, f"row {name}", ProbeResult(tasks, average, width, 0.4), {})

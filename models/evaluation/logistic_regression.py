@@ -64,6 +64,8 @@ class LogisticModels:
     """[R, K], float64."""
     gradient_norms: Tensor
     """[R]; largest absolute entry of each objective's gradient at the end."""
+    converged: Tensor
+    """[R], bool; whether the gradient in the turned features fell below the tolerance."""
     num_iterations: int
 
     def predict(self, features: Tensor) -> Tensor:
@@ -102,11 +104,12 @@ def fit_logistic_regression(
     problem = _Problem(
         x_nd @ basis_dd, labels, scale_rd, penalty_r[:, None] * scale_rd.square(), num_classes
     )
-    solution, num_iterations = _lbfgs(problem, tolerance, max_iterations)
+    solution, gradients, num_iterations = _lbfgs(problem, tolerance, max_iterations)
     weights_rkd = (solution[:, :, :-1] * scale_rd[:, None, :]) @ basis_dd.T
     biases_rk = solution[:, :, -1] * _CONSTANT_SCALE
     norms = _gradient_norms(x_nd, labels, weights_rkd, biases_rk, penalty_r)
-    return LogisticModels(weights_rkd, biases_rk, norms, num_iterations)
+    converged = _largest(gradients) <= tolerance
+    return LogisticModels(weights_rkd, biases_rk, norms, converged, num_iterations)
 
 
 _CONSTANT_SCALE = 2.0**0.5
@@ -164,23 +167,31 @@ class _Problem:
         return values, torch.cat([slope, constant], dim=2)
 
 
-def _lbfgs(problem: _Problem, tolerance: float, max_iterations: int) -> tuple[Tensor, int]:
-    """Returns the parameters at which all gradients are small, and the iterations it took."""
+def _lbfgs(problem: _Problem, tolerance: float, max_iterations: int) -> tuple[Tensor, Tensor, int]:
+    """Returns the parameters at which all gradients are small, these, and the iterations taken.
+
+    Where the steps no longer move anything or are used up, gradients above the tolerance remain.
+    """
     parameters = torch.zeros(problem.shape, dtype=torch.float64)
     values, gradients = problem.value_and_gradient(parameters)
     memory: list[tuple[Tensor, Tensor, Tensor]] = []
     for iteration in range(max_iterations):
-        active = gradients.flatten(1).abs().amax(dim=1) > tolerance
+        active = _largest(gradients) > tolerance
         if not bool(active.any()):
-            return parameters, iteration
+            return parameters, gradients, iteration
         direction = _direction(gradients, memory) * active[:, None, None]
         moved = _search(problem, parameters, values, gradients, direction)
         if torch.equal(moved[0], parameters):
-            return parameters, iteration
+            return parameters, gradients, iteration
         change, bend = moved[0] - parameters, moved[2] - gradients
         memory = [*memory[1 - MEMORY :], (change, bend, _dot(change, bend))]
         parameters, values, gradients = moved
-    return parameters, max_iterations
+    return parameters, gradients, max_iterations
+
+
+def _largest(gradients: Tensor) -> Tensor:
+    """Returns the largest absolute entry [R] of gradients [R, K, D + 1]."""
+    return gradients.flatten(1).abs().amax(dim=1)
 
 
 def _dot(a: Tensor, b: Tensor) -> Tensor:

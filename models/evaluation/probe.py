@@ -3,57 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields, replace
-from typing import Any
+from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
 from models.evaluation.logistic_regression import Standardiser, fit_logistic_regression
+from models.evaluation.probe_config import ProbeConfig
 from models.evaluation.probe_result import ProbeResult, TaskScore
-from models.evaluation.probing.data import IntArray, ProbingData, SplitItems
+from models.evaluation.probing.data import IntArray, ProbingData
 from models.evaluation.statistics import mean_interval
+from pipeline.job import Progress
 
 FloatArray = npt.NDArray[np.float32]
-Progress = Callable[[float, str], None]
-
-
-@dataclass(frozen=True, slots=True)
-class ProbeConfig:
-    """How classifiers are fitted and intervals drawn."""
-
-    regularisers: tuple[float, ...] = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
-    """λ of the objective in ``logistic_regression``; the best on dev is taken. Differs from
-    SentEval, whose penalty stands beside a sum over sentences: λ here is per sentence, so one
-    grid serves tasks of any size."""
-    tolerance: float = 1e-3
-    max_iterations: int = 500
-    bootstrap_seed: int = 0
-    num_resamples: int = 2_000
-    projection_seed: int = 0
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> ProbeConfig:
-        """Returns the configuration of plain values, defaults where a field is missing.
-
-        Raises:
-            ValueError: an unknown field, or no regulariser.
-        """
-        known = {field.name for field in fields(cls)}
-        if unknown := sorted(set(values) - known):
-            raise ValueError(f"unknown probe settings {unknown}; known: {sorted(known)}")
-        config = cls(
-            **{**values, "regularisers": tuple(values.get("regularisers", cls().regularisers))}
-        )
-        if not config.regularisers or min(config.regularisers) <= 0:
-            raise ValueError(f"regularisers must be positive numbers, got {config.regularisers}")
-        return config
-
-    def to_dict(self) -> dict[str, Any]:
-        """Returns the fields as plain JSON values."""
-        return {**asdict(self), "regularisers": list(self.regularisers)}
 
 
 def probe(
@@ -83,13 +47,12 @@ def probe(
 
 
 def probe_majority(data: ProbingData, config: ProbeConfig | None = None) -> ProbeResult:
-    """Returns the result of the best constant answer: the test split's commonest class."""
+    """Returns the result of one constant answer: the training split's commonest class."""
     resolved = config or ProbeConfig()
 
     def constant(task: str) -> TaskScore:
-        labels = data.tasks[task]["test"].labels
-        commonest = int(np.bincount(labels).argmax())
-        return _score(labels == commonest, data.tasks[task], resolved)
+        commonest = int(np.bincount(data.tasks[task]["train"].labels).argmax())
+        return _score(data.tasks[task]["test"].labels == commonest, task, data, resolved)
 
     return _over_tasks(data, resolved, 0, constant, None)
 
@@ -113,6 +76,7 @@ def _over_tasks(
             on_progress((done + 1) / len(data.tasks), f"{task} {found.accuracy.value:.1f}")
     average = mean_interval(
         {task: found.correct for task, found in scores.items()},
+        {task: found.clusters for task, found in scores.items()},
         seed=config.bootstrap_seed,
         num_resamples=config.num_resamples,
     )
@@ -162,10 +126,12 @@ def _fit_and_test(
     chosen = config.regularisers[best]
     at_edge = chosen in (min(config.regularisers), max(config.regularisers))
     return replace(
-        _score(right, splits, config),
+        _score(right, task, data, config),
         dev_accuracy=100.0 * float(dev_accuracies[best]),
         regulariser=chosen,
         at_grid_edge=at_edge,
+        converged=bool(models.converged.all()),
+        gradient_norm=float(models.gradient_norms.max()),
     )
 
 
@@ -175,15 +141,20 @@ def _right(predicted: torch.Tensor, labels: IntArray) -> npt.NDArray[np.bool_]:
 
 
 def _score(
-    right: npt.NDArray[np.bool_], splits: Mapping[str, SplitItems], config: ProbeConfig
+    right: npt.NDArray[np.bool_], task: str, data: ProbingData, config: ProbeConfig
 ) -> TaskScore:
     correct = tuple(int(value) for value in right)
+    clusters = tuple(data.test_clusters(task).tolist())
     interval = mean_interval(
-        {"": correct}, seed=config.bootstrap_seed, num_resamples=config.num_resamples
+        {task: correct},
+        {task: clusters},
+        seed=config.bootstrap_seed,
+        num_resamples=config.num_resamples,
     )
     return TaskScore(
         accuracy=interval,
         correct=correct,
-        num_train=len(splits["train"].rows),
+        clusters=clusters,
+        num_train=len(data.tasks[task]["train"].rows),
         num_test=len(right),
     )

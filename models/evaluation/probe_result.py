@@ -15,6 +15,8 @@ class TaskScore:
     accuracy: Interval
     correct: tuple[int, ...]
     """1 for each test item answered rightly, in the order of the items."""
+    clusters: tuple[int, ...]
+    """What the bootstrap drew as one, for each test item; see ``probing.clusters``."""
     num_train: int
     num_test: int
     dev_accuracy: float | None = None
@@ -23,6 +25,10 @@ class TaskScore:
     """The λ chosen on dev."""
     at_grid_edge: bool = False
     """Whether the chosen λ is the smallest or largest offered, so a wider grid might do better."""
+    converged: bool = True
+    """Whether all fits, one a regulariser, reached the tolerance before the last iteration."""
+    gradient_norm: float | None = None
+    """Largest gradient entry left by any of these fits; None where nothing was fitted."""
     seconds: float = 0.0
 
 

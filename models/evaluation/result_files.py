@@ -13,7 +13,7 @@ from models.evaluation.probing.declarations import in_declared_order
 from models.evaluation.statistics import Interval
 from pipeline.shards import write_json_atomically
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,5 +60,6 @@ def _task(value: Mapping[str, Any]) -> TaskScore:
             **value,
             "accuracy": Interval(**value["accuracy"]),
             "correct": tuple(int(answer) for answer in value["correct"]),
+            "clusters": tuple(value["clusters"]),
         }
     )

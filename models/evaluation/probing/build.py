@@ -13,23 +13,24 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from models.evaluation.probing.candidates import Candidate
+from models.evaluation.probing.clusters import draws_units
 from models.evaluation.probing.config import SPLITS, ProbingConfig
 from models.evaluation.probing.declarations import TASKS, ProbingTask
-from models.evaluation.probing.selection import Chosen, choose
+from models.evaluation.probing.selection import Chosen, choose, num_available
 from models.evaluation.probing.sentences import (
     ParsedFolders,
     ParsedSentence,
     RowAddress,
     read_held_out,
 )
-from models.evaluation.probing.splits import SentenceSplits, split_by_word
+from models.evaluation.probing.splits import TextSplits, WordSplits, split_shares
 from models.evaluation.probing.stable_order import text_key
 from pipeline.shards import TEMPORARY_SUFFIX, write_json_atomically
 
 ITEMS_NAME = "probing.parquet"
 ROWS_NAME = "rows.parquet"
 SUMMARY_NAME = "probing.json"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 _NAME = pa.dictionary(pa.int32(), pa.string())
 ITEMS = pa.schema(
@@ -50,6 +51,8 @@ ROWS = pa.schema(
         pa.field("part", _NAME, nullable=False),
         # Row of that dataset, counted over its shards.
         pa.field("dataset_row", pa.int64(), nullable=False),
+        # The document, or the held-out block of it, that the sentence belongs to.
+        pa.field("unit", _NAME, nullable=False),
     ]
 )
 
@@ -85,8 +88,7 @@ def build_probing(
             f"{corpus.sentences}: no held-out sentence is left for probing "
             f"({dict(excluded)}); raise held_out_fraction or give a larger corpus"
         )
-    splits = SentenceSplits([s for s in sentences if not s.shifted], config)
-    built = _build_tasks(sentences, splits, config)
+    built = _build_tasks(sentences, config)
     addresses = [*intact.addresses, *swapped.addresses]
     summary = {
         "format_version": FORMAT_VERSION,
@@ -96,7 +98,6 @@ def build_probing(
         "num_rows": len(addresses),
         "num_usable": len(sentences),
         "excluded": dict(sorted(excluded.items())),
-        "split_unit": splits.unit,
     }
     _write(out, built.items, addresses, summary)
     return summary
@@ -109,16 +110,21 @@ class _Built:
     items: list[dict[str, Any]] = field(default_factory=list)
 
 
-def _build_tasks(
-    sentences: Sequence[ParsedSentence], splits: SentenceSplits, config: ProbingConfig
-) -> _Built:
+def _build_tasks(sentences: Sequence[ParsedSentence], config: ProbingConfig) -> _Built:
     built = _Built()
     for task in TASKS:
-        chosen, reason = _choose_for(task, sentences, splits, config)
+        candidates = task.candidates(sentences, config)
+        shares = split_shares(num_available(task, candidates, config), config)
+        kind = WordSplits if task.split_by == "target_word" else TextSplits
+        splits = kind(candidates, shares, config)
+        by_split: dict[str, list[Candidate]] = defaultdict(list)
+        for candidate in candidates:
+            by_split[splits.of(candidate)].append(candidate)
+        chosen, reason = choose(task, by_split, config)
         if reason is not None:
             built.absent[task.name] = reason
             continue
-        built.tasks[task.name] = _describe(task, chosen, splits)
+        built.tasks[task.name] = _describe(task, chosen, splits.unit, config)
         built.items += _items(task, chosen)
     return built
 
@@ -140,24 +146,15 @@ def _usable(
     return usable
 
 
-def _choose_for(
-    task: ProbingTask,
-    sentences: Sequence[ParsedSentence],
-    splits: SentenceSplits,
-    config: ProbingConfig,
-) -> tuple[Chosen, str | None]:
-    candidates = task.candidates(sentences, config)
-    by_split: dict[str, list[Candidate]] = defaultdict(list)
-    words = split_by_word(candidates, config) if task.split_by == "target_word" else {}
-    for candidate in candidates:
-        split = words[candidate.word] if words else splits.of(candidate.sentence)
-        by_split[split].append(candidate)
-    return choose(task, by_split, config)
-
-
-def _describe(task: ProbingTask, chosen: Chosen, splits: SentenceSplits) -> dict[str, Any]:
+def _describe(
+    task: ProbingTask, chosen: Chosen, split_by: str, config: ProbingConfig
+) -> dict[str, Any]:
     counts = {split: Counter(c.label for c in chosen[split]) for split in SPLITS}
     train = [c.sentence for c in chosen["train"]]
+    test = [c.sentence for c in chosen["test"]]
+    commonest = min(counts["train"], key=lambda label: (-counts["train"][label], label))
+    units = [config.hold_out.unit_of(s.document_id, s.sentence_index) for s in test]
+    by_unit = draws_units(units)
     return {
         "description": task.description,
         "label_rule": task.label_rule,
@@ -165,11 +162,14 @@ def _describe(task: ProbingTask, chosen: Chosen, splits: SentenceSplits) -> dict
         "differs": task.differs,
         "published_chance": task.published_chance,
         "balance": task.balance,
-        "split_by": splits.unit if task.split_by == "document" else task.split_by,
+        "split_by": split_by,
         "classes": sorted(counts["train"]),
         "counts": {split: dict(sorted(counts[split].items())) for split in SPLITS},
         "sizes": {split: len(chosen[split]) for split in SPLITS},
-        "chance": 100.0 * max(counts["test"].values()) / len(chosen["test"]),
+        # Of the test sentences, those that the commonest class of the training split is right on.
+        "chance": 100.0 * counts["test"][commonest] / len(test),
+        "resampled_by": config.held_out_unit if by_unit else "sentence",
+        "num_resampled": len(set(units)) if by_unit else len(test),
         "measures": {name: measure(train) for name, measure in task.measures.items()},
     }
 
@@ -190,7 +190,7 @@ def _write(
     summary: dict[str, Any],
 ) -> None:
     out.mkdir(parents=True, exist_ok=True)
-    rows = [{"part": a.part, "dataset_row": a.dataset_row} for a in addresses]
+    rows = [{"part": a.part, "dataset_row": a.dataset_row, "unit": a.unit} for a in addresses]
     for name, table in (
         (ITEMS_NAME, pa.Table.from_pylist(items, schema=ITEMS)),
         (ROWS_NAME, pa.Table.from_pylist(rows, schema=ROWS)),

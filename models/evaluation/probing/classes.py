@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -14,6 +13,7 @@ from models.evaluation.probing.config import ProbingConfig
 from models.evaluation.probing.label_rules import Marked
 from models.evaluation.probing.sentences import ParsedSentence
 from models.evaluation.probing.shift_rule import can_be_shifted, is_chosen
+from models.evaluation.probing.splits import sentences_of_a_class
 
 OTHER = "other"
 MAX_WORD_SHARE = 0.02
@@ -58,7 +58,7 @@ def word_content(sentences: Sequence[ParsedSentence], config: ProbingConfig) -> 
     intact = intact_of(sentences)
     bags = [{token.lower() for token in sentence.tokens} for sentence in intact]
     counts = Counter(word for bag in bags for word in bag if _is_content_word(word))
-    needed = math.ceil(config.min_class_train * sum(config.sizes.values()) / config.train_size)
+    needed = sentences_of_a_class(config)
     band = [word for word, n in counts.items() if needed <= n <= MAX_WORD_SHARE * len(intact)]
     words = set(sorted(band, key=lambda word: (-counts[word], word))[: config.num_words])
     found = [(sentence, bag & words) for sentence, bag in zip(intact, bags, strict=True)]
@@ -76,7 +76,7 @@ def common_top_constituents(
     sequences = [(s, label_rules.top_constituents(s)) for s in intact_of(sentences)]
     labelled = [(sentence, sequence) for sentence, sequence in sequences if sequence is not None]
     counts = Counter(sequence for _, sequence in labelled)
-    needed = math.ceil(config.min_class_train * sum(config.sizes.values()) / config.train_size)
+    needed = sentences_of_a_class(config)
     ranked = sorted(counts, key=lambda sequence: (-counts[sequence], sequence))
     common = {
         sequence

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow.parquet as pq
 
 from models.evaluation.probing.build import FORMAT_VERSION, ITEMS_NAME, ROWS_NAME, SUMMARY_NAME
+from models.evaluation.probing.clusters import clusters_of
 from models.evaluation.probing.config import SPLITS
 from models.evaluation.probing.declarations import in_declared_order
 
@@ -40,6 +41,8 @@ class ProbingData:
     dataset_rows: Mapping[str, IntArray]
     """``corpus`` and ``shifted``: dataset row of each embedding of that part, in order; the
     corpus's embeddings come first."""
+    units: IntArray
+    """[num_rows]; number of the document, or held-out block, of each embedding's sentence."""
 
     @property
     def num_rows(self) -> int:
@@ -49,6 +52,11 @@ class ProbingData:
     def num_classes(self, task: str) -> int:
         """Returns the number of classes of a present task."""
         return len(self.summary["tasks"][task]["classes"])
+
+    def test_clusters(self, task: str) -> IntArray:
+        """Returns what the bootstrap draws as one, [n], for each test item of a task."""
+        rows = self.tasks[task]["test"].rows
+        return clusters_of(rows, self.units[rows])
 
     def used_rows(self) -> IntArray:
         """Returns the embeddings that any task uses, in ascending order."""
@@ -102,4 +110,5 @@ def read_probing(folder: Path) -> ProbingData:
     parts = np.array(addresses["part"].to_pylist(), dtype=object)
     dataset_rows = addresses["dataset_row"].to_numpy().astype(np.int64)
     by_part = {part: dataset_rows[parts == part] for part in ("corpus", "shifted")}
-    return ProbingData(summary, tasks, by_part)
+    units = np.unique(np.array(addresses["unit"].to_pylist(), dtype=object), return_inverse=True)[1]
+    return ProbingData(summary, tasks, by_part, units.astype(np.int64))

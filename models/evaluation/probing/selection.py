@@ -13,6 +13,8 @@ from models.evaluation.probing.stable_order import stable_number, text_key
 
 LARGEST_SHARE = 0.2
 """No class of a task with many classes has a larger share of a split; published: equal shares."""
+FEW_CLASSES_SHARE = 1.5
+"""Where classes are so few that an equal share is larger, no class has more of these."""
 
 Chosen = dict[str, list[Candidate]]
 """The candidates of each split, in order of their rows."""
@@ -44,7 +46,17 @@ def max_class_share(task: ProbingTask, num_classes: int) -> float:
     """Returns the largest share of a split that one class of the task may have."""
     if task.balance == "equal":
         return 1.0 / num_classes
-    return max(LARGEST_SHARE, 1.5 / num_classes)
+    return max(LARGEST_SHARE, FEW_CLASSES_SHARE / num_classes)
+
+
+def num_available(task: ProbingTask, candidates: Sequence[Candidate], config: ProbingConfig) -> int:
+    """Returns how many candidates balanced classes could take over all splits together."""
+    counts = Counter(candidate.label for candidate in candidates)
+    usable = {label: n for label, n in counts.items() if n >= config.min_class_train}
+    if len(usable) < 2:
+        return 0
+    share = max_class_share(task, len(usable))
+    return sum(class_quotas(usable, sum(config.sizes.values()), max_share=share).values())
 
 
 def choose(

@@ -32,6 +32,8 @@ class RowAddress:
     """``corpus`` or ``shifted``."""
     dataset_row: int
     """Row of that dataset, counted over its shards."""
+    unit: str
+    """The document, or the held-out block of it, that the sentence belongs to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +160,8 @@ def read_held_out(
                         shifted=part == "shifted",
                     )
                 )
-            addresses.append(RowAddress(part, row.dataset_row))
+            unit = config.hold_out.unit_of(row.document_id, row.sentence_index)
+            addresses.append(RowAddress(part, row.dataset_row, unit))
     return HeldOutPart(tuple(parsed), tuple(addresses))
 
 
