@@ -58,10 +58,10 @@ def load_parser(stage: str, path: Path, *, device: str, threads: int) -> Sentenc
     """
     os.environ.update(dict.fromkeys(_THREAD_VARIABLES, str(threads)))
     if stage == "dependencies":
-        from pipeline.parsers.supar_adapter import load_dependency_parser
+        from pipeline.parsers.dependency.supar_adapter import load_dependency_parser
 
         return load_dependency_parser(path, device=device)
-    from pipeline.parsers.benepar_adapter import load_constituency_parser
+    from pipeline.parsers.constituency.benepar_adapter import load_constituency_parser
 
     return load_constituency_parser(path, device=device)
 

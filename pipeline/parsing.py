@@ -16,21 +16,16 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipeline.binarize import BINARIZATION_VERSION, binarize
 from pipeline.corpora.document import excerpt_of
 from pipeline.flat_lists import FlatListColumn
 from pipeline.job import Progress
-from pipeline.parsers.base import (
-    MAX_TOKENS,
-    ConstituencyParse,
-    DependencyParse,
-    Rejection,
-    Sentence,
-    SentenceParser,
-)
+from pipeline.parsers.base import MAX_TOKENS, Sentence, SentenceParser
+from pipeline.rejection import Rejection
 from pipeline.schema import schema_for
 from pipeline.shards import ShardManifest, read_shard, read_shard_manifest, write_shard
-from pipeline.trees import validate_constituents, validate_heads
+from pipeline.trees.binarize import BINARIZATION_VERSION, binarize
+from pipeline.trees.flat import validate_constituents, validate_heads
+from pipeline.trees.parses import ConstituencyParse, DependencyParse
 
 PARSED_STAGES = ("dependencies", "constituents")
 CHUNK_ROWS = 1000

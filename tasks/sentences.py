@@ -13,7 +13,7 @@ import luigi
 from pipeline.corpora.document import Source
 from pipeline.corpora.download import download
 from pipeline.corpora.registry import open_source
-from pipeline.sentences import SentenceConfig, describe_splitter, split_sentences
+from pipeline.sentences.split import SentenceConfig, describe_splitter, split_sentences
 from tasks.artefact import Artefact
 from tasks.parameters import CorpusParameters
 

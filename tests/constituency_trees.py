@@ -7,11 +7,11 @@ from pathlib import Path
 
 import torch
 
-from pipeline.parsers.chart_model import ChartModelConfig
-from pipeline.parsers.constituency_examples import build_vocabularies
-from pipeline.parsers.constituency_model import ConstituencyModel, new_constituency_model
+from pipeline.parsers.constituency.chart_model import ChartModelConfig
+from pipeline.parsers.constituency.examples import build_vocabularies
+from pipeline.parsers.constituency.model import ConstituencyModel, new_constituency_model
 from pipeline.treebanks.bracketed import BracketedSentence
-from pipeline.trees import from_brackets, to_brackets
+from pipeline.trees.flat import from_brackets, to_brackets
 
 TINY = ChartModelConfig(
     d_model=32, num_layers=1, num_heads=2, d_kv=16, d_ff=32, d_char=16, d_label_hidden=32,

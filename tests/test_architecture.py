@@ -17,7 +17,7 @@ ALLOWED_BELOW = {"pipeline": {"pipeline"}, "models": {"models", "pipeline"}, "ta
 # A library -> the places (path prefixes) that may import it.
 HOMES = {
     "luigi": ("tasks/",),
-    "spacy": ("pipeline/tokenization.py",),
+    "spacy": ("pipeline/sentences/tokenization.py",),
     "supar": ("pipeline/parsers/",),
     "benepar": ("pipeline/parsers/",),
     "nltk": ("pipeline/",),

@@ -8,20 +8,21 @@ import nltk
 import pytest
 import torch
 
-from pipeline.parsers import benepar_adapter
-from pipeline.parsers.base import ConstituencyParse, Rejection
-from pipeline.parsers.benepar_adapter import (
+from pipeline.parsers.constituency import benepar_adapter
+from pipeline.parsers.constituency.benepar_adapter import (
     BeneparConstituencyParser,
     load_constituency_parser,
 )
-from pipeline.parsers.chart_loss import chart_losses
-from pipeline.parsers.constituency_examples import ExampleSet
-from pipeline.parsers.constituency_model import (
+from pipeline.parsers.constituency.examples import ExampleSet
+from pipeline.parsers.constituency.loss import chart_losses
+from pipeline.parsers.constituency.model import (
     ConstituencyModel,
     load_constituency_model,
     save_constituency_model,
 )
-from pipeline.trees import from_brackets, validate_constituents
+from pipeline.rejection import Rejection
+from pipeline.trees.flat import from_brackets, validate_constituents
+from pipeline.trees.parses import ConstituencyParse
 from tests.constituency_trees import tiny_model, toy_treebank
 
 SENTENCES = [

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from probing_examples import CONFIG, corpus_rows, write_rows
 
 from models.evaluation.probing.shift_rule import is_chosen, shift, shift_positions
 from models.evaluation.probing.shifts import NOT_SELECTED, make_shifted_sentences
 from models.held_out import HoldOut
 from pipeline.shards import DatasetManifest, read_shard
+from tests.probing_examples import CONFIG, corpus_rows, write_rows
 
 
 def not_selected(manifest: DatasetManifest) -> dict[str, int]:

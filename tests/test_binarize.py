@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.binarize import BinaryTree, binarize, unbinarize
-from pipeline.parsers.base import ConstituencyParse
-from pipeline.trees import from_brackets
+from pipeline.trees.binarize import BinaryTree, binarize, unbinarize
+from pipeline.trees.flat import from_brackets
+from pipeline.trees.parses import ConstituencyParse
 from tests.tree_strategies import trees
 
 

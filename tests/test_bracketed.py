@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.treebanks.bracketed import read_bracketed, strip_function_tags
-from pipeline.trees import from_brackets
+from pipeline.trees.flat import from_brackets
 from tests.constituency_trees import toy_treebank, write_bracketed, write_documents
 
 

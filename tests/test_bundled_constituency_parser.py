@@ -3,13 +3,13 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.parsers.base import ConstituencyParse
-from pipeline.parsers.benepar_adapter import (
+from pipeline.parsers.constituency.benepar_adapter import (
     BUNDLED_PARSER,
     BeneparConstituencyParser,
     load_constituency_parser,
 )
-from pipeline.trees import to_brackets
+from pipeline.trees.flat import to_brackets
+from pipeline.trees.parses import ConstituencyParse
 
 FOLDER = Path(__file__).parent.parent / BUNDLED_PARSER
 MAX_BYTES = 8_000_000

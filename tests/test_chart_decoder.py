@@ -3,7 +3,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from pipeline.parsers.chart_decoder import Span, best_binary_trees
+from pipeline.parsers.constituency.chart_decoder import Span, best_binary_trees
 
 
 def _every_tree(start: int, end: int) -> Iterator[list[Span]]:

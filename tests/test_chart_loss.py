@@ -5,10 +5,10 @@ import nltk
 import pytest
 import torch
 
-from pipeline.parsers.chart_loss import chart_losses
-from pipeline.parsers.constituency_examples import ExampleSet
+from pipeline.parsers.constituency.examples import ExampleSet
+from pipeline.parsers.constituency.loss import chart_losses
 from pipeline.treebanks.bracketed import BracketedSentence
-from pipeline.trees import to_brackets
+from pipeline.trees.flat import to_brackets
 from tests.constituency_trees import tiny_model, toy_treebank
 
 

@@ -1,9 +1,9 @@
 from pathlib import Path
 
 import pytest
-from dependency_examples import treebank, write_conllu
 
 from pipeline.treebanks.conllu import read_conllu, read_treebank
+from tests.dependency_examples import treebank, write_conllu
 
 ROW = "{}\t{}\t_\t_\t_\t_\t{}\t{}\t_\t_\n"
 

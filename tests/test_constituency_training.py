@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.parsers.benepar_adapter import load_constituency_parser
-from pipeline.parsers.constituency_training import (
+from pipeline.parsers.constituency.benepar_adapter import load_constituency_parser
+from pipeline.parsers.constituency.evaluate import main as evaluate_main
+from pipeline.parsers.constituency.train import main as train_main
+from pipeline.parsers.constituency.training import (
     DEFAULT_OPTIMIZER,
     ConstituencyTrainingConfig,
     train_constituency_parser,
 )
-from pipeline.parsers.evaluate_constituency import main as evaluate_main
-from pipeline.parsers.train_constituency import main as train_main
 from tests.constituency_trees import TINY, toy_treebank, write_bracketed, write_documents
 
 

@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pytest
 import torch
-from dependency_examples import treebank, write_conllu
 
-from pipeline.parsers.base import DependencyParse
-from pipeline.parsers.biaffine_network import Dropouts, NetworkSizes
-from pipeline.parsers.dependency_training import DependencyTrainingConfig, train_dependency_parser
-from pipeline.parsers.evaluate_dependency import main as evaluate_main
-from pipeline.parsers.supar_adapter import load_dependency_parser
-from pipeline.parsers.train_dependency import main as train_main
-from pipeline.parsers.training_steps import OptimizerConfig
+from pipeline.parsers.dependency.evaluate import main as evaluate_main
+from pipeline.parsers.dependency.network import Dropouts, NetworkSizes
+from pipeline.parsers.dependency.supar_adapter import load_dependency_parser
+from pipeline.parsers.dependency.train import main as train_main
+from pipeline.parsers.dependency.training import DependencyTrainingConfig, train_dependency_parser
+from pipeline.parsers.training.steps import OptimizerConfig
+from pipeline.trees.parses import DependencyParse
+from tests.dependency_examples import treebank, write_conllu
 
 SIZES = NetworkSizes(
     word_embedding=24,

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from probing_examples import CONFIG, corpus_rows, shifted_corpus, write_rows
 from safetensors.numpy import save_file
 
 from models.embed import execute
@@ -20,6 +19,7 @@ from models.trainer import train
 from models.training_config import preset
 from models.vector_files import load_word_vectors
 from pipeline.shards import read_shard
+from tests.probing_examples import CONFIG, corpus_rows, shifted_corpus, write_rows
 
 WORD_SIZE = 6
 

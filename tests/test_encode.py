@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from parsed_corpora import stories, write_corpus, write_vectors
 
 from models.context_accuracy import held_out_context_accuracy
 from models.contrastive_model import ContrastiveModel, batch_of
@@ -19,6 +18,7 @@ from models.trainer import train
 from models.training_config import preset
 from models.vector_files import load_word_vectors
 from models.word_vectors import WordVectors
+from tests.parsed_corpora import stories, write_corpus, write_vectors
 
 CONFIG = preset("laptop", hidden_size=6, epochs=2, batch_size=32)
 

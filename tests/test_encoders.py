@@ -11,7 +11,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
-from tree_oracles import (
+
+from models.encoders import BagOfWords, build_encoder
+from models.encoders.initialisation import UNIFORM_BOUND
+from models.sentence_batch import SentenceBatch
+from models.views import VIEWS
+from tests.tree_oracles import (
     Sentence,
     batch_of,
     child_sum_state,
@@ -19,11 +24,6 @@ from tree_oracles import (
     nary_state,
     random_sentence,
 )
-
-from models.encoders import BagOfWords, build_encoder
-from models.encoders.initialisation import UNIFORM_BOUND
-from models.sentence_batch import SentenceBatch
-from models.views import VIEWS
 
 E, H, V = 5, 4, 9
 TOLERANCE = 1e-12

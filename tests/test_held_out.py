@@ -6,14 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from parsed_corpora import stories, write_corpus
-from probing_examples import corpus_rows, write_rows
 
 from models.evaluation.probing.config import ProbingConfig
 from models.evaluation.probing.sentences import held_out_rows
 from models.held_out import HoldOut
 from models.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
 from models.word_vectors import WordVectors
+from tests.parsed_corpora import stories, write_corpus
+from tests.probing_examples import corpus_rows, write_rows
 
 BLOCKS = HoldOut(0.4, unit="block", block_sentences=5)
 

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from pipeline.parsers import maximum_spanning_tree
-from pipeline.parsers.maximum_spanning_tree import (
+from pipeline.parsers.dependency import maximum_spanning_tree
+from pipeline.parsers.dependency.maximum_spanning_tree import (
     find_cycle,
     is_single_rooted_tree,
     single_root_maximum_spanning_tree,

@@ -7,11 +7,11 @@ from random import Random
 
 import pytest
 import torch
-from tree_oracles import batch_of, random_sentence
 
 from models.embedding import WordEmbedding
 from models.multi_view import MultiViewEncoder
 from models.views import VIEWS
+from tests.tree_oracles import batch_of, random_sentence
 
 V, E, H = 9, 5, 4
 

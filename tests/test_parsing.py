@@ -12,15 +12,18 @@ import pytest
 
 from pipeline import parsing
 from pipeline.corpora.document import Document, Paragraph
-from pipeline.parsers import benepar_adapter, supar_adapter
-from pipeline.parsers.base import MAX_TOKENS, ConstituencyParse, DependencyParse, Rejection
-from pipeline.parsers.biaffine_network import NetworkSizes, build_network
-from pipeline.parsers.dependency_model import DependencyModel
-from pipeline.parsers.dependency_vocabulary import DependencyVocabulary
+from pipeline.parsers.base import MAX_TOKENS
+from pipeline.parsers.constituency import benepar_adapter
+from pipeline.parsers.dependency import supar_adapter
+from pipeline.parsers.dependency.model import DependencyModel
+from pipeline.parsers.dependency.network import NetworkSizes, build_network
+from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
 from pipeline.parsing import ParseJob, describe_parsing, parse_shard
+from pipeline.rejection import Rejection
 from pipeline.schema import SENTENCES
-from pipeline.sentences import SentenceConfig, split_sentences
+from pipeline.sentences.split import SentenceConfig, split_sentences
 from pipeline.shards import read_shard, read_shard_manifest, shard_path, write_shard
+from pipeline.trees.parses import ConstituencyParse, DependencyParse
 from tests.constituency_trees import tiny_model, toy_treebank
 from tests.dependency_examples import treebank
 

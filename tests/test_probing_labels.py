@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from probing_examples import sentence
 
 from models.evaluation.probing.label_rules import (
     Marked,
@@ -13,6 +12,7 @@ from models.evaluation.probing.label_rules import (
     top_constituents,
     tree_depth,
 )
+from tests.probing_examples import sentence
 
 FLAT = [(0, 3, "S")]
 

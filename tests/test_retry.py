@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 import torch
 
-from pipeline.parsers.base import Rejection, reject_input
+from pipeline.parsers.base import reject_input
 from pipeline.parsers.retry import is_machine_error, parse_or_reject
+from pipeline.rejection import Rejection
 
 Words = Sequence[str]
 

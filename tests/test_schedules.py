@@ -12,10 +12,10 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tree_oracles import Sentence, batch_of, random_sentence
 
 from models.schedules import BinarySchedule, DependencySchedule
 from models.sentence_batch import SentenceBatch
+from tests.tree_oracles import Sentence, batch_of, random_sentence
 
 LENGTHS = st.lists(st.integers(1, 15), min_size=1, max_size=6)
 

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from pipeline.sentence_boundaries import sentence_ranges
-from pipeline.tokenization import MAX_CHUNK_CHARACTERS, EnglishTokenizer
+from pipeline.sentences.boundaries import sentence_ranges
+from pipeline.sentences.tokenization import MAX_CHUNK_CHARACTERS, EnglishTokenizer
 
 
 @pytest.fixture(scope="module")

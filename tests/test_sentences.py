@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import sentence_shard
 from pipeline.corpora.document import Document, Paragraph, Refusal
 from pipeline.corpora.files import FilesConfig, TextFiles
-from pipeline.sentences import SentenceConfig, split_sentences
+from pipeline.sentences import shard as sentence_shard
+from pipeline.sentences.split import SentenceConfig, split_sentences
 from pipeline.shards import read_dataset_manifest, read_shard
 
 ANIMALS = ("cat", "dog", "owl", "fox", "hen")
@@ -223,7 +223,7 @@ def test_resuming_tokenizes_nothing_that_was_written(tmp_path, small_shards, mon
     split_sentences(many_documents(), SentenceConfig(), tmp_path)
     (tmp_path / "manifest.json").unlink()
     monkeypatch.setattr(
-        "pipeline.sentences.clean_text", lambda text: pytest.fail("tokenized again")
+        "pipeline.sentences.split.clean_text", lambda text: pytest.fail("tokenized again")
     )
     assert split_sentences(many_documents(), SentenceConfig(), tmp_path).rows == 80
 

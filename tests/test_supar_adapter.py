@@ -4,19 +4,20 @@ from typing import Any
 
 import pytest
 import torch
-from dependency_examples import treebank, write_conllu
 
 from pipeline.digest import sha256_of_file
-from pipeline.parsers import supar_adapter
-from pipeline.parsers.base import DependencyParse, Rejection
-from pipeline.parsers.biaffine_network import NetworkSizes, build_network
-from pipeline.parsers.dependency_model import DependencyModel, save_dependency_model
-from pipeline.parsers.dependency_vocabulary import DependencyVocabulary
-from pipeline.parsers.maximum_spanning_tree import is_single_rooted_tree
-from pipeline.parsers.spellings import SpellingCache, encode_spellings
-from pipeline.parsers.supar_adapter import SuparDependencyParser, load_dependency_parser
-from pipeline.parsers.supar_conversion import from_supar, load_supar_checkpoint
-from pipeline.parsers.supar_conversion import main as conversion_main
+from pipeline.parsers.dependency import supar_adapter
+from pipeline.parsers.dependency.maximum_spanning_tree import is_single_rooted_tree
+from pipeline.parsers.dependency.model import DependencyModel, save_dependency_model
+from pipeline.parsers.dependency.network import NetworkSizes, build_network
+from pipeline.parsers.dependency.spellings import SpellingCache, encode_spellings
+from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser, load_dependency_parser
+from pipeline.parsers.dependency.supar_conversion import from_supar, load_supar_checkpoint
+from pipeline.parsers.dependency.supar_conversion import main as conversion_main
+from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
+from pipeline.rejection import Rejection
+from pipeline.trees.parses import DependencyParse
+from tests.dependency_examples import treebank, write_conllu
 
 BUNDLED = Path(__file__).parent.parent / supar_adapter.BUNDLED_PARSER
 SIZES = NetworkSizes(

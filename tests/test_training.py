@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 import torch
-from parsed_corpora import stories, write_corpus, write_vectors
 from safetensors.torch import load_file
 
 from models.checkpoints import Checkpoint, latest_checkpoint, write_checkpoint
@@ -21,6 +20,7 @@ from models.metrics_log import MetricsLog, read_metrics
 from models.parsed_corpus import CorpusFolders
 from models.trainer import RunSettings, TrainingDivergedError, train
 from models.training_config import TrainingConfig, preset
+from tests.parsed_corpora import stories, write_corpus, write_vectors
 
 TIMES = ("sentences_per_second", "data_wait_percent", "peak_memory_gib", "seconds")
 CONFIG = preset("laptop", hidden_size=8, epochs=3, batch_size=32)

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from pipeline.parsers.base import ConstituencyParse
-from pipeline.trees import from_brackets, to_brackets, validate_constituents, validate_heads
+from pipeline.trees.flat import from_brackets, to_brackets, validate_constituents, validate_heads
+from pipeline.trees.parses import ConstituencyParse
 from tests.tree_strategies import trees
 
 TEXT = "(S (NP (DT the) (NN dog)) (VP (VBD slept)) (. .))"

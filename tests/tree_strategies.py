@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from pipeline.parsers.base import ConstituencyParse
-from pipeline.trees import from_brackets
+from pipeline.trees.flat import from_brackets
+from pipeline.trees.parses import ConstituencyParse
 
 
 def trees() -> st.SearchStrategy[tuple[list[str], ConstituencyParse]]:

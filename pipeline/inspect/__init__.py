@@ -1,1 +1,1 @@
-"""Looking at shards from the command line: ``python -m pipeline.inspect``."""
+"""The command line that looks at shards."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from pipeline.parsers.base import ConstituencyParse
+from pipeline.trees.parses import ConstituencyParse
 
 
 def draw(root: int, label: Callable[[int], str], children: Callable[[int], Sequence[int]]) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from pipeline.inspect.dataset import Selection, read_rows
-from pipeline.parsers.base import ConstituencyParse
-from pipeline.trees import to_brackets
+from pipeline.trees.flat import to_brackets
+from pipeline.trees.parses import ConstituencyParse
 
 
 def head_lines(selection: Selection, *, num_rows: int, parses: bool) -> Iterator[str]:

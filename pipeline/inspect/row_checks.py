@@ -7,9 +7,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipeline.binarize import binarize
 from pipeline.inspect.head import constituency_of
-from pipeline.trees import validate_constituents, validate_heads
+from pipeline.trees.binarize import binarize
+from pipeline.trees.flat import validate_constituents, validate_heads
 
 RowFault = tuple[str, str]
 """Field and problem."""

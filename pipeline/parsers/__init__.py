@@ -1,0 +1,1 @@
+"""What parses: the protocol, the folder format, and one package a library."""

@@ -3,48 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol, TypeVar
+
+from pipeline.rejection import Rejection
 
 Sentence = Sequence[str]
 
 MAX_TOKENS = 510
 """Longer sentences are rejected: benepar has 512 positions, two of them for the sentence marks, and
 both parses must be of the same sentences."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rejection:
-    """Why a parser could not take one sentence; its row is kept, with nulls."""
-
-    reason: str
-    """A stable snake_case key that manifests count by, such as ``too_long``."""
-    detail: str = ""
-    """The error's own words, for the quarantine file."""
-
-
-@dataclass(frozen=True, slots=True)
-class DependencyParse:
-    """A dependency tree over n tokens."""
-
-    heads: list[int]
-    """Length n; 1-based head of each token, 0 for the single root."""
-    deprels: list[str]
-    """Length n; relation of each token to its head."""
-
-
-@dataclass(frozen=True, slots=True)
-class ConstituencyParse:
-    """A constituency tree over n tokens: k constituents in preorder, unary chains collapsed."""
-
-    starts: list[int]
-    """Length k; first token of each constituent."""
-    ends: list[int]
-    """Length k; one past the last token (half-open)."""
-    labels: list[str]
-    """Length k; a collapsed unary chain's labels joined by ``+``, outermost first."""
-    tags: list[str]
-    """Length n; part-of-speech tag of each token."""
 
 
 def reject_input(sentence: Sentence | None, max_tokens: int) -> Rejection | None:

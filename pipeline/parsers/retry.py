@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import torch
 
-from pipeline.parsers.base import Rejection
+from pipeline.rejection import Rejection
 
 logger = logging.getLogger(__name__)
 

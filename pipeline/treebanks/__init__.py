@@ -1,0 +1,1 @@
+"""Readers of treebanks, and the scores of parses against them."""

@@ -17,8 +17,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from pipeline.parsers.base import ConstituencyParse
-from pipeline.trees import CHAIN_MARK
+from pipeline.trees.flat import CHAIN_MARK
+from pipeline.trees.parses import ConstituencyParse
 
 PUNCTUATION_TAGS = frozenset({",", ":", "``", "''", ".", "-NONE-"})
 """``DELETE_LABEL`` of COLLINS.prm, less TOP."""

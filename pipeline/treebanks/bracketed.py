@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pipeline.brackets import BracketNode, scan_brackets
-from pipeline.parsers.base import ConstituencyParse
 from pipeline.treebanks.conllu import read_conllu
-from pipeline.trees import CHAIN_MARK, TOP_LABEL, flatten
+from pipeline.trees.brackets import BracketNode, scan_brackets
+from pipeline.trees.flat import CHAIN_MARK, TOP_LABEL, flatten
+from pipeline.trees.parses import ConstituencyParse
 
 EMPTY_TAG = "-NONE-"
 """Tag of a trace or another element without a word in the text."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.trees import validate_heads
+from pipeline.trees.flat import validate_heads
 
 NUM_COLUMNS = 10
 _ID, _FORM, _HEAD, _DEPREL = 0, 1, 6, 7

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from pipeline.corpora.document import Refusal, Source
 from pipeline.corpora.files import TextFiles
 from pipeline.digest import sha256_of_file
-from pipeline.tokenization import TOKENIZATION_VERSION, EnglishTokenizer
+from pipeline.sentences.tokenization import TOKENIZATION_VERSION, EnglishTokenizer
 
 logger = logging.getLogger(__name__)
 

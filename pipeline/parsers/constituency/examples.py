@@ -1,0 +1,162 @@
+"""Treebank sentences as tensors for training the chart model, in batches of like length."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from pipeline.parsers.constituency.chart_model import (
+    RESERVED_CHARACTERS,
+    START_ROW,
+    STOP_ROW,
+    ChartVocabularies,
+    SpanIndex,
+    WordTable,
+    word_table,
+)
+from pipeline.treebanks.bracketed import BracketedSentence
+from pipeline.trees.flat import CHAIN_MARK
+
+BENEPAR_CHAIN_MARK = "::"
+IGNORED_TAG = -100
+"""What cross entropy leaves out: sentence marks and padding."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChartBatch:
+    """B sentences of like length; T positions with the sentence marks, S gold spans."""
+
+    words: WordTable
+    """The batch's distinct words."""
+    rows: Tensor
+    """``[B, T]`` int64: each position's row in ``words``."""
+    mask: Tensor
+    """``[B, T]`` bool: False where a position is padding."""
+    lengths: Tensor
+    """``[B]`` int64, numbers of tokens."""
+    gold: SpanIndex
+    gold_labels: Tensor
+    """``[S]`` int64, at least 1."""
+    tags: Tensor
+    """``[B, T]`` int64, ``IGNORED_TAG`` where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Example:
+    rows: list[int]
+    starts: list[int]
+    ends: list[int]
+    labels: list[int]
+    tags: list[int]
+
+
+def build_vocabularies(
+    sentences: Sequence[BracketedSentence], *, min_character_count: int
+) -> ChartVocabularies:
+    """Returns the vocabularies of a training set, sorted so that they do not depend on order.
+
+    Args:
+        sentences: the training set.
+        min_character_count: rarer characters count as unknown, which trains the unknown one.
+
+    Differs from benepar, which takes every character of the training set and so leaves the
+    unknown character's embedding at its random start.
+    """
+    counts = Counter(character for s in sentences for token in s.tokens for character in token)
+    frequent = {c for c, count in counts.items() if count >= min_character_count}
+    labels = {to_benepar_label(label) for s in sentences for label in s.parse.labels}
+    return ChartVocabularies(
+        characters=[*RESERVED_CHARACTERS, *sorted(frequent - set(RESERVED_CHARACTERS))],
+        labels=["", *sorted(labels)],
+        tags=sorted({tag for s in sentences for tag in s.parse.tags}),
+    )
+
+
+def to_benepar_label(label: str) -> str:
+    """Returns a collapsed chain's label as benepar writes it: ``NP::VP`` for ``NP+VP``."""
+    return label.replace(CHAIN_MARK, BENEPAR_CHAIN_MARK)
+
+
+def from_benepar_label(label: str) -> str:
+    """Returns a collapsed chain's label as this project writes it: ``NP+VP`` for ``NP::VP``."""
+    return label.replace(BENEPAR_CHAIN_MARK, CHAIN_MARK)
+
+
+class ExampleSet:
+    """A training set whose words are spelled once; batches are drawn from it by seed."""
+
+    def __init__(
+        self, sentences: Sequence[BracketedSentence], vocabularies: ChartVocabularies
+    ) -> None:
+        words = sorted({token for sentence in sentences for token in sentence.tokens})
+        characters = {c: i for i, c in enumerate(vocabularies.characters)}
+        self._table = word_table(words, characters)
+        self._row_of = {word: row for row, word in enumerate(words, start=2)}
+        self._label_ids = {label: i for i, label in enumerate(vocabularies.labels)}
+        self._tag_ids = {tag: i for i, tag in enumerate(vocabularies.tags)}
+        self._examples = [self._encode(sentence) for sentence in sentences]
+
+    def __len__(self) -> int:
+        """Returns the number of sentences."""
+        return len(self._examples)
+
+    def batches(self, batch_tokens: int, *, seed: int) -> Iterator[ChartBatch]:
+        """Yields every sentence once, in batches of like length and about ``batch_tokens`` tokens.
+
+        Args:
+            batch_tokens: a batch's tokens, padding included; one longer sentence stands alone.
+            seed: determines which sentences meet and the order of the batches.
+        """
+        generator = torch.Generator().manual_seed(seed)
+        shuffled = torch.randperm(len(self._examples), generator=generator).tolist()
+        shuffled.sort(key=lambda index: len(self._examples[index].tags))
+        groups: list[list[int]] = []
+        for index in shuffled:
+            padded = len(self._examples[index].tags) * (len(groups[-1]) + 1 if groups else 1)
+            if not groups or padded > batch_tokens:
+                groups.append([])
+            groups[-1].append(index)
+        for which in torch.randperm(len(groups), generator=generator).tolist():
+            yield self._collate([self._examples[index] for index in groups[which]])
+
+    def _encode(self, sentence: BracketedSentence) -> _Example:
+        parse = sentence.parse
+        return _Example(
+            rows=[START_ROW, *(self._row_of[token] for token in sentence.tokens), STOP_ROW],
+            starts=parse.starts,
+            ends=parse.ends,
+            labels=[self._label_ids[to_benepar_label(label)] for label in parse.labels],
+            tags=[self._tag_ids[tag] for tag in parse.tags],
+        )
+
+    def _collate(self, examples: Sequence[_Example]) -> ChartBatch:
+        num_positions = max(len(example.rows) for example in examples)
+        rows = torch.zeros(len(examples), num_positions, dtype=torch.int64)
+        mask = torch.zeros(len(examples), num_positions, dtype=torch.bool)
+        tags = torch.full((len(examples), num_positions), IGNORED_TAG)
+        for b, example in enumerate(examples):
+            rows[b, : len(example.rows)] = torch.tensor(example.rows)
+            mask[b, : len(example.rows)] = True
+            tags[b, 1 : len(example.tags) + 1] = torch.tensor(example.tags)
+        used, local_rows = rows.unique(return_inverse=True)
+        lengths = self._table.lengths[used]
+        spans = torch.tensor(
+            [
+                (b, *span)
+                for b, example in enumerate(examples)
+                for span in zip(example.starts, example.ends, example.labels, strict=True)
+            ]
+        )
+        return ChartBatch(
+            words=WordTable(self._table.char_ids[used, : int(lengths.max())], lengths),
+            rows=local_rows,
+            mask=mask,
+            lengths=mask.sum(1) - 2,
+            gold=SpanIndex(spans[:, 0], spans[:, 1], spans[:, 2]),
+            gold_labels=spans[:, 3],
+            tags=tags,
+        )

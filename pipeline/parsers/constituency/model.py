@@ -1,0 +1,83 @@
+"""A constituency parser as one value: sizes, vocabularies, weights; to and from disk."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from benepar.parse_chart import ChartParser
+from torch import Tensor
+
+from pipeline.parsers.constituency.chart_model import (
+    ChartModelConfig,
+    ChartVocabularies,
+    build_chart_parser,
+)
+from pipeline.parsers.parser_folder import (
+    DESCRIPTION_NAME,
+    read_parser_folder,
+    write_parser_folder,
+)
+
+KIND = "benepar-chart"
+"""Names in ``parser.json`` what these weights are."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConstituencyModel:
+    """benepar's chart model with all that is needed to build it again."""
+
+    config: ChartModelConfig
+    vocabularies: ChartVocabularies
+    module: ChartParser
+
+
+def new_constituency_model(
+    config: ChartModelConfig, vocabularies: ChartVocabularies
+) -> ConstituencyModel:
+    """Returns a model whose weights are drawn from torch's global generator."""
+    return ConstituencyModel(config, vocabularies, build_chart_parser(config, vocabularies))
+
+
+def save_constituency_model(path: Path, model: ConstituencyModel) -> str:
+    """Writes a model as a parser folder and returns its checksum; see ``write_parser_folder``."""
+    description = {"model": asdict(model.config), "vocabularies": asdict(model.vocabularies)}
+    return write_parser_folder(path, KIND, description, model.module.state_dict())
+
+
+def load_constituency_model(
+    path: Path, *, device: str = "cpu", expected_checksum: str | None = None
+) -> tuple[ConstituencyModel, str]:
+    """Returns a model from its folder, ready for prediction, and its checksum.
+
+    Leaves torch's global generator as it was.
+
+    Raises:
+        ValueError: a file is missing, damaged, or not of this kind; names the file.
+    """
+    description, tensors, checksum = read_parser_folder(
+        path, KIND, expected_checksum=expected_checksum
+    )
+    try:
+        with torch.random.fork_rng(devices=[]):
+            model = new_constituency_model(*_sizes(description))
+        _load_weights(model.module, tensors)
+    except (KeyError, TypeError, RuntimeError) as error:
+        raise ValueError(
+            f"{path / DESCRIPTION_NAME}: does not describe the weights beside it ({error}); "
+            f"restore both files together"
+        ) from error
+    model.module.to(device).eval()
+    return model, checksum
+
+
+def _sizes(description: dict[str, Any]) -> tuple[ChartModelConfig, ChartVocabularies]:
+    return ChartModelConfig(**description["model"]), ChartVocabularies(
+        **description["vocabularies"]
+    )
+
+
+def _load_weights(module: ChartParser, tensors: dict[str, Tensor]) -> None:
+    module.load_state_dict(tensors)

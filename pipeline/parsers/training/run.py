@@ -1,0 +1,107 @@
+"""What a parser training leaves on disk after each epoch, how it resumes and how it ends."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pipeline.parsers.parser_folder import (
+    DESCRIPTION_NAME,
+    WEIGHTS_NAME,
+    checksum_of_parser_folder,
+)
+from pipeline.parsers.training.checkpoint import TrainingState, read_checkpoint, write_checkpoint
+
+logger = logging.getLogger(__name__)
+
+CHECKPOINT_NAME, METRICS_NAME, BEST_NAME = "checkpoint.safetensors", "metrics.jsonl", "best"
+RECORD_NAME = "training.json"
+
+
+class TrainingRun:
+    """The folder of one training.
+
+    After an epoch it holds ``best/``, a parser folder that is usable at once, ``metrics.jsonl``
+    with a line for each epoch, and ``checkpoint.safetensors``; the checkpoint is written last, so
+    that a training killed at any moment repeats at most one epoch, with the same outcome. At the
+    end it is itself a parser folder, with the metrics and ``training.json`` beside.
+    """
+
+    def __init__(self, state: TrainingState, folder: Path, *, digest: str) -> None:
+        """Opens the folder and, where it holds a checkpoint, fills the state from it.
+
+        Args:
+            state: freshly built.
+            folder: made where missing.
+            digest: of everything that determines the training.
+
+        Raises:
+            ValueError: the folder holds a finished parser, or the checkpoint of another training.
+        """
+        self.state, self._folder, self._digest = state, folder, digest
+        folder.mkdir(parents=True, exist_ok=True)
+        checkpoint = folder / CHECKPOINT_NAME
+        if checkpoint.exists():
+            read_checkpoint(state, checkpoint, digest=digest)
+            logger.info("going on after epoch %d", state.epoch)
+        elif (folder / DESCRIPTION_NAME).exists():
+            raise ValueError(f"{folder}: holds a parser already; give another folder")
+        # An epoch whose metrics were written but not its checkpoint is trained again.
+        self._lines = self._metrics_lines()[: state.epoch]
+        self._write_metrics()
+
+    def end_epoch(
+        self, metrics: Mapping[str, Any], *, score: float, save: Callable[[Path], object]
+    ) -> None:
+        """Writes what belongs to an epoch that was just trained and scored.
+
+        Args:
+            metrics: JSON-serialisable; one line of ``metrics.jsonl``.
+            score: the higher the better, on the development sentences.
+            save: writes the current parser to a folder; called if the score is the best so far.
+        """
+        self.state.epoch += 1
+        if score > self.state.best_score:
+            self.state.best_epoch, self.state.best_score = self.state.epoch, score
+            save(self._folder / BEST_NAME)
+        self._lines.append(json.dumps({"epoch": self.state.epoch, **metrics}))
+        self._write_metrics()
+        write_checkpoint(self.state, self._folder / CHECKPOINT_NAME, digest=self._digest)
+
+    def finish(self, config: Mapping[str, Any]) -> dict[str, Any]:
+        """Makes the best epoch's parser the folder's own and removes what only a training needs.
+
+        Args:
+            config: JSON-serialisable; what was trained, for ``training.json``.
+
+        Returns:
+            ``checksum``, ``best_epoch``, ``num_parameters`` and the best epoch's ``dev`` scores.
+        """
+        best, state = self._folder / BEST_NAME, self.state
+        summary = {
+            "best_epoch": state.best_epoch,
+            "num_parameters": sum(p.numel() for p in state.network.parameters()),
+            "dev": json.loads(self._lines[state.best_epoch - 1])["dev"],
+        }
+        record = {"config": dict(config), "digest": self._digest, **summary}
+        text = json.dumps(record, indent=1) + "\n"
+        (self._folder / RECORD_NAME).write_text(text, encoding="utf-8")
+        for name in (WEIGHTS_NAME, DESCRIPTION_NAME):
+            if (best / name).exists():  # not so when an earlier call was killed just here
+                (best / name).replace(self._folder / name)
+        if best.exists():
+            best.rmdir()
+        (self._folder / CHECKPOINT_NAME).unlink()
+        return {"checksum": checksum_of_parser_folder(self._folder), **summary}
+
+    def _metrics_lines(self) -> list[str]:
+        metrics = self._folder / METRICS_NAME
+        return metrics.read_text(encoding="utf-8").splitlines() if metrics.exists() else []
+
+    def _write_metrics(self) -> None:
+        temporary = self._folder / f"{METRICS_NAME}.partial"
+        temporary.write_text("".join(f"{line}\n" for line in self._lines), encoding="utf-8")
+        temporary.replace(self._folder / METRICS_NAME)

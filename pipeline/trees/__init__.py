@@ -1,0 +1,1 @@
+"""Trees as flat arrays: validity, brackets, binarization."""
