@@ -7,9 +7,16 @@ The job names the probing folder, the two parsed datasets and the encoder::
      "shifted": {"sentences": "...", "dependencies": "...", "constituents": "..."},
      "encoder": {"kind": "trained", "model": "..."}}
 
-The encoder is ``trained``, ``random`` (the same architecture with untrained weights of a
-``seed``) or ``bag_of_words`` (of the word vectors at ``vectors``). One float32 ``.npy`` per view
-comes out, [rows, width]; rows that no task uses are NaN. ``embed.json`` is written last.
+The encoder is one of::
+
+    {"kind": "trained", "model": "..."}
+    {"kind": "random", "config": {...}, "vectors": "...", "seed": 0}
+    {"kind": "bag_of_words", "vectors": "..."}
+
+``random`` is the architecture of a training's configuration (or of the model at ``model``) with
+untrained weights, so it need not wait for the training. ``vectors`` may also be given beside
+``model``, where the word vectors of the training have moved. One float32 ``.npy`` per view comes
+out, [rows, width]; rows that no task uses are NaN. ``embed.json`` is written last.
 """
 
 from __future__ import annotations
@@ -31,6 +38,7 @@ from models.evaluation.probing.data import ProbingData, read_probing
 from models.evaluation.rows import BAG_OF_WORDS_FILE
 from models.model_folder import load_model, random_model
 from models.parsed_corpus import CorpusFolders, ParsedCorpus
+from models.training_config import TrainingConfig
 from models.vector_files import load_word_vectors
 from pipeline.job import Progress, run_from_command_line
 from pipeline.shards import TEMPORARY_SUFFIX, write_json_atomically
@@ -48,7 +56,8 @@ def execute(job: Mapping[str, Any], progress: Progress) -> None:
 
     Raises:
         FileNotFoundError: an input is missing.
-        ValueError: an unknown kind of encoder, or a sentence that cannot be encoded.
+        ValueError: an unknown kind of encoder or one that lacks a key, or a sentence that cannot
+            be encoded.
     """
     started = time.perf_counter()
     torch.set_num_threads(int(job.get("threads", 1)))
@@ -106,11 +115,32 @@ def _encoder(spec: Mapping[str, Any], device: str) -> Encode:
     if kind not in _KINDS:
         raise ValueError(f"unknown kind of encoder {kind!r}; known: {', '.join(_KINDS)}")
     if kind == "bag_of_words":
-        return _bag_of_words(Path(spec["vectors"]))
-    model = load_model(Path(spec["model"]))
+        return _bag_of_words(Path(_need(spec, "vectors")))
     if kind == "random":
-        model = random_model(model.config, model.vectors, int(spec["seed"]))
-    return _views(model, device)
+        return _views(_random(spec), device)
+    return _views(_trained(spec), device)
+
+
+def _trained(spec: Mapping[str, Any]) -> ContrastiveModel:
+    vectors = spec.get("vectors")
+    return load_model(
+        Path(_need(spec, "model")), vectors_path=None if vectors is None else Path(vectors)
+    )
+
+
+def _random(spec: Mapping[str, Any]) -> ContrastiveModel:
+    seed = int(_need(spec, "seed"))
+    if "config" not in spec:
+        model = _trained(spec)
+        return random_model(model.config, model.vectors, seed)
+    vectors = load_word_vectors(Path(_need(spec, "vectors")))
+    return random_model(TrainingConfig.from_dict(spec["config"]), vectors, seed)
+
+
+def _need(spec: Mapping[str, Any], key: str) -> Any:
+    if key not in spec:
+        raise ValueError(f"an encoder of kind {spec['kind']} needs {key!r}, got {sorted(spec)}")
+    return spec[key]
 
 
 def _bag_of_words(path: Path) -> Encode:

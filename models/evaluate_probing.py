@@ -4,9 +4,11 @@ The job names the probing folder and the rows::
 
     {"probing": "...", "threads": 1, "config": {...},
      "rows": [{"name": "pair", "description": "...", "embeddings": ["0-DEP.npy", "1-CONST.npy"],
-               "project_to_width_of": [], "out": "pair.json"}]}
+               "out": "pair.json"}]}
 
-A row without embeddings is the majority class. ``models.evaluation.rows.row_job`` makes a row.
+``project_to_width`` of a row is a width that its joined embeddings are projected to at random;
+``project_to_width_of`` names embedding files whose joined width that is. A row without embeddings
+is the majority class. ``models.evaluation.rows.row_job`` makes a row.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ import numpy.typing as npt
 import torch
 
 from models.evaluation.probe import probe, probe_majority
-from models.evaluation.probe_config import ProbeConfig
+from models.evaluation.probe_config import PROBE_VERSION, ProbeConfig
 from models.evaluation.probing.data import ProbingData, read_probing
 from models.evaluation.projection import random_projection
 from models.evaluation.result_files import RowResult, write_row
@@ -55,15 +57,26 @@ def evaluate_row(
         result = probe_majority(data, config)
     else:
         embeddings = load_joined(row["embeddings"])
-        if row.get("project_to_width_of"):
-            width = load_joined(row["project_to_width_of"]).shape[1]
+        if (width := _projected_width(row)) is not None:
             embeddings = random_projection(embeddings, width, seed=config.projection_seed)
         result = probe(embeddings, data, config, on_progress=progress)
     made_of = {key: row.get(key, []) for key in ("embeddings", "project_to_width_of")}
     names = {key: [Path(path).name for path in paths] for key, paths in made_of.items()}
     return RowResult(
-        row["name"], row.get("description", row["name"]), result, {**config.to_dict(), **names}
+        row["name"],
+        row.get("description", row["name"]),
+        result,
+        {**config.to_dict(), **names, "probe_version": PROBE_VERSION},
     )
+
+
+def _projected_width(row: Mapping[str, Any]) -> int | None:
+    if row.get("project_to_width_of"):
+        return int(load_joined(row["project_to_width_of"]).shape[1])
+    width = row.get("project_to_width")
+    if width is not None and (not isinstance(width, int) or isinstance(width, bool) or width < 1):
+        raise ValueError(f"row {row['name']!r}: project_to_width must be 1 or more, got {width!r}")
+    return width
 
 
 def execute(job: Mapping[str, Any], progress: Progress) -> None:

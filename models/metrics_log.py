@@ -8,6 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+METRICS_FILE = "metrics.jsonl"
+SUMMARY_FILE = "summary.json"
+"""Written last, so it marks a training complete."""
+
 
 class MetricsLog:
     """Appends records to a file that a checkpoint can cut back to."""

@@ -14,14 +14,13 @@ from typing import Any
 
 from models.contrastive_model import build_model
 from models.machine import peak_memory_gib, versions
-from models.metrics_log import read_metrics
+from models.metrics_log import METRICS_FILE, SUMMARY_FILE, read_metrics
 from models.model_folder import num_parameters, save_model
 from models.parsed_corpus import CorpusFolders, CorpusSurvey, ParsedCorpus, Part, Selection
 from models.training_batches import TrainingBatches
 from models.training_config import TrainingConfig
 from models.training_run import (
     CHECKPOINTS_FOLDER,
-    METRICS_FILE,
     RunSettings,
     TrainingDivergedError,
     TrainingRun,
@@ -33,8 +32,6 @@ from pipeline.job import Progress
 from pipeline.shards import read_dataset_manifest, write_json_atomically
 
 __all__ = ["RunSettings", "TrainingDivergedError", "train"]
-
-SUMMARY_FILE = "summary.json"
 
 
 def train(
@@ -155,6 +152,7 @@ def _summarise(
     held_out = [record for record in metrics if record["kind"] == "held_out"]
     return {
         "views": list(run.config.views),
+        "seed": run.config.seed,
         "epochs": run.config.epochs,
         "steps": run.num_steps,
         "train_sentences": survey.num_sentences,

@@ -17,7 +17,7 @@ from models.context_accuracy import held_out_context_accuracy
 from models.contrastive_model import ContrastiveModel, batch_of, positions_of
 from models.learning_rate import learning_rate_at
 from models.machine import peak_memory_gib
-from models.metrics_log import MetricsLog
+from models.metrics_log import METRICS_FILE, MetricsLog
 from models.parsed_corpus import ParsedCorpus
 from models.progress import progress_bar
 from models.sentence_batch import SentenceBatch
@@ -26,7 +26,6 @@ from models.training_batches import TrainingBatches
 from pipeline.job import Progress
 
 CHECKPOINTS_FOLDER = "checkpoints"
-METRICS_FILE = "metrics.jsonl"
 
 
 class TrainingDivergedError(ValueError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,48 @@ def test_trained_and_random_encoders_give_one_file_a_view(job: dict[str, Any]) -
     assert np.array_equal(seeds[0], seeds[1], equal_nan=True)
     assert not np.array_equal(seeds[0], seeds[2], equal_nan=True)
     assert not np.array_equal(seeds[0], trained["0-DEP"], equal_nan=True)
+
+
+def test_a_random_encoder_needs_no_trained_model(job: dict[str, Any]) -> None:
+    config = json.loads(Path(place(job, "model"), "model.json").read_text())["config"]
+    vectors = place(job, "vectors")
+    alone = embed(job, "random-a", kind="random", config=config, vectors=vectors, seed=3)
+    beside = embed(job, "random-b", kind="random", model=place(job, "model"), seed=3)
+    assert list(alone) == list(beside)
+    for name, matrix in alone.items():
+        assert np.array_equal(matrix, beside[name], equal_nan=True)
+
+
+def test_word_vectors_may_have_moved_since_the_training(
+    job: dict[str, Any], tmp_path: Path
+) -> None:
+    shutil.copytree(place(job, "model"), tmp_path / "model")
+    shutil.copytree(place(job, "vectors"), tmp_path / "moved")
+    description = json.loads((tmp_path / "model" / "model.json").read_text())
+    description["vectors"]["path"] = str(tmp_path / "gone")
+    (tmp_path / "model" / "model.json").write_text(json.dumps(description))
+    model = str(tmp_path / "model")
+    with pytest.raises(FileNotFoundError, match="gone"):
+        embed(job, "moved", kind="trained", model=model)
+    found = embed(job, "moved", kind="trained", model=model, vectors=str(tmp_path / "moved"))
+    known = embed(job, "stayed", kind="trained", model=place(job, "model"))
+    assert np.array_equal(found["0-DEP"], known["0-DEP"], equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("encoder", "message"),
+    [
+        ({"kind": "trained"}, r"an encoder of kind trained needs 'model', got \['kind'\]"),
+        ({"kind": "random", "config": {}, "vectors": "v"}, "kind random needs 'seed'"),
+        ({"kind": "random", "config": {}, "seed": 0}, "kind random needs 'vectors'"),
+        ({"kind": "bag_of_words"}, "kind bag_of_words needs 'vectors'"),
+    ],
+)
+def test_an_encoder_that_lacks_a_key_is_refused(
+    job: dict[str, Any], encoder: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        embed(job, "lacking", **encoder)
 
 
 def test_bag_of_words_is_the_mean_of_the_rows_own_words(job: dict[str, Any]) -> None:

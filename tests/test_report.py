@@ -13,13 +13,15 @@ import pytest
 
 from models.evaluation.probe_result import ProbeResult, TaskScore
 from models.evaluation.probing.build import FORMAT_VERSION
+from models.evaluation.probing.shifts import make_shifted_sentences
 from models.evaluation.result_files import RowResult, write_row
 from models.evaluation.statistics import mean_interval
 from models.report.inputs import ReportInputs, StageRecord
-from models.report.markdown import duration, table
+from models.report.markdown import duration, markdown_table
 from models.report.plots import smoothed
 from models.report.report import write_report
 from models.report.versions import installed_versions
+from tests.probing_examples import CONFIG, corpus_rows, write_rows
 
 HELD_OUT = {"accuracy": 0.06, "chance": 0.0025, "loss": 4.2, "num_anchors": 900}
 SUMMARY = {
@@ -27,7 +29,7 @@ SUMMARY = {
     "skipped": {"no_parse": 3}, "coverage": {"known_share": 0.97}, "seconds": 50.0,
     "sentences_per_second": 320.0, "first_loss": 6.1, "final_loss": 4.0,
     "held_out": {"untrained": {**HELD_OUT, "accuracy": 0.003}, "final": HELD_OUT},
-    "num_parameters": 123456, "peak_memory_gib": 0.5,
+    "num_parameters": 123456, "seed": 0, "peak_memory_gib": 0.5,
 }  # fmt: skip
 TASKS = ("sentence_length", "tense")
 
@@ -36,6 +38,7 @@ def task_summary(chance: float) -> dict[str, Any]:
     return {
         "label_rule": "a rule", "split_by": "document", "classes": ["a", "b"], "differs": "smaller",
         "sizes": {"train": 600, "dev": 100, "test": 300}, "chance": chance,
+        "resampled_by": "document", "num_resampled": 100,
     }  # fmt: skip
 
 
@@ -65,7 +68,7 @@ def inputs(tmp_path: Path) -> ReportInputs:
          "chance": 0.0025}
         for s in range(1, 41)
     ]  # fmt: skip
-    (training / "metrics.jsonl").write_text("\n".join(map(json.dumps, metrics)))
+    (training / "metrics.jsonl").write_text("".join(json.dumps(m) + "\n" for m in metrics))
     (probing / "probing.json").write_text(
         json.dumps(
             {
@@ -78,7 +81,7 @@ def inputs(tmp_path: Path) -> ReportInputs:
     )
     return ReportInputs(
         config={"seed": 5, "views": ["DEP", "CONST"]},
-        stages=(StageRecord("sentences", 12000, 20.0, {"too_long": 7}),),
+        stages=(StageRecord("sentences", 12000, 20.0, {"too_long": 7}, {"kept_intact": 9}),),
         training_folder=training,
         probing_folder=probing,
         row_files=(),
@@ -105,6 +108,7 @@ def usual_rows(trained: float) -> list[RowResult]:
         row("bag_of_words", 0.7, seed=7),
         row("bag_of_words_projected", 0.72, seed=8),
         row("pair_and_bag_of_words", 0.85, seed=9),
+        row("random_and_bag_of_words", 0.75, seed=11),
         row("majority_class", 0.5, seed=10, width=0),
     ]
 
@@ -118,14 +122,16 @@ def test_report_states_what_a_reader_looks_for(inputs: ReportInputs, tmp_path: P
         "mean ± sd over 3 seeds | 8 | 62.0 ± 2.0 | 62.0 ± 2.0 | 62.0 ± 2.0 |",
         "**object_number**: only 7 train sentences",
         "| trained | 6.00 | 0.25 | 24.0 |",
-        "| sentences | 12,000 | too_long 7 | 20.0 | 600 |",
+        "| sentences | 12,000 | too long 7 | kept intact 9 | 20.0 | 600 |",
         "| dependencies | bundled | ffffffffffff | LAS 83.1 |",
         "Commit: 0123abc.",
         '"seed": 5',
         "| torch | 2.13.0 |",
         "![loss and accuracy](loss.png)",
-        "| sentence length | a rule | document | 2 | 600 / 100 / 300 | 50.0 |",
+        "| sentence length | a rule | document | 100 documents | 2 | 600 / 100 / 300 | 50.0 |",
         "no parse 4",
+        "| pair and bag of words − random and bag of words | +10.0 | +10.0 | +10.0 [",
+        "One training seed was run",
     ):
         assert expected in text, expected
 
@@ -138,6 +144,83 @@ def test_the_verdict_follows_the_figures(inputs: ReportInputs, tmp_path: Path) -
         value = json.loads((folder / "report.json").read_text())
         verdicts.append(value["comparisons"][0]["verdict"])
     assert verdicts == ["beats", "is not told apart from", "is below"]
+
+
+def test_several_training_seeds_are_averaged_and_their_spread_is_shown(
+    inputs: ReportInputs, tmp_path: Path
+) -> None:
+    folder = tmp_path / "seed-1"
+    folder.mkdir()
+    held_out = {**SUMMARY["held_out"], "final": {**HELD_OUT, "accuracy": 0.05}}
+    (folder / "summary.json").write_text(json.dumps({**SUMMARY, "seed": 1, "held_out": held_out}))
+    first, *others = usual_rows(0.8)
+    rows = [first, row("pair_seed_1", 0.7, seed=20), row("pair_seed_2", 0.72, seed=21), *others]
+    given = replace(with_rows(inputs, tmp_path, rows), further_training_folders=(folder,))
+    text = write_report(tmp_path / "out", given).read_text()
+    for expected in (
+        "(mean over 3 training seeds): +12.0 [",
+        "| trained, mean ± sd over 3 seeds | 8 | 74.0 ± 5.3 | 74.0 ± 5.3 | 74.0 ± 5.3 |",
+        "| trained pair − random weights | +12.0 | +12.0 | +12.0 [",
+        "| trained pair − bag of words | +4.0",
+        "The pair was trained from 3 seeds",
+        "| trained, seed 0 | 6.00 |",
+        "| trained, seed 1 | 5.00 |",
+    ):
+        assert expected in text, expected
+    assert "One training seed was run" not in text
+    value = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert value["trained_seeds"]["num_seeds"] == 3
+
+
+def test_training_and_random_seeds_are_compared_item_by_item(
+    inputs: ReportInputs, tmp_path: Path
+) -> None:
+    rows = [row("pair", 0.8), row("pair_seed_1", 0.8), row("random_weights_0", 0.8)]
+    write_report(tmp_path / "out", with_rows(inputs, tmp_path, rows))
+    value = json.loads((tmp_path / "out" / "report.json").read_text())
+    difference = value["comparisons"][0]["difference"]
+    assert difference == {"value": 0.0, "low": 0.0, "high": 0.0}
+
+
+def test_a_fit_that_did_not_converge_is_told(inputs: ReportInputs, tmp_path: Path) -> None:
+    cut = row("pair", 0.8)
+    score = replace(cut.result.tasks["tense"], converged=False, gradient_norm=0.02)
+    cut.result.tasks["tense"] = score  # type: ignore[index]
+    text = write_report(tmp_path / "out", with_rows(inputs, tmp_path, [cut])).read_text()
+    assert "In 1 of 2 fits some classifier was stopped before it converged" in text
+    assert "2.0e-02" in text
+
+
+def test_small_tasks_are_marked_and_sentences_resampled_for_want_of_documents_told(
+    inputs: ReportInputs, tmp_path: Path
+) -> None:
+    path = inputs.probing_folder / "probing.json"
+    summary = json.loads(path.read_text())
+    summary["tasks"]["tense"].update(
+        sizes={"train": 90, "dev": 30, "test": 60}, resampled_by="sentence", num_resampled=60
+    )
+    path.write_text(json.dumps(summary))
+    text = write_report(tmp_path / "out", with_rows(inputs, tmp_path, usual_rows(0.8))).read_text()
+    assert "| row | width | sentence length | tense (small) | average" in text
+    assert "| tense (small) | a rule | document | 60 sentences | 2 | 90 / 30 / 60 |" in text
+    assert "are too narrow for other documents: tense." in text
+
+
+def test_rows_probed_on_other_sentences_are_refused(inputs: ReportInputs, tmp_path: Path) -> None:
+    other = row("bag_of_words", 0.7)
+    score = other.result.tasks["tense"]
+    moved = replace(score, clusters=tuple(c + 1 for c in score.clusters))
+    other.result.tasks["tense"] = moved  # type: ignore[index]
+    with pytest.raises(ValueError, match="tense was probed on other sentences than in"):
+        write_report(tmp_path / "out", with_rows(inputs, tmp_path, [row("pair", 0.8), other]))
+
+
+def test_what_a_stage_did_not_select_is_no_refusal(tmp_path: Path) -> None:
+    sentences = write_rows(tmp_path / "corpus", corpus_rows(10)).sentences
+    manifest = make_shifted_sentences(sentences, tmp_path / "shifted", CONFIG)
+    record = StageRecord.of_dataset("sentences (altered)", manifest)
+    assert record.drops == {}
+    assert record.not_selected["kept_intact"] > 0
 
 
 def test_without_random_rows_nothing_is_claimed(inputs: ReportInputs, tmp_path: Path) -> None:
@@ -187,9 +270,9 @@ def test_an_unfinished_training_is_refused(inputs: ReportInputs, tmp_path: Path)
 
 
 def test_a_table_keeps_cells_apart() -> None:
-    assert table(["a", "b"], [["x|y", "1"]]).splitlines()[-1] == "| x\\|y | 1 |"
+    assert markdown_table(["a", "b"], [["x|y", "1"]]).splitlines()[-1] == "| x\\|y | 1 |"
     with pytest.raises(ValueError, match="does not fit the header"):
-        table(["a", "b"], [["x"]])
+        markdown_table(["a", "b"], [["x"]])
 
 
 def test_smoothing_is_the_mean_of_the_last_values() -> None:

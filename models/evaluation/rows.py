@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+EMBEDDING_VERSION = 1
+"""Raised when the same weights and sentences would give other embeddings."""
 
 TRAINED = "trained"
 BAG_OF_WORDS = "bag_of_words"
@@ -14,6 +17,9 @@ RANDOM_SEEDS = (0, 1, 2)
 
 PAIR_ROW = "pair"
 MAJORITY_ROW = "majority_class"
+PROJECTED_ROW = "bag_of_words_projected"
+PAIR_AND_WORDS_ROW = "pair_and_bag_of_words"
+RANDOM_AND_WORDS_ROW = "random_and_bag_of_words"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +27,7 @@ class EmbeddingFile:
     """One view's embeddings of the probing sentences: a file of an embedding set's folder."""
 
     embedding_set: str
-    """``trained``, ``random-<seed>`` or ``bag_of_words``."""
+    """``trained``, ``trained-<seed>`` of a further seed, ``random-<seed>``, ``bag_of_words``."""
     name: str
     """``<position>-<view>``, as in ``0-DEP``."""
 
@@ -36,6 +42,8 @@ class RowDeclaration:
     """Joined side by side; none for the majority class."""
     project_to_width_of: tuple[EmbeddingFile, ...] = ()
     """Where given, the joined embeddings are projected at random to these files' joined width."""
+    project_to_width: int | None = None
+    """Where given, they are projected at random to this width."""
 
 
 def random_set(seed: int) -> str:
@@ -48,47 +56,102 @@ def random_row(seed: int) -> str:
     return f"random_weights_{seed}"
 
 
+def is_random_row(name: str) -> bool:
+    """Returns whether a row is an untrained encoder, of whichever seed, by itself."""
+    return name.startswith(random_row(0)[:-1])
+
+
+def trained_set(seed: int, trained_seeds: Sequence[int]) -> str:
+    """Returns the name of the embedding set of one of the trained encoders."""
+    return TRAINED if seed == trained_seeds[0] else f"{TRAINED}-{seed}"
+
+
+def trained_row(seed: int, trained_seeds: Sequence[int]) -> str:
+    """Returns the name of the row of one of the trained pairs."""
+    return PAIR_ROW if seed == trained_seeds[0] else f"{PAIR_ROW}_seed_{seed}"
+
+
+def is_trained_row(name: str) -> bool:
+    """Returns whether a row is a trained pair, of whichever seed, by itself."""
+    return name == PAIR_ROW or name.startswith(f"{PAIR_ROW}_seed_")
+
+
 def declare_rows(
-    views: Sequence[str], random_seeds: Sequence[int] = RANDOM_SEEDS
+    views: Sequence[str],
+    random_seeds: Sequence[int] = RANDOM_SEEDS,
+    trained_seeds: Sequence[int] = (0,),
+    *,
+    pair_width: int | None = None,
 ) -> tuple[RowDeclaration, ...]:
     """Returns the rows that stand beside a trained pair of views, in the table's order.
 
     Args:
         views: the pair, as in ("DEP", "CONST").
         random_seeds: one row each for the same architecture with random weights.
+        trained_seeds: one row each for a pair trained with that seed; the first one's views are
+            also probed alone and joined with the words.
+        pair_width: width to which the bag of words is projected, so that its row needs no
+            trained model; by default that of the trained files.
+
+    Raises:
+        ValueError: no seed of training, or one given twice.
     """
+    if not trained_seeds or any(len({*s}) < len(s) for s in (trained_seeds, random_seeds)):
+        raise ValueError(
+            f"seeds must differ and one of training be given, got trained_seeds "
+            f"{list(trained_seeds)} and random_seeds {list(random_seeds)}"
+        )
     names = [f"{position}-{view}" for position, view in enumerate(views)]
+    joined = ",".join(views)
     pair = tuple(EmbeddingFile(TRAINED, name) for name in names)
     words = (EmbeddingFile(BAG_OF_WORDS, BAG_OF_WORDS_FILE),)
-    joined = ",".join(views)
     return (
-        RowDeclaration(PAIR_ROW, f"{joined}, trained", pair),
+        *_trained_rows(joined, names, trained_seeds),
         *(
             RowDeclaration(f"view_{name}", f"{view} of the pair alone, trained", (part,))
             for name, view, part in zip(names, views, pair, strict=True)
         ),
-        *(
-            RowDeclaration(
-                random_row(seed),
-                f"{joined}, random weights, seed {seed}",
-                tuple(EmbeddingFile(random_set(seed), name) for name in names),
-            )
-            for seed in random_seeds
-        ),
+        *_random_rows(joined, names, random_seeds),
         RowDeclaration(BAG_OF_WORDS, "mean of the same word vectors", words),
         RowDeclaration(
-            "bag_of_words_projected",
+            PROJECTED_ROW,
             "mean of the same word vectors, randomly projected to the pair's width",
             words,
-            project_to_width_of=pair,
+            project_to_width_of=pair if pair_width is None else (),
+            project_to_width=pair_width,
         ),
         RowDeclaration(
-            "pair_and_bag_of_words",
+            PAIR_AND_WORDS_ROW,
             f"{joined}, trained, joined with the mean of the word vectors",
             pair + words,
         ),
-        RowDeclaration(MAJORITY_ROW, "always the commonest class"),
+        *(
+            RowDeclaration(
+                RANDOM_AND_WORDS_ROW,
+                f"{joined}, random weights, seed {seed}, joined with the mean of the word vectors",
+                tuple(EmbeddingFile(random_set(seed), name) for name in names) + words,
+            )
+            for seed in random_seeds[:1]
+        ),
+        RowDeclaration(MAJORITY_ROW, "always the commonest class of the training split"),
     )
+
+
+def _trained_rows(
+    joined: str, names: Sequence[str], seeds: Sequence[int]
+) -> Iterator[RowDeclaration]:
+    for seed in seeds:
+        which = "" if len(seeds) == 1 else f", seed {seed}"
+        files = tuple(EmbeddingFile(trained_set(seed, seeds), name) for name in names)
+        yield RowDeclaration(trained_row(seed, seeds), f"{joined}, trained{which}", files)
+
+
+def _random_rows(
+    joined: str, names: Sequence[str], seeds: Sequence[int]
+) -> Iterator[RowDeclaration]:
+    for seed in seeds:
+        files = tuple(EmbeddingFile(random_set(seed), name) for name in names)
+        yield RowDeclaration(random_row(seed), f"{joined}, random weights, seed {seed}", files)
 
 
 def row_job(
@@ -115,5 +178,6 @@ def row_job(
         "description": row.description,
         "embeddings": paths(row.embeddings),
         "project_to_width_of": paths(row.project_to_width_of),
+        "project_to_width": row.project_to_width,
         "out": str(out),
     }

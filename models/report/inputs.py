@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from models.evaluation.probing.shifts import NOT_SELECTED
 from pipeline.shards import DatasetManifest
+
+REPORT_VERSION = 2
+"""Raised when the same results would give another report."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,18 +20,23 @@ class StageRecord:
     """One stage of the run."""
 
     name: str
-    """As a person would call it: ``sentences``, ``dependencies (shifted)``."""
+    """As a person would call it: ``sentences``, ``dependencies (shifted)``, ``training``."""
     rows: int
-    """Rows it wrote."""
+    """Rows it wrote, or sentences it worked through."""
     seconds: float
     """Its own time, summed over its shards."""
     drops: Mapping[str, int] = field(default_factory=dict)
-    """Sentences it refused, by reason."""
+    """Sentences it refused, by reason; they are in its quarantine files."""
+    not_selected: Mapping[str, int] = field(default_factory=dict)
+    """Sentences that are sound but that it does not use, by reason; they are in no quarantine."""
 
     @classmethod
     def of_dataset(cls, name: str, manifest: DatasetManifest) -> StageRecord:
         """Returns the record of a stage that wrote shards."""
-        return cls(name, manifest.rows, manifest.seconds, manifest.drops)
+        not_selected: Counter[str] = Counter()
+        for shard in manifest.shards:
+            not_selected.update(shard.extra.get(NOT_SELECTED, {}))
+        return cls(name, manifest.rows, manifest.seconds, manifest.drops, not_selected)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +48,7 @@ class ReportInputs:
     stages: tuple[StageRecord, ...]
     """In the order in which they ran."""
     training_folder: Path
-    """With ``summary.json`` and ``metrics.jsonl``."""
+    """With ``summary.json`` and ``metrics.jsonl``; of the first training seed."""
     probing_folder: Path
     row_files: tuple[Path, ...]
     """Results of the probing rows, in the table's order."""
@@ -47,4 +57,6 @@ class ReportInputs:
     versions: Mapping[str, str] = field(default_factory=dict)
     """By package; see ``versions.installed_versions``."""
     commit: str | None = None
+    further_training_folders: tuple[Path, ...] = ()
+    """Of the other training seeds, where there are any."""
     title: str = "Treeviews: report of a run"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from models.evaluation.statistics import Interval
 
 
-def table(
+def markdown_table(
     header: Sequence[str], rows: Sequence[Sequence[str]], *, num_text_columns: int = 1
 ) -> str:
     """Returns a Markdown table; columns after the first text columns are aligned right.

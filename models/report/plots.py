@@ -8,8 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from models.evaluation.result_files import RowResult
-from models.evaluation.rows import MAJORITY_ROW, PAIR_ROW
-from models.report.probing_table import RANDOM_PREFIX, RandomWeights
+from models.evaluation.rows import (
+    BAG_OF_WORDS,
+    MAJORITY_ROW,
+    PAIR_AND_WORDS_ROW,
+    PAIR_ROW,
+    PROJECTED_ROW,
+    RANDOM_AND_WORDS_ROW,
+    is_random_row,
+    is_trained_row,
+)
+from models.report.probing_table import ProbingTable, SeedSpread
 from pipeline.shards import TEMPORARY_SUFFIX
 
 DOTS_PER_INCH = 130
@@ -26,9 +35,10 @@ BLUE, ORANGE, GREEN, PINK, SKY, GREY = (
 )
 _ROW_STYLES: Mapping[str, tuple[str, str]] = {
     PAIR_ROW: (BLUE, "o"),
-    "bag_of_words": (GREEN, "s"),
-    "bag_of_words_projected": (GREEN, "D"),
-    "pair_and_bag_of_words": (PINK, "P"),
+    BAG_OF_WORDS: (GREEN, "s"),
+    PROJECTED_ROW: (GREEN, "D"),
+    PAIR_AND_WORDS_ROW: (PINK, "P"),
+    RANDOM_AND_WORDS_ROW: (PINK, "X"),
 }
 _VIEW_MARKERS = ("<", ">")
 _RC = {
@@ -104,23 +114,23 @@ def smoothed(values: Sequence[float], width: int) -> list[float]:
     ]
 
 
-def plot_accuracy_by_task(
-    path: Path, rows: Sequence[RowResult], random: RandomWeights | None
-) -> None:
+def plot_accuracy_by_task(path: Path, table: ProbingTable) -> None:
     """Writes one line a task with a mark for every row, and the average below.
 
-    Args:
-        random: drawn as one mark with its spread over seeds.
+    The random weights are one mark with their spread over seeds, and so are trained pairs of
+    several seeds.
     """
     pyplot = _pyplot()
-    tasks = list(rows[0].result.tasks)
+    tasks = table.tasks
     with pyplot.rc_context({**_RC, "axes.grid.axis": "x"}):
         figure, axes = pyplot.subplots(figsize=(10, 1.6 + 0.62 * (len(tasks) + 1)))
-        shown = [row for row in rows if not row.name.startswith(RANDOM_PREFIX)]
+        spreads = _spreads(table)
+        shown = [row for row in table.rows if not _is_in_a_spread(row, table)]
         in_lanes = [row for row in shown if row.name != MAJORITY_ROW]
-        num_lanes = len(in_lanes) + (random is not None)
-        if random is not None:
-            _draw_random(axes, random, tasks, _lane(num_lanes - 1, num_lanes))
+        num_lanes = len(in_lanes) + len(spreads)
+        for place, (label, style, spread) in enumerate(spreads):
+            lane = _lane(len(in_lanes) + place, num_lanes)
+            _draw_spread(axes, spread, tasks, lane, label, style)
         for row in shown:
             lane = in_lanes.index(row) if row in in_lanes else 0
             _draw_row(axes, row, tasks, _lane(lane, num_lanes), shown)
@@ -137,6 +147,21 @@ def plot_accuracy_by_task(
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), handlelength=1.2)
         _save(figure, path)
         pyplot.close(figure)
+
+
+def _spreads(table: ProbingTable) -> list[tuple[str, tuple[str, str], SeedSpread]]:
+    """Returns label, style and figures of each mark that stands for several seeds."""
+    found = []
+    if table.trained is not None and table.trained.num_seeds > 1:
+        found.append(("trained pair", _ROW_STYLES[PAIR_ROW], table.trained))
+    if table.random is not None:
+        found.append(("random weights", (ORANGE, "^"), table.random))
+    return found
+
+
+def _is_in_a_spread(row: RowResult, table: ProbingTable) -> bool:
+    several = table.trained is not None and table.trained.num_seeds > 1
+    return is_random_row(row.name) or (several and is_trained_row(row.name))
 
 
 def _lane(lane: int, num_lanes: int) -> float:
@@ -163,24 +188,31 @@ def _draw_row(
         [interval.value - interval.low for interval in intervals],
         [interval.high - interval.value for interval in intervals],
     ]
-    hollow = row.name == "bag_of_words_projected"
+    hollow = row.name == PROJECTED_ROW
     axes.errorbar(
         values, places, xerr=bars, color=color, fmt=marker, ms=5, elinewidth=1.0, label=label,
         markerfacecolor="white" if hollow else color,
     )  # fmt: skip
 
 
-def _draw_random(axes: Any, random: RandomWeights, tasks: Sequence[str], offset: float) -> None:
-    figures = [*(random.tasks[task] for task in tasks), (random.average, random.deviation)]
+def _draw_spread(
+    axes: Any,
+    spread: SeedSpread,
+    tasks: Sequence[str],
+    offset: float,
+    label: str,
+    style: tuple[str, str],
+) -> None:
+    figures = [*(spread.tasks[task] for task in tasks), (spread.average, spread.deviation)]
     axes.errorbar(
         [mean for mean, _ in figures],
         [index + offset for index in range(len(figures))],
         xerr=[deviation for _, deviation in figures],
-        color=ORANGE,
-        fmt="^",
+        color=style[0],
+        fmt=style[1],
         ms=5,
         elinewidth=1.0,
-        label=f"random weights\n(mean ± sd, {random.num_seeds} seeds)",
+        label=f"{label}\n(mean ± sd, {spread.num_seeds} seeds)",
     )
 
 

@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from models.evaluation.result_files import RowResult
-from models.evaluation.rows import BAG_OF_WORDS, PAIR_ROW, random_row
+from models.evaluation.rows import (
+    BAG_OF_WORDS,
+    PAIR_AND_WORDS_ROW,
+    PAIR_ROW,
+    PROJECTED_ROW,
+    RANDOM_AND_WORDS_ROW,
+    is_random_row,
+    is_trained_row,
+)
 from models.evaluation.statistics import Interval, paired_difference
 
-RANDOM_PREFIX = random_row(0)[:-1]
+RANDOM_WEIGHTS = "random weights"
+"""Stands for the rows of all random seeds together, as the mean of their answers to each item."""
+TRAINED_SEEDS = "trained pair"
+"""Likewise for the rows of all training seeds, where there are several."""
 
 Answers = Mapping[str, Sequence[float]]
 """Per-item scores of each task."""
 
 
 @dataclass(frozen=True, slots=True)
-class RandomWeights:
-    """The rows of the same architecture with random weights, taken together."""
+class SeedSpread:
+    """Rows that differ in the seed alone, taken together."""
 
     num_seeds: int
     average: float
@@ -40,6 +51,8 @@ class Comparison:
     difference: Interval
     """First minus second, averaged over tasks."""
     tasks: Mapping[str, Interval]
+    over_items: Interval
+    """First minus second over all test items, so that a task weighs by its size."""
 
     @property
     def verdict(self) -> str:
@@ -49,22 +62,44 @@ class Comparison:
         return "beats" if self.difference.value > 0 else "is below"
 
 
-def answers_of(row: RowResult) -> dict[str, tuple[float, ...]]:
-    """Returns a row's per-item scores."""
-    return {name: tuple(map(float, task.correct)) for name, task in row.result.tasks.items()}
+@dataclass(frozen=True, slots=True)
+class ProbingTable:
+    """The rows, what their seeds vary, and how they compare."""
+
+    rows: tuple[RowResult, ...]
+    random: SeedSpread | None
+    """None without rows of random weights."""
+    trained: SeedSpread | None
+    """None without a trained row."""
+    comparisons: tuple[Comparison, ...]
+
+    @property
+    def tasks(self) -> list[str]:
+        """The tasks that all rows were probed on."""
+        return list(self.rows[0].result.tasks)
 
 
-def random_weights(rows: Sequence[RowResult]) -> RandomWeights | None:
-    """Returns the random rows' mean and spread over seeds, or None without such rows."""
-    chosen = [row for row in rows if row.name.startswith(RANDOM_PREFIX)]
-    if not chosen:
+def probing_table(rows: Sequence[RowResult]) -> ProbingTable:
+    """Returns the table of rows that were probed on the same items."""
+    return ProbingTable(
+        tuple(rows),
+        over_seeds(rows, is_random_row),
+        over_seeds(rows, is_trained_row),
+        tuple(comparisons(rows)),
+    )
+
+
+def over_seeds(rows: Sequence[RowResult], chosen: Callable[[str], bool]) -> SeedSpread | None:
+    """Returns mean and spread of the rows with a chosen name, or None where there is none."""
+    found = [row for row in rows if chosen(row.name)]
+    if not found:
         return None
-    average = _mean_and_deviation([row.result.average.value for row in chosen])
+    average = _mean_and_deviation([row.result.average.value for row in found])
     tasks = {
-        task: _mean_and_deviation([row.result.tasks[task].accuracy.value for row in chosen])
-        for task in chosen[0].result.tasks
+        task: _mean_and_deviation([row.result.tasks[task].accuracy.value for row in found])
+        for task in found[0].result.tasks
     }
-    return RandomWeights(len(chosen), *average, tasks)
+    return SeedSpread(len(found), *average, tasks)
 
 
 def _mean_and_deviation(values: Sequence[float]) -> tuple[float, float]:
@@ -72,34 +107,51 @@ def _mean_and_deviation(values: Sequence[float]) -> tuple[float, float]:
 
 
 def comparisons(rows: Sequence[RowResult]) -> list[Comparison]:
-    """Returns the comparisons that the table exists for, those whose rows are there.
-
-    The random rows enter as the mean of their answers to each item.
-    """
-    answers: dict[str, Answers] = {row.name: answers_of(row) for row in rows}
-    random_names = [name for name in answers if name.startswith(RANDOM_PREFIX)]
-    if random_names:
-        answers["random weights"] = {
-            task: np.mean([answers[name][task] for name in random_names], axis=0)
-            for task in answers[random_names[0]]
-        }
+    """Returns the comparisons that the table exists for, those whose rows are there."""
+    answers: dict[str, Answers] = {row.name: _answers_of(row) for row in rows}
+    random = [name for name in answers if is_random_row(name)]
+    trained = [name for name in answers if is_trained_row(name)]
+    if random:
+        answers[RANDOM_WEIGHTS] = _mean_answers([answers[name] for name in random])
+    pair = PAIR_ROW
+    if len(trained) > 1:
+        pair = TRAINED_SEEDS
+        answers[pair] = _mean_answers([answers[name] for name in trained])
     wanted = (
-        (PAIR_ROW, "random weights"),
-        (PAIR_ROW, "bag_of_words_projected"),
-        (PAIR_ROW, BAG_OF_WORDS),
-        ("pair_and_bag_of_words", BAG_OF_WORDS),
-        ("pair_and_bag_of_words", PAIR_ROW),
+        (pair, RANDOM_WEIGHTS),
+        (pair, PROJECTED_ROW),
+        (pair, BAG_OF_WORDS),
+        (PAIR_AND_WORDS_ROW, RANDOM_AND_WORDS_ROW),
+        (PAIR_AND_WORDS_ROW, BAG_OF_WORDS),
+        (PAIR_AND_WORDS_ROW, PAIR_ROW),
     )
+    clusters = {task: score.clusters for task, score in rows[0].result.tasks.items()}
     return [
-        Comparison(
-            first,
-            second,
-            paired_difference(answers[first], answers[second]),
-            {
-                task: paired_difference({task: answers[first][task]}, {task: answers[second][task]})
-                for task in answers[first]
-            },
-        )
+        _compare(first, second, answers, clusters)
         for first, second in wanted
         if first in answers and second in answers
     ]
+
+
+def _answers_of(row: RowResult) -> dict[str, tuple[float, ...]]:
+    return {name: tuple(map(float, task.correct)) for name, task in row.result.tasks.items()}
+
+
+def _mean_answers(answers: Sequence[Answers]) -> Answers:
+    return {task: np.mean([one[task] for one in answers], axis=0) for task in answers[0]}
+
+
+def _compare(
+    first: str,
+    second: str,
+    answers: Mapping[str, Answers],
+    clusters: Mapping[str, Sequence[int]],
+) -> Comparison:
+    a, b = answers[first], answers[second]
+    return Comparison(
+        first,
+        second,
+        paired_difference(a, b, clusters),
+        {t: paired_difference({t: a[t]}, {t: b[t]}, {t: clusters[t]}) for t in a},
+        paired_difference(a, b, clusters, average="items"),
+    )

@@ -10,10 +10,12 @@ from typing import Any
 
 from models.evaluation.probing.data import read_summary
 from models.evaluation.result_files import RowResult, read_row
+from models.metrics_log import METRICS_FILE, SUMMARY_FILE, read_metrics
 from models.report import sections
-from models.report.inputs import ReportInputs
+from models.report.inputs import REPORT_VERSION, ReportInputs
+from models.report.notes import notes_section
 from models.report.plots import plot_accuracy_by_task, plot_training
-from models.report.probing_table import Comparison, RandomWeights, comparisons, random_weights
+from models.report.probing_table import ProbingTable, probing_table
 from pipeline.shards import write_json_atomically, write_text_atomically
 
 REPORT_NAME = "report.md"
@@ -34,34 +36,38 @@ def write_report(out: Path, inputs: ReportInputs) -> Path:
         ValueError: no row was given, or rows were probed on different tasks.
     """
     training = _read_training(inputs.training_folder)
-    metrics = _read_metrics(inputs.training_folder / "metrics.jsonl")
+    further = [_read_training(folder) for folder in inputs.further_training_folders]
+    metrics = _read_metrics(inputs.training_folder / METRICS_FILE)
     probing = read_summary(inputs.probing_folder)
     rows = _read_rows(inputs.row_files)
-    random = random_weights(rows)
-    compared = comparisons(rows)
+    table = probing_table(rows)
     out.mkdir(parents=True, exist_ok=True)
     plot_training(out / "loss.png", metrics)
-    plot_accuracy_by_task(out / "accuracy_by_task.png", rows, random)
+    plot_accuracy_by_task(out / "accuracy_by_task.png", table)
     text = "\n\n".join(
         [
             f"# {inputs.title}",
-            sections.statement(compared),
-            sections.probing_section(rows, random, probing, compared),
-            sections.training_section(training),
+            sections.statement(table),
+            sections.probing_section(table, probing),
+            sections.training_section(training, further),
             sections.corpus_section(inputs.stages),
             sections.parsers_section(inputs.parsers),
-            sections.notes_section(rows, random, probing),
+            notes_section(table, probing),
             sections.run_section(inputs),
         ]
     )
     write_text_atomically(out / REPORT_NAME, text + "\n")
-    facts = {"training": training, "probing": probing}
-    write_json_atomically(out / MARKER_NAME, _as_json(inputs, facts, rows, random, compared))
+    facts = {
+        "training": training,
+        "further_trainings": further,
+        "probing": probing,
+    }
+    write_json_atomically(out / MARKER_NAME, _as_json(inputs, facts, table))
     return out / REPORT_NAME
 
 
 def _read_training(folder: Path) -> dict[str, Any]:
-    path = folder / "summary.json"
+    path = folder / SUMMARY_FILE
     if not path.exists():
         raise FileNotFoundError(f"{path}: this training is not complete; run it again")
     summary: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
@@ -71,8 +77,7 @@ def _read_training(folder: Path) -> dict[str, Any]:
 def _read_metrics(path: Path) -> list[dict[str, Any]]:
     if not path.exists():
         raise FileNotFoundError(f"{path}: the training left no metrics; run it again")
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return [json.loads(line) for line in lines if line.strip()]
+    return read_metrics(path)
 
 
 def _read_rows(paths: Sequence[Path]) -> list[RowResult]:
@@ -85,15 +90,19 @@ def _read_rows(paths: Sequence[Path]) -> list[RowResult]:
                 f"{path}: probed on {list(row.result.tasks)}, but {paths[0]} on "
                 f"{list(rows[0].result.tasks)}; evaluate all rows on the same probing data"
             )
+        for task, score in row.result.tasks.items():
+            if score.clusters != rows[0].result.tasks[task].clusters:
+                raise ValueError(
+                    f"{path}: {task} was probed on other sentences than in {paths[0]}; evaluate "
+                    "all rows on the same probing data"
+                )
     return rows
 
 
 def _as_json(
     inputs: ReportInputs,
     facts: Mapping[str, Any],
-    rows: Sequence[RowResult],
-    random: RandomWeights | None,
-    compared: Sequence[Comparison],
+    table: ProbingTable,
 ) -> dict[str, Any]:
     held_out = facts["training"]["held_out"]["final"]
     return {
@@ -102,12 +111,13 @@ def _as_json(
         "versions": dict(inputs.versions),
         "parsers": [dict(parser) for parser in inputs.parsers],
         "stages": [asdict(stage) for stage in inputs.stages],
-        "training": facts["training"],
+        "report_version": REPORT_VERSION,
+        **facts,
         "held_out_accuracy_over_chance": sections.chance_ratio(held_out),
-        "probing": facts["probing"],
-        "rows": [_row_as_json(row) for row in rows],
-        "random_weights": None if random is None else asdict(random),
-        "comparisons": [{**asdict(c), "verdict": c.verdict} for c in compared],
+        "rows": [_row_as_json(row) for row in table.rows],
+        "random_weights": None if table.random is None else asdict(table.random),
+        "trained_seeds": None if table.trained is None else asdict(table.trained),
+        "comparisons": [{**asdict(c), "verdict": c.verdict} for c in table.comparisons],
     }
 
 
@@ -115,5 +125,5 @@ def _row_as_json(row: RowResult) -> dict[str, Any]:
     """Returns a row without its answers to single items, which stand in the row's own file."""
     value = asdict(row)
     for task in value["result"]["tasks"].values():
-        del task["correct"]
+        del task["correct"], task["clusters"]
     return value

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from models.evaluation.probing.config import SPLITS
-from models.evaluation.result_files import RowResult
-from models.evaluation.rows import MAJORITY_ROW, PAIR_ROW
+from models.evaluation.rows import PAIR_ROW, is_random_row, is_trained_row
 from models.report.inputs import ReportInputs, StageRecord
-from models.report.markdown import bullets, count, duration, percent, section, table, with_interval
-from models.report.probing_table import RANDOM_PREFIX, Comparison, RandomWeights
-
-SMALL_TEST = 200
-"""Test sentences below which the notes warn of a wide interval."""
+from models.report.markdown import (
+    bullets,
+    count,
+    duration,
+    markdown_table,
+    percent,
+    section,
+    with_interval,
+)
+from models.report.notes import is_small, listed
+from models.report.probing_table import (
+    RANDOM_WEIGHTS,
+    TRAINED_SEEDS,
+    Comparison,
+    ProbingTable,
+    SeedSpread,
+)
 
 
 def run_section(inputs: ReportInputs) -> str:
@@ -24,19 +35,20 @@ def run_section(inputs: ReportInputs) -> str:
     return section(
         "What ran",
         f"Commit: {inputs.commit or 'not known (no git checkout)'}.",
-        table(["package", "version"], versions, num_text_columns=2) if versions else "",
+        markdown_table(["package", "version"], versions, num_text_columns=2) if versions else "",
         "Resolved configuration:",
         f"```json\n{configuration}\n```",
     )
 
 
 def corpus_section(stages: Sequence[StageRecord]) -> str:
-    """Returns rows, drops by reason, seconds and rates of each stage."""
+    """Returns rows, seconds and rates of each stage, and what it left out, by reason."""
     rows = [
         [
             stage.name,
             count(stage.rows),
-            ", ".join(f"{reason} {count(n)}" for reason, n in sorted(stage.drops.items())) or "–",
+            _by_reason(stage.drops),
+            _by_reason(stage.not_selected),
             f"{stage.seconds:.1f}",
             count(round(stage.rows / stage.seconds)) if stage.seconds > 0 else "–",
         ]
@@ -44,10 +56,18 @@ def corpus_section(stages: Sequence[StageRecord]) -> str:
     ]
     return section(
         "Stages",
-        table(["stage", "rows", "refused, by reason", "seconds", "rows/s"], rows),
-        "Seconds are summed over shards, so stages that ran side by side took less time on the "
-        "clock. A refused sentence is in the stage's quarantine file with its reason.",
+        markdown_table(["stage", "rows", "refused", "not selected", "seconds", "rows/s"], rows),
+        "Rows are what a stage wrote or, in training, embedding and probing, worked through: "
+        "sentences times epochs, encoders or rows of the table. A refused sentence stands in the "
+        "stage's quarantine file with its reason; one not selected is sound and was not needed, "
+        "and stands in the stage before. Seconds are summed over shards, so stages that ran side "
+        "by side took less time on the clock.",
     )
+
+
+def _by_reason(counts: Mapping[str, int]) -> str:
+    named = (f"{reason.replace('_', ' ')} {count(n)}" for reason, n in sorted(counts.items()) if n)
+    return ", ".join(named) or "–"
 
 
 def parsers_section(parsers: Sequence[Mapping[str, Any]]) -> str:
@@ -65,48 +85,56 @@ def parsers_section(parsers: Sequence[Mapping[str, Any]]) -> str:
         for parser in parsers
     ]
     return section(
-        "Parsers", table(["kind", "name", "checksum", "scores"], rows, num_text_columns=4)
+        "Parsers", markdown_table(["kind", "name", "checksum", "scores"], rows, num_text_columns=4)
     )
 
 
-def training_section(summary: Mapping[str, Any]) -> str:
-    """Returns the training's summary and the held-out context accuracy beside chance."""
+def training_section(summary: Mapping[str, Any], further: Sequence[Mapping[str, Any]] = ()) -> str:
+    """Returns the training's summary and the held-out context accuracy beside chance.
+
+    Args:
+        further: summaries of the same training from other seeds.
+    """
     skipped = ", ".join(f"{reason} {count(n)}" for reason, n in summary["skipped"].items())
-    sentences = (
-        f"{count(summary['train_sentences'])} training sentences ({skipped or 'none'} skipped), "
-        f"{count(summary['held_out_sentences'])} held out"
-    )
     facts = [
-        f"{sentences}; {count(summary['steps'])} steps in {summary['epochs']} epochs, "
-        f"{duration(summary['seconds'])}, {count(round(summary['sentences_per_second']))} "
-        "sentences/s",
+        f"{count(summary['train_sentences'])} training sentences ({skipped or 'none'} skipped), "
+        f"{count(summary['held_out_sentences'])} held out; {count(summary['steps'])} steps in "
+        f"{summary['epochs']} epochs, {duration(summary['seconds'])}, "
+        f"{count(round(summary['sentences_per_second']))} sentences/s",
         f"{count(summary['num_parameters'])} trained parameters",
         f"{percent(100 * summary['coverage']['known_share'])} % of the training tokens have a word "
         "vector",
         f"loss {summary['first_loss']:.3f} at the first step, {summary['final_loss']:.3f} at the "
         "last",
     ]
-    held_out = summary["held_out"]
-    rows = [
-        [
-            name,
-            f"{100 * measured['accuracy']:.2f}",
-            f"{100 * measured['chance']:.2f}",
-            f"{chance_ratio(measured):.1f}",
-            f"{measured['loss']:.3f}",
-            count(measured["num_anchors"]),
-        ]
-        for name, measured in (("untrained", held_out["untrained"]), ("trained", held_out["final"]))
-    ]
-    header = ["encoder", "accuracy, %", "chance, %", "× chance", "loss", "anchors"]
     return section(
         "Training",
         bullets(facts),
         "![loss and accuracy](loss.png)",
-        "### Held-out context accuracy\n\nHow often a sentence of a held-out document picks its "
-        "neighbour from the batch.",
-        table(header, rows),
+        "### Held-out context accuracy\n\nHow often a held-out sentence picks its neighbour from "
+        "the batch.",
+        _context_table(summary, further),
     )
+
+
+def _context_table(summary: Mapping[str, Any], further: Sequence[Mapping[str, Any]]) -> str:
+    measured = [("untrained", summary["held_out"]["untrained"])]
+    for one in (summary, *further):
+        name = f"trained, seed {one['seed']}" if further else "trained"
+        measured.append((name, one["held_out"]["final"]))
+    rows = [
+        [
+            name,
+            f"{100 * found['accuracy']:.2f}",
+            f"{100 * found['chance']:.2f}",
+            f"{chance_ratio(found):.1f}",
+            f"{found['loss']:.3f}",
+            count(found["num_anchors"]),
+        ]
+        for name, found in measured
+    ]
+    header = ["encoder", "accuracy, %", "chance, %", "× chance", "loss", "anchors"]
+    return markdown_table(header, rows)
 
 
 def chance_ratio(measured: Mapping[str, Any]) -> float:
@@ -115,126 +143,112 @@ def chance_ratio(measured: Mapping[str, Any]) -> float:
     return float(measured["accuracy"]) / chance if chance > 0 else 0.0
 
 
-def probing_section(
-    rows: Sequence[RowResult],
-    random: RandomWeights | None,
-    probing: Mapping[str, Any],
-    compared: Sequence[Comparison],
-) -> str:
+def probing_section(table: ProbingTable, probing: Mapping[str, Any]) -> str:
     """Returns the table of rows and tasks, the comparisons, and the tasks that are absent."""
     absent = [f"**{name}**: {reason}" for name, reason in sorted(probing["absent"].items())]
+    titles = _titles(table.tasks, probing)
     return section(
         "Probing",
         "Test accuracy in percent of a logistic regression on each task (Conneau et al. 2018), "
-        "on sentences of held-out documents.",
-        _rows_table(rows, random),
+        "on held-out sentences. Intervals: 95 %, test documents resampled for all tasks at once.",
+        _rows_table(table, titles),
         "![accuracy by task](accuracy_by_task.png)",
         _tasks_table(probing),
         "Tasks absent for want of data:\n\n" + bullets(absent) if absent else "No task is absent.",
         "### Differences on the same test sentences\n\nFirst row minus second, paired bootstrap.",
-        _comparison_table(compared, list(rows[0].result.tasks)),
+        _comparison_table(table, titles),
     )
 
 
-def _rows_table(rows: Sequence[RowResult], random: RandomWeights | None) -> str:
-    tasks = list(rows[0].result.tasks)
-    header = ["row", "width", *(task.replace("_", " ") for task in tasks), "average [95 %]"]
+def _titles(tasks: Sequence[str], probing: Mapping[str, Any]) -> list[str]:
+    return [
+        task.replace("_", " ") + (" (small)" if is_small(probing["tasks"][task]) else "")
+        for task in tasks
+    ]
+
+
+def _rows_table(table: ProbingTable, titles: Sequence[str]) -> str:
+    header = ["row", "width", *titles, "average [95 %]"]
     body: list[list[str]] = []
-    for row in rows:
-        scores = [percent(row.result.tasks[task].accuracy.value) for task in tasks]
+    for row in table.rows:
+        scores = [percent(row.result.tasks[task].accuracy.value) for task in table.tasks]
         width = str(row.result.width or "–")
         body.append([row.description, width, *scores, with_interval(row.result.average)])
-    if random is not None:
-        spread = [f"{mean:.1f} ± {deviation:.1f}" for mean, deviation in random.tasks.values()]
-        average = f"{random.average:.1f} ± {random.deviation:.1f}"
-        name = f"random weights, mean ± sd over {random.num_seeds} seeds"
-        place = 1 + max(i for i, row in enumerate(rows) if row.name.startswith(RANDOM_PREFIX))
-        body.insert(place, [name, body[place - 1][1], *spread, average])
-    return table(header, body)
+    if table.random is not None:
+        _insert_spread(body, table, is_random_row, table.random, "random weights")
+    if table.trained is not None and table.trained.num_seeds > 1:
+        _insert_spread(body, table, is_trained_row, table.trained, "trained")
+    return markdown_table(header, body)
+
+
+def _insert_spread(
+    body: list[list[str]],
+    table: ProbingTable,
+    chosen: Callable[[str], bool],
+    spread: SeedSpread,
+    name: str,
+) -> None:
+    """Puts the mean over seeds below the last of its rows."""
+    figures = [f"{mean:.1f} ± {deviation:.1f}" for mean, deviation in spread.tasks.values()]
+    average = f"{spread.average:.1f} ± {spread.deviation:.1f}"
+    title = f"{name}, mean ± sd over {spread.num_seeds} seeds"
+    place = max(i for i, row in enumerate(table.rows) if chosen(row.name))
+    body.insert(place + 1, [title, body[place][1], *figures, average])
 
 
 def _tasks_table(probing: Mapping[str, Any]) -> str:
     rows = [
         [
-            name.replace("_", " "),
+            title,
             task["label_rule"],
             task["split_by"].replace("_", " "),
+            f"{count(task['num_resampled'])} {task['resampled_by']}s",
             str(len(task["classes"])),
             " / ".join(count(task["sizes"][split]) for split in SPLITS),
             percent(task["chance"]),
         ]
-        for name, task in probing["tasks"].items()
+        for title, task in zip(
+            _titles(list(probing["tasks"]), probing), probing["tasks"].values(), strict=True
+        )
     ]
-    header = ["task", "label", "split by", "classes", "train / dev / test", "chance"]
-    return table(header, rows, num_text_columns=3)
+    header = ["task", "label", "split by", "resampled", "classes", "train / dev / test", "chance"]
+    return markdown_table(header, rows, num_text_columns=4) + (
+        "\n\nChance is the accuracy of always answering the commonest class of the training split."
+    )
 
 
-def _comparison_table(compared: Sequence[Comparison], tasks: Sequence[str]) -> str:
+def _comparison_table(table: ProbingTable, titles: Sequence[str]) -> str:
     rows = [
         [
             f"{c.first.replace('_', ' ')} − {c.second.replace('_', ' ')}",
-            *(f"{c.tasks[task].value:+.1f}" for task in tasks),
+            *(f"{c.tasks[task].value:+.1f}" for task in table.tasks),
             with_interval(c.difference, signed=True),
+            with_interval(c.over_items, signed=True),
         ]
-        for c in compared
+        for c in table.comparisons
     ]
-    return table(["rows", *(task.replace("_", " ") for task in tasks), "average [95 %]"], rows)
+    header = ["rows", *titles, "average over tasks [95 %]", "over all test items [95 %]"]
+    return markdown_table(header, rows)
 
 
-def statement(compared: Sequence[Comparison]) -> str:
+def statement(table: ProbingTable) -> str:
     """Returns in words whether the trained pair beats the same architecture untrained."""
-    for comparison in compared:
-        if (comparison.first, comparison.second) == (PAIR_ROW, "random weights"):
-            better = [task for task, d in comparison.tasks.items() if d.low > 0]
-            worse = [task for task, d in comparison.tasks.items() if d.high < 0]
-            return (
-                f"**The trained pair {comparison.verdict} the same architecture with random "
-                f"weights** on the average of the probing tasks: "
-                f"{with_interval(comparison.difference, signed=True)} points. "
-                f"Better by more than its interval on: {_listed(better)}; worse on: "
-                f"{_listed(worse)}."
-            )
+    for comparison in table.comparisons:
+        if comparison.first in (PAIR_ROW, TRAINED_SEEDS) and comparison.second == RANDOM_WEIGHTS:
+            return _verdict(comparison, table)
     return "No row with random weights was evaluated, so what training adds is not known."
 
 
-def _listed(tasks: Sequence[str]) -> str:
-    return ", ".join(task.replace("_", " ") for task in tasks) or "none"
-
-
-def notes_section(
-    rows: Sequence[RowResult], random: RandomWeights | None, probing: Mapping[str, Any]
-) -> str:
-    """Returns what a reader must know before quoting a figure."""
-    notes = [
-        "One training seed was run: how far a row moves from seed to seed of training is not "
-        "measured, and the intervals cover the choice of test sentences alone.",
-        "Labels come from the automatic parses. Tree encoders read the same parses, so on tasks "
-        "whose label is a property of the tree they see what sequences and bags of words must "
-        "infer.",
-    ]
-    small = [name for name, task in probing["tasks"].items() if task["sizes"]["test"] < SMALL_TEST]
-    if small:
-        notes.append(f"Fewer than {SMALL_TEST} test sentences: {_listed(small)}.")
-    fits = [t for row in rows if row.name != MAJORITY_ROW for t in row.result.tasks.values()]
-    if edges := sum(fit.at_grid_edge for fit in fits):
-        notes.append(
-            f"In {edges} of {len(fits)} fits the best regulariser was the smallest or largest "
-            "offered, so a wider grid might do better."
-        )
-    if random is not None and random.num_seeds < 3:
-        notes.append(f"Random weights were drawn from {random.num_seeds} seeds only.")
-    differing = [
-        f"{name.replace('_', ' ')}: {task['differs']}"
-        for name, task in probing["tasks"].items()
-        if task["differs"]
-    ]
-    excluded = ", ".join(
-        f"{reason.replace('_', ' ')} {count(n)}" for reason, n in probing["excluded"].items()
-    )
-    notes.append(f"Held-out sentences left out of all probing tasks: {excluded}.")
-    return section(
-        "Notes",
-        bullets(notes),
-        "How the tasks differ from the published ones:" if differing else "",
-        bullets(differing),
+def _verdict(comparison: Comparison, table: ProbingTable) -> str:
+    better = [task for task, d in comparison.tasks.items() if d.low > 0]
+    worse = [task for task, d in comparison.tasks.items() if d.high < 0]
+    seeds = ""
+    if table.trained is not None and table.trained.num_seeds > 1:
+        seeds = f" (mean over {table.trained.num_seeds} training seeds)"
+    return (
+        f"**The trained pair {comparison.verdict} the same architecture with random "
+        f"weights** on the average of the probing tasks{seeds}: "
+        f"{with_interval(comparison.difference, signed=True)} points; over all test items, "
+        f"whatever their task, {with_interval(comparison.over_items, signed=True)}. "
+        f"Better by more than its interval on: {listed(better)}; worse on: {listed(worse)}."
     )
