@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import luigi
 
+from models.evaluation.probe_config import PROBE_VERSION, ProbeConfig
 from models.evaluation.probing.build import build_probing
-from models.evaluation.probing.config import ProbingConfig
+from models.evaluation.probing.config import PROBING_VERSION, ProbingConfig
 from models.evaluation.probing.sentences import ParsedFolders
-from models.evaluation.rows import RowDeclaration, declare_rows, row_job
+from models.evaluation.rows import (
+    BAG_OF_WORDS,
+    EMBEDDING_VERSION,
+    TRAINED,
+    RowDeclaration,
+    declare_rows,
+    row_job,
+)
 from tasks.artefact import Artefact, checksum
 from tasks.parameters import (
     CorpusParameters,
@@ -64,7 +73,8 @@ class BuildProbing(CorpusParameters, HeldOutParameters, ParserParameters, Artefa
             part: {name: task.digest for name, task in stages.items()}
             for part, stages in self.requires().items()
         }
-        return {"probing": self.config.to_dict(), **digests}
+        version = {"probing_version": PROBING_VERSION}
+        return {"probing": self.config.to_dict(), **version, **digests}
 
     def place(self) -> Path:
         """Returns the probing folder."""
@@ -89,6 +99,23 @@ class ProbingStage(
         return task
 
     @property
+    def seeds(self) -> tuple[int, ...]:
+        """The seeds to train with, the first one's views being scored alone too."""
+        return tuple(dict.fromkeys((self.seed, *map(int, self.further_seeds))))
+
+    @property
+    def rows(self) -> tuple[RowDeclaration, ...]:
+        """The rows of the table."""
+        config = self.training.config
+        width = sum(config.hidden_size for _ in config.views)
+        return declare_rows(config.views, trained_seeds=self.seeds, pair_width=width)
+
+    @property
+    def trainings(self) -> list[TrainEncoders]:
+        """The task that trains the pair with each of the seeds."""
+        return [self.clone(TrainEncoders, seed=seed) for seed in self.seeds]
+
+    @property
     def probing(self) -> BuildProbing:
         """The task that builds the probing tasks."""
         task: BuildProbing = self.clone(BuildProbing)
@@ -104,20 +131,50 @@ class EmbedProbing(ProbingStage):
     marker = "embed.json"
 
     encoder = luigi.Parameter(
-        description="trained, random-<seed> (the same architecture untrained) or bag_of_words."
+        description="trained, trained-<further seed>, random-<seed> (the same architecture "
+        "untrained) or bag_of_words."
     )
 
+    @property
+    def kind_and_seed(self) -> tuple[str, int]:
+        """What kind of encoder, and its seed.
+
+        Raises:
+            ValueError: no such encoder.
+        """
+        if self.encoder == BAG_OF_WORDS:
+            return BAG_OF_WORDS, 0
+        kind, _, seed = self.encoder.partition("-")
+        if kind == TRAINED and not seed:
+            return TRAINED, self.seed
+        if kind not in (TRAINED, "random") or not seed.isdigit():
+            raise ValueError(
+                "encoder must be trained, trained-<seed>, random-<seed> or bag_of_words, got "
+                f"{self.encoder!r}"
+            )
+        return kind, int(seed)
+
+    @property
+    def model(self) -> TrainEncoders | None:
+        """The training it needs; an untrained encoder needs none and runs beside it."""
+        kind, seed = self.kind_and_seed
+        return self.clone(TrainEncoders, seed=seed) if kind == TRAINED else None
+
     def requires(self) -> dict[str, Artefact]:
-        """Returns the probing tasks and the model."""
-        return {"probing": self.probing, "model": self.training}
+        """Returns the probing tasks and, for a trained encoder, the model."""
+        model = self.model
+        return {"probing": self.probing} | ({"model": model} if model else {})
 
     def content(self) -> dict[str, Any]:
-        """Returns the encoder and the digests of what it reads."""
+        """Returns what the encoder is and the digests of what it reads."""
+        kind, seed = self.kind_and_seed
         return {
-            "encoder": self.encoder,
-            "probing": self.probing.digest,
-            "model": self.training.digest,
+            "kind": kind,
+            "seed": seed,
+            "embedding_version": EMBEDDING_VERSION,
             "vectors": checksum(self.vectors, names=VECTOR_FILES),
+            "architecture": self.training.architecture() if kind == "random" else None,
+            **{name: task.digest for name, task in self.requires().items()},
         }
 
     def place(self) -> Path:
@@ -125,22 +182,14 @@ class EmbedProbing(ProbingStage):
         return self.work_folder / "embeddings" / str(self.encoder)
 
     def encoder_job(self) -> dict[str, Any]:
-        """Returns how the embedding job names the encoder.
-
-        Raises:
-            ValueError: no such encoder.
-        """
-        model = str(self.training.folder)
-        if self.encoder == "trained":
-            return {"kind": "trained", "model": model}
-        if self.encoder == "bag_of_words":
-            return {"kind": "bag_of_words", "vectors": str(self.vectors)}
-        kind, _, seed = self.encoder.partition("-")
-        if kind != "random" or not seed.isdigit():
-            raise ValueError(
-                f"encoder must be trained, random-<seed> or bag_of_words, got {self.encoder!r}"
-            )
-        return {"kind": "random", "model": model, "seed": int(seed)}
+        """Returns how the embedding job names the encoder."""
+        (kind, seed), model = self.kind_and_seed, self.model
+        job: dict[str, Any] = {"kind": kind, "vectors": str(self.vectors)}
+        if model is not None:
+            job["model"] = str(model.folder)
+        if kind == "random":
+            job |= {"config": self.training.config.to_dict(), "seed": seed}
+        return job
 
     def run(self) -> None:
         """Runs the embedding job on one thread: several of them run side by side."""
@@ -177,7 +226,7 @@ class ProbeEncoder(ProbingStage):
         Raises:
             ValueError: no such row.
         """
-        rows = {row.name: row for row in declare_rows(self.training.config.views)}
+        rows = {row.name: row for row in self.rows}
         if self.row not in rows:
             raise ValueError(f"unknown row {self.row!r}; known: {', '.join(rows)}")
         return rows[self.row]
@@ -194,7 +243,9 @@ class ProbeEncoder(ProbingStage):
     def content(self) -> dict[str, Any]:
         """Returns the row and the digests of what it joins."""
         return {
-            "row": self.row,
+            "row": asdict(self.declaration),
+            "probe": ProbeConfig().to_dict(),
+            "probe_version": PROBE_VERSION,
             **{name: task.digest for name, task in self.requires().items()},
         }
 
@@ -210,6 +261,7 @@ class ProbeEncoder(ProbingStage):
         job = {
             "probing": str(self.probing.folder),
             "rows": [row_job(self.declaration, embeddings, out)],
+            "config": ProbeConfig().to_dict(),
             "threads": 1,
         }
         run_job(self, "models.evaluate_probing", job, self.folder / "job.json", threads=1)
@@ -217,5 +269,4 @@ class ProbeEncoder(ProbingStage):
 
 def row_tasks(stage: ProbingStage) -> list[ProbeEncoder]:
     """Returns one task a row of the table, in the table's order."""
-    rows = declare_rows(stage.training.config.views)
-    return [stage.clone(ProbeEncoder, row=row.name) for row in rows]
+    return [stage.clone(ProbeEncoder, row=row.name) for row in stage.rows]

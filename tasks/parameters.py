@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import luigi
+
+
+def joined(changes: Mapping[str, Any], own: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Returns a configuration's changed fields together with those that are parameters.
+
+    Raises:
+        ValueError: a change of a field that has a parameter of its own.
+    """
+    doubled = sorted(set(changes) & set(own))
+    if doubled:
+        raise ValueError(f"{name} sets {', '.join(doubled)}: use the parameters of these names")
+    return {**changes, **own}
 
 
 class CorpusParameters:
@@ -59,8 +73,19 @@ class HeldOutParameters:
     held_out_seed = luigi.IntParameter(
         default=0, description="Seed of the choice of held-out documents."
     )
+    held_out_unit = luigi.ChoiceParameter(
+        default="document",
+        choices=["document", "block"],
+        description="What is held out: whole documents, or blocks of 50 sentences, for texts of "
+        "few documents.",
+    )
     probing_seed = luigi.IntParameter(
         default=0, description="Seed of the probing tasks' samples and altered sentences."
+    )
+    probing_changes = luigi.DictParameter(
+        default={},
+        description="Sizes and limits of the probing tasks to change, as JSON: "
+        "'{\"test_size\": 5000}'. models/evaluation/probing/config.py describes them all.",
     )
 
 
@@ -81,6 +106,11 @@ class TrainingParameters:
         '\'{"hidden_size": 600, "epochs": 2}\'. models/training_config.py describes them all.',
     )
     seed = luigi.IntParameter(default=0, description="Seed of initial weights and batch order.")
+    further_seeds = luigi.ListParameter(
+        default=[1, 2],
+        description="Further seeds to train with, so that the report can tell training from "
+        "chance; [] trains once.",
+    )
     vectors = luigi.PathParameter(
         default=Path("data/vectors/english"),
         description="Word vectors: a bundled folder, or a text file in GloVe's or word2vec's "

@@ -10,6 +10,9 @@ import luigi
 from tasks.artefact import Artefact, checksum
 from tasks.process import run_job
 
+TRAINING_VERSION = 1
+"""Raised when the same treebanks and options would give another parser, as by a new default."""
+
 
 def paths_in(text: str) -> list[Path]:
     """Returns the paths in a comma-separated list."""
@@ -52,6 +55,7 @@ class TrainParser(Artefact):
             },
             "exclude": self.exclude,
             "options": dict(self.options),
+            "training_version": TRAINING_VERSION,
         }
 
     def place(self) -> Path:

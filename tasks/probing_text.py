@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from models.evaluation.probing.config import ProbingConfig
+from models.evaluation.probing.config import SHIFT_VERSION, ProbingConfig
 from models.evaluation.probing.shifts import make_shifted_sentences
 from tasks.artefact import Artefact
-from tasks.parameters import CorpusParameters, HeldOutParameters
+from tasks.parameters import CorpusParameters, HeldOutParameters, joined
 from tasks.sentences import SplitSentences
 
 
@@ -25,15 +25,21 @@ class ShiftBigrams(CorpusParameters, HeldOutParameters, Artefact):
     @property
     def config(self) -> ProbingConfig:
         """Which documents are held out, and the seed of the swaps."""
-        return ProbingConfig(
-            seed=self.probing_seed,
-            held_out_fraction=self.held_out_fraction,
-            held_out_seed=self.held_out_seed,
-        )
+        own = {
+            "seed": self.probing_seed,
+            "held_out_fraction": self.held_out_fraction,
+            "held_out_seed": self.held_out_seed,
+            "held_out_unit": self.held_out_unit,
+        }
+        return ProbingConfig.from_dict(joined(dict(self.probing_changes), own, "probing_changes"))
 
     def content(self) -> dict[str, Any]:
-        """Returns the sentences' digest and the probing configuration."""
-        return {"sentences": self.requires().digest, "probing": self.config.to_dict()}
+        """Returns the sentences' digest and what of the configuration the swaps depend on."""
+        return {
+            "sentences": self.requires().digest,
+            "shift": self.config.shift_dict(),
+            "shift_version": SHIFT_VERSION,
+        }
 
     def place(self) -> Path:
         """Returns a folder beside the corpora."""

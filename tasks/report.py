@@ -9,7 +9,7 @@ from typing import Any
 
 import luigi
 
-from models.report.inputs import ReportInputs, StageRecord
+from models.report.inputs import REPORT_VERSION, ReportInputs, StageRecord
 from models.report.report import write_report
 from models.report.versions import installed_versions
 from pipeline.shards import read_dataset_manifest
@@ -24,14 +24,15 @@ class WriteReport(ProbingStage):
 
     def requires(self) -> dict[str, Any]:
         """Returns everything the report reads."""
-        return {"rows": row_tasks(self), "training": self.training, "probing": self.probing}
+        return {"rows": row_tasks(self), "trainings": self.trainings, "probing": self.probing}
 
     def content(self) -> dict[str, Any]:
         """Returns the digests of everything the report reads."""
         return {
             "rows": [task.digest for task in row_tasks(self)],
-            "training": self.training.digest,
+            "trainings": [task.digest for task in self.trainings],
             "probing": self.probing.digest,
+            "report_version": REPORT_VERSION,
         }
 
     def place(self) -> Path:
@@ -48,6 +49,7 @@ class WriteReport(ProbingStage):
             config=self.resolved_config(),
             stages=(*shard_records(self.probing), *self.model_records()),
             training_folder=self.training.folder,
+            further_training_folders=tuple(task.folder for task in self.trainings[1:]),
             probing_folder=self.probing.folder,
             row_files=tuple(task.folder / task.marker for task in row_tasks(self)),
             parsers=tuple(parser_record(s) for s in stages.values() if isinstance(s, ParseStage)),
@@ -58,16 +60,15 @@ class WriteReport(ProbingStage):
 
     def model_records(self) -> tuple[StageRecord, ...]:
         """Returns sentences and seconds of the stages that follow the parses."""
-        summary = read_json(self.training.folder / self.training.marker)
+        summaries = [read_json(task.folder / task.marker) for task in self.trainings]
         embedded = [read_json(Path(target.path)) for target in self.embedding_targets()]
         results = [read_json(task.folder / task.marker)["result"] for task in row_tasks(self)]
-        epochs = summary["epochs"]
         return (
             StageRecord(
-                f"training ({epochs} epochs)",
-                rows=epochs * summary["train_sentences"],
-                seconds=summary["seconds"],
-                drops=summary["skipped"],
+                f"training ({len(summaries)} seeds, {summaries[0]['epochs']} epochs each)",
+                rows=sum(summary["epochs"] * summary["train_sentences"] for summary in summaries),
+                seconds=sum(summary["seconds"] for summary in summaries),
+                not_selected=summaries[0]["skipped"],
             ),
             StageRecord(
                 f"embedding ({len(embedded)} encoders)",

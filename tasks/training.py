@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from models.training_config import TrainingConfig, preset
+from models.training_config import TRAINING_VERSION, TrainingConfig, preset
 from models.views import STAGE_OF_VIEW
 from tasks.artefact import Artefact, available_cores, checksum
 from tasks.parameters import (
@@ -14,6 +14,7 @@ from tasks.parameters import (
     HeldOutParameters,
     ParserParameters,
     TrainingParameters,
+    joined,
 )
 from tasks.parsing import ParseConstituents, ParseDependencies, ParseStage
 from tasks.process import run_job
@@ -39,14 +40,14 @@ class TrainEncoders(
     @property
     def config(self) -> TrainingConfig:
         """The preset with the changes applied."""
-        return preset(
-            self.preset,
-            **dict(self.changes),
-            views=tuple(view.strip() for view in self.views.split(",")),
-            held_out_fraction=self.held_out_fraction,
-            held_out_seed=self.held_out_seed,
-            seed=self.seed,
-        )
+        own = {
+            "views": tuple(view.strip() for view in self.views.split(",")),
+            "held_out_fraction": self.held_out_fraction,
+            "held_out_seed": self.held_out_seed,
+            "held_out_unit": self.held_out_unit,
+            "seed": self.seed,
+        }
+        return preset(self.preset, **joined(dict(self.changes), own, "changes"))
 
     def requires(self) -> dict[str, Artefact]:
         """Returns the sentences, and the parses that the views read."""
@@ -62,9 +63,16 @@ class TrainEncoders(
         """Returns the training's configuration and the digests of what it reads."""
         return {
             "training": self.config.to_dict(),
+            "training_version": TRAINING_VERSION,
             "vectors": checksum(self.vectors, names=VECTOR_FILES),
             **{name: task.digest for name, task in self.requires().items()},
         }
+
+    def architecture(self) -> dict[str, Any]:
+        """Returns the fields of the configuration that an untrained encoder depends on."""
+        names = ("views", "hidden_size", "init", "word_vectors", "trained_word_size", "vector_rms")
+        config = self.config.to_dict()
+        return {name: config[name] for name in names}
 
     def place(self) -> Path:
         """Returns the model's folder."""

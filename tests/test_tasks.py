@@ -74,6 +74,9 @@ def test_output_stands_in_a_folder_that_ends_in_the_digest(
         (ShiftBigrams, {}, "held_out_fraction", 0.5),
         (ShiftBigrams, {}, "held_out_seed", 3),
         (ShiftBigrams, {}, "probing_seed", 3),
+        (ShiftBigrams, {}, "held_out_unit", "block"),
+        (BuildProbing, {}, "probing_changes", {"test_size": 50}),
+        (WriteReport, {}, "further_seeds", [5]),
         (ParseDependencies, {}, "limit", 10),
         (ParseDependencies, {}, "text", "bigram_shift"),
         (TrainEncoders, {}, "views", "SEQ,DEP"),
@@ -84,6 +87,7 @@ def test_output_stands_in_a_folder_that_ends_in_the_digest(
         (TrainEncoders, {}, "max_tokens", 50),
         (BuildProbing, {}, "probing_seed", 3),
         (EmbedProbing, {"encoder": "trained"}, "seed", 3),
+        (EmbedProbing, {"encoder": "random-0"}, "changes", {"hidden_size": 8}),
         (EmbedProbing, {}, "encoder", "bag_of_words"),
         (ProbeEncoder, {}, "row", "view_0-DEP"),
         (WriteReport, {}, "seed", 3),
@@ -182,8 +186,48 @@ def test_an_encoder_that_does_not_exist_is_named(tmp_path: Path, text: Path) -> 
         work_folder=tmp_path, source="files", paths=str(text), encoder="random-first"
     )
 
-    with pytest.raises(ValueError, match=r"trained, random-<seed> or bag_of_words"):
-        task.encoder_job()
+    with pytest.raises(ValueError, match=r"random-<seed> or bag_of_words, got 'random-first'"):
+        task.requires()
+
+
+@pytest.mark.parametrize("encoder", ["random-0", "bag_of_words"])
+def test_a_baseline_needs_no_training(encoder: str, tmp_path: Path, text: Path) -> None:
+    parameters = {"work_folder": tmp_path, "source": "files", "paths": str(text)}
+    task = EmbedProbing(encoder=encoder, **parameters)
+    longer = EmbedProbing(encoder=encoder, changes={"epochs": 9}, **parameters)
+
+    assert set(task.requires()) == {"probing"}
+    assert longer.output().path == task.output().path
+
+
+def test_each_seed_is_trained_once_and_scored(tmp_path: Path, text: Path) -> None:
+    report = WriteReport(
+        work_folder=tmp_path, source="files", paths=str(text), seed=4, further_seeds=[4, 7]
+    )
+
+    assert [task.seed for task in report.trainings] == [4, 7]
+    assert {"pair", "pair_seed_7"} <= {row.name for row in report.rows}
+
+
+@pytest.mark.parametrize(
+    ("parameter", "changes"), [("changes", {"seed": 1}), ("probing_changes", {"seed": 1})]
+)
+def test_a_change_of_a_field_with_a_parameter_of_its_own_is_refused(
+    parameter: str, changes: dict[str, int], tmp_path: Path, text: Path
+) -> None:
+    task = WriteReport(
+        work_folder=tmp_path, source="files", paths=str(text), **{parameter: changes}
+    )
+
+    with pytest.raises(ValueError, match=rf"{parameter} sets seed: use the parameters"):
+        task.output()
+
+
+def test_the_size_of_the_probing_tasks_does_not_parse_again(tmp_path: Path, text: Path) -> None:
+    base = {"work_folder": tmp_path, "source": "files", "paths": str(text), "text": "bigram_shift"}
+    before = ParseDependencies(**base).output().path
+
+    assert ParseDependencies(probing_changes={"test_size": 50}, **base).output().path == before
 
 
 def test_a_missing_parser_is_named(tmp_path: Path, text: Path) -> None:
