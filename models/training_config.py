@@ -70,6 +70,7 @@ class TrainingConfig:
     held_out_unit: HeldOutUnit = "document"
     """Whole documents are held out, or blocks of sentences where documents are few."""
     held_out_block_sentences: int = 50
+    """Length of such a block."""
     held_out_batches: int = 100
     """At most so many batches measure the held-out context accuracy."""
     seed: int = 0

@@ -45,6 +45,11 @@ def test_documents_differ_in_which_of_their_blocks_are_taken() -> None:
     assert mask_of(BLOCKS, ["a"] * 200, index) != mask_of(BLOCKS, ["b"] * 200, index)
 
 
+def test_the_remedy_names_what_is_not_yet_done() -> None:
+    assert "--held-out-unit block" in HoldOut().remedy
+    assert "--held-out-unit" not in BLOCKS.remedy
+
+
 def test_no_row_gives_no_mask() -> None:
     assert mask_of(BLOCKS, [], []) == []
 

@@ -125,10 +125,22 @@ def test_a_probe_of_usual_size_takes_seconds() -> None:
     features, labels = problem(2000, 512, 30)
     started = time.process_time()
     models = fit_logistic_regression(
-        features, labels, torch.tensor([1e-3, 1e-2, 1e-1, 1.0, 10.0]), num_classes=30
+        features,
+        labels,
+        torch.tensor([1e-3, 1e-2, 1e-1, 1.0, 10.0]),
+        num_classes=30,
+        max_iterations=200,
     )
     assert time.process_time() - started < 20
-    assert models.num_iterations < 200
+    assert models.converged.all()
+
+
+def test_what_iterations_do_not_suffice_for_is_not_converged() -> None:
+    features, labels = problem(200, 30, 4)
+    models = fit_logistic_regression(
+        features, labels, torch.tensor([1e-4, 1e4]), num_classes=4, max_iterations=3
+    )
+    assert models.converged.tolist() == [False, True]
 
 
 def test_a_feature_that_does_not_vary_is_left_unscaled() -> None:

@@ -66,7 +66,6 @@ class LogisticModels:
     """[R]; largest absolute entry of each objective's gradient at the end."""
     converged: Tensor
     """[R], bool; whether the gradient in the turned features fell below the tolerance."""
-    num_iterations: int
 
     def predict(self, features: Tensor) -> Tensor:
         """Returns the most likely class [R, N] (int64) of each sentence of features [N, D]."""
@@ -104,12 +103,12 @@ def fit_logistic_regression(
     problem = _Problem(
         x_nd @ basis_dd, labels, scale_rd, penalty_r[:, None] * scale_rd.square(), num_classes
     )
-    solution, gradients, num_iterations = _lbfgs(problem, tolerance, max_iterations)
+    solution, gradients = _lbfgs(problem, tolerance, max_iterations)
     weights_rkd = (solution[:, :, :-1] * scale_rd[:, None, :]) @ basis_dd.T
     biases_rk = solution[:, :, -1] * _CONSTANT_SCALE
     norms = _gradient_norms(x_nd, labels, weights_rkd, biases_rk, penalty_r)
     converged = _largest(gradients) <= tolerance
-    return LogisticModels(weights_rkd, biases_rk, norms, converged, num_iterations)
+    return LogisticModels(weights_rkd, biases_rk, norms, converged)
 
 
 _CONSTANT_SCALE = 2.0**0.5
@@ -167,26 +166,26 @@ class _Problem:
         return values, torch.cat([slope, constant], dim=2)
 
 
-def _lbfgs(problem: _Problem, tolerance: float, max_iterations: int) -> tuple[Tensor, Tensor, int]:
-    """Returns the parameters at which all gradients are small, these, and the iterations taken.
+def _lbfgs(problem: _Problem, tolerance: float, max_iterations: int) -> tuple[Tensor, Tensor]:
+    """Returns the parameters at which all gradients are small, and these.
 
     Where the steps no longer move anything or are used up, gradients above the tolerance remain.
     """
     parameters = torch.zeros(problem.shape, dtype=torch.float64)
     values, gradients = problem.value_and_gradient(parameters)
     memory: list[tuple[Tensor, Tensor, Tensor]] = []
-    for iteration in range(max_iterations):
+    for _ in range(max_iterations):
         active = _largest(gradients) > tolerance
         if not bool(active.any()):
-            return parameters, gradients, iteration
+            break
         direction = _direction(gradients, memory) * active[:, None, None]
         moved = _search(problem, parameters, values, gradients, direction)
         if torch.equal(moved[0], parameters):
-            return parameters, gradients, iteration
+            break
         change, bend = moved[0] - parameters, moved[2] - gradients
         memory = [*memory[1 - MEMORY :], (change, bend, _dot(change, bend))]
         parameters, values, gradients = moved
-    return parameters, gradients, max_iterations
+    return parameters, gradients
 
 
 def _largest(gradients: Tensor) -> Tensor:

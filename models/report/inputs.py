@@ -28,7 +28,7 @@ class StageRecord:
     drops: Mapping[str, int] = field(default_factory=dict)
     """Sentences it refused, by reason; they are in its quarantine files."""
     not_selected: Mapping[str, int] = field(default_factory=dict)
-    """Sentences that are sound but that it does not use, by reason; they are in no quarantine."""
+    """Sentences of the stage before that it does not use, by reason; they are in no quarantine."""
 
     @classmethod
     def of_dataset(cls, name: str, manifest: DatasetManifest) -> StageRecord:

@@ -59,8 +59,9 @@ def corpus_section(stages: Sequence[StageRecord]) -> str:
         markdown_table(["stage", "rows", "refused", "not selected", "seconds", "rows/s"], rows),
         "Rows are what a stage wrote or, in training, embedding and probing, worked through: "
         "sentences times epochs, encoders or rows of the table. A refused sentence stands in the "
-        "stage's quarantine file with its reason; one not selected is sound and was not needed, "
-        "and stands in the stage before. Seconds are summed over shards, so stages that ran side "
+        "stage's quarantine file with its reason. One not selected stands in the stage before and "
+        "in no quarantine: this stage had no use for it, or it lacks a parse that a stage before "
+        "refused. Seconds are summed over shards, so stages that ran side "
         "by side took less time on the clock.",
     )
 

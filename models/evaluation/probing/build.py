@@ -86,7 +86,7 @@ def build_probing(
     if not sentences:
         raise ValueError(
             f"{corpus.sentences}: no held-out sentence is left for probing "
-            f"({dict(excluded)}); raise held_out_fraction or give a larger corpus"
+            f"({dict(excluded)}); {config.hold_out.remedy} or give a larger corpus"
         )
     built = _build_tasks(sentences, config)
     addresses = [*intact.addresses, *swapped.addresses]

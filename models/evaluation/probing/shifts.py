@@ -51,7 +51,7 @@ def make_shifted_sentences(sentences: Path, out: Path, config: ProbingConfig) ->
     if not written:
         raise ValueError(
             f"{sentences}: none of {len(rows)} held-out sentences can be shifted; "
-            f"{_remedy(config)} or give a larger corpus"
+            f"{config.hold_out.remedy} or give a larger corpus"
         )
     _write(list(written.values()), out, not_selected, config)
     return write_dataset_manifest(
@@ -80,12 +80,6 @@ def _why_not(
     if text_key(shift(row.tokens, config.seed)) in texts:
         return "swapped_form_occurs"
     return None
-
-
-def _remedy(config: ProbingConfig) -> str:
-    if config.held_out_unit == "document":
-        return "hold out blocks of sentences (--held-out-unit block), raise held_out_fraction"
-    return "raise held_out_fraction"
 
 
 def _write(
