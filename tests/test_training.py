@@ -248,6 +248,22 @@ def test_held_out_documents_are_never_trained_on(
     assert 0 < len(trained) < 512
 
 
+def test_a_single_document_trains_where_blocks_are_held_out(tmp_path: Path) -> None:
+    # By their names, this story is held out as a whole, and some of its blocks are.
+    name = next(name for name in stories(64) if CONFIG.hold_out.takes(name))
+    document = {name: stories(1, sentences=120)["story-000"]}
+    data = Data(write_corpus(tmp_path / "corpus", document), write_vectors(tmp_path / "vectors"))
+    with pytest.raises(ValueError, match="held_out_unit block where documents are few"):
+        run(data, tmp_path / "whole")
+
+    blocks = replace(CONFIG, epochs=1, held_out_unit="block", held_out_block_sentences=10)
+    summary = run(data, tmp_path / "blocks", blocks)
+
+    assert summary["train_sentences"] + summary["held_out_sentences"] == 120
+    assert 40 < summary["train_sentences"] < 120
+    assert summary["held_out"]["final"]["num_anchors"] == summary["held_out_sentences"]
+
+
 def test_a_loss_that_is_no_number_stops_and_keeps_the_last_checkpoint(
     data: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
