@@ -9,14 +9,14 @@ The job names the probing folder, the two parsed datasets and the encoder::
 
 The encoder is one of::
 
-    {"kind": "trained", "model": "..."}
+    {"kind": "trained", "model": "...", "vectors": "..."}
     {"kind": "random", "config": {...}, "vectors": "...", "seed": 0}
     {"kind": "bag_of_words", "vectors": "..."}
 
-``random`` is the architecture of a training's configuration (or of the model at ``model``) with
-untrained weights, so it need not wait for the training. ``vectors`` may also be given beside
-``model``, where the word vectors of the training have moved. One float32 ``.npy`` per view comes
-out, [rows, width]; rows that no task uses are NaN. ``embed.json`` is written last.
+``random`` is the architecture of a training's configuration with untrained weights, so it need
+not wait for the training. A trained model finds its word vectors where they lay in training
+unless ``vectors`` is given. One float32 ``.npy`` per view comes out, [rows, width]; rows that no
+task uses are NaN. ``embed.json`` is written last.
 """
 
 from __future__ import annotations
@@ -129,12 +129,9 @@ def _trained(spec: Mapping[str, Any]) -> ContrastiveModel:
 
 
 def _random(spec: Mapping[str, Any]) -> ContrastiveModel:
-    seed = int(_need(spec, "seed"))
-    if "config" not in spec:
-        model = _trained(spec)
-        return random_model(model.config, model.vectors, seed)
+    config = TrainingConfig.from_dict(_need(spec, "config"))
     vectors = load_word_vectors(Path(_need(spec, "vectors")))
-    return random_model(TrainingConfig.from_dict(spec["config"]), vectors, seed)
+    return random_model(config, vectors, int(_need(spec, "seed")))
 
 
 def _need(spec: Mapping[str, Any], key: str) -> Any:

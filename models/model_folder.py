@@ -104,6 +104,6 @@ def random_model(config: TrainingConfig, vectors: WordVectors, seed: int) -> Con
     """Returns the same architecture with untrained weights, in evaluation mode.
 
     Args:
-        vectors: those of the trained model it is compared with.
+        vectors: as for the trained model it is compared with.
     """
     return build_model(config, vectors, seed).eval()

@@ -12,12 +12,14 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
+from models.contrastive_model import build_model
 from models.embed import execute
 from models.evaluation.probing.build import build_probing
 from models.evaluation.probing.data import read_probing
+from models.model_folder import random_model
 from models.parsed_corpus import CorpusFolders
 from models.trainer import train
-from models.training_config import preset
+from models.training_config import TrainingConfig, preset
 from models.vector_files import load_word_vectors
 from pipeline.shards import read_shard
 from tests.probing_examples import CONFIG, corpus_rows, shifted_corpus, write_rows
@@ -54,6 +56,12 @@ def embed(job: dict[str, Any], name: str, **encoder: Any) -> dict[str, np.ndarra
     return {path.stem: np.load(path) for path in sorted(out.glob("*.npy"))}
 
 
+def config_of(job: dict[str, Any]) -> dict[str, Any]:
+    description = json.loads(Path(place(job, "model"), "model.json").read_text())
+    config: dict[str, Any] = description["config"]
+    return config
+
+
 def place(job: dict[str, Any], name: str) -> str:
     return str(Path(job["probing"]).parent / name)
 
@@ -68,8 +76,9 @@ def test_trained_and_random_encoders_give_one_file_a_view(job: dict[str, Any]) -
         assert np.isfinite(matrix[used]).all()
         unused = np.setdiff1d(np.arange(data.num_rows), used)
         assert np.isnan(matrix[unused]).all()
+    described = {"config": config_of(job), "vectors": place(job, "vectors")}
     seeds = [
-        embed(job, f"random-{seed}", kind="random", model=place(job, "model"), seed=seed)["0-DEP"]
+        embed(job, f"random-{seed}", kind="random", **described, seed=seed)["0-DEP"]
         for seed in (1, 1, 2)
     ]
     assert np.array_equal(seeds[0], seeds[1], equal_nan=True)
@@ -78,13 +87,17 @@ def test_trained_and_random_encoders_give_one_file_a_view(job: dict[str, Any]) -
 
 
 def test_a_random_encoder_needs_no_trained_model(job: dict[str, Any]) -> None:
-    config = json.loads(Path(place(job, "model"), "model.json").read_text())["config"]
-    vectors = place(job, "vectors")
-    alone = embed(job, "random-a", kind="random", config=config, vectors=vectors, seed=3)
-    beside = embed(job, "random-b", kind="random", model=place(job, "model"), seed=3)
-    assert list(alone) == list(beside)
-    for name, matrix in alone.items():
-        assert np.array_equal(matrix, beside[name], equal_nan=True)
+    """And is the trained one before its first step: the training's seed gives its weights."""
+    vectors = load_word_vectors(Path(place(job, "vectors")))
+    config = TrainingConfig.from_dict(config_of(job))
+    untrained = build_model(config, vectors, seed=3)
+    untrained_state = random_model(config, vectors, 3).state_dict()
+    for name, value in untrained.state_dict().items():
+        assert value.equal(untrained_state[name]), name
+    found = embed(
+        job, "random-3", kind="random", config=config_of(job), vectors=place(job, "vectors"), seed=3
+    )
+    assert list(found) == ["0-DEP", "1-CONST"]
 
 
 def test_word_vectors_may_have_moved_since_the_training(
@@ -107,7 +120,7 @@ def test_word_vectors_may_have_moved_since_the_training(
     ("encoder", "message"),
     [
         ({"kind": "trained"}, r"an encoder of kind trained needs 'model', got \['kind'\]"),
-        ({"kind": "random", "config": {}, "vectors": "v"}, "kind random needs 'seed'"),
+        ({"kind": "random", "vectors": "v", "seed": 0}, "kind random needs 'config'"),
         ({"kind": "random", "config": {}, "seed": 0}, "kind random needs 'vectors'"),
         ({"kind": "bag_of_words"}, "kind bag_of_words needs 'vectors'"),
     ],
