@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from models.contrastive_model import build_model
 from models.embed import execute
+from models.encode import encode_corpus
 from models.evaluation.probing.build import build_probing
 from models.evaluation.probing.data import read_probing
 from models.model_folder import random_model
-from models.parsed_corpus import CorpusFolders
+from models.parsed_corpus import CorpusFolders, ParsedCorpus
 from models.trainer import train
 from models.training_config import TrainingConfig, preset
 from models.vector_files import load_word_vectors
@@ -87,17 +87,19 @@ def test_trained_and_random_encoders_give_one_file_a_view(job: dict[str, Any]) -
 
 
 def test_a_random_encoder_needs_no_trained_model(job: dict[str, Any]) -> None:
-    """And is the trained one before its first step: the training's seed gives its weights."""
-    vectors = load_word_vectors(Path(place(job, "vectors")))
-    config = TrainingConfig.from_dict(config_of(job))
-    untrained = build_model(config, vectors, seed=3)
-    untrained_state = random_model(config, vectors, 3).state_dict()
-    for name, value in untrained.state_dict().items():
-        assert value.equal(untrained_state[name]), name
-    found = embed(
-        job, "random-3", kind="random", config=config_of(job), vectors=place(job, "vectors"), seed=3
-    )
-    assert list(found) == ["0-DEP", "1-CONST"]
+    vectors = place(job, "vectors")
+    found = embed(job, "random-3", kind="random", config=config_of(job), vectors=vectors, seed=3)
+    data = read_probing(Path(job["probing"]))
+    used = data.used_rows()
+    used = used[used < len(data.dataset_rows["corpus"])]
+    loaded = load_word_vectors(Path(vectors))
+    model = random_model(TrainingConfig.from_dict(config_of(job)), loaded, 3)
+    folders = CorpusFolders(**{name: Path(path) for name, path in job["corpus"].items()})
+    corpus = ParsedCorpus(folders, loaded, views=model.config.views)
+    expected = encode_corpus(model.encoder, corpus, rows=data.dataset_rows["corpus"][used])
+    assert list(found) == list(expected) == ["0-DEP", "1-CONST"]
+    for name, matrix in expected.items():
+        np.testing.assert_allclose(found[name][used], matrix, rtol=1e-5, atol=1e-6)
 
 
 def test_word_vectors_may_have_moved_since_the_training(
