@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,6 +18,7 @@ from tests.stories import write_stories
 REPOSITORY = Path(__file__).resolve().parent.parent
 LUIGI = Path(sys.executable).with_name("luigi")
 CHANGES = {"hidden_size": 16, "epochs": 2, "batch_size": 40, "held_out_batches": 5}
+OPTIONS = ("--changes", json.dumps(CHANGES), "--held-out-fraction", "0.5")
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -32,16 +32,18 @@ def command(work: Path, text: Path, *more: str, task: str = "RunAll") -> list[st
 
 
 def run_all(work: Path, text: Path, *more: str) -> subprocess.CompletedProcess[str]:
-    options = ["--changes", json.dumps(CHANGES), "--held-out-fraction", "0.5", *more]
     return subprocess.run(
-        command(work, text, *options), cwd=REPOSITORY, capture_output=True, text=True, check=False
+        command(work, text, *OPTIONS, "--further-seeds", "[1]", *more),
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 
 def start_all(work: Path, text: Path) -> subprocess.Popen[bytes]:
-    options = ["--changes", json.dumps(CHANGES), "--held-out-fraction", "0.5"]
     return subprocess.Popen(
-        command(work, text, *options),
+        command(work, text, *OPTIONS, "--further-seeds", "[1]"),
         cwd=REPOSITORY,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -120,8 +122,8 @@ def test_a_second_run_changes_nothing(finished: tuple[Path, str], text: Path) ->
     assert artefacts(work) == before
 
 
-def first_file(work: Path, pattern: str) -> Callable[[], bool]:
-    return lambda: next(iter(work.glob(pattern)), None) is not None
+def written_since(work: Path, pattern: str, moment: float) -> bool:
+    return any(path.stat().st_mtime > moment for path in work.glob(pattern) if path.exists())
 
 
 def test_killed_in_every_stage_it_finishes_with_the_same_shards(
@@ -131,17 +133,19 @@ def test_killed_in_every_stage_it_finishes_with_the_same_shards(
         "corpora/files-*/sentences/config.json",
         "corpora/files-*/dependencies-*/jobs/00000.json",
         "corpora/files-*/constituents-*/jobs/00000.json",
-        "models/*/metrics.jsonl",
+        "corpora/files-bigram-shift-*/dependencies-*/jobs/00000.json",
         "probing/*/config.json",
-        "embeddings/*/job.json",
-        "probes/*/job.json",
+        "embeddings/random-0*/job.json",
+        "models/*/metrics.jsonl",
+        "embeddings/trained-*/job.json",
+        "probes/pair-*/job.json",
         "reports/*/config.json",
     ]
     kills = 0
     for sign in signs_of_a_stage:
+        moment = time.time()
         process = start_all(tmp_path, text)
-        begun = first_file(tmp_path, sign)
-        while process.poll() is None and not begun():
+        while process.poll() is None and not written_since(tmp_path, sign, moment):
             time.sleep(0.02)
         if process.poll() is None:
             process.send_signal(signal.SIGKILL)
@@ -151,7 +155,8 @@ def test_killed_in_every_stage_it_finishes_with_the_same_shards(
     result = run_all(tmp_path, text)
 
     assert result.returncode == 0, result.stderr[-5000:]
-    assert kills >= len(signs_of_a_stage) - 1  # the report may stand before its kill arrives
+    # Two stages that ran side by side may both be done when the second one's turn comes.
+    assert kills >= len(signs_of_a_stage) // 2
     assert shards(tmp_path) == shards(finished[0])
     assert not list(tmp_path.rglob("*.unfinished"))
 
@@ -161,9 +166,8 @@ def test_one_seed_gives_one_loss_curve(
 ) -> None:
     work, _ = finished
     shutil.copytree(work / "corpora", tmp_path / "corpora")
-    options = ["--changes", json.dumps(CHANGES), "--held-out-fraction", "0.5"]
     result = subprocess.run(
-        command(tmp_path, text, *options, task="TrainEncoders"),
+        command(tmp_path, text, *OPTIONS, task="TrainEncoders"),
         cwd=REPOSITORY,
         capture_output=True,
         text=True,
@@ -176,8 +180,14 @@ def test_one_seed_gives_one_loss_curve(
 
 
 def losses(work: Path) -> list[float]:
-    (path,) = (work / "models").glob("*/metrics.jsonl")
-    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    """The loss curve of the training with seed 0."""
+    (config,) = (
+        path
+        for path in (work / "models").glob("*/config.json")
+        if json.loads(path.read_text(encoding="utf-8"))["training"]["seed"] == 0
+    )
+    metrics = (config.parent / "metrics.jsonl").read_text(encoding="utf-8")
+    lines = [json.loads(line) for line in metrics.splitlines()]
     return [line["loss"] for line in lines if line["kind"] == "train"]
 
 
