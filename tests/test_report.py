@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -221,6 +221,7 @@ def test_what_a_stage_did_not_select_is_no_refusal(tmp_path: Path) -> None:
     record = StageRecord.of_dataset("sentences (altered)", manifest)
     assert record.drops == {}
     assert record.not_selected["kept_intact"] > 0
+    assert asdict(record)["not_selected"] == record.not_selected
 
 
 def test_without_random_rows_nothing_is_claimed(inputs: ReportInputs, tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ class StageRecord:
         not_selected: Counter[str] = Counter()
         for shard in manifest.shards:
             not_selected.update(shard.extra.get(NOT_SELECTED, {}))
-        return cls(name, manifest.rows, manifest.seconds, manifest.drops, not_selected)
+        return cls(name, manifest.rows, manifest.seconds, manifest.drops, dict(not_selected))
 
 
 @dataclass(frozen=True, slots=True)

@@ -188,7 +188,7 @@ def _draw_row(
         [interval.value - interval.low for interval in intervals],
         [interval.high - interval.value for interval in intervals],
     ]
-    hollow = row.name == PROJECTED_ROW
+    hollow = row.name in (PROJECTED_ROW, RANDOM_AND_WORDS_ROW)
     axes.errorbar(
         values, places, xerr=bars, color=color, fmt=marker, ms=5, elinewidth=1.0, label=label,
         markerfacecolor="white" if hollow else color,
