@@ -151,7 +151,8 @@ def probing_section(table: ProbingTable, probing: Mapping[str, Any]) -> str:
     return section(
         "Probing",
         "Test accuracy in percent of a logistic regression on each task (Conneau et al. 2018), "
-        "on held-out sentences. Intervals: 95 %, test documents resampled for all tasks at once.",
+        "on held-out sentences. Intervals: 95 %, bootstrap over what the second table names as "
+        "resampled, drawn for all tasks at once.",
         _rows_table(table, titles),
         "![accuracy by task](accuracy_by_task.png)",
         _tasks_table(probing),
