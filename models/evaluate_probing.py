@@ -6,9 +6,8 @@ The job names the probing folder and the rows::
      "rows": [{"name": "pair", "description": "...", "embeddings": ["0-DEP.npy", "1-CONST.npy"],
                "out": "pair.json"}]}
 
-``project_to_width`` of a row is a width that its joined embeddings are projected to at random;
-``project_to_width_of`` names embedding files whose joined width that is. A row without embeddings
-is the majority class. ``models.evaluation.rows.row_job`` makes a row.
+``project_to_width`` of a row is a width that its joined embeddings are projected to at random. A
+row without embeddings is the majority class. ``models.evaluation.rows.row_job`` makes a row.
 """
 
 from __future__ import annotations
@@ -60,19 +59,19 @@ def evaluate_row(
         if (width := _projected_width(row)) is not None:
             embeddings = random_projection(embeddings, width, seed=config.projection_seed)
         result = probe(embeddings, data, config, on_progress=progress)
-    made_of = {key: row.get(key, []) for key in ("embeddings", "project_to_width_of")}
-    names = {key: [Path(path).name for path in paths] for key, paths in made_of.items()}
+    made_of = {
+        "embeddings": [Path(path).name for path in row["embeddings"]],
+        "project_to_width": row.get("project_to_width"),
+    }
     return RowResult(
         row["name"],
         row.get("description", row["name"]),
         result,
-        {**config.to_dict(), **names, "probe_version": PROBE_VERSION},
+        {**config.to_dict(), **made_of, "probe_version": PROBE_VERSION},
     )
 
 
 def _projected_width(row: Mapping[str, Any]) -> int | None:
-    if row.get("project_to_width_of"):
-        return int(load_joined(row["project_to_width_of"]).shape[1])
     width = row.get("project_to_width")
     if width is not None and (not isinstance(width, int) or isinstance(width, bool) or width < 1):
         raise ValueError(f"row {row['name']!r}: project_to_width must be 1 or more, got {width!r}")

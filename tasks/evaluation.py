@@ -107,8 +107,7 @@ class ProbingStage(
     def rows(self) -> tuple[RowDeclaration, ...]:
         """The rows of the table."""
         config = self.training.config
-        width = sum(config.hidden_size for _ in config.views)
-        return declare_rows(config.views, trained_seeds=self.seeds, pair_width=width)
+        return declare_rows(config.views, trained_seeds=self.seeds, pair_width=config.pair_width)
 
     @property
     def trainings(self) -> list[TrainEncoders]:
@@ -233,7 +232,7 @@ class ProbeEncoder(ProbingStage):
 
     def requires(self) -> dict[str, Artefact]:
         """Returns the embeddings the row joins, and the tasks' labels."""
-        files = self.declaration.embeddings + self.declaration.project_to_width_of
+        files = self.declaration.embeddings
         needed = {
             name: self.clone(EmbedProbing, encoder=name)
             for name in sorted({file.embedding_set for file in files})

@@ -163,19 +163,19 @@ def test_protocol_is_pinned() -> None:
 
 
 def test_rows_are_those_that_must_stand_beside_a_trained_pair() -> None:
-    rows = {row.name: row for row in declare_rows(("DEP", "CONST"))}
+    rows = {row.name: row for row in declare_rows(("DEP", "CONST"), pair_width=40)}
     assert list(rows) == [
         "pair", "view_0-DEP", "view_1-CONST", "random_weights_0", "random_weights_1",
         "random_weights_2", "bag_of_words", "bag_of_words_projected", "pair_and_bag_of_words",
         "random_and_bag_of_words", "majority_class",
     ]  # fmt: skip
     assert len(rows["pair_and_bag_of_words"].embeddings) == 3
-    assert rows["bag_of_words_projected"].project_to_width_of == rows["pair"].embeddings
+    assert rows["bag_of_words_projected"].project_to_width == 40
     assert rows[MAJORITY_ROW].embeddings == ()
 
 
 def test_several_seeds_of_training_are_rows_of_their_own() -> None:
-    rows = {row.name: row for row in declare_rows(("DEP", "CONST"), (4,), (7, 8, 9))}
+    rows = {row.name: row for row in declare_rows(("DEP", "CONST"), (4,), (7, 8, 9), pair_width=40)}
     assert list(rows)[:3] == ["pair", "pair_seed_8", "pair_seed_9"]
     sets = [rows[name].embeddings[0].embedding_set for name in list(rows)[:3]]
     assert sets == ["trained", "trained-8", "trained-9"]
@@ -185,12 +185,11 @@ def test_several_seeds_of_training_are_rows_of_their_own() -> None:
     assert [name for name in rows if is_random_row(name)] == ["random_weights_4"]
 
 
-def test_with_the_pairs_width_given_no_baseline_needs_the_training() -> None:
+def test_no_baseline_needs_the_training() -> None:
     rows = declare_rows(("DEP", "CONST"), pair_width=40)
     for row in rows:
         if row.name.startswith(("random", "bag_of_words")):
-            files = row.embeddings + row.project_to_width_of
-            assert not {file.embedding_set for file in files} & {"trained"}, row.name
+            assert "trained" not in {file.embedding_set for file in row.embeddings}, row.name
     projected = next(row for row in rows if row.name == "bag_of_words_projected")
     assert row_job(projected, {"bag_of_words": Path("b")}, Path("o"))["project_to_width"] == 40
 
@@ -200,16 +199,20 @@ def test_seeds_that_repeat_or_are_missing_are_refused(
     seeds: tuple[tuple[int, ...], tuple[int, ...]],
 ) -> None:
     with pytest.raises(ValueError, match="seeds must differ and one of training be given"):
-        declare_rows(("DEP", "CONST"), *seeds)
+        declare_rows(("DEP", "CONST"), *seeds, pair_width=40)
 
 
 def test_a_pair_of_one_view_twice_has_two_files() -> None:
-    pair = declare_rows(("SEQ", "SEQ"))[0]
+    pair = declare_rows(("SEQ", "SEQ"), pair_width=40)[0]
     assert [file.name for file in pair.embeddings] == ["0-SEQ", "1-SEQ"]
 
 
 def test_a_row_job_names_the_files_and_what_is_missing(tmp_path: Path) -> None:
-    row = next(r for r in declare_rows(("DEP", "CONST")) if r.name == "pair_and_bag_of_words")
+    row = next(
+        r
+        for r in declare_rows(("DEP", "CONST"), pair_width=40)
+        if r.name == "pair_and_bag_of_words"
+    )
     folders = {"trained": tmp_path / "t", "bag_of_words": tmp_path / "b"}
     job = row_job(row, folders, tmp_path / "row.json")
     assert job["embeddings"] == [
@@ -246,14 +249,8 @@ def test_a_job_writes_one_result_a_row(tmp_path: Path, monkeypatch: pytest.Monke
         {
             "name": "projected",
             "embeddings": files,
-            "project_to_width_of": files * 2,
+            "project_to_width": 40,
             "out": str(tmp_path / "projected.json"),
-        },
-        {
-            "name": "wide",
-            "embeddings": files,
-            "project_to_width": 33,
-            "out": str(tmp_path / "wide.json"),
         },
         {"name": MAJORITY_ROW, "embeddings": [], "out": str(tmp_path / "majority.json")},
     ]
@@ -265,7 +262,6 @@ def test_a_job_writes_one_result_a_row(tmp_path: Path, monkeypatch: pytest.Monke
     assert len(pair.result.tasks["made"].correct) == 300
     assert pair.config["embeddings"] == ["0-A.npy"]
     assert read_row(tmp_path / "projected.json").result.width == 40
-    assert read_row(tmp_path / "wide.json").result.width == 33
     assert read_row(tmp_path / "majority.json").result.width == 0
     assert told == sorted(told) and told[-1] == 1.0
 

@@ -40,10 +40,8 @@ class RowDeclaration:
     description: str
     embeddings: tuple[EmbeddingFile, ...] = ()
     """Joined side by side; none for the majority class."""
-    project_to_width_of: tuple[EmbeddingFile, ...] = ()
-    """Where given, the joined embeddings are projected at random to these files' joined width."""
     project_to_width: int | None = None
-    """Where given, they are projected at random to this width."""
+    """Where given, the joined embeddings are projected at random to this width."""
 
 
 def random_set(seed: int) -> str:
@@ -81,7 +79,7 @@ def declare_rows(
     random_seeds: Sequence[int] = RANDOM_SEEDS,
     trained_seeds: Sequence[int] = (0,),
     *,
-    pair_width: int | None = None,
+    pair_width: int,
 ) -> tuple[RowDeclaration, ...]:
     """Returns the rows that stand beside a trained pair of views, in the table's order.
 
@@ -90,8 +88,7 @@ def declare_rows(
         random_seeds: one row each for the same architecture with random weights.
         trained_seeds: one row each for a pair trained with that seed; the first one's views are
             also probed alone and joined with the words.
-        pair_width: width to which the bag of words is projected, so that its row needs no
-            trained model; by default that of the trained files.
+        pair_width: width to which the bag of words is projected; its row needs no trained model.
 
     Raises:
         ValueError: no seed of training, or one given twice.
@@ -117,7 +114,6 @@ def declare_rows(
             PROJECTED_ROW,
             "mean of the same word vectors, randomly projected to the pair's width",
             words,
-            project_to_width_of=pair if pair_width is None else (),
             project_to_width=pair_width,
         ),
         RowDeclaration(
@@ -177,7 +173,6 @@ def row_job(
         "name": row.name,
         "description": row.description,
         "embeddings": paths(row.embeddings),
-        "project_to_width_of": paths(row.project_to_width_of),
         "project_to_width": row.project_to_width,
         "out": str(out),
     }
