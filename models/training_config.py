@@ -62,7 +62,7 @@ class TrainingConfig:
     anchor: Anchor = "excluded"
     """The anchor among its own candidates: left out (a later text of A) or with score 0 (Q)."""
     init: Init = "xavier"
-    """A, section 4: Xavier; a later text of A: uniform."""
+    """A, section 4: Xavier; a later text of A: uniform; xavier_open: forget gates' biases 1 (B)."""
     held_out_fraction: float = 0.3
     """Share of documents, or of blocks, that are never trained on."""
     held_out_seed: int = 0

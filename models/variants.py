@@ -10,7 +10,7 @@ Normalise = Literal["none", "batch_norm", "l2"]
 """What happens to a view before the critic."""
 Anchor = Literal["excluded", "zeroed"]
 """An anchor among its own candidates: left out, or with score 0."""
-Init = Literal["xavier", "uniform"]
+Init = Literal["xavier", "uniform", "xavier_open"]
 """How an encoder's weights start."""
 Schedule = Literal["constant", "linear", "cosine"]
 """How the learning rate falls."""

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from models.encoders import BagOfWords, build_encoder
 from models.encoders.initialisation import UNIFORM_BOUND
 from models.sentence_batch import SentenceBatch
+from models.variants import Init
 from models.views import VIEWS
 from tests.tree_oracles import (
     Sentence,
@@ -203,6 +204,27 @@ def test_xavier_is_by_gate_with_zero_biases(view: str) -> None:
             assert 0.95 * bound < parameter.abs().max() <= bound, name
 
 
+@pytest.mark.parametrize("view", ["DEP", "CONST"])
+def test_open_forget_gates_are_the_only_difference_of_xavier_open(view: str) -> None:
+    closed, opened = (build_with_seed(view, init) for init in ("xavier", "xavier_open"))
+
+    difference = {
+        name: opened[name] - closed[name]
+        for name in closed
+        if not torch.equal(opened[name], closed[name])
+    }
+
+    assert len(difference) == 1
+    (bias,) = difference.values()
+    assert bias.sum() == 40  # 1 for each of the 40 forget gates
+    assert set(bias.tolist()) <= {0.0, 1.0}
+
+
+def build_with_seed(view: str, init: Init) -> dict[str, torch.Tensor]:
+    torch.manual_seed(0)
+    return build_encoder(view, word_size=60, hidden_size=40, init=init).state_dict()
+
+
 @pytest.mark.parametrize("view", VIEWS)
 def test_uniform_stays_within_its_bound(view: str) -> None:
     encoder = build_encoder(view, word_size=60, hidden_size=40, init="uniform")
@@ -218,7 +240,7 @@ def test_unknown_view_is_refused() -> None:
 
 
 def test_unknown_init_is_refused() -> None:
-    with pytest.raises(ValueError, match="unknown init 'he'; known: xavier, uniform"):
+    with pytest.raises(ValueError, match="unknown init 'he'; known: xavier, uniform, xavier_open"):
         build_encoder("SEQ", word_size=E, hidden_size=H, init="he")  # type: ignore[arg-type]
 
 

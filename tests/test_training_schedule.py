@@ -144,7 +144,7 @@ def test_the_published_preset_is_the_paper() -> None:
         ({"symmetric": 1}, "symmetric must be true or false, got 1"),
         ({"gradient_clip": "5"}, "gradient_clip must be a finite number or null, got '5'"),
         ({"views": "DEP"}, "views must be a list of which each is a string, got 'DEP'"),
-        ({"init": 3}, "init must be one of xavier, uniform, got 3"),
+        ({"init": 3}, "init must be one of xavier, uniform, xavier_open, got 3"),
         ({"held_out_unit": "page"}, "held_out_unit must be document or block, not 'page'"),
         ({"held_out_block_sentences": 0}, "held_out_block_sentences must be at least 1, not 0"),
         ({"held_out_fraction": 1.0}, r"held_out_fraction must lie in \[0, 1\), not 1.0"),

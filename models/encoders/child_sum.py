@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from models.encoders.base import TreeState, require
-from models.encoders.initialisation import initialise
+from models.encoders.initialisation import initialise, open_forget_gates
 from models.schedules import DependencySchedule
 from models.sentence_batch import SentenceBatch
 from models.variants import Init
@@ -38,6 +38,7 @@ class ChildSumCell(nn.Module):
         self.child = nn.Linear(hidden_size, hidden_size, bias=False)
         """U of f."""
         initialise(self, init, block_rows=hidden_size)
+        open_forget_gates(self.word.bias[3 * hidden_size :], init)
 
     def read_words(self, word_vectors: Tensor) -> tuple[Tensor, Tensor]:
         """Returns the words' part of i, o, u, [n, 3H], and of f, [n, H]."""

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from models.encoders.base import TreeState, require
-from models.encoders.initialisation import initialise
+from models.encoders.initialisation import initialise, open_forget_gates
 from models.sentence_batch import SentenceBatch
 from models.variants import Init
 
@@ -40,6 +40,7 @@ class BinaryCell(nn.Module):
         self.forget_bias = nn.Parameter(torch.empty(hidden_size))
         """b^f, the same for both children."""
         initialise(self, init, block_rows=hidden_size)
+        open_forget_gates(self.forget_bias, init)
 
     def leaves(self, word_vectors: Tensor) -> TreeState:
         """Returns the states of leaves with these words [n, E]."""
