@@ -81,7 +81,7 @@ def test_output_stands_in_a_folder_that_ends_in_the_digest(
         (ParseDependencies, {}, "text", "bigram_shift"),
         (TrainEncoders, {}, "views", "SEQ,DEP"),
         (TrainEncoders, {}, "preset", "structured-views"),
-        (TrainEncoders, {}, "changes", {"epochs": 3}),
+        (TrainEncoders, {}, "changes", {"epochs": 7}),
         (TrainEncoders, {}, "seed", 3),
         (TrainEncoders, {}, "held_out_fraction", 0.5),
         (TrainEncoders, {}, "max_tokens", 50),
