@@ -12,6 +12,7 @@ import luigi
 from pipeline.digest import digest_of, sha256_of_file
 from pipeline.schema import SCHEMA_VERSION
 from pipeline.shards import write_json_atomically
+from tasks.announcement import announce_at_exit
 
 CONFIG_NAME = "config.json"
 
@@ -26,6 +27,8 @@ class Artefact(luigi.Task):
 
     marker: ClassVar[str] = "manifest.json"
     """File of the folder that is written last."""
+    announced: ClassVar[str] = ""
+    """What of the folder is named at the end of a run that asked for this task."""
 
     work_folder = luigi.PathParameter(
         default=Path("data/work"),
@@ -59,6 +62,12 @@ class Artefact(luigi.Task):
     def output(self) -> luigi.LocalTarget:
         """Returns the file that marks the folder complete."""
         return luigi.LocalTarget(str(self.folder / self.marker))
+
+    def complete(self) -> bool:
+        """Returns whether the marker stands."""
+        announce_at_exit(self.folder / self.announced, Path(self.output().path))
+        complete: bool = super().complete()
+        return complete
 
     def write_config(self) -> None:
         """Writes the resolved configuration beside the artefact."""

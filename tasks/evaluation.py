@@ -15,6 +15,7 @@ from models.evaluation.probing.sentences import ParsedFolders
 from models.evaluation.rows import (
     BAG_OF_WORDS,
     EMBEDDING_VERSION,
+    PAIR_ROW,
     TRAINED,
     RowDeclaration,
     declare_rows,
@@ -100,8 +101,15 @@ class ProbingStage(
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        """The seeds to train with, the first one's views being scored alone too."""
-        return tuple(dict.fromkeys((self.seed, *map(int, self.further_seeds))))
+        """The seeds to train with, the first one's views being scored alone too.
+
+        Raises:
+            ValueError: ``further_seeds`` is not a list of whole numbers.
+        """
+        further = self.further_seeds
+        if not isinstance(further, list | tuple) or not all(isinstance(s, int) for s in further):
+            raise ValueError(f"further_seeds must be a list of whole numbers, got {further!r}")
+        return tuple(dict.fromkeys((self.seed, *further)))
 
     @property
     def rows(self) -> tuple[RowDeclaration, ...]:
@@ -130,8 +138,9 @@ class EmbedProbing(ProbingStage):
     marker = "embed.json"
 
     encoder = luigi.Parameter(
+        default=TRAINED,
         description="trained, trained-<further seed>, random-<seed> (the same architecture "
-        "untrained) or bag_of_words."
+        "untrained) or bag_of_words.",
     )
 
     @property
@@ -216,7 +225,11 @@ class ProbeEncoder(ProbingStage):
 
     marker = "result.json"
 
-    row = luigi.Parameter(description="Name of the row; RunAll scores them all.")
+    row = luigi.Parameter(
+        default=PAIR_ROW,
+        description="Name of the row: pair, random_weights_0, bag_of_words, … (an unknown name "
+        "lists them all). RunAll scores every row.",
+    )
 
     @property
     def declaration(self) -> RowDeclaration:

@@ -21,6 +21,7 @@ class WriteReport(ProbingStage):
     """Writes what was run, on what, with which result: report.md, report.json and plots."""
 
     marker = "report.json"
+    announced = "report.md"
 
     def requires(self) -> dict[str, Any]:
         """Returns everything the report reads."""
@@ -121,11 +122,12 @@ def read_json(path: Path) -> Any:
 
 def parser_record(stage: ParseStage) -> dict[str, Any]:
     """Returns which parser a stage used, with its measured scores where the folder has them."""
+    shards = stage.manifest().shards
     scores = stage.parser_folder / "scores.json"
     return {
         "kind": stage.stage,
         "name": stage.parser_folder.name,
-        "checksum": stage.content()["parser_checksum"],
+        "checksum": shards[0].extra["parser_checksum"] if shards else None,
         "scores": read_json(scores) if scores.exists() else {},
     }
 

@@ -82,6 +82,8 @@ class TrainEncoders(
         """Runs the training, which resumes at its last checkpoint."""
         self.write_config()
         folders = {name: str(task.folder) for name, task in self.requires().items()}
+        if self.threads < 0:
+            raise ValueError(f"threads must be 0 or more, got {self.threads}")
         threads = self.threads or max(1, available_cores() // 2)
         job = {
             "config": self.config.to_dict(),

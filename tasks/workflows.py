@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
-import multiprocessing
-from pathlib import Path
-
 import luigi
 
 from tasks.parameters import (
@@ -15,17 +11,6 @@ from tasks.parameters import (
     TrainingParameters,
 )
 from tasks.report import WriteReport
-
-_announced: set[str] = set()
-
-
-def announce_at_exit(report: WriteReport) -> None:
-    """Prints a report's path as the last line of the process, if it is then complete."""
-    marker, path = report.output().path, str(report.folder / "report.md")
-    if path in _announced or multiprocessing.parent_process() is not None:
-        return
-    _announced.add(path)
-    atexit.register(lambda: print(path, flush=True) if Path(marker).exists() else None)
 
 
 class RunAll(
@@ -43,5 +28,4 @@ class RunAll(
     def requires(self) -> WriteReport:
         """Returns the report, on which everything else hangs."""
         report: WriteReport = self.clone(WriteReport)
-        announce_at_exit(report)
         return report
