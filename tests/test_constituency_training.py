@@ -38,11 +38,16 @@ def test_a_training_leaves_a_parser_its_metrics_and_its_record(
     )
     assert progress == [0.25, 0.5, 0.75, 1.0]
     files = {path.name for path in (tmp_path / "out").iterdir()}
-    assert files == {"weights.safetensors", "parser.json", "metrics.jsonl", "training.json"}
+    records = {"metrics.jsonl", "training.json", "scores.json"}
+    assert files == {"weights.safetensors", "parser.json"} | records
     metrics = [json.loads(x) for x in (tmp_path / "out/metrics.jsonl").read_text().splitlines()]
     assert [line["epoch"] for line in metrics] == [1, 2, 3, 4]
     assert metrics[-1]["bracket_loss"] < metrics[0]["bracket_loss"]
     assert summary["dev"]["evalb"]["f1"] == max(m["dev"]["evalb"]["f1"] for m in metrics)
+    assert json.loads((tmp_path / "out/scores.json").read_text()) == {
+        "bracket F1 dev": summary["dev"]["evalb"]["f1"],
+        "tag accuracy dev": summary["dev"]["evalb"]["tag_accuracy"],
+    }
     assert load_constituency_parser(tmp_path / "out").checksum == summary["checksum"]
 
 

@@ -53,6 +53,8 @@ def test_a_tiny_treebank_is_learnt_by_heart(
     losses = [json.loads(line)["loss"] for line in lines]
     assert losses[-1] < 0.2 * losses[0]
     assert summary["dev"]["las"] == 100.0
+    scores = json.loads((tmp_path / "out" / "scores.json").read_text())
+    assert scores == {"LAS dev": 100.0, "UAS dev": 100.0}
     parser = load_dependency_parser(tmp_path / "out", expected_checksum=summary["checksum"])
     for gold, parse in zip(treebank(), parser.parse([s.tokens for s in treebank()]), strict=True):
         assert parse == DependencyParse(gold.heads, gold.deprels)
@@ -87,6 +89,7 @@ def test_an_interrupted_training_ends_with_the_same_weights(
     assert sorted(path.name for path in broken.iterdir()) == [
         "metrics.jsonl",
         "parser.json",
+        "scores.json",
         "training.json",
         "weights.safetensors",
     ]

@@ -12,7 +12,7 @@ from __future__ import annotations
 import copy
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -111,7 +111,8 @@ def train_constituency_parser(
     """Trains a parser and returns its summary; ``out_dir`` is then a parser folder.
 
     A call that finds an earlier one's checkpoint in ``out_dir`` goes on from its last epoch and
-    ends with the same weights. ``metrics.jsonl`` and ``training.json`` stay beside the parser.
+    ends with the same weights. ``metrics.jsonl``, ``training.json`` and ``scores.json`` stay beside
+    the parser.
 
     Args:
         config: what to train, and on what.
@@ -146,7 +147,12 @@ def train_constituency_parser(
         logger.info("epoch %d: %s, %s s", run.state.epoch, message, metrics["train_seconds"])
         if on_progress is not None:
             on_progress(run.state.epoch / config.optimizer.num_epochs, message)
-    return run.finish(config.as_json()) | {"seconds": round(time.monotonic() - started, 1)}
+    summary = run.finish(config.as_json(), headline=_headline)
+    return summary | {"seconds": round(time.monotonic() - started, 1)}
+
+
+def _headline(dev: Mapping[str, Any]) -> dict[str, float]:
+    return {"bracket F1 dev": dev["evalb"]["f1"], "tag accuracy dev": dev["evalb"]["tag_accuracy"]}
 
 
 class _Trainer:

@@ -11,7 +11,7 @@ import copy
 import logging
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -81,7 +81,8 @@ def train_dependency_parser(
     """Trains a parser and returns its summary; ``out_dir`` is then a parser folder.
 
     A call that finds an earlier one's checkpoint in ``out_dir`` goes on from its last epoch and
-    ends with the same weights. ``metrics.jsonl`` and ``training.json`` stay beside the parser.
+    ends with the same weights. ``metrics.jsonl``, ``training.json`` and ``scores.json`` stay beside
+    the parser.
 
     Args:
         config: what to train, and on what.
@@ -116,7 +117,12 @@ def train_dependency_parser(
         logger.info("epoch %d: %s, %s s", run.state.epoch, message, metrics["train_seconds"])
         if on_progress is not None:
             on_progress(run.state.epoch / config.optimizer.num_epochs, message)
-    return run.finish(config.as_json()) | {"seconds": round(time.monotonic() - started, 1)}
+    summary = run.finish(config.as_json(), headline=_headline)
+    return summary | {"seconds": round(time.monotonic() - started, 1)}
+
+
+def _headline(dev: Mapping[str, Any]) -> dict[str, float]:
+    return {"LAS dev": dev["las"], "UAS dev": dev["uas"]}
 
 
 class _Trainer:

@@ -18,7 +18,7 @@ from pipeline.parsers.training.checkpoint import TrainingState, read_checkpoint,
 logger = logging.getLogger(__name__)
 
 CHECKPOINT_NAME, METRICS_NAME, BEST_NAME = "checkpoint.safetensors", "metrics.jsonl", "best"
-RECORD_NAME = "training.json"
+RECORD_NAME, SCORES_NAME = "training.json", "scores.json"
 
 
 class TrainingRun:
@@ -27,7 +27,8 @@ class TrainingRun:
     After an epoch it holds ``best/``, a parser folder that is usable at once, ``metrics.jsonl``
     with a line for each epoch, and ``checkpoint.safetensors``; the checkpoint is written last, so
     that a training killed at any moment repeats at most one epoch, with the same outcome. At the
-    end it is itself a parser folder, with the metrics and ``training.json`` beside.
+    end it is itself a parser folder, with the metrics, ``training.json`` (what was trained) and
+    ``scores.json`` (how well the parser does on the development sentences) beside.
     """
 
     def __init__(self, state: TrainingState, folder: Path, *, digest: str) -> None:
@@ -71,11 +72,18 @@ class TrainingRun:
         self._write_metrics()
         write_checkpoint(self.state, self._folder / CHECKPOINT_NAME, digest=self._digest)
 
-    def finish(self, config: Mapping[str, Any]) -> dict[str, Any]:
+    def finish(
+        self,
+        config: Mapping[str, Any],
+        *,
+        headline: Callable[[Mapping[str, Any]], Mapping[str, float]],
+    ) -> dict[str, Any]:
         """Makes the best epoch's parser the folder's own and removes what only a training needs.
 
         Args:
             config: JSON-serialisable; what was trained, for ``training.json``.
+            headline: picks from the best epoch's ``dev`` scores, under the names they are reported
+                by, those for ``scores.json``.
 
         Returns:
             ``checksum``, ``best_epoch``, ``num_parameters`` and the best epoch's ``dev`` scores.
@@ -87,8 +95,10 @@ class TrainingRun:
             "dev": json.loads(self._lines[state.best_epoch - 1])["dev"],
         }
         record = {"config": dict(config), "digest": self._digest, **summary}
-        text = json.dumps(record, indent=1) + "\n"
-        (self._folder / RECORD_NAME).write_text(text, encoding="utf-8")
+        scores = {name: round(score, 2) for name, score in headline(summary["dev"]).items()}
+        for name, value in ((RECORD_NAME, record), (SCORES_NAME, scores)):
+            text = json.dumps(value, indent=1) + "\n"
+            (self._folder / name).write_text(text, encoding="utf-8")
         for name in (WEIGHTS_NAME, DESCRIPTION_NAME):
             if (best / name).exists():  # not so when an earlier call was killed just here
                 (best / name).replace(self._folder / name)
