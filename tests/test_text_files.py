@@ -225,6 +225,14 @@ def test_files_left_out_of_a_folder_are_logged_by_suffix(tmp_path, caplog):
     assert "(.png: 2, no suffix: 1)" in message
 
 
+def test_links_to_nothing_are_logged(tmp_path, caplog):
+    (tmp_path / "a.txt").write_text("Text.")
+    (tmp_path / "lost.txt").symlink_to(tmp_path / "gone.txt")
+    (tmp_path / "folder").symlink_to(tmp_path / "gone")
+    assert list(read([tmp_path])) == ["a.txt"]
+    assert "2 links lead to no file and are left out (the first: folder)" in caplog.messages[0]
+
+
 def test_a_link_is_read_by_its_own_name_and_its_target_once(tmp_path):
     blob = tmp_path / "blobs" / "abc123"
     blob.parent.mkdir()

@@ -39,8 +39,9 @@ def list_files(paths: Sequence[str | Path]) -> list[TextFile]:
     """Returns the files of all paths, in the paths' order, a folder's and a glob's files sorted.
 
     A file that is named outright is read whatever its suffix. Of a folder, searched to any depth,
-    hidden files are left out, and so are files that are not named like text, which is logged. A
-    file that is reached twice, by links too, is read once, under the name that comes first.
+    hidden files are left out, and so are files that are not named like text and links to nothing,
+    which is logged. A file that is reached twice, by links too, is read once, under the name that
+    comes first.
 
     Raises:
         FileNotFoundError: a path or pattern that matches nothing.
@@ -84,12 +85,20 @@ def _glob(pattern: str) -> list[str]:
 
 def _in_folder(folder: Path) -> list[Path]:
     """Returns the text files of a folder, and logs how many others it holds."""
-    shown = [
+    visible = [
         path
         for path in folder.rglob("*")
-        if path.is_file()
-        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+        if not any(part.startswith(".") for part in path.relative_to(folder).parts)
     ]
+    dangling = sorted(path for path in visible if path.is_symlink() and not path.exists())
+    if dangling:
+        logger.warning(
+            "%s: %d links lead to no file and are left out (the first: %s); mend or remove them",
+            folder,
+            len(dangling),
+            dangling[0].relative_to(folder),
+        )
+    shown = [path for path in visible if path.is_file()]
     files = [p for p in shown if without_compression_suffix(p).suffix.lower() in _READ_SUFFIXES]
     if len(files) < len(shown):
         suffixes = Counter(path.suffix.lower() or "no suffix" for path in set(shown) - set(files))
