@@ -57,7 +57,7 @@ def _manifest_lines(
         yield _line("failed", failures)
     repaired = sum(manifest.extra.get("repaired_characters", 0) for manifest in manifests)
     if repaired:
-        yield _line("repaired", f"{repaired:,} characters replaced by a space")
+        yield _line("repaired", f"{repaired:,} characters")
     parsers = {
         (m.extra["parser"], m.extra["parser_checksum"]) for m in manifests if "parser" in m.extra
     }
