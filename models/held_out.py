@@ -53,8 +53,8 @@ class HoldOut:
     def remedy(self) -> str:
         """What gives more held-out sentences, as a message says it."""
         if self.unit == "document":
-            return "hold out blocks of sentences (--held-out-unit block), raise held_out_fraction"
-        return "raise held_out_fraction, lower held_out_block_sentences"
+            return "hold out blocks of sentences (--held-out-unit block), raise --held-out-fraction"
+        return "raise --held-out-fraction, lower held_out_block_sentences"
 
     def unit_of(self, document_id: str, sentence_index: int) -> str:
         """Returns the name of the unit that a sentence belongs to."""

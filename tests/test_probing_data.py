@@ -206,6 +206,22 @@ def test_a_task_with_too_little_data_is_absent_with_a_reason(tmp_path: Path) -> 
     assert "tense" not in read_probing(tmp_path / "probing").tasks
 
 
+def test_too_little_text_for_any_task_is_refused_with_remedies(tmp_path: Path) -> None:
+    rows = corpus_rows(12)
+    corpus = write_rows(tmp_path / "corpus", rows)
+    shifted = shifted_corpus(tmp_path / "shifted", corpus, rows)
+    config = replace(CONFIG, min_train=1000)
+    with pytest.raises(ValueError, match="too few for any of the 8 probing tasks") as raised:
+        build_probing(corpus, shifted, tmp_path / "probing", config)
+    message = str(raised.value)
+    for part in (
+        "usable held-out sentences", "1000 needed", "--held-out-fraction",
+        "--held-out-unit block", '--probing-changes \'{"min_train": 500, "min_dev": 2,',
+    ):  # fmt: skip
+        assert part in message
+    assert not (tmp_path / "probing" / "probing.json").exists()
+
+
 def test_a_single_document_is_split_by_sentence(tmp_path: Path) -> None:
     config = replace(CONFIG, held_out_fraction=1.0)
     rows = corpus_rows(1, sentences=800)

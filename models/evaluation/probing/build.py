@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -77,7 +78,7 @@ def build_probing(
 
     Raises:
         FileNotFoundError: a stage is not complete.
-        ValueError: no sentence is left, or the stages do not fit together.
+        ValueError: no sentence is left, too few for any task, or the stages do not fit together.
     """
     intact = read_held_out(corpus, "corpus", config, first_row=0)
     swapped = read_held_out(shifted, "shifted", config, first_row=len(intact.addresses))
@@ -89,6 +90,8 @@ def build_probing(
             f"({dict(excluded)}); {config.hold_out.remedy} or give a larger corpus"
         )
     built = _build_tasks(sentences, config)
+    if not built.tasks:
+        raise ValueError(f"{corpus.sentences}: {_shortfall(built, len(sentences), config)}")
     addresses = [*intact.addresses, *swapped.addresses]
     summary = {
         "format_version": FORMAT_VERSION,
@@ -107,6 +110,8 @@ def build_probing(
 class _Built:
     tasks: dict[str, Any] = field(default_factory=dict)
     absent: dict[str, str] = field(default_factory=dict)
+    available: dict[str, int] = field(default_factory=dict)
+    """Sentences that each task's balanced classes could take."""
     items: list[dict[str, Any]] = field(default_factory=list)
 
 
@@ -114,7 +119,8 @@ def _build_tasks(sentences: Sequence[ParsedSentence], config: ProbingConfig) -> 
     built = _Built()
     for task in TASKS:
         candidates = task.candidates(sentences, config)
-        shares = split_shares(num_available(task, candidates, config), config)
+        built.available[task.name] = num_available(task, candidates, config)
+        shares = split_shares(built.available[task.name], config)
         kind = WordSplits if task.split_by == "target_word" else TextSplits
         splits = kind(candidates, shares, config)
         by_split: dict[str, list[Candidate]] = defaultdict(list)
@@ -127,6 +133,19 @@ def _build_tasks(sentences: Sequence[ParsedSentence], config: ProbingConfig) -> 
         built.tasks[task.name] = _describe(task, chosen, splits.unit, config)
         built.items += _items(task, chosen)
     return built
+
+
+def _shortfall(built: _Built, num_usable: int, config: ProbingConfig) -> str:
+    """Returns what the task with the most sentences lacks, and what would give it them."""
+    nearest = max(built.absent, key=lambda name: built.available[name])
+    fields = ("min_train", "min_dev", "min_test", "min_class_train")
+    halved = json.dumps({name: max(1, getattr(config, name) // 2) for name in fields})
+    return (
+        f"{num_usable} usable held-out sentences are too few for any of the {len(TASKS)} probing "
+        f"tasks. The nearest, {nearest}, has {built.available[nearest]} after balancing: "
+        f"{built.absent[nearest]}. Give more text, {config.hold_out.remedy}, or accept smaller "
+        f"tasks, such as --probing-changes '{halved}'"
+    )
 
 
 def _usable(
