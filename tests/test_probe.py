@@ -174,6 +174,12 @@ def test_rows_are_those_that_must_stand_beside_a_trained_pair() -> None:
     assert rows[MAJORITY_ROW].embeddings == ()
 
 
+def test_equal_views_are_told_apart_by_their_place() -> None:
+    rows = {row.name: row for row in declare_rows(("CONST", "CONST"), pair_width=40)}
+    assert rows["view_0-CONST"].description == "first view (CONST) alone, trained"
+    assert rows["view_1-CONST"].description == "second view (CONST) alone, trained"
+
+
 def test_several_seeds_of_training_are_rows_of_their_own() -> None:
     rows = {row.name: row for row in declare_rows(("DEP", "CONST"), (4,), (7, 8, 9), pair_width=40)}
     assert list(rows)[:3] == ["pair", "pair_seed_8", "pair_seed_9"]

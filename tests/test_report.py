@@ -136,6 +136,67 @@ def test_report_states_what_a_reader_looks_for(inputs: ReportInputs, tmp_path: P
         assert expected in text, expected
 
 
+def test_text_and_command_stand_under_the_verdict(inputs: ReportInputs, tmp_path: Path) -> None:
+    given = with_rows(inputs, tmp_path, usual_rows(0.8))
+    assert "What was run." not in write_report(tmp_path / "none", given).read_text()
+    given = replace(
+        given, corpus="harbour diaries, second edition", command="luigi RunAll --seed 5"
+    )
+    text = write_report(tmp_path / "out", given).read_text()
+    told = (
+        "What was run. Text: harbour diaries, second edition. Command:\n\n"
+        "```sh\nluigi RunAll --seed 5\n```"
+    )
+    assert text.index("**The trained pair beats") < text.index(told) < text.index("## Probing")
+    value = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert (value["corpus"], value["command"]) == (given.corpus, given.command)
+
+
+@pytest.mark.parametrize(
+    ("test_size", "num_absent", "expected"),
+    [
+        (300, 6, "Only 2 of 8 tasks could be built, 600 test items: too little for a verdict."),
+        (240, 1, "Only 2 of 3 tasks could be built, 480 test items: too little for a verdict."),
+        (200, 0, "All 2 tasks could be built, 400 test items: too little for a verdict."),
+        (250, 2, None),
+    ],
+)
+def test_no_verdict_is_given_on_too_little(
+    inputs: ReportInputs, tmp_path: Path, test_size: int, num_absent: int, expected: str | None
+) -> None:
+    path = inputs.probing_folder / "probing.json"
+    summary = json.loads(path.read_text())
+    summary["absent"] = {f"task {place}": "too few" for place in range(num_absent)}
+    for task in summary["tasks"].values():
+        task["sizes"]["test"] = test_size
+    path.write_text(json.dumps(summary))
+    text = write_report(tmp_path / "out", with_rows(inputs, tmp_path, usual_rows(0.8))).read_text()
+    assert ("**The trained pair" in text) == (expected is None)
+    assert (expected or "") in text
+
+
+def test_losses_over_other_numbers_of_candidates_are_told_apart(
+    inputs: ReportInputs, tmp_path: Path
+) -> None:
+    given = with_rows(inputs, tmp_path, usual_rows(0.8))
+    path = inputs.training_folder / "metrics.jsonl"
+    sentence = "Training and held-out batches have different numbers of candidates"
+    assert sentence not in write_report(tmp_path / "same", given).read_text()
+    records = [json.loads(line) for line in path.read_text().splitlines()]
+    changed = [{**r, "chance": 0.01} if r["kind"] == "held_out" else r for r in records]
+    path.write_text("".join(json.dumps(record) + "\n" for record in changed))
+    assert sentence in write_report(tmp_path / "other", given).read_text()
+
+
+def test_a_row_that_answers_one_class_is_told(inputs: ReportInputs, tmp_path: Path) -> None:
+    constant = row("pair", 0.5, seed=10)
+    rows = [constant, row("bag_of_words", 0.7), row("majority_class", 0.5, seed=10, width=0)]
+    text = write_report(tmp_path / "out", with_rows(inputs, tmp_path, rows)).read_text()
+    assert (
+        "These rows answered one class only: sentence length (row pair), tense (row pair)." in text
+    )
+
+
 def test_the_verdict_follows_the_figures(inputs: ReportInputs, tmp_path: Path) -> None:
     verdicts = []
     for place, share in enumerate((0.8, 0.62, 0.4)):

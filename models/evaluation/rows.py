@@ -105,8 +105,8 @@ def declare_rows(
     return (
         *_trained_rows(joined, names, trained_seeds),
         *(
-            RowDeclaration(f"view_{name}", f"{view} of the pair alone, trained", (part,))
-            for name, view, part in zip(names, views, pair, strict=True)
+            RowDeclaration(f"view_{name}", f"{alone}, trained", (part,))
+            for name, alone, part in zip(names, _views_alone(views), pair, strict=True)
         ),
         *_random_rows(joined, names, random_seeds),
         RowDeclaration(BAG_OF_WORDS, "mean of the same word vectors", words),
@@ -131,6 +131,16 @@ def declare_rows(
         ),
         RowDeclaration(MAJORITY_ROW, "always the commonest class of the training split"),
     )
+
+
+def _views_alone(views: Sequence[str]) -> list[str]:
+    """Returns what each view is called by itself; equal ones are told apart by their place."""
+    if len(set(views)) == len(views):
+        return [f"{view} of the pair alone" for view in views]
+    return [
+        f"{place} view ({view}) alone"
+        for place, view in zip(("first", "second"), views, strict=True)
+    ]
 
 
 def _trained_rows(

@@ -11,7 +11,7 @@ from typing import Any
 from models.evaluation.probing.shifts import NOT_SELECTED
 from pipeline.shards import DatasetManifest
 
-REPORT_VERSION = 2
+REPORT_VERSION = 3
 """Raised when the same results would give another report."""
 
 
@@ -60,3 +60,7 @@ class ReportInputs:
     further_training_folders: tuple[Path, ...] = ()
     """Of the other training seeds, where there are any."""
     title: str = "Treeviews: report of a run"
+    corpus: str | None = None
+    """The text that was read, as a person would name it: ``python-docs, CPython 3.11.7``."""
+    command: str | None = None
+    """The command line that repeats the run."""

@@ -33,6 +33,7 @@ def notes_section(table: ProbingTable, probing: Mapping[str, Any]) -> str:
         "infer.",
         *_of_tasks(probing["tasks"]),
         *_of_fits(table),
+        *_of_single_answers(table, probing["tasks"]),
     ]
     excluded = ", ".join(
         f"{reason.replace('_', ' ')} {count(n)}" for reason, n in probing["excluded"].items()
@@ -98,3 +99,22 @@ def _of_fits(table: ProbingTable) -> list[str]:
             f"converged; the largest gradient entry left is {largest:.1e}. Raise max_iterations."
         )
     return notes
+
+
+def _of_single_answers(table: ProbingTable, tasks: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Returns which rows answer a task with two classes by one of them alone."""
+    majority = next((row for row in table.rows if row.name == MAJORITY_ROW), None)
+    if majority is None:
+        return []
+    found = []
+    for task in table.tasks:
+        commonest = majority.result.tasks[task].correct
+        other = tuple(1 - answer for answer in commonest)
+        rows = [
+            row.description
+            for row in table.rows
+            if row is not majority and row.result.tasks[task].correct in (commonest, other)
+        ]
+        if rows and len(tasks[task]["classes"]) == 2:
+            found.append(f"{listed([task])} ({'; '.join(rows)})")
+    return [f"These rows answered one class only: {', '.join(found)}."] if found else []

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import statistics
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,8 @@ from models.report.probing_table import ProbingTable, SeedSpread
 from pipeline.shards import TEMPORARY_SUFFIX
 
 DOTS_PER_INCH = 130
+LEGEND_WIDTH = 36
+"""Characters of a line of the legend."""
 SMOOTHED_SHARE = 0.05
 """Training curves are drawn beside their running mean over this share of all steps."""
 # Okabe and Ito's colours, told apart by colour-blind readers too.
@@ -75,14 +79,45 @@ def plot_training(path: Path, metrics: Sequence[Mapping[str, Any]]) -> None:
         _curve(loss, train, held_out, ("loss", "loss"), 1.0)
         loss.set(title="Contrastive loss", xlabel="step", ylabel="nats")
         _curve(accuracy, train, held_out, ("in_batch_accuracy", "accuracy"), 100.0)
-        chance = 100.0 * train[-1]["chance"] if train else 0.0
-        accuracy.axhline(chance, color=GREY, linestyle="--", label=f"chance {chance:.2g} %")
+        _chance_line(accuracy, train, BLUE, "--", "train")
+        _chance_line(accuracy, held_out, ORANGE, ":", "held-out documents")
         accuracy.set(title="In-batch context accuracy", xlabel="step", ylabel="%")
         accuracy.set_ylim(bottom=0)
         for axes in (loss, accuracy):
             axes.legend()
         _save(figure, path)
         pyplot.close(figure)
+
+
+def chances_differ(metrics: Sequence[Mapping[str, Any]]) -> bool:
+    """Returns whether the chances of training and held-out batches differ as the plot shows them.
+
+    Args:
+        metrics: records of ``metrics.jsonl``.
+    """
+    kinds = [[r for r in metrics if r["kind"] == kind] for kind in ("train", "held_out")]
+    return len({f"{_chance(records):.2g}" for records in kinds if records}) > 1
+
+
+def _chance(records: Sequence[Mapping[str, Any]]) -> float:
+    """Returns the usual chance in percent; an epoch's last batch may be short."""
+    return 100.0 * statistics.median(record["chance"] for record in records)
+
+
+def _chance_line(
+    axes: Any, records: Sequence[Mapping[str, Any]], color: str, dashes: str, name: str
+) -> None:
+    """Draws chance in the colour of its curve."""
+    if not records:
+        return
+    chance = _chance(records)
+    axes.axhline(
+        chance,
+        color=color,
+        linestyle=dashes,
+        linewidth=1.2,
+        label=f"chance, {name}: {chance:.2g} %",
+    )
 
 
 def _curve(
@@ -153,7 +188,7 @@ def _spreads(table: ProbingTable) -> list[tuple[str, tuple[str, str], SeedSpread
     """Returns label, style and figures of each mark that stands for several seeds."""
     found = []
     if table.trained is not None and table.trained.num_seeds > 1:
-        found.append(("trained pair", _ROW_STYLES[PAIR_ROW], table.trained))
+        found.append(("trained", _ROW_STYLES[PAIR_ROW], table.trained))
     if table.random is not None:
         found.append(("random weights", (ORANGE, "^"), table.random))
     return found
@@ -162,6 +197,11 @@ def _spreads(table: ProbingTable) -> list[tuple[str, tuple[str, str], SeedSpread
 def _is_in_a_spread(row: RowResult, table: ProbingTable) -> bool:
     several = table.trained is not None and table.trained.num_seeds > 1
     return is_random_row(row.name) or (several and is_trained_row(row.name))
+
+
+def _wrapped(label: str) -> str:
+    """Returns a row's words in the table, in lines that a legend has room for."""
+    return "\n".join(textwrap.wrap(label, LEGEND_WIDTH))
 
 
 def _lane(lane: int, num_lanes: int) -> float:
@@ -175,7 +215,7 @@ def _draw_row(
     intervals = [*(row.result.tasks[task].accuracy for task in tasks), row.result.average]
     places = [index + offset for index in range(len(intervals))]
     values = [interval.value for interval in intervals]
-    label = row.name.replace("_", " ")
+    label = _wrapped(row.description)
     if row.name == MAJORITY_ROW:
         bands = range(len(values))
         low, high = [place - 0.46 for place in bands], [place + 0.46 for place in bands]
@@ -212,7 +252,7 @@ def _draw_spread(
         fmt=style[1],
         ms=5,
         elinewidth=1.0,
-        label=f"{label}\n(mean ± sd, {spread.num_seeds} seeds)",
+        label=_wrapped(spread.title(label)),
     )
 
 

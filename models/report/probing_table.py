@@ -41,6 +41,10 @@ class SeedSpread:
     tasks: Mapping[str, tuple[float, float]]
     """Mean and deviation over seeds of each task."""
 
+    def title(self, name: str) -> str:
+        """Returns what table and plot call the rows taken together."""
+        return f"{name}, mean ± sd over {self.num_seeds} seeds"
+
 
 @dataclass(frozen=True, slots=True)
 class Comparison:

@@ -14,7 +14,7 @@ from models.metrics_log import METRICS_FILE, SUMMARY_FILE, read_metrics
 from models.report import sections
 from models.report.inputs import REPORT_VERSION, ReportInputs
 from models.report.notes import notes_section
-from models.report.plots import plot_accuracy_by_task, plot_training
+from models.report.plots import chances_differ, plot_accuracy_by_task, plot_training
 from models.report.probing_table import ProbingTable, probing_table
 from pipeline.shards import write_json_atomically, write_text_atomically
 
@@ -47,9 +47,10 @@ def write_report(out: Path, inputs: ReportInputs) -> Path:
     text = "\n\n".join(
         [
             f"# {inputs.title}",
-            sections.statement(table),
+            sections.statement(table, probing),
+            *sections.origin(inputs),
             sections.probing_section(table, probing),
-            sections.training_section(training, further),
+            sections.training_section(training, further, chances_differ(metrics)),
             sections.corpus_section(inputs.stages),
             sections.parsers_section(inputs.parsers),
             notes_section(table, probing),
@@ -107,6 +108,8 @@ def _as_json(
     held_out = facts["training"]["held_out"]["final"]
     return {
         "config": dict(inputs.config),
+        "corpus": inputs.corpus,
+        "command": inputs.command,
         "commit": inputs.commit,
         "versions": dict(inputs.versions),
         "parsers": [dict(parser) for parser in inputs.parsers],

@@ -27,6 +27,9 @@ from models.report.probing_table import (
     SeedSpread,
 )
 
+MIN_TEST_ITEMS = 500
+"""Test items over all tasks below which the report gives no verdict."""
+
 
 def run_section(inputs: ReportInputs) -> str:
     """Returns what ran: configuration, commit, versions."""
@@ -90,11 +93,29 @@ def parsers_section(parsers: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def training_section(summary: Mapping[str, Any], further: Sequence[Mapping[str, Any]] = ()) -> str:
+def origin(inputs: ReportInputs) -> list[str]:
+    """Returns what text the report is about and how to repeat it, or nothing where not given."""
+    told = []
+    if inputs.corpus is not None:
+        told.append(f"Text: {inputs.corpus.rstrip('.')}.")
+    if inputs.command is not None:
+        told.append("Command:")
+    if not told:
+        return []
+    command = [] if inputs.command is None else [f"```sh\n{inputs.command}\n```"]
+    return [f"What was run. {' '.join(told)}", *command]
+
+
+def training_section(
+    summary: Mapping[str, Any],
+    further: Sequence[Mapping[str, Any]] = (),
+    chances_differ: bool = False,
+) -> str:
     """Returns the training's summary and the held-out context accuracy beside chance.
 
     Args:
         further: summaries of the same training from other seeds.
+        chances_differ: whether training and held-out batches differ in their candidates.
     """
     skipped = ", ".join(f"{reason} {count(n)}" for reason, n in summary["skipped"].items())
     facts = [
@@ -112,6 +133,10 @@ def training_section(summary: Mapping[str, Any], further: Sequence[Mapping[str, 
         "Training",
         bullets(facts),
         "![loss and accuracy](loss.png)",
+        "Training and held-out batches have different numbers of candidates, as their chances "
+        "show, so their losses are not to be compared with each other."
+        if chances_differ
+        else "",
         "### Held-out context accuracy\n\nHow often a held-out sentence picks its neighbour from "
         "the batch.",
         _context_table(summary, further),
@@ -193,9 +218,8 @@ def _insert_spread(
     """Puts the mean over seeds below the last of its rows."""
     figures = [f"{mean:.1f} ± {deviation:.1f}" for mean, deviation in spread.tasks.values()]
     average = f"{spread.average:.1f} ± {spread.deviation:.1f}"
-    title = f"{name}, mean ± sd over {spread.num_seeds} seeds"
     place = max(i for i, row in enumerate(table.rows) if chosen(row.name))
-    body.insert(place + 1, [title, body[place][1], *figures, average])
+    body.insert(place + 1, [spread.title(name), body[place][1], *figures, average])
 
 
 def _tasks_table(probing: Mapping[str, Any]) -> str:
@@ -233,8 +257,16 @@ def _comparison_table(table: ProbingTable, titles: Sequence[str]) -> str:
     return markdown_table(header, rows)
 
 
-def statement(table: ProbingTable) -> str:
+def statement(table: ProbingTable, probing: Mapping[str, Any]) -> str:
     """Returns in words whether the trained pair beats the same architecture untrained."""
+    built, wanted = len(probing["tasks"]), len(probing["tasks"]) + len(probing["absent"])
+    num_items = sum(task["sizes"]["test"] for task in probing["tasks"].values())
+    if 2 * built < wanted or num_items < MIN_TEST_ITEMS:
+        tasks = f"Only {built} of {wanted}" if built < wanted else f"All {wanted}"
+        return (
+            f"{tasks} tasks could be built, {count(num_items)} test items: too little for a "
+            "verdict."
+        )
     for comparison in table.comparisons:
         if comparison.first in (PAIR_ROW, TRAINED_SEEDS) and comparison.second == RANDOM_WEIGHTS:
             return _verdict(comparison, table)
