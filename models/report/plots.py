@@ -101,7 +101,7 @@ def chances_differ(metrics: Sequence[Mapping[str, Any]]) -> bool:
 
 def _chance(records: Sequence[Mapping[str, Any]]) -> float:
     """Returns the usual chance in percent; an epoch's last batch may be short."""
-    return 100.0 * statistics.median(record["chance"] for record in records)
+    return 100.0 * statistics.median(float(record["chance"]) for record in records)
 
 
 def _chance_line(
