@@ -24,7 +24,7 @@ from models.report.probing_table import ProbingTable, SeedSpread
 from pipeline.shards import TEMPORARY_SUFFIX
 
 DOTS_PER_INCH = 130
-LEGEND_WIDTH = 36
+LEGEND_WIDTH = 40
 """Characters of a line of the legend."""
 SMOOTHED_SHARE = 0.05
 """Training curves are drawn beside their running mean over this share of all steps."""
@@ -80,7 +80,7 @@ def plot_training(path: Path, metrics: Sequence[Mapping[str, Any]]) -> None:
         loss.set(title="Contrastive loss", xlabel="step", ylabel="nats")
         _curve(accuracy, train, held_out, ("in_batch_accuracy", "accuracy"), 100.0)
         _chance_line(accuracy, train, BLUE, "--", "train")
-        _chance_line(accuracy, held_out, ORANGE, ":", "held-out documents")
+        _chance_line(accuracy, held_out, ORANGE, ":", "held out")
         accuracy.set(title="In-batch context accuracy", xlabel="step", ylabel="%")
         accuracy.set_ylim(bottom=0)
         for axes in (loss, accuracy):
