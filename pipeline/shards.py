@@ -11,7 +11,8 @@ import errno
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -178,6 +179,25 @@ def _synchronise(path: Path) -> None:
         os.close(descriptor)
 
 
+def remedy(path: Path) -> str:
+    """Returns what to do about a shard that is damaged: every file that says it is complete."""
+    return (
+        f"delete {path.name}, {path.with_suffix('.json').name} and {MANIFEST_NAME} in "
+        f"{path.parent} and run the stage again"
+    )
+
+
+@contextmanager
+def _naming_damage(path: Path) -> Iterator[None]:
+    """Turns what Arrow raises for a damaged shard into a ValueError with the remedy."""
+    try:
+        yield
+    except (pa.ArrowInvalid, UnicodeDecodeError, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # the system's, not Arrow's
+            raise
+        raise ValueError(f"{path}: not a whole Parquet file ({error}); {remedy(path)}") from error
+
+
 def check_schema(path: Path, stage: str) -> None:
     """Checks that a Parquet file is of this stage and of the version this code reads.
 
@@ -187,12 +207,8 @@ def check_schema(path: Path, stage: str) -> None:
     """
     if not path.exists():
         raise FileNotFoundError(f"{path}: no such shard; run the stage that writes it")
-    try:
+    with _naming_damage(path):
         metadata = pq.read_schema(path).metadata or {}
-    except pa.ArrowInvalid as error:
-        raise ValueError(
-            f"{path}: not a whole Parquet file ({error}); delete it and run the stage again"
-        ) from error
     found_stage = metadata.get(STAGE_KEY, b"?").decode()
     found_version = metadata.get(VERSION_KEY, b"?").decode()
     if found_stage != stage:
@@ -218,7 +234,8 @@ def read_shard(
     """
     path = shard_path(folder, number)
     check_schema(path, stage)
-    return pq.read_table(path, columns=list(columns) if columns is not None else None)
+    with _naming_damage(path):
+        return pq.read_table(path, columns=list(columns) if columns is not None else None)
 
 
 def _read_manifest(path: Path, build: Callable[[dict[str, Any]], ManifestT]) -> ManifestT:
@@ -233,9 +250,10 @@ def _read_manifest(path: Path, build: Callable[[dict[str, Any]], ManifestT]) -> 
         if version == SCHEMA_VERSION:
             return build(value)
     except (ValueError, TypeError, KeyError) as error:
+        files = "it" if path.name == MANIFEST_NAME else f"it and {MANIFEST_NAME} beside it"
         raise ValueError(
-            f"{path}: not readable as a manifest ({type(error).__name__}: {error}); delete it and "
-            "run the stage again"
+            f"{path}: not readable as a manifest ({type(error).__name__}: {error}); delete {files} "
+            "and run the stage again"
         ) from error
     raise ValueError(
         f"{path}: schema version {version}, this release reads {SCHEMA_VERSION}; "

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -280,7 +281,7 @@ def test_check_follows_documents_over_shards(tmp_path, capsys):
         ("", "0 records of 'odd', the manifest says 1"),
         ('{"reason"', "cannot be read (line 1: JSONDecodeError"),
         ('{"row": 1}\n', "cannot be read (line 1: KeyError: 'reason'); delete"),
-        (None, "is missing; delete the shard's manifest and run the stage again"),
+        (None, "is missing; delete 00000.parquet, 00000.json and manifest.json in"),
     ],
 )
 def test_check_counts_the_quarantine_s_records(corpus, capsys, text, problem):
@@ -344,7 +345,7 @@ def test_a_broken_manifest_is_named_with_its_remedy(corpus, capsys):
     assert main(["stats", str(corpus)]) == 2
     error = capsys.readouterr().err
     assert f"{path}: not readable as a manifest" in error
-    assert "delete it and run the stage again" in error
+    assert "delete it and manifest.json beside it and run the stage again" in error
 
 
 def test_check_finds_stages_of_different_length(corpus, capsys):
@@ -365,9 +366,12 @@ def test_check_finds_changed_and_cut_files(corpus, capsys):
     manifest = corpus / "constituents-x" / "00000.json"
     manifest.write_text(manifest.read_text().replace('"sha256": "', '"sha256": "0'))
     assert main(["check", str(corpus / "constituents-x")]) == 1
-    assert "sha256 differs from its manifest's" in capsys.readouterr().out
-    assert main(["check", str(corpus / "dependencies-x")]) == 2
-    assert "not a whole Parquet file" in capsys.readouterr().err
+    out = capsys.readouterr().out
+    assert "sha256 differs from its manifest's; delete 00000.parquet, 00000.json and manif" in out
+    assert main(["check", str(path)]) == 1
+    assert f"{path}: sha256 differs" in capsys.readouterr().out
+    assert main(["stats", str(path)]) == 2
+    assert capsys.readouterr().err.startswith(f"{path}: not a whole Parquet file")
 
 
 def test_check_finds_missing_manifests(corpus, capsys):
@@ -386,10 +390,89 @@ def test_check_shows_no_more_than_asked_for(corpus, capsys):
     assert "and 2 more" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("name", ["nowhere", "."])
-def test_a_path_without_shards_is_an_error(tmp_path, capsys, name):
+@pytest.mark.parametrize("sidecar", [True, False])
+def test_check_finds_a_stage_s_only_shard_missing(corpus, capsys, sidecar):
+    path = shard_path(corpus / "dependencies-x", 0)
+    path.unlink()
+    if not sidecar:
+        path.with_suffix(".json").unlink()
+    assert main(["check", str(corpus)]) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        f"{path}: in the manifest but missing; delete the folder's manifest.json and run the "
+        "stage again",
+        "1 faults",
+    ]
+    assert main(["stats", str(corpus)]) == 0
+    assert "incomplete  00000.parquet is in the manifest but missing" in capsys.readouterr().out
+    for command in ("head", "show"):
+        assert main([command, str(corpus)]) == 2
+        assert f"incomplete: {path.parent}: 00000.parquet" in capsys.readouterr().out
+
+
+def test_check_finds_a_shard_that_the_manifest_does_not_list(corpus, capsys):
+    table = pa.Table.from_pylist([sentence("c", 0)], schema=SENTENCES)
+    write_shard(corpus / "sentences", "sentences", 1, table, drops={}, quarantine=[])
+    assert main(["check", str(corpus / "sentences")]) == 1
+    assert "sentences: has shards [1], its manifest does not" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("content", [b"", b"words\n", None])
+@pytest.mark.parametrize("manifests", [True, False])
+def test_an_unreadable_shard_is_one_fault_among_others(corpus, capsys, content, manifests):
+    path = shard_path(corpus / "constituents-x", 0)
+    path.write_bytes(path.read_bytes()[:-20] if content is None else content)
+    if not manifests:
+        path.with_suffix(".json").unlink()
+        (path.parent / "manifest.json").unlink()
+    write(corpus / "dependencies-x", "dependencies", DEPENDENCY_ROWS[:2], {"odd": 1})
+    assert main(["check", str(corpus)]) == 1
+    out = capsys.readouterr().out
+    assert "2 rows, the sentences have 3" in out
+    assert f"{path}: " + ("sha256 differs" if manifests else "cannot be read") in out
+    assert (
+        f"delete 00000.parquet, 00000.json and manifest.json in {path.parent} and run the stage "
+        "again"
+    ) in out
+
+
+@pytest.mark.parametrize("place", range(4, 700, 80))
+def test_a_flipped_byte_is_a_fault_with_its_remedy(corpus, capsys, place):
+    path = shard_path(corpus / "sentences", 0)
+    content = bytearray(path.read_bytes())
+    content[place] ^= 0xFF
+    path.write_bytes(content)
+    assert main(["check", str(corpus)]) == 1
+    assert f"delete 00000.parquet, 00000.json and manifest.json in {path.parent}" in (
+        capsys.readouterr().out
+    )
+
+
+def test_check_says_where_no_sentences_are_to_compare_with(corpus, capsys):
+    shutil.rmtree(corpus / "sentences")
+    assert main(["check", str(corpus)]) == 0
+    out = capsys.readouterr().out
+    for name in ("dependencies-x", "constituents-x"):
+        note = f"note: {corpus / name}: alignment not checked: no sentences beside it"
+        assert note in out.splitlines()
+
+
+@pytest.mark.parametrize("command", ["stats", "head"])
+def test_a_stage_without_its_manifest_is_shown_as_incomplete(corpus, capsys, command):
+    assert main([command, str(corpus)]) == 0
+    assert "incomplete" not in capsys.readouterr().out
+    (corpus / "dependencies-x" / "manifest.json").unlink()
+    assert main([command, str(corpus)]) == 0
+    out = capsys.readouterr().out
+    assert "no manifest.json: the stage is still running or was killed" in out
+    assert "incomplete" in out
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"), [("nowhere", "no such file or folder"), (".", "no shards here")]
+)
+def test_a_path_without_shards_is_an_error(tmp_path, capsys, name, problem):
     assert main(["stats", str(tmp_path / name)]) == 2
-    assert "FileNotFoundError" in capsys.readouterr().err
+    assert capsys.readouterr().err.startswith(f"{tmp_path / name}: {problem}")
 
 
 def test_a_parquet_file_that_is_no_shard_is_an_error(tmp_path, capsys):

@@ -31,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader, such as a pager, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (ValueError, OSError) as error:
-        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        print(error, file=sys.stderr)
         return 2
     return 0
 
@@ -70,6 +70,9 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _lines(selection: Selection, arguments: argparse.Namespace) -> Iterator[str]:
+    if arguments.command in {"head", "show"}:
+        for folder in selection.folders:
+            yield from (f"incomplete: {folder.path}: {gap}" for gap in folder.gaps())
     if arguments.command == "show":
         shard = arguments.shard if arguments.shard is not None else selection.shared_numbers()[0]
         yield from show_lines(selection, shard=shard, row=arguments.row, binary=arguments.binary)

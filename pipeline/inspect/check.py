@@ -22,6 +22,7 @@ from pipeline.shards import (
     read_dataset_manifest,
     read_shard,
     read_shard_manifest,
+    remedy,
     shard_path,
 )
 
@@ -54,7 +55,9 @@ def faults_of(selection: Selection) -> Iterator[Fault]:
 
 
 def notes_of(selection: Selection) -> Iterator[str]:
-    """Yields what is not wrong with the files but should be looked at: a parser's own failures."""
+    """Yields what is not wrong but should be known: what went unchecked, a parser's failures."""
+    for folder in selection.parses if selection.sentences is None else ():
+        yield f"note: {folder.path}: alignment not checked: no sentences beside it"
     for folder in selection.folders:
         numbers = [n for n in selection.numbers() if n in set(folder.numbers())]
         failures = parser_failures(folder, _readable_manifests(folder, numbers))
@@ -72,6 +75,12 @@ def _readable_manifests(folder: StageFolder, numbers: list[int]) -> Iterator[Sha
 
 def _stage_faults(folder: StageFolder) -> Iterator[Fault]:
     """Compares a stage's manifest with the shards that are there."""
+    for number in folder.missing():
+        yield Fault(
+            shard_path(folder.path, number),
+            f"in the manifest but missing; delete the folder's {MANIFEST_NAME} and run the stage "
+            "again",
+        )
     if not (folder.path / MANIFEST_NAME).exists():
         yield Fault(folder.path, f"no {MANIFEST_NAME}: not complete; run the stage again")
         return
@@ -80,9 +89,9 @@ def _stage_faults(folder: StageFolder) -> Iterator[Fault]:
     except ValueError as error:
         yield Fault(folder.path / MANIFEST_NAME, f"cannot be used ({error})")
         return
-    listed = [shard.number for shard in manifest.shards]
-    if listed != folder.numbers():
-        yield Fault(folder.path, f"manifest lists shards {listed}, found {folder.numbers()}")
+    unlisted = set(folder.numbers()).difference(shard.number for shard in manifest.shards)
+    if unlisted:
+        yield Fault(folder.path, f"has shards {sorted(unlisted)}, its manifest does not")
     if manifest.rows != sum(shard.rows for shard in manifest.shards):
         yield Fault(folder.path, f"manifest says {manifest.rows} rows, its shards have another sum")
 
@@ -91,7 +100,9 @@ def _missing_shards(folder: StageFolder, selection: Selection) -> Iterator[Fault
     """Compares the numbers of a parsed stage's shards with those of the sentences."""
     if folder.stage == "sentences" or selection.sentences is None:
         return
-    found, expected = set(folder.numbers()), set(selection.sentences.numbers())
+    # What is missing by a stage's own manifest is named there.
+    found = {*folder.numbers(), *folder.missing()}
+    expected = {*selection.sentences.numbers(), *selection.sentences.missing()}
     if expected - found:
         yield Fault(folder.path, f"lacks shards {sorted(expected - found)} of the sentences")
     if found - expected:
@@ -107,14 +118,18 @@ def _shard_faults(selection: Selection, number: int, order: DocumentOrder) -> It
             continue  # named by _missing_shards or by the stage's manifest
         try:
             manifest = read_shard_manifest(folder.path, number)
+            if manifest is not None and sha256_of_file(path) != manifest.sha256:
+                # Of rows read from other bytes nothing can be said.
+                yield Fault(path, f"sha256 differs from its manifest's; {remedy(path)}")
+                continue
             table = read_shard(folder.path, folder.stage, number)
         except (ValueError, OSError) as error:
             yield Fault(path, f"cannot be read ({error})")
             continue
         if manifest is None:
-            yield Fault(path, "has no manifest: it is not complete; run the stage again")
+            yield Fault(path, f"has no manifest: it is not complete; {remedy(path)}")
             continue
-        yield from _file_faults(path, manifest, table)
+        yield from _count_faults(path, manifest, table)
         for problem in quarantine_problems(folder.path, manifest):
             yield Fault(quarantine_path(folder.path, number), problem)
         if folder.stage == "sentences":
@@ -128,9 +143,7 @@ def _shard_faults(selection: Selection, number: int, order: DocumentOrder) -> It
         yield from _row_faults(folder, path, table, sentences)
 
 
-def _file_faults(path: Path, manifest: ShardManifest, table: pa.Table) -> Iterator[Fault]:
-    if sha256_of_file(path) != manifest.sha256:
-        yield Fault(path, "sha256 differs from its manifest's; delete both and run the stage again")
+def _count_faults(path: Path, manifest: ShardManifest, table: pa.Table) -> Iterator[Fault]:
     if table.num_rows != manifest.rows:
         yield Fault(path, f"{table.num_rows} rows, its manifest says {manifest.rows}")
     nulls = table[table.column_names[0]].null_count

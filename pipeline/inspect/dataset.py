@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.schema import STAGE_KEY, STAGES
-from pipeline.shards import SHARD_GLOB, read_shard, shard_path
+from pipeline.shards import (
+    MANIFEST_NAME,
+    SHARD_GLOB,
+    read_dataset_manifest,
+    read_shard,
+    shard_path,
+)
+
+SHARD_MANIFEST_GLOB = "[0-9]" * 5 + ".json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +34,20 @@ class StageFolder:
     def numbers(self) -> list[int]:
         """Returns the numbers of the shards that are there, complete or not, in order."""
         return sorted(int(path.stem) for path in self.path.glob(SHARD_GLOB))
+
+    def missing(self) -> list[int]:
+        """Returns the numbers of the shards that are gone though a manifest speaks of them."""
+        listed = {int(path.stem) for path in self.path.glob(SHARD_MANIFEST_GLOB)}
+        with suppress(ValueError, FileNotFoundError):  # then the shards' own manifests tell
+            listed |= {shard.number for shard in read_dataset_manifest(self.path).shards}
+        return sorted(listed.difference(self.numbers()))
+
+    def gaps(self) -> Iterator[str]:
+        """Yields what the stage lacks to be complete."""
+        if not (self.path / MANIFEST_NAME).exists():
+            yield f"no {MANIFEST_NAME}: the stage is still running or was killed"
+        for number in self.missing():
+            yield f"{shard_path(self.path, number).name} is in the manifest but missing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +80,7 @@ class Selection:
         shared = [n for n in self.numbers() if all(n in f.numbers() for f in self.folders)]
         if not shared:
             names = ", ".join(str(folder.path) for folder in self.folders)
-            raise ValueError(f"no shard that all of these have: {names}")
+            raise ValueError(f"no shard that all of these have: {names}; `check` says what is gone")
         return shared
 
 
@@ -74,14 +98,15 @@ def select(path: Path) -> Selection:
     if not path.exists():
         raise FileNotFoundError(f"{path}: no such file or folder")
     if path.is_file():
-        return _select_stage(path.parent, stage_of(path), _shard_number(path))
-    shards = sorted(path.glob(SHARD_GLOB))
-    if shards:
-        return _select_stage(path, stage_of(shards[0]), None)
+        number = _shard_number(path)
+        return _select_stage(path.parent, stage_in(path.parent) or stage_of(path), number)
+    stage = stage_in(path)
+    if stage is not None:
+        return _select_stage(path, stage, None)
     found = [
-        StageFolder(stage_of(shards[0]), folder)
+        StageFolder(stage, folder)
         for folder in sorted(path.iterdir())
-        if folder.is_dir() and (shards := sorted(folder.glob(SHARD_GLOB)))
+        if folder.is_dir() and (stage := stage_in(folder)) is not None
     ]
     if not found:
         raise FileNotFoundError(
@@ -103,6 +128,43 @@ def _select_stage(folder: Path, stage: str, shard: int | None) -> Selection:
     return Selection(sentences, (chosen,), shard)
 
 
+def stage_in(folder: Path) -> str | None:
+    """Returns the stage whose files a folder holds; None for another folder.
+
+    One file that can be read tells the stage, so that the others can be found missing or damaged;
+    where none can, the folder's name does, which begins with the stage.
+
+    Raises:
+        ValueError: there are files named like shards, but nothing tells of which stage.
+    """
+    manifests = [folder / MANIFEST_NAME, *sorted(folder.glob(SHARD_MANIFEST_GLOB))]
+    manifests = [path for path in manifests if path.exists()]
+    for path in manifests:
+        if (stage := _stage_in_manifest(path)) is not None:
+            return stage
+    problems = []
+    for path in sorted(folder.glob(SHARD_GLOB)):
+        try:
+            return stage_of(path)
+        except ValueError as error:
+            problems.append(error)
+    name = folder.name.partition("-")[0]
+    if name in STAGES and (manifests or problems):
+        return name
+    if problems:
+        raise problems[0]
+    return None
+
+
+def _stage_in_manifest(path: Path) -> str | None:
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        return None
+    stage = value.get("stage") if isinstance(value, dict) else None
+    return stage if stage in STAGES else None
+
+
 def stage_of(path: Path) -> str:
     """Returns the stage that a shard's metadata names.
 
@@ -111,7 +173,7 @@ def stage_of(path: Path) -> str:
     """
     try:
         metadata = pq.read_schema(path).metadata or {}
-    except pa.ArrowInvalid as error:
+    except (pa.ArrowInvalid, OSError) as error:
         raise ValueError(f"{path}: not a whole Parquet file ({error})") from error
     stage: str = metadata.get(STAGE_KEY, b"").decode()
     if stage not in STAGES:
@@ -120,7 +182,7 @@ def stage_of(path: Path) -> str:
 
 
 def _shard_number(path: Path) -> int:
-    if not path.stem.isdigit():
+    if path.suffix != ".parquet" or not path.stem.isdigit():
         raise ValueError(f"{path}: not named like a shard, such as 00000.parquet")
     return int(path.stem)
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from pipeline.shards import ShardManifest, quarantine_path
+from pipeline.shards import ShardManifest, quarantine_path, remedy, shard_path
 
 
 def quarantine_problems(folder: Path, manifest: ShardManifest) -> Iterator[str]:
@@ -20,10 +20,10 @@ def quarantine_problems(folder: Path, manifest: ShardManifest) -> Iterator[str]:
     try:
         recorded = _count_reasons(path)
     except FileNotFoundError:
-        yield "is missing; delete the shard's manifest and run the stage again"
+        yield f"is missing; {remedy(shard_path(folder, manifest.number))}"
         return
     except ValueError as error:
-        yield f"cannot be read ({error}); delete the shard's manifest and run the stage again"
+        yield f"cannot be read ({error}); {remedy(shard_path(folder, manifest.number))}"
         return
     for reason in sorted(recorded.keys() | manifest.drops.keys()):
         if recorded[reason] != manifest.drops.get(reason, 0):

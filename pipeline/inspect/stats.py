@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from pipeline.inspect.dataset import Selection, StageFolder
 from pipeline.parsing import PARSER_FAULTS
-from pipeline.shards import MANIFEST_NAME, ShardManifest, read_shard, read_shard_manifest
+from pipeline.shards import ShardManifest, read_shard, read_shard_manifest
 
 TOP = 12
 LENGTH_EDGES = (1, 6, 11, 16, 21, 31, 41, 61, 101)
@@ -43,9 +43,9 @@ def _manifest_lines(
         "seconds", f"{seconds:,.1f} ({rows / max(seconds, 1e-9):,.0f} sentences/s a process)"
     )
     if num_files > len(manifests):
-        yield _line("not complete", f"{num_files - len(manifests)} shards have no manifest")
-    if not (folder.path / MANIFEST_NAME).exists():
-        yield _line("not complete", f"no {MANIFEST_NAME}: the stage is still running or was killed")
+        yield _line("incomplete", f"{num_files - len(manifests)} shards have no manifest")
+    for gap in folder.gaps():
+        yield _line("incomplete", gap)
     drops: Counter[str] = Counter()
     for manifest in manifests:
         drops.update(manifest.drops)
