@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +58,8 @@ class WriteReport(ProbingStage):
             parsers=tuple(parser_record(s) for s in stages.values() if isinstance(s, ParseStage)),
             versions=installed_versions(),
             commit=current_commit(),
+            corpus=self.corpus_in_words(),
+            command=command_line(),
         )
         write_report(self.folder, inputs)
 
@@ -84,6 +88,12 @@ class WriteReport(ProbingStage):
                 seconds=sum(result["seconds"] for result in results),
             ),
         )
+
+    def corpus_in_words(self) -> str:
+        """Returns what text the run is about, as a person would say it."""
+        where = {"files": self.paths, "url": self.url}.get(self.source)
+        limit = f", at most {self.limit} sentences" if self.limit else ""
+        return f"{self.source}{f' ({where})' if where else ''}{limit}"
 
     def embedding_targets(self) -> list[luigi.LocalTarget]:
         """Returns the markers of all embeddings the rows join, each once."""
@@ -130,6 +140,12 @@ def parser_record(stage: ParseStage) -> dict[str, Any]:
         "checksum": shards[0].extra["parser_checksum"] if shards else None,
         "scores": read_json(scores) if scores.exists() else {},
     }
+
+
+def command_line() -> str | None:
+    """Returns the command that runs this process, or None where it is not Luigi's own."""
+    program = Path(sys.argv[0]).name
+    return shlex.join([program, *sys.argv[1:]]) if program == "luigi" else None
 
 
 def current_commit() -> str | None:
