@@ -11,7 +11,7 @@ import luigi
 
 from pipeline.digest import digest_of, sha256_of_file
 from pipeline.schema import SCHEMA_VERSION
-from pipeline.shards import write_json_atomically
+from pipeline.shards import sweep_unfinished, write_json_atomically
 from tasks.announcement import announce_at_exit
 
 CONFIG_NAME = "config.json"
@@ -70,8 +70,10 @@ class Artefact(luigi.Task):
         return complete
 
     def write_config(self) -> None:
-        """Writes the resolved configuration beside the artefact."""
+        """Sweeps what a kill left behind and writes the resolved configuration into the folder."""
         self.folder.mkdir(parents=True, exist_ok=True)
+        for folder in (self.folder, self.folder / "jobs"):
+            sweep_unfinished(folder)
         write_json_atomically(self.folder / CONFIG_NAME, self.content())
 
     def report_progress(self, fraction: float, status: str) -> None:

@@ -13,7 +13,6 @@ from pipeline.shards import (
     DatasetManifest,
     read_dataset_manifest,
     read_shard_manifest,
-    sweep_unfinished,
     write_dataset_manifest,
 )
 from tasks.artefact import Artefact, checksum
@@ -116,7 +115,6 @@ class ParseStage(CorpusParameters, HeldOutParameters, ParserParameters, Artefact
             )
             for shard in shards
         ]
-        sweep_unfinished(self.folder)
         write_dataset_manifest(
             self.folder, self.stage, config=self.content(), num_shards=len(shards)
         )

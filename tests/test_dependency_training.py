@@ -97,6 +97,30 @@ def test_an_interrupted_training_ends_with_the_same_weights(
     assert epochs == [1, 2, 3, 4]
 
 
+def test_a_training_goes_on_after_its_treebank_was_moved(
+    config: DependencyTrainingConfig, tmp_path: Path
+) -> None:
+    def interrupt(progress: float, message: str) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train_dependency_parser(config, tmp_path / "parser", interrupt)
+    elsewhere = write_conllu(treebank(), tmp_path / "elsewhere.conllu")
+    moved = replace(config, train_files=(elsewhere,))
+    seen: list[float] = []
+
+    train_dependency_parser(moved, tmp_path / "parser", lambda done, message: seen.append(done))
+
+    assert seen == [0.5, 0.75, 1.0]
+
+
+def test_a_limit_that_leaves_no_sentence_is_named(
+    config: DependencyTrainingConfig, tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError, match=r"none of 8 training sentences has at most 2 tokens"):
+        train_dependency_parser(replace(config, max_sentence_tokens=2), tmp_path)
+
+
 def test_folders_of_another_training_or_a_finished_parser_are_refused(
     config: DependencyTrainingConfig, tmp_path: Path
 ) -> None:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
-import logging
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
@@ -19,6 +16,7 @@ from pipeline.parsers.constituency.training import (
     ConstituencyTrainingConfig,
     train_constituency_parser,
 )
+from pipeline.parsers.training.command_line import add_number, run_training
 from pipeline.parsers.training.steps import PRECISIONS
 
 _OWN_NUMBERS = (
@@ -33,14 +31,7 @@ _OPTIMIZER_NUMBERS = ("num_epochs", "learning_rate", "warmup_epochs", "clip_norm
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Trains as the arguments say and prints the summary as JSON; returns the exit status."""
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", stream=sys.stderr)
-    try:
-        summary = train(arguments)
-    except ValueError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    print(json.dumps(summary, indent=1))
-    return 0
+    return run_training(train, arguments)
 
 
 def train(
@@ -84,17 +75,12 @@ def _argument_parser() -> argparse.ArgumentParser:
     parser.add_argument("--precision", choices=PRECISIONS, default=DEFAULT_OPTIMIZER.precision)
     for field in fields(ConstituencyTrainingConfig):
         if field.name in _OWN_NUMBERS:
-            _add_number(parser, field.name, field.default)
+            add_number(parser, field.name, field.default)
     for name in _OPTIMIZER_NUMBERS:
-        _add_number(parser, name, getattr(DEFAULT_OPTIMIZER, name))
+        add_number(parser, name, getattr(DEFAULT_OPTIMIZER, name))
     for field in fields(ChartModelConfig):
-        _add_number(parser, field.name, field.default)
+        add_number(parser, field.name, field.default)
     return parser
-
-
-def _add_number(parser: argparse.ArgumentParser, name: str, default: object) -> None:
-    flag = "--" + name.replace("_", "-")
-    parser.add_argument(flag, type=type(default), default=default, help=f"default {default}")
 
 
 def _config(options: argparse.Namespace) -> ConstituencyTrainingConfig:

@@ -20,7 +20,7 @@ from typing import Any
 
 import torch
 
-from pipeline.digest import digest_of, sha256_of_file
+from pipeline.digest import sha256_of_file
 from pipeline.parsers.constituency.benepar_adapter import BeneparConstituencyParser
 from pipeline.parsers.constituency.chart_model import ChartModelConfig
 from pipeline.parsers.constituency.evaluation import evaluate_constituency_parser
@@ -32,7 +32,7 @@ from pipeline.parsers.constituency.model import (
     save_constituency_model,
 )
 from pipeline.parsers.training.checkpoint import TrainingState
-from pipeline.parsers.training.run import TrainingRun
+from pipeline.parsers.training.run import TrainingRun, training_digest
 from pipeline.parsers.training.steps import OptimizerConfig, update_weights
 from pipeline.treebanks.bracketed import BracketedSentence, read_bracketed
 
@@ -131,9 +131,7 @@ def train_constituency_parser(
     dev = _read(config.dev_files, config.dev_documents, config)
     trainer = _Trainer(config, _read(config.train_files, config.train_documents, config))
     digests = [sha256_of_file(path) for path in config.files]
-    run = TrainingRun(
-        trainer.state, out_dir, digest=digest_of({"config": config.as_json(), "files": digests})
-    )
+    run = TrainingRun(trainer.state, out_dir, digest=training_digest(config.as_json(), digests))
     while trainer.state.epoch < config.optimizer.num_epochs:
         metrics = trainer.train_epoch()
         parser = BeneparConstituencyParser(trainer.averaged_model, name="dev", checksum="")
@@ -163,6 +161,11 @@ class _Trainer:
     ) -> None:
         self._config = config
         kept = [s for s in sentences if len(s.tokens) <= config.max_sentence_tokens]
+        if not kept:
+            raise ValueError(
+                f"none of {len(sentences)} training sentences has at most "
+                f"{config.max_sentence_tokens} tokens; raise max_sentence_tokens"
+            )
         vocabularies = build_vocabularies(kept, min_character_count=config.min_character_count)
         num_dropped, num_labels = len(sentences) - len(kept), len(vocabularies.labels)
         logger.info(

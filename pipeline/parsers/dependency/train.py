@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
-import logging
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -15,6 +12,7 @@ import torch
 
 from pipeline.parsers.dependency.network import Dropouts, NetworkSizes
 from pipeline.parsers.dependency.training import DependencyTrainingConfig, train_dependency_parser
+from pipeline.parsers.training.command_line import add_number, run_training
 from pipeline.parsers.training.steps import PRECISIONS, OptimizerConfig
 
 _OWN_NUMBERS = (
@@ -33,14 +31,7 @@ _GROUPS: dict[str, type] = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Trains as the arguments say and prints the summary as JSON; returns the exit status."""
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", stream=sys.stderr)
-    try:
-        summary = train(arguments)
-    except ValueError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    print(json.dumps(summary, indent=1))
-    return 0
+    return run_training(train, arguments)
 
 
 def train(
@@ -75,17 +66,12 @@ def _argument_parser() -> argparse.ArgumentParser:
     parser.add_argument("--precision", choices=PRECISIONS, default=PRECISIONS[0])
     for field in fields(DependencyTrainingConfig):
         if field.name in _OWN_NUMBERS:
-            _add_number(parser, field.name, field.default)
+            add_number(parser, field.name, field.default)
     for name, group in _GROUPS.items():
         for field in fields(group):
             if isinstance(field.default, int | float):
-                _add_number(parser, _flag(name, field.name), field.default)
+                add_number(parser, _flag(name, field.name), field.default)
     return parser
-
-
-def _add_number(parser: argparse.ArgumentParser, name: str, default: object) -> None:
-    flag = "--" + name.replace("_", "-")
-    parser.add_argument(flag, type=type(default), default=default, help=f"default {default}")
 
 
 def _flag(group: str, name: str) -> str:

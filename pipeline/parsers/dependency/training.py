@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from pipeline.digest import digest_of, sha256_of_file
+from pipeline.digest import sha256_of_file
 from pipeline.parsers.dependency.batches import shuffled_length_batches
 from pipeline.parsers.dependency.evaluation import evaluate_dependency_parser
 from pipeline.parsers.dependency.loss import GoldTreebank, dependency_loss
@@ -29,7 +29,7 @@ from pipeline.parsers.dependency.network import Dropouts, NetworkSizes, build_ne
 from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
 from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
 from pipeline.parsers.training.checkpoint import TrainingState
-from pipeline.parsers.training.run import TrainingRun
+from pipeline.parsers.training.run import TrainingRun, training_digest
 from pipeline.parsers.training.steps import OptimizerConfig, update_weights
 from pipeline.treebanks.conllu import TreebankSentence, read_treebank
 
@@ -101,9 +101,7 @@ def train_dependency_parser(
     train, dev = _read(config.train_files, config), _read(config.dev_files, config)
     trainer = _Trainer(config, train)
     digests = [sha256_of_file(path) for path in (*config.train_files, *config.dev_files)]
-    run = TrainingRun(
-        trainer.state, out_dir, digest=digest_of({"config": config.as_json(), "files": digests})
-    )
+    run = TrainingRun(trainer.state, out_dir, digest=training_digest(config.as_json(), digests))
     while trainer.state.epoch < config.optimizer.num_epochs:
         metrics = trainer.train_epoch()
         model = trainer.averaged_model()
@@ -131,6 +129,11 @@ class _Trainer:
     def __init__(self, config: DependencyTrainingConfig, sentences: list[TreebankSentence]) -> None:
         self._config = config
         kept = [s for s in sentences if len(s.tokens) <= config.max_sentence_tokens]
+        if not kept:
+            raise ValueError(
+                f"none of {len(sentences)} training sentences has at most "
+                f"{config.max_sentence_tokens} tokens; raise max_sentence_tokens"
+            )
         vocabulary = DependencyVocabulary.build(kept, min_word_frequency=config.min_word_frequency)
         self._treebank = GoldTreebank(
             kept, vocabulary, unknown_word_alpha=config.unknown_word_alpha

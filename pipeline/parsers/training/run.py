@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pipeline.digest import digest_of
 from pipeline.parsers.parser_folder import (
     DESCRIPTION_NAME,
     WEIGHTS_NAME,
@@ -19,6 +20,17 @@ logger = logging.getLogger(__name__)
 
 CHECKPOINT_NAME, METRICS_NAME, BEST_NAME = "checkpoint.safetensors", "metrics.jsonl", "best"
 RECORD_NAME, SCORES_NAME = "training.json", "scores.json"
+FILE_FIELD_ENDINGS = ("_files", "_documents")
+"""Endings of the settings that name files."""
+
+
+def training_digest(config: Mapping[str, Any], file_digests: Sequence[str]) -> str:
+    """Returns the digest of a training: its settings and what its files hold.
+
+    Where the files lie does not matter, so a training goes on after its treebank was moved.
+    """
+    settings = {name: v for name, v in config.items() if not name.endswith(FILE_FIELD_ENDINGS)}
+    return digest_of({"config": settings, "files": list(file_digests)})
 
 
 class TrainingRun:
