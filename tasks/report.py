@@ -9,8 +9,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import luigi
-
 from models.report.inputs import REPORT_VERSION, ReportInputs, StageRecord
 from models.report.report import write_report
 from models.report.versions import installed_versions
@@ -26,8 +24,14 @@ class WriteReport(ProbingStage):
     announced = "report.md"
 
     def requires(self) -> dict[str, Any]:
-        """Returns everything the report reads."""
-        return {"rows": row_tasks(self), "trainings": self.trainings, "probing": self.probing}
+        """Returns everything the report reads, also what its rows were made from."""
+        return {
+            "rows": row_tasks(self),
+            "trainings": self.trainings,
+            "probing": self.probing,
+            "embeddings": self.embeddings(),
+            "stages": [task for part in self.probing.requires().values() for task in part.values()],
+        }
 
     def content(self) -> dict[str, Any]:
         """Returns the digests of everything the report reads."""
@@ -66,7 +70,7 @@ class WriteReport(ProbingStage):
     def model_records(self) -> tuple[StageRecord, ...]:
         """Returns sentences and seconds of the stages that follow the parses."""
         summaries = [read_json(task.folder / task.marker) for task in self.trainings]
-        embedded = [read_json(Path(target.path)) for target in self.embedding_targets()]
+        embedded = [read_json(task.folder / task.marker) for task in self.embeddings()]
         results = [read_json(task.folder / task.marker)["result"] for task in row_tasks(self)]
         return (
             StageRecord(
@@ -95,15 +99,15 @@ class WriteReport(ProbingStage):
         limit = f", at most {self.limit} sentences" if self.limit else ""
         return f"{self.source}{f' ({where})' if where else ''}{limit}"
 
-    def embedding_targets(self) -> list[luigi.LocalTarget]:
-        """Returns the markers of all embeddings the rows join, each once."""
+    def embeddings(self) -> list[EmbedProbing]:
+        """Returns the embeddings that the rows join, each once."""
         tasks = {
             task.task_id: task
             for row in row_tasks(self)
             for task in row.requires().values()
             if isinstance(task, EmbedProbing)
         }
-        return [task.output() for task in tasks.values()]
+        return list(tasks.values())
 
     def resolved_config(self) -> dict[str, Any]:
         """Returns the configuration of every stage the report stands on."""
