@@ -1,0 +1,111 @@
+"""The choice of who multiplies float32 matrices: by speed and error, and without a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import torch
+
+from models import gemm
+from models.gemm import (
+    GemmBackend,
+    GemmMeasurement,
+    available_backends,
+    choose_gemm,
+    measure_gemm,
+    use_gemm,
+)
+
+ACCURATE, ROUNDED = 3e-7, 2e-3
+
+needs_a_choice = pytest.mark.skipif(
+    len(available_backends()) < 2, reason="this PyTorch has one backend only"
+)
+
+
+@pytest.fixture(autouse=True)
+def backend_as_before() -> Iterator[None]:
+    with gemm._restored_backend():
+        yield
+
+
+def choice_among(monkeypatch: pytest.MonkeyPatch, onednn: GemmMeasurement) -> GemmBackend:
+    measured = {"default": GemmMeasurement(gflops=100.0, error=ACCURATE), "onednn": onednn}
+    monkeypatch.setattr(gemm, "measure_gemm", lambda: measured)
+    return choose_gemm()
+
+
+def test_a_faster_and_accurate_backend_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert choice_among(monkeypatch, GemmMeasurement(200.0, ACCURATE)) == "onednn"
+
+
+def test_a_faster_backend_that_rounds_is_not_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert choice_among(monkeypatch, GemmMeasurement(200.0, ROUNDED)) == "default"
+
+
+def test_a_backend_faster_by_less_than_the_noise_is_not_chosen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert choice_among(monkeypatch, GemmMeasurement(110.0, ACCURATE)) == "default"
+
+
+def test_the_default_is_chosen_where_there_is_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gemm, "available_backends", lambda: ("default",))
+    assert choose_gemm() == "default"
+
+
+def test_the_default_is_accurate_to_float32() -> None:
+    measured = measure_gemm(size=64, repeats=1)["default"]
+    assert measured.error < 1e-6
+    assert measured.gflops > 0
+
+
+def test_products_in_bfloat16_show_their_rounding() -> None:
+    measured = measure_gemm(size=64, repeats=1, dtype=torch.bfloat16)
+    assert all(1e-4 < found.error < 1e-2 for found in measured.values())
+
+
+@needs_a_choice
+def test_measuring_leaves_the_backend_in_use_and_the_random_state_alone() -> None:
+    use_gemm("onednn")
+    torch.manual_seed(5)
+    expected = torch.rand(1)
+    torch.manual_seed(5)
+    assert set(measure_gemm(size=16, repeats=1)) == {"default", "onednn"}
+    assert torch.rand(1) == expected
+    assert torch.backends.mkldnn.matmul.fp32_precision == "bf16"
+
+
+@needs_a_choice
+def test_the_default_multiplies_as_if_nothing_was_ever_chosen() -> None:
+    left, right = torch.randn(50, 70), torch.randn(70, 30)
+    expected = left @ right
+    use_gemm("onednn")
+    use_gemm("default")
+    assert torch.equal(left @ right, expected)
+
+
+def test_float64_products_are_the_same_with_every_backend() -> None:
+    left, right = torch.randn(50, 70).double(), torch.randn(70, 30).double()
+    products = []
+    for backend in available_backends():
+        use_gemm(backend)
+        products.append(left @ right)
+    assert all(torch.equal(product, products[0]) for product in products)
+
+
+def test_an_unknown_backend_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"gemm must be one of .*'onednn'.*, not 'cublas'"):
+        use_gemm("cublas")  # type: ignore[arg-type]
+
+
+def test_a_backend_this_pytorch_cannot_choose_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gemm, "available_backends", lambda: ("default",))
+    with pytest.raises(ValueError, match=r"cannot choose the gemm backend 'onednn'; set gemm to"):
+        use_gemm("onednn")
+
+
+def test_measuring_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="size and repeats must be at least 1, not 0 and 1"):
+        measure_gemm(size=0, repeats=1)
