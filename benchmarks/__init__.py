@@ -1,0 +1,1 @@
+"""How fast Treeviews is, measured beside what it is compared with; each module is a command."""
