@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from models.contrastive import ContrastiveConfig, ContrastiveObjective, ContrastiveResult
 from models.embedding import WordEmbedding
-from models.multi_view import MultiViewEncoder
+from models.multi_view import MultiViewConfig, MultiViewEncoder
 from models.sentence_batch import SentenceBatch
 from models.sentence_block import SentenceBlock
 from models.training_config import TrainingConfig
@@ -30,7 +30,16 @@ class ContrastiveModel(nn.Module):
         self.config = config
         self.vectors = vectors
         self.encoder = MultiViewEncoder(
-            config.views, [self._embedding()], hidden_size=config.hidden_size, init=config.init
+            config.views,
+            self._embeddings(),
+            MultiViewConfig(
+                hidden_size=config.hidden_size,
+                init=config.init,
+                bidirectional=config.bidirectional,
+                dep_cell=config.dep_cell,
+                word_dropout=config.word_dropout,
+                precision=config.precision,
+            ),
         )
         self.objective = ContrastiveObjective(
             first_size=config.hidden_size,
@@ -41,15 +50,21 @@ class ContrastiveModel(nn.Module):
                 normalise=config.normalise,
                 symmetric=config.symmetric,
                 anchor=config.anchor,
+                **({} if config.targets == "soft" else {"targets": config.targets}),
             ),
         )
 
-    def _embedding(self) -> WordEmbedding:
+    def _embeddings(self) -> list[WordEmbedding]:
+        """Returns one embedding for both views, or one for each."""
         config, vectors = self.config, self.vectors
         if config.word_vectors == "trained":
-            return WordEmbedding.xavier(len(vectors.words), config.trained_word_size)
+            draw = {"xavier": WordEmbedding.xavier, "uniform": WordEmbedding.uniform}
+            num_tables = 2 if config.embeddings == "separate" else 1
+            new = draw[config.trained_word_init]
+            return [new(len(vectors.words), config.trained_word_size) for _ in range(num_tables)]
+        # Two frozen tables would hold the same vectors twice.
         scale = 1.0 if config.vector_rms is None else vectors.scale_to(config.vector_rms)
-        return WordEmbedding.frozen(torch.from_numpy(vectors.matrix), scale=scale)
+        return [WordEmbedding.frozen(torch.from_numpy(vectors.matrix), scale=scale)]
 
     def forward(
         self, batch: SentenceBatch, documents: Tensor, sentence_index: Tensor
@@ -75,10 +90,21 @@ def build_model(config: TrainingConfig, vectors: WordVectors, seed: int) -> Cont
         return ContrastiveModel(config, vectors)
 
 
-def batch_of(block: SentenceBlock) -> SentenceBatch:
-    """Returns a block's sentences as the encoders take them."""
+def batch_of(block: SentenceBlock, *, share_words: bool = True) -> SentenceBatch:
+    """Returns a block's sentences as the encoders take them.
+
+    Args:
+        share_words: whether tokens of one word share its vector; see `SentenceBatch`.
+    """
+    # Not shared is rare and asked for by name alone.
+    options = {} if share_words else {"share_words": False}
     return SentenceBatch.from_arrays(
-        block.token_ids, block.offsets, block.heads, block.binary_left, block.binary_right
+        block.token_ids,
+        block.offsets,
+        block.heads,
+        block.binary_left,
+        block.binary_right,
+        **options,
     )
 
 

@@ -9,6 +9,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+UNIFORM_BOUND = 0.1
+"""Half-width of `WordEmbedding.uniform` (QuickThoughts)."""
+
 
 class WordEmbedding(nn.Module):
     """Word vectors, frozen or trained, looked up once per word type of a batch.
@@ -60,6 +63,13 @@ class WordEmbedding(nn.Module):
     def xavier(cls, num_words: int, word_size: int) -> WordEmbedding:
         """Returns trained vectors drawn by Xavier (Simoulin & Crabbé 2021: 50,000 words)."""
         vectors = nn.init.xavier_uniform_(torch.empty(num_words, word_size))
+        vectors[0] = 0
+        return cls(vectors, trained=True)
+
+    @classmethod
+    def uniform(cls, num_words: int, word_size: int) -> WordEmbedding:
+        """Returns trained vectors drawn uniformly within 0.1 of zero (QuickThoughts)."""
+        vectors = torch.empty(num_words, word_size).uniform_(-UNIFORM_BOUND, UNIFORM_BOUND)
         vectors[0] = 0
         return cls(vectors, trained=True)
 

@@ -17,14 +17,10 @@ from models.machine import peak_memory_gib, versions
 from models.metrics_log import METRICS_FILE, SUMMARY_FILE, read_metrics
 from models.model_folder import num_parameters, save_model
 from models.parsed_corpus import CorpusFolders, CorpusSurvey, ParsedCorpus, Part, Selection
+from models.run_settings import RunSettings
 from models.training_batches import TrainingBatches
 from models.training_config import TrainingConfig
-from models.training_run import (
-    CHECKPOINTS_FOLDER,
-    RunSettings,
-    TrainingDivergedError,
-    TrainingRun,
-)
+from models.training_run import CHECKPOINTS_FOLDER, TrainingDivergedError, TrainingRun
 from models.vector_files import load_word_vectors
 from models.word_vectors import WordVectors
 from pipeline.digest import digest_of

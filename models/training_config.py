@@ -12,11 +12,40 @@ from typing import Any, get_args
 
 from models.config_fields import checked_fields
 from models.held_out import HeldOutUnit, HoldOut
-from models.variants import Anchor, Critic, Init, Normalise, Schedule, WordVectorUse
+from models.variants import (
+    Anchor,
+    Critic,
+    DepCell,
+    Embeddings,
+    Init,
+    KeptWeights,
+    Normalise,
+    Precision,
+    Schedule,
+    Targets,
+    WordInit,
+    WordVectorUse,
+)
 from models.views import VIEWS
 
-TRAINING_VERSION = 1
+TRAINING_VERSION = 2
 """Raised when the same configuration, corpus and word vectors would train to another model."""
+
+
+_CHOICES: dict[str, Any] = {
+    "schedule": Schedule,
+    "normalise": Normalise,
+    "word_vectors": WordVectorUse,
+    "trained_word_init": WordInit,
+    "embeddings": Embeddings,
+    "precision": Precision,
+    "targets": Targets,
+    "critic": Critic,
+    "anchor": Anchor,
+    "dep_cell": DepCell,
+    "init": Init,
+    "keep": KeptWeights,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +60,11 @@ class TrainingConfig:
     """A, section 4: pretrained and frozen, or trained from Xavier's initialisation."""
     trained_word_size: int = 300
     """Dimensions of trained word vectors (A: 300); frozen ones bring their own."""
+    trained_word_init: WordInit = "xavier"
+    """A, section 4: Xavier; Q: uniform within 0.1 of zero."""
+    embeddings: Embeddings = "shared"
+    """Whether the views share trained word vectors (open in A) or have their own (Q: "a distinct
+    set of embeddings for each encoder", as A's section 3 puts it). Frozen ones are the same."""
     vector_rms: float | None = 0.35
     """Root mean square of a component to which frozen vectors are scaled; None leaves them.
 
@@ -39,6 +73,9 @@ class TrainingConfig:
     """Successive sentences in a batch (A, section 4; Q)."""
     context_size: int = 1
     """Sentences to either side that count as context (A, section 3; Q)."""
+    gather_negatives: bool = True
+    """On several devices: whether a batch is shared out and its sentences are candidates of all
+    (as on one device), or each device has batches of its own. A and Q trained on one."""
     epochs: int = 3
     """Open in A; Q passes once over its books. On the embedded corpus the held-out loss falls for
     three epochs and no further."""
@@ -54,6 +91,11 @@ class TrainingConfig:
     """L2 penalty in Adam; a later text of A has 1e-4."""
     gradient_clip: float | None = 5.0
     """Largest gradient norm (Q: 5.0; open in A); None does not clip."""
+    word_dropout: float = 0.0
+    """Share of each token's word vector that is zeroed in training. A, section 4: no dropout."""
+    precision: Precision = "float32"
+    """Of the encoders' products: float32; tf32, which a GPU rounds to (on a CPU it is float32);
+    bfloat16. Weights, word vectors and objective stay float32. Open in A and Q."""
     normalise: Normalise = "batch_norm"
     """What happens to a view before the critic. A: none."""
     symmetric: bool = True
@@ -62,6 +104,13 @@ class TrainingConfig:
     """A, section 3: bilinear; Q: inner product."""
     anchor: Anchor = "excluded"
     """The anchor among its own candidates: left out (a later text of A) or with score 0 (Q)."""
+    targets: Targets = "soft"
+    """Several neighbours: soft targets, equal over them, in one softmax (Q; A trains "using the
+    contrastive objective from" Q), or each against the negatives alone (A's formula)."""
+    bidirectional: bool = False
+    """Whether SEQ reads both ways, half of the width each (Q: 600 a direction). A: one way."""
+    dep_cell: DepCell = "child_sum"
+    """A, section 3: Child-Sum; a later text of A: attentive. Of DEP only."""
     init: Init = "xavier"
     """A, section 4: Xavier; a later text of A: uniform; xavier_open: forget gates' biases 1 (B)."""
     held_out_fraction: float = 0.3
@@ -73,7 +122,10 @@ class TrainingConfig:
     held_out_block_sentences: int = 50
     """Length of such a block."""
     held_out_batches: int = 100
-    """At most so many batches measure the held-out context accuracy."""
+    """At most so many batches measure the held-out context accuracy; 0 measures none."""
+    keep: KeptWeights = "last"
+    """Which weights are the result: the last, or those of the lowest held-out loss. Open in A and
+    Q."""
     seed: int = 0
     """Of the initial weights and of the batches' order."""
 
@@ -86,18 +138,17 @@ class TrainingConfig:
     def _check_choices(self) -> None:
         if len(self.views) != 2 or any(view not in VIEWS for view in self.views):
             raise ValueError(f"views must be two of {', '.join(VIEWS)}, not {self.views}")
-        choices = {
-            "schedule": Schedule,
-            "normalise": Normalise,
-            "word_vectors": WordVectorUse,
-            "critic": Critic,
-            "anchor": Anchor,
-            "init": Init,
-        }
-        for name, allowed in choices.items():
+        for name, allowed in _CHOICES.items():
             value = getattr(self, name)
             if value not in get_args(allowed):
                 raise ValueError(f"{name} must be one of {get_args(allowed)}, not {value!r}")
+
+        if self.bidirectional and self.hidden_size % 2:
+            raise ValueError(
+                f"hidden_size must be even if bidirectional is true, not {self.hidden_size}"
+            )
+        if self.keep == "best" and not self.held_out_batches:
+            raise ValueError("keep best needs held_out_batches of at least 1, not 0")
 
     def _check_numbers(self) -> None:
         for name in ("hidden_size", "trained_word_size", "context_size", "epochs"):
@@ -114,7 +165,7 @@ class TrainingConfig:
         for name in ("weight_decay", "held_out_batches"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} must not be negative, not {getattr(self, name)}")
-        for name in ("warmup_fraction", "held_out_fraction"):
+        for name in ("warmup_fraction", "held_out_fraction", "word_dropout"):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name} must lie in [0, 1), not {getattr(self, name)}")
 
@@ -159,10 +210,30 @@ PRESETS: dict[str, TrainingConfig] = {
         gradient_clip=None,
         normalise="none",
         symmetric=False,
+        targets="each",
+    ),
+    "quickthoughts": TrainingConfig(
+        views=("SEQ", "SEQ"),
+        hidden_size=1200,
+        bidirectional=True,
+        vector_rms=None,
+        trained_word_init="uniform",
+        embeddings="separate",
+        epochs=1,
+        learning_rate=5e-4,
+        schedule="constant",
+        warmup_fraction=0.0,
+        normalise="none",
+        symmetric=False,
+        critic="inner_product",
+        anchor="zeroed",
     ),
 }
 """``laptop`` is made for some ten thousand sentences on two cores; ``structured-views`` is A as
-published, whose own values stand in the fields' docstrings."""
+published, ``quickthoughts`` is Q, A's baseline. Their values stand in the fields' docstrings.
+
+A says both that it uses Q's objective, whose targets are soft, and, by its formula, that a positive
+stands against the negatives alone; ``structured-views`` takes the formula."""
 
 
 def preset(name: str, **changes: Any) -> TrainingConfig:

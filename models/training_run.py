@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from models.machine import peak_memory_gib
 from models.metrics_log import METRICS_FILE, MetricsLog
 from models.parsed_corpus import ParsedCorpus
 from models.progress import progress_bar
+from models.run_settings import RunSettings
 from models.sentence_batch import SentenceBatch
 from models.sentence_block import SentenceBlock
 from models.training_batches import TrainingBatches
@@ -30,25 +31,6 @@ CHECKPOINTS_FOLDER = "checkpoints"
 
 class TrainingDivergedError(ValueError):
     """The loss or the gradient is no longer a finite number."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunSettings:
-    """Settings of the machine; they do not change the result on one device."""
-
-    device: str = "cpu"
-    checkpoint_every_seconds: float = 60.0
-    checkpoint_every_steps: int | None = None
-    """Checkpoints also at every multiple of so many steps."""
-    keep_checkpoints: int = 2
-    progress_bar: bool | None = None
-    """Whether a bar is drawn on standard error; None draws one on a terminal."""
-
-    def __post_init__(self) -> None:
-        if self.checkpoint_every_steps is not None and self.checkpoint_every_steps < 1:
-            raise ValueError("checkpoint_every_steps must be at least 1")
-        if self.keep_checkpoints < 1:
-            raise ValueError("keep_checkpoints must be at least 1")
 
 
 class TrainingRun:

@@ -16,3 +16,16 @@ Schedule = Literal["constant", "linear", "cosine"]
 """How the learning rate falls."""
 WordVectorUse = Literal["frozen", "trained"]
 """Whether word vectors are given and stay, or are learnt."""
+WordInit = Literal["xavier", "uniform"]
+"""How trained word vectors start; uniform: within 0.1 of zero (QuickThoughts)."""
+Embeddings = Literal["shared", "separate"]
+"""Whether both views look words up in one table of trained vectors, or each in its own."""
+Targets = Literal["soft", "each"]
+"""A sentence with several neighbours: one softmax over all candidates with equal targets, or each
+neighbour against the negatives alone."""
+DepCell = Literal["child_sum", "attentive"]
+"""How a dependency node sums its children: equally, or by attention."""
+Precision = Literal["float32", "tf32", "bfloat16"]
+"""In what precision the encoders multiply."""
+KeptWeights = Literal["last", "best"]
+"""Which weights a training ends with."""

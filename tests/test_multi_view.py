@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from models.embedding import WordEmbedding
-from models.multi_view import MultiViewEncoder
+from models.multi_view import MultiViewConfig, MultiViewEncoder
 from models.views import VIEWS
 from tests.tree_oracles import batch_of, random_sentence
 
@@ -24,7 +24,7 @@ def make_vectors() -> torch.Tensor:
 
 def make_pair(*views: str) -> MultiViewEncoder:
     torch.manual_seed(0)
-    return MultiViewEncoder(views, [WordEmbedding.frozen(make_vectors())], hidden_size=H)
+    return MultiViewEncoder(views, [WordEmbedding.frozen(make_vectors())], MultiViewConfig(H))
 
 
 BATCH = batch_of([random_sentence(Random(k), 5) for k in range(3)])
@@ -52,7 +52,7 @@ def test_equal_views_have_weights_of_their_own() -> None:
 def test_views_may_have_an_embedding_each() -> None:
     torch.manual_seed(0)
     own = [WordEmbedding.xavier(V, E), WordEmbedding.xavier(V, E + 1)]
-    model = MultiViewEncoder(("SEQ", "DEP"), own, hidden_size=H)
+    model = MultiViewEncoder(("SEQ", "DEP"), own, MultiViewConfig(H))
 
     model.embed(BATCH).sum().backward()
 
@@ -69,7 +69,7 @@ def test_frozen_vectors_are_neither_trained_nor_saved() -> None:
 def test_a_saved_pair_is_restored_exactly() -> None:
     model = make_pair("DEP", "CONST")
     embedding = WordEmbedding.frozen(make_vectors())
-    restored = MultiViewEncoder(model.views, [embedding], hidden_size=H)
+    restored = MultiViewEncoder(model.views, [embedding], MultiViewConfig(H))
 
     restored.load_state_dict(model.state_dict())
 
@@ -84,7 +84,7 @@ def test_other_than_two_views_are_refused(views: tuple[str, ...]) -> None:
 
 def test_other_than_one_or_two_embeddings_are_refused() -> None:
     with pytest.raises(ValueError, match="one embedding or two are needed, got 0"):
-        MultiViewEncoder(("SEQ", "DEP"), [], hidden_size=H)
+        MultiViewEncoder(("SEQ", "DEP"), [], MultiViewConfig(H))
 
 
 def test_trained_vectors_move_but_the_unknown_word_stays_zero() -> None:
