@@ -1,0 +1,205 @@
+"""Several processes train one model: what each encodes, and how their gradients become one.
+
+A batch of successive sentences is cut into one contiguous part a rank. With gathered negatives
+each rank encodes its part, receives the others' views and computes the loss of the whole batch,
+so that any number of ranks gives the gradients of one process with that batch. Without, each part
+is a batch of its own, with negatives from itself alone, and the gradients are averaged.
+
+The launcher is torchrun's; this module starts no process and reads no environment. On one rank
+every function does nothing.
+
+Legend: B sentences of the joint batch, b those of this rank's part, H hidden.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+
+from models.contrastive import ContrastiveResult
+
+WAIT_LIMIT = timedelta(hours=1)
+"""Ranks wait for the first while it measures or saves; a rank that died, torchrun notices."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranks:
+    """This process among those that train together; by default it is alone."""
+
+    rank: int = 0
+    """This process, counted from 0."""
+    size: int = 1
+    """Number of processes."""
+
+    def __post_init__(self) -> None:
+        """Refuses what is no place among ranks.
+
+        Raises:
+            ValueError: rank and size do not go together.
+        """
+        if not 0 <= self.rank < self.size:
+            raise ValueError(f"rank must lie in [0, {self.size}), got {self.rank}")
+
+    @classmethod
+    def single(cls) -> Ranks:
+        """Returns the one process of a training that is not distributed."""
+        return cls()
+
+    @property
+    def is_first(self) -> bool:
+        """Whether this is the process that writes checkpoints, logs and results."""
+        return self.rank == 0
+
+    def part(self, num_sentences: int) -> tuple[int, int]:
+        """Returns this rank's range of a batch: evenly cut, so that sizes differ by one at most.
+
+        It is empty on some ranks if there are fewer sentences than ranks.
+        """
+        return self._part_of(self.rank, num_sentences)
+
+    def part_sizes(self, num_sentences: int) -> list[int]:
+        """Returns how many sentences each rank has of a batch."""
+        parts = [self._part_of(rank, num_sentences) for rank in range(self.size)]
+        return [stop - start for start, stop in parts]
+
+    def _part_of(self, rank: int, num_sentences: int) -> tuple[int, int]:
+        return num_sentences * rank // self.size, num_sentences * (rank + 1) // self.size
+
+    def wait_for_all(self) -> None:
+        """Returns when every rank has called it."""
+        if self.size > 1:
+            dist.barrier()
+
+
+@contextmanager
+def joined_ranks(
+    *, rank: int, size: int, device: torch.device, init_method: str = "env://"
+) -> Iterator[Ranks]:
+    """Joins the other processes for the time of the block: gloo on CPU, NCCL on CUDA.
+
+    Args:
+        device: the one that this rank computes on; no two ranks share a CUDA device.
+        init_method: where the ranks meet. By default where torchrun says.
+    """
+    ranks = Ranks(rank, size)
+    if size == 1:
+        yield ranks
+        return
+    backend = "gloo"
+    if device.type == "cuda":
+        backend = "nccl"
+        torch.cuda.set_device(device)  # NCCL's collectives run on the current device
+    dist.init_process_group(
+        backend, init_method=init_method, rank=rank, world_size=size, timeout=WAIT_LIMIT
+    )
+    try:
+        yield ranks
+    finally:
+        dist.destroy_process_group()
+
+
+class _GatherRows(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, rows: Tensor, ranks: Ranks, num_rows: int) -> Tensor:
+        ctx.range = ranks.part(num_rows)
+        sizes = ranks.part_sizes(num_rows)
+        # Equal blocks are all that every backend gathers: a row of padding at most.
+        padded = rows.new_zeros(max(sizes), *rows.shape[1:])
+        padded[: len(rows)] = rows
+        blocks = [torch.empty_like(padded) for _ in sizes]
+        dist.all_gather(blocks, padded)
+        return torch.cat([block[:size] for block, size in zip(blocks, sizes, strict=True)])
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
+        start, stop = ctx.range
+        return gradients[0][start:stop], None, None
+
+
+def gather_rows(rows: Tensor, ranks: Ranks, num_rows: int) -> Tensor:
+    """Returns all ranks' rows, [B, H] in rank order, equal on every rank; differentiable.
+
+    The gradient of ``rows`` is this rank's slice of the result's and is not summed over the ranks,
+    because each of them computes the same loss of the whole; `reduce_gradients` then adds up what
+    the slices contribute.
+
+    Args:
+        rows: [b, H]; this rank's part of the batch, see `Ranks.part`.
+        num_rows: B, known to every rank, so that no sizes need be exchanged.
+    """
+    if ranks.size == 1:
+        return rows
+    start, stop = ranks.part(num_rows)
+    assert len(rows) == stop - start, f"{len(rows)} rows where the part has {stop - start}"
+    gathered: Tensor = _GatherRows.apply(rows, ranks, num_rows)
+    return gathered
+
+
+def reduce_joint_gradients(encoder: nn.Module, objective: nn.Module, ranks: Ranks) -> None:
+    """Makes each rank's gradients those of the joint batch, after a loss of gathered rows.
+
+    An encoder's gradient is a sum over sentences, of which every rank holds its own: they are
+    added. The objective's was computed by every rank from the same rows, so it is complete: the
+    first rank's is taken, lest rounding on unlike machines let the weights drift apart.
+    """
+    if ranks.size == 1:
+        return
+    for gradient in _gradients(encoder):
+        dist.all_reduce(gradient)
+    for gradient in _gradients(objective):
+        dist.broadcast(gradient, src=0)
+
+
+def average_gradients(model: nn.Module, ranks: Ranks, num_anchors: Tensor) -> None:
+    """Makes each rank's gradients those of the mean loss over the anchors of all ranks.
+
+    Args:
+        num_anchors: scalar; anchors of this rank's own batch, of whose mean loss the gradients are.
+    """
+    if ranks.size == 1:
+        return
+    share = _share(num_anchors, ranks)
+    for gradient in _gradients(model):
+        dist.all_reduce(gradient.mul_(share.to(gradient.dtype)))
+
+
+def average_result(result: ContrastiveResult, ranks: Ranks) -> ContrastiveResult:
+    """Returns the detached means over the anchors of all ranks, from those of each rank's batch."""
+    if ranks.size == 1:
+        return result
+    share = _share(result.num_anchors, ranks)
+    values = torch.stack([result.loss, result.accuracy, result.chance]).detach().double()
+    totals = torch.cat([values * share, result.num_anchors.double().reshape(1)])
+    dist.all_reduce(totals)
+    loss, accuracy, chance = totals[:3].to(result.loss.dtype)
+    return replace(
+        result, loss=loss, accuracy=accuracy, chance=chance, num_anchors=totals[3].long()
+    )
+
+
+def _share(num_anchors: Tensor, ranks: Ranks) -> Tensor:
+    """Returns this rank's share of all ranks' anchors, scalar float64; equal if there are none."""
+    own = num_anchors.double()
+    total = own.clone()
+    dist.all_reduce(total)
+    return torch.where(total > 0, own / total.clamp(min=1), torch.full_like(own, 1 / ranks.size))
+
+
+def _gradients(module: nn.Module) -> Iterator[Tensor]:
+    """Yields the gradient of every trained parameter, of zeros where this rank has none.
+
+    The ranks must exchange the same tensors: a part of one-word sentences leaves weights unused
+    that the others' parts use.
+    """
+    for parameter in module.parameters():
+        if parameter.requires_grad:
+            if parameter.grad is None:
+                parameter.grad = torch.zeros_like(parameter)
+            yield parameter.grad
