@@ -4,11 +4,10 @@ Simoulin & Crabbé 2021, section Contrastive learning: with f and g the views an
 
     p(s+ | S) = exp c(f(s), g(s+)) / Σ_{s' in S} exp c(f(s), g(s')),    c(x, y) = xᵀ W y
 
-where S is the batch of successive sentences. A sentence with several neighbours has soft targets,
-equal over them (Logeswaran & Lee 2018, QuickThoughts, whose critic is c(x, y) = xᵀ y).
-
-Differs from Simoulin & Crabbé, whose sum below the line holds one positive and the negatives: as
-in QuickThoughts, all neighbours of a sentence stand in one sum, so they compete with each other.
+where S holds one neighbour s+ and the negatives, which are the batch's sentences out of context.
+This is the target "each": every neighbour of a sentence against the negatives alone, the mean over
+its neighbours. The target "soft" is that of QuickThoughts (Logeswaran & Lee 2018, whose critic is
+c(x, y) = xᵀ y): all neighbours stand in one sum, so they compete, and share the target equally.
 
 Legend: B sentences of the batch, each an anchor and a candidate; H1, H2 widths of the views.
 """
@@ -22,12 +21,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from models.variants import Anchor, Critic, Normalise
+from models.variants import Anchor, Critic, Normalise, Targets
 
 
 @dataclass(frozen=True, slots=True)
 class ContrastiveConfig:
-    """What the papers leave open or do differently; the defaults are Simoulin & Crabbé's."""
+    """What the papers leave open or do differently.
+
+    The defaults are Simoulin & Crabbé's, but for the targets, which are QuickThoughts'.
+    """
 
     context_size: int = 1
     """Sentences at most this far away in the same document are positives."""
@@ -40,6 +42,9 @@ class ContrastiveConfig:
     """Whether g(s) must find f(s+), too; the loss is then the mean of both directions."""
     anchor: Anchor = "excluded"
     """The anchor as its own candidate: left out, or with score 0 in the softmax (QuickThoughts)."""
+    targets: Targets = "soft"
+    """Several neighbours of a sentence: "soft", one softmax over all candidates with equal targets
+    (QuickThoughts); "each", every neighbour against the negatives alone (Simoulin & Crabbé)."""
 
     def __post_init__(self) -> None:
         """Refuses values out of range.
@@ -49,7 +54,13 @@ class ContrastiveConfig:
         """
         if self.context_size < 1:
             raise ValueError(f"context_size must be 1 or more, got {self.context_size}")
-        for name, values in (("critic", Critic), ("normalise", Normalise), ("anchor", Anchor)):
+        choices = {
+            "critic": Critic,
+            "normalise": Normalise,
+            "anchor": Anchor,
+            "targets": Targets,
+        }
+        for name, values in choices.items():
             if (value := getattr(self, name)) not in get_args(values):
                 raise ValueError(f"unknown {name} {value!r}; known: {', '.join(get_args(values))}")
 
@@ -146,37 +157,57 @@ class ContrastiveObjective(nn.Module):
         scores = self.scores(first, second)
         directions = [scores, scores.T] if self.config.symmetric else [scores]
         excluded = self.config.anchor == "excluded"
-        results = [_loss_and_accuracy(s, positives, exclude_self=excluded) for s in directions]
+        cross_entropy = _soft if self.config.targets == "soft" else _each
+        directions = [_score_of_itself(s, excluded=excluded) for s in directions]
+        losses = [cross_entropy(s, positives) for s in directions]
+        hits = [_is_hit(s.detach(), positives) for s in directions]
         num_positives = positives.sum(1)
         num_candidates = len(positives) - int(excluded)
         num_anchors = (num_positives > 0).sum()
+        # A row without positives is no anchor: its loss is 0 and it has no hit. (To select the
+        # others would wait for the device.)
+        total = len(directions) * num_anchors.clamp(min=1)
         return ContrastiveResult(
-            loss=torch.stack([loss for loss, _ in results]).mean(),
-            accuracy=torch.stack([accuracy for _, accuracy in results]).mean(),
+            loss=torch.stack(losses).sum() / total,
+            accuracy=torch.stack(hits).sum() / total,
             chance=num_positives.sum() / (num_anchors * num_candidates).clamp(min=1),
             num_anchors=num_anchors,
         )
 
 
-def _loss_and_accuracy(
-    scores: Tensor, positives: Tensor, *, exclude_self: bool
-) -> tuple[Tensor, Tensor]:
-    """Returns mean cross-entropy and accuracy over the rows of ``scores`` that have positives.
+def _score_of_itself(scores: Tensor, *, excluded: bool) -> Tensor:
+    """Returns ``scores`` [B, B] with the diagonal left out of every softmax, or 0 in it."""
+    itself = torch.eye(len(scores), dtype=torch.bool, device=scores.device)
+    return scores.masked_fill(itself, _never(scores) if excluded else 0.0)
+
+
+def _never(scores: Tensor) -> float:
+    """Returns a score whose exp is exactly 0; with -inf a row of one candidate would be NaN."""
+    return torch.finfo(scores.dtype).min
+
+
+def _soft(scores: Tensor, positives: Tensor) -> Tensor:
+    """Returns each anchor's cross-entropy with equal targets over its positives, [B].
 
     Args:
         scores: [B, B]; anchors by candidates.
         positives: [B, B] bool.
-        exclude_self: leave the diagonal out of the softmax; otherwise it has score 0 there.
     """
-    itself = torch.eye(len(scores), dtype=torch.bool, device=scores.device)
-    # The least finite number, as -inf makes a row of one candidate NaN; its exp is exactly 0.
-    own_score = torch.finfo(scores.dtype).min if exclude_self else 0.0
-    scores = scores.masked_fill(itself, own_score)
-    num_positives = positives.sum(1)
-    # Rows without positives weigh nothing. (Selecting the others would wait for the device.)
-    targets = positives.to(scores.dtype) / num_positives.clamp(min=1)[:, None]
-    num_anchors = (num_positives > 0).sum().clamp(min=1)
-    log_probabilities = scores.log_softmax(1).masked_fill(~positives, 0.0)
-    loss = -(targets * log_probabilities).sum() / num_anchors
-    is_hit = positives.gather(1, scores.detach().argmax(1, keepdim=True))
-    return loss, is_hit.sum() / num_anchors
+    return _mean_over_positives(-scores.log_softmax(1), positives)
+
+
+def _each(scores: Tensor, positives: Tensor) -> Tensor:
+    """Returns each anchor's -log p(s+ | S), the mean over its positives, [B]; as `_soft`."""
+    negatives = scores.masked_fill(positives, _never(scores)).logsumexp(1, keepdim=True)
+    return _mean_over_positives(torch.logaddexp(scores, negatives) - scores, positives)
+
+
+def _mean_over_positives(values: Tensor, positives: Tensor) -> Tensor:
+    """Returns the means over each row's positives, [B]; 0 for a row that has none."""
+    weights = positives.to(values.dtype) / positives.sum(1, keepdim=True).clamp(min=1)
+    return (weights * values.masked_fill(~positives, 0.0)).sum(1)
+
+
+def _is_hit(scores: Tensor, positives: Tensor) -> Tensor:
+    """Returns whether each row's best-scored candidate is a positive, [B] bool."""
+    return positives.gather(1, scores.argmax(1, keepdim=True)).squeeze(1)

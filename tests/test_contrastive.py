@@ -41,19 +41,26 @@ def evaluate(objective: ContrastiveObjective, first: Tensor, second: Tensor) -> 
     return result
 
 
-def loops(score: list[list[float]], *, zeroed: bool) -> tuple[float, float, float]:
+def loops(
+    score: list[list[float]], *, anchor: str, targets: str, neighbours: dict[int, list[int]]
+) -> tuple[float, float, float]:
     """Returns loss, accuracy and chance, anchor by anchor and candidate by candidate."""
     losses, hits, chances = [], [], []
-    for anchor, positives in NEIGHBOURS.items():
+    for sentence, positives in neighbours.items():
         if not positives:
             continue
-        candidates = {k: s for k, s in enumerate(score[anchor]) if k != anchor}
-        if zeroed:
-            candidates[anchor] = 0.0
-        normaliser = sum(exp(s) for s in candidates.values())
-        losses.append(
-            -sum(log(exp(candidates[k]) / normaliser) for k in positives) / len(positives)
-        )
+        candidates = {k: s for k, s in enumerate(score[sentence]) if k != sentence}
+        if anchor == "zeroed":
+            candidates[sentence] = 0.0
+        own_losses = []
+        for positive in positives:
+            # Either all candidates stand below the line, or one positive and the negatives.
+            rivals = [
+                k for k in candidates if targets == "soft" or k == positive or k not in positives
+            ]
+            normaliser = sum(exp(candidates[k]) for k in rivals)
+            own_losses.append(-log(exp(candidates[positive]) / normaliser))
+        losses.append(sum(own_losses) / len(own_losses))
         hits.append(max(candidates, key=lambda k: candidates[k]) in positives)
         chances.append(len(positives) / len(candidates))
     count = len(losses)
@@ -69,15 +76,16 @@ def standardised(view: Tensor) -> Tensor:
     return centred / (centred.square().mean(0) + 1e-5).sqrt()
 
 
+@pytest.mark.parametrize("targets", ["soft", "each"])
 @pytest.mark.parametrize("anchor", ["excluded", "zeroed"])
 @pytest.mark.parametrize("symmetric", [False, True])
 @pytest.mark.parametrize("critic", ["bilinear", "inner_product"])
 @pytest.mark.parametrize("normalise", ["none", "batch_norm", "l2"])
 def test_loss_accuracy_and_chance_equal_the_loops(
-    normalise: str, critic: str, symmetric: bool, anchor: str
+    normalise: str, critic: str, symmetric: bool, anchor: str, targets: str
 ) -> None:
     objective = make_objective(
-        normalise=normalise, critic=critic, symmetric=symmetric, anchor=anchor
+        normalise=normalise, critic=critic, symmetric=symmetric, anchor=anchor, targets=targets
     )
     first, second = make_views()
     result = evaluate(objective, first, second)
@@ -91,10 +99,12 @@ def test_loss_accuracy_and_chance_equal_the_loops(
     )
     assert weight is not None
     scores = pair_scores(first, second.detach(), weight.detach())
-    expected = [loops(scores, zeroed=anchor == "zeroed")]
+    directions = [scores]
     if symmetric:
-        transposed = [list(column) for column in zip(*scores, strict=True)]
-        expected.append(loops(transposed, zeroed=anchor == "zeroed"))
+        directions.append([list(column) for column in zip(*scores, strict=True)])
+    expected = [
+        loops(one, anchor=anchor, targets=targets, neighbours=NEIGHBOURS) for one in directions
+    ]
     loss, accuracy, chance = (sum(v) / len(expected) for v in zip(*expected, strict=True))
 
     assert result.loss.dtype == torch.float64
@@ -104,13 +114,72 @@ def test_loss_accuracy_and_chance_equal_the_loops(
     assert result.num_anchors.item() == 7
 
 
+@pytest.mark.parametrize("context_size", [2, 9])
+@pytest.mark.parametrize("targets", ["soft", "each"])
+@pytest.mark.parametrize("anchor", ["excluded", "zeroed"])
+def test_a_wide_context_equals_the_loops(anchor: str, targets: str, context_size: int) -> None:
+    objective = make_objective(
+        critic="inner_product", anchor=anchor, targets=targets, context_size=context_size
+    )
+    first, second = make_views()
+    result = evaluate(objective, first, second)
+
+    positives = context_targets(DOCUMENT, INDEX, context_size)
+    neighbours = {a: row.nonzero().flatten().tolist() for a, row in enumerate(positives)}
+    scores = pair_scores(first, second.detach(), torch.eye(WIDTH, dtype=torch.float64))
+    loss, accuracy, chance = loops(scores, anchor=anchor, targets=targets, neighbours=neighbours)
+    assert result.loss.item() == pytest.approx(loss, abs=1e-12)
+    assert result.accuracy.item() == pytest.approx(accuracy, abs=1e-6)
+    assert result.chance.item() == pytest.approx(chance, abs=1e-6)
+
+
+@pytest.mark.parametrize("targets", ["soft", "each"])
+@pytest.mark.parametrize("anchor", ["excluded", "zeroed"])
 @pytest.mark.parametrize("normalise", ["none", "batch_norm", "l2"])
-def test_gradients_equal_finite_differences(normalise: str) -> None:
-    objective = make_objective(normalise=normalise, symmetric=True)
+def test_gradients_equal_finite_differences(normalise: str, anchor: str, targets: str) -> None:
+    objective = make_objective(normalise=normalise, symmetric=True, anchor=anchor, targets=targets)
 
     assert torch.autograd.gradcheck(
         lambda first, second: evaluate(objective, first, second).loss, make_views()
     )
+
+
+def test_targets_differ_by_whether_neighbours_compete() -> None:
+    """Two neighbours with one score between them and no negative near: ln 2 each, or nothing."""
+    index = torch.tensor([0, 1, 2])
+    document = torch.zeros(3, dtype=torch.long)
+    views = torch.ones(3, WIDTH, dtype=torch.float64)
+    losses = {
+        targets: make_objective(critic="inner_product", targets=targets, context_size=2)(
+            views, views, document, index
+        ).loss.item()
+        for targets in ("soft", "each")
+    }
+
+    assert losses["soft"] == pytest.approx(log(2), abs=1e-12)
+    assert losses["each"] == 0.0
+
+
+def test_targets_are_one_formula_where_no_sentence_has_two_neighbours() -> None:
+    document, index = torch.tensor([0, 0, 1, 1, 2, 2, 3, 3]), torch.arange(8)
+    first, second = make_views()
+
+    soft = make_objective(targets="soft")(first, second, document, index).loss
+    each = make_objective(targets="each")(first, second, document, index).loss
+
+    assert each.item() == pytest.approx(soft.item(), abs=1e-12)
+
+
+@pytest.mark.parametrize("targets", ["soft", "each"])
+def test_scores_far_apart_overflow_nowhere(targets: str) -> None:
+    objective = make_objective(critic="inner_product", targets=targets)
+    first, second = make_views()
+    result = evaluate(objective, 1e4 * first, 1e4 * second)
+    result.loss.backward()
+
+    assert first.grad is not None
+    assert torch.isfinite(result.loss)
+    assert torch.isfinite(first.grad).all()
 
 
 @pytest.mark.parametrize("context_size", [1, 2, 3])
@@ -156,12 +225,13 @@ def test_the_score_of_an_anchor_with_itself_has_no_gradient() -> None:
     assert not first.grad.any()
 
 
+@pytest.mark.parametrize("targets", ["soft", "each"])
 @pytest.mark.parametrize("normalise", ["none", "batch_norm", "l2"])
 @pytest.mark.parametrize("num_sentences", [1, 3])
 def test_a_batch_without_context_has_no_loss_and_no_gradient(
-    num_sentences: int, normalise: str
+    num_sentences: int, normalise: str, targets: str
 ) -> None:
-    objective = make_objective(normalise=normalise)
+    objective = make_objective(normalise=normalise, targets=targets)
     first, second = make_views()
     apart = torch.arange(num_sentences)
 
@@ -198,6 +268,7 @@ def test_views_of_different_width_need_the_bilinear_critic() -> None:
         ({"critic": "cosine"}, "unknown critic 'cosine'; known: bilinear, inner_product"),
         ({"normalise": "l1"}, "unknown normalise 'l1'; known: none, batch_norm, l2"),
         ({"anchor": "kept"}, "unknown anchor 'kept'; known: excluded, zeroed"),
+        ({"targets": "hard"}, "unknown targets 'hard'; known: soft, each"),
     ],
 )
 def test_unknown_settings_are_refused(fields: dict[str, Any], message: str) -> None:
