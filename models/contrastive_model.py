@@ -2,16 +2,45 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 import torch
 from torch import Tensor, nn
 
 from models.contrastive import ContrastiveConfig, ContrastiveObjective, ContrastiveResult
+from models.distributed import Ranks, gather_rows
 from models.embedding import WordEmbedding
 from models.multi_view import MultiViewConfig, MultiViewEncoder
 from models.sentence_batch import SentenceBatch
 from models.sentence_block import SentenceBlock
 from models.training_config import TrainingConfig
 from models.word_vectors import WordVectors
+
+
+_ALONE = Ranks.single()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ContrastiveBatch:
+    """Successive sentences ready to be computed; on several ranks, what is one's own of them."""
+
+    sentences: SentenceBatch
+    """Those that this rank encodes."""
+    documents: Tensor
+    """[B] int64; the document of each sentence that takes part in the objective."""
+    sentence_index: Tensor
+    """[B] int64; its position there."""
+    num_sentences: int
+    """Sentences of all ranks together."""
+
+    def to(self, device: torch.device | str) -> ContrastiveBatch:
+        """Returns the batch with its tensors on ``device``."""
+        return replace(
+            self,
+            sentences=self.sentences.to(device),
+            documents=self.documents.to(device),
+            sentence_index=self.sentence_index.to(device),
+        )
 
 
 class ContrastiveModel(nn.Module):
@@ -50,7 +79,7 @@ class ContrastiveModel(nn.Module):
                 normalise=config.normalise,
                 symmetric=config.symmetric,
                 anchor=config.anchor,
-                **({} if config.targets == "soft" else {"targets": config.targets}),
+                targets=config.targets,
             ),
         )
 
@@ -66,18 +95,34 @@ class ContrastiveModel(nn.Module):
         scale = 1.0 if config.vector_rms is None else vectors.scale_to(config.vector_rms)
         return [WordEmbedding.frozen(torch.from_numpy(vectors.matrix), scale=scale)]
 
-    def forward(
-        self, batch: SentenceBatch, documents: Tensor, sentence_index: Tensor
-    ) -> ContrastiveResult:
-        """Returns the objective of successive sentences; see `ContrastiveObjective`."""
-        first, second = self.encoder(batch)
-        result: ContrastiveResult = self.objective(first, second, documents, sentence_index)
+    def forward(self, batch: ContrastiveBatch, ranks: Ranks = _ALONE) -> ContrastiveResult:
+        """Returns the objective of successive sentences; see `ContrastiveObjective`.
+
+        Args:
+            batch: made for the same ranks.
+            ranks: on several and with ``gather_negatives`` the objective is that of all their
+                sentences together, else that of this rank's.
+        """
+        first, second = self.encoder(batch.sentences)
+        if self.config.gather_negatives:
+            num_rows = len(batch.documents)
+            first, second = (gather_rows(view, ranks, num_rows) for view in (first, second))
+        result: ContrastiveResult = self.objective(
+            first, second, batch.documents, batch.sentence_index
+        )
         return result
 
+    def training_batch(self, block: SentenceBlock, ranks: Ranks = _ALONE) -> ContrastiveBatch:
+        """Returns what this rank computes of a block of successive sentences in training."""
+        part = block.slice(*ranks.part(len(block)))
+        sentences = batch_of(part, share_words=not self.config.word_dropout)
+        positions = positions_of(block if self.config.gather_negatives else part)
+        return ContrastiveBatch(sentences, *positions, num_sentences=len(block))
+
     def result_of(self, block: SentenceBlock, device: torch.device) -> ContrastiveResult:
-        """Returns the objective of a block of successive sentences."""
-        batch = batch_of(block).to(device)
-        return self.forward(batch, *positions_of(block, device))
+        """Returns the objective of a block of successive sentences, on this process alone."""
+        batch = ContrastiveBatch(batch_of(block), *positions_of(block), num_sentences=len(block))
+        return self.forward(batch.to(device))
 
 
 def build_model(config: TrainingConfig, vectors: WordVectors, seed: int) -> ContrastiveModel:
@@ -96,7 +141,6 @@ def batch_of(block: SentenceBlock, *, share_words: bool = True) -> SentenceBatch
     Args:
         share_words: whether tokens of one word share its vector; see `SentenceBatch`.
     """
-    # Not shared is rare and asked for by name alone.
     options = {} if share_words else {"share_words": False}
     return SentenceBatch.from_arrays(
         block.token_ids,
@@ -108,7 +152,7 @@ def batch_of(block: SentenceBlock, *, share_words: bool = True) -> SentenceBatch
     )
 
 
-def positions_of(block: SentenceBlock, device: torch.device) -> tuple[Tensor, Tensor]:
+def positions_of(block: SentenceBlock) -> tuple[Tensor, Tensor]:
     """Returns each sentence's document and place in it, int64 [B] each."""
-    documents = torch.tensor(block.documents, dtype=torch.int64, device=device)
-    return documents, torch.tensor(block.sentence_index, dtype=torch.int64, device=device)
+    documents = torch.tensor(block.documents, dtype=torch.int64)
+    return documents, torch.tensor(block.sentence_index, dtype=torch.int64)

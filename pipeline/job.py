@@ -14,6 +14,7 @@ import os
 import select
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -27,6 +28,7 @@ WATCH_FLAG = "--end-with-standard-input"
 """Given by a process that holds the other end of the job's standard input."""
 
 ORPHANED_EXIT_CODE = 75
+PARENT_POLL_SECONDS = 0.5
 
 
 def print_progress(fraction: float, status: str) -> None:
@@ -42,6 +44,20 @@ def _exit_when_orphaned() -> None:
         select.select([descriptor], [], [])
         if not os.read(descriptor, 4096):
             os._exit(ORPHANED_EXIT_CODE)
+
+
+def end_with_parent(parent_id: int) -> None:
+    """Ends this process when it is no longer a child of ``parent_id``, from a thread.
+
+    For children whose parent holds no pipe to them; it takes up to `PARENT_POLL_SECONDS`.
+    """
+
+    def watch() -> None:
+        while os.getppid() == parent_id:
+            time.sleep(PARENT_POLL_SECONDS)
+        os._exit(ORPHANED_EXIT_CODE)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def run_from_command_line(

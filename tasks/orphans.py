@@ -7,14 +7,10 @@ its parent was killed, beside the run that takes its place.
 from __future__ import annotations
 
 import multiprocessing
-import os
-import threading
-import time
 
 import luigi
 
-POLL_SECONDS = 0.5
-ORPHANED_EXIT_CODE = 75
+from pipeline.job import end_with_parent
 
 
 def watch_every_task() -> None:
@@ -26,10 +22,4 @@ def _watch_parent(task: luigi.Task) -> None:
     del task
     parent = multiprocessing.parent_process()
     if parent is not None and parent.pid is not None:
-        threading.Thread(target=_exit_when_orphaned, args=(parent.pid,), daemon=True).start()
-
-
-def _exit_when_orphaned(parent_id: int) -> None:
-    while os.getppid() == parent_id:
-        time.sleep(POLL_SECONDS)
-    os._exit(ORPHANED_EXIT_CODE)
+        end_with_parent(parent.pid)

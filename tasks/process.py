@@ -30,6 +30,7 @@ def run_job(
     """Writes ``job_path``, runs ``python -m module job_path`` and waits for it.
 
     The job dies with this process: it watches its standard input, whose other end is held here.
+    So do the processes it starts in its turn, which inherit that input.
 
     Args:
         task: its status message and progress percentage follow the job.
@@ -54,6 +55,7 @@ def run_job(
         env=environment,
     )
     errors: deque[str] = deque(maxlen=KEPT_ERROR_LINES)
+    assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None
     reader = threading.Thread(target=_forward_errors, args=(process.stderr, errors), daemon=True)
@@ -62,6 +64,7 @@ def run_job(
         _follow_progress(task, process.stdout)
         code = process.wait()
     finally:
+        process.stdin.close()  # ends what the job started, too; the signal is for the job alone
         process.kill()
         reader.join(timeout=5)
     if code != 0:
