@@ -98,7 +98,7 @@ class TrainingParameters:
     preset = luigi.Parameter(
         default="laptop",
         description="laptop: some ten thousand sentences on two cores; structured-views: "
-        "Simoulin & Crabbé as published.",
+        "Simoulin & Crabbé as published; quickthoughts: Logeswaran & Lee's two GRUs.",
     )
     changes = luigi.DictParameter(
         default={},
@@ -119,6 +119,25 @@ class TrainingParameters:
     threads = luigi.IntParameter(
         default=0,
         significant=False,
-        description="CPU threads of the training; 0: half of the cores, as other tasks run beside "
-        "it.",
+        description="CPU threads of the training, all its processes together; 0: half of the "
+        "cores, as other tasks run beside it.",
+    )
+    processes = luigi.IntParameter(
+        default=1,
+        significant=False,
+        description="Processes that train together, each on its part of every batch; on cuda each "
+        "takes a device of its own.",
+    )
+    max_restarts = luigi.IntParameter(
+        default=1,
+        significant=False,
+        description="With several processes: how often all start again from the last checkpoint "
+        "when one of them dies.",
+    )
+    gemm = luigi.ChoiceParameter(
+        default="auto",
+        choices=["auto", "default", "onednn"],
+        significant=False,
+        description="Which matrix product the training uses on a CPU; auto: the fastest of those "
+        "measured to be exact.",
     )

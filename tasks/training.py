@@ -65,12 +65,33 @@ class TrainEncoders(
             "training": self.config.to_dict(),
             "training_version": TRAINING_VERSION,
             "vectors": checksum(self.vectors, names=VECTOR_FILES),
+            **self._parts(),
             **{name: task.digest for name, task in self.requires().items()},
         }
 
+    def _parts(self) -> dict[str, int]:
+        """Returns how many parts each batch has, where that changes what is learnt.
+
+        With gathered negatives any number of processes computes the loss of the whole batch.
+        """
+        alone = self.processes == 1 or self.config.gather_negatives
+        return {} if alone else {"processes": self.processes}
+
     def architecture(self) -> dict[str, Any]:
         """Returns the fields of the configuration that an untrained encoder depends on."""
-        names = ("views", "hidden_size", "init", "word_vectors", "trained_word_size", "vector_rms")
+        names = (
+            "views",
+            "hidden_size",
+            "bidirectional",
+            "dep_cell",
+            "init",
+            "word_vectors",
+            "embeddings",
+            "trained_word_size",
+            "trained_word_init",
+            "vector_rms",
+            "precision",
+        )
         config = self.config.to_dict()
         return {name: config[name] for name in names}
 
@@ -78,22 +99,34 @@ class TrainEncoders(
         """Returns the model's folder."""
         return self.work_folder / "models" / "-".join(self.config.views)
 
+    def settings(self) -> dict[str, Any]:
+        """Returns the machine settings of the job, see `models.train`.
+
+        Raises:
+            ValueError: a number of threads, processes or restarts that cannot be.
+        """
+        for name, least in (("threads", 0), ("processes", 1), ("max_restarts", 0)):
+            if getattr(self, name) < least:
+                raise ValueError(f"{name} must be {least} or more, got {getattr(self, name)}")
+        return {
+            "threads": self.threads or max(1, available_cores() // 2),
+            "processes": self.processes,
+            "max_restarts": self.max_restarts,
+            "device": self.device,
+            "gemm": self.gemm,
+            "progress_bar": sys.stderr.isatty(),
+        }
+
     def run(self) -> None:
         """Runs the training, which resumes at its last checkpoint."""
         self.write_config()
-        folders = {name: str(task.folder) for name, task in self.requires().items()}
-        if self.threads < 0:
-            raise ValueError(f"threads must be 0 or more, got {self.threads}")
-        threads = self.threads or max(1, available_cores() // 2)
+        settings = self.settings()
         job = {
             "config": self.config.to_dict(),
-            "corpus": folders,
+            "corpus": {name: str(task.folder) for name, task in self.requires().items()},
             "vectors": str(self.vectors),
             "out": str(self.folder),
-            "settings": {
-                "threads": threads,
-                "device": self.device,
-                "progress_bar": sys.stderr.isatty(),
-            },
+            "settings": settings,
         }
-        run_job(self, "models.train", job, self.folder / "job.json", threads=threads)
+        path = self.folder / "job.json"
+        run_job(self, "models.train", job, path, threads=settings["threads"])

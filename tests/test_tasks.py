@@ -111,7 +111,10 @@ def test_a_significant_parameter_changes_the_path(
     assert before != after
 
 
-@pytest.mark.parametrize(("parameter", "value"), [("threads", 7), ("device", "cuda")])
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [("threads", 7), ("device", "cuda"), ("processes", 2), ("max_restarts", 3), ("gemm", "onednn")],
+)
 def test_a_machine_setting_changes_no_path(
     parameter: str, value: object, tmp_path: Path, text: Path
 ) -> None:
@@ -120,6 +123,40 @@ def test_a_machine_setting_changes_no_path(
     assert path_of(WriteReport, tmp_path, **base) == path_of(
         WriteReport, tmp_path, **(base | {parameter: value})
     )
+
+
+def test_processes_that_do_not_share_negatives_learn_another_model(
+    tmp_path: Path, text: Path
+) -> None:
+    """Each part of the batch is then a batch of its own, so their number changes what is learnt."""
+    base: dict[str, object] = {"source": "files", "paths": str(text), "processes": 2}
+    alone = {"gather_negatives": False}
+
+    two = path_of(TrainEncoders, tmp_path, **base, changes=alone)
+    luigi.task_register.Register.clear_instance_cache()
+    four = path_of(TrainEncoders, tmp_path, **(base | {"processes": 4}), changes=alone)
+
+    assert two != four
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value", "message"),
+    [
+        ("threads", -1, "threads must be 0 or more, got -1"),
+        ("processes", 0, "processes must be 1 or more, got 0"),
+        ("max_restarts", -1, "max_restarts must be 0 or more, got -1"),
+    ],
+)
+def test_a_machine_setting_that_cannot_be_is_refused(
+    parameter: str, value: int, message: str, tmp_path: Path, text: Path
+) -> None:
+    luigi.task_register.Register.clear_instance_cache()
+    task = TrainEncoders(
+        work_folder=tmp_path, source="files", paths=str(text), **{parameter: value}
+    )
+
+    with pytest.raises(ValueError, match=message):
+        task.settings()
 
 
 def test_changed_text_changes_the_path(tmp_path: Path, text: Path) -> None:
