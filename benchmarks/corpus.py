@@ -1,0 +1,95 @@
+"""The parsed text that benchmarks run on: a corpus folder, and random vectors for its words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from models.parsed_corpus import CorpusFolders, ParsedCorpus
+from models.sentence_block import SentenceBlock
+from models.word_vectors import WordVectors
+from pipeline.shards import MANIFEST_NAME, read_dataset_manifest, read_shard
+
+DEFAULT_CORPORA = Path("data/work/corpora")
+VECTOR_RMS = 0.35
+"""Root mean square of the random vectors' components, as the laptop preset scales real ones."""
+
+
+def corpus_folders(corpus: Path | None) -> CorpusFolders:
+    """Returns the stages of a parsed corpus.
+
+    Args:
+        corpus: the folder with ``sentences``, ``dependencies-…`` and ``constituents-…`` in it;
+            None takes the newest complete one of the default run's work folder.
+
+    Raises:
+        FileNotFoundError: no such corpus, or a stage of it is not complete; says how to make one.
+    """
+    if corpus is not None:
+        return _stages(corpus)
+    found = [path.parent.parent for path in DEFAULT_CORPORA.glob(f"*/sentences/{MANIFEST_NAME}")]
+    complete = [folder for folder in found if not _missing(folder)]
+    if not complete:
+        raise FileNotFoundError(
+            f"{DEFAULT_CORPORA}: no parsed corpus here; run `make run` first, which makes one, or "
+            "give a corpus folder with --corpus"
+        )
+    return _stages(max(complete, key=lambda folder: folder.stat().st_mtime))
+
+
+def random_vectors(folders: CorpusFolders, word_size: int, seed: int) -> WordVectors:
+    """Returns random vectors for every word of the corpus, so that no vector file is needed."""
+    distinct: set[str] = set()
+    for shard in read_dataset_manifest(folders.sentences, "sentences").shards:
+        tokens = read_shard(folders.sentences, "sentences", shard.number, ["tokens"])["tokens"]
+        flat: pa.ChunkedArray = pc.list_flatten(tokens)
+        distinct.update(pc.unique(flat).to_pylist())
+    words = sorted(distinct)
+    rows = np.random.default_rng(seed).standard_normal((len(words), word_size), dtype=np.float32)
+    return WordVectors.from_rows(words, VECTOR_RMS * rows)
+
+
+def first_sentences(folders: CorpusFolders, vectors: WordVectors, count: int) -> SentenceBlock:
+    """Returns the first sentences that have both trees, with both trees.
+
+    Raises:
+        ValueError: the corpus holds fewer.
+    """
+    corpus = ParsedCorpus(folders, vectors, views=("DEP", "CONST"))
+    sizes = []
+    for block in corpus.blocks():
+        sizes.append(len(block))
+        if len(block) >= count:
+            return block.slice(0, count)
+    raise ValueError(
+        f"{folders.sentences.parent}: no shard of it holds {count} parsed sentences (the largest "
+        f"{max(sizes, default=0)}); lower --sentences or give a larger corpus"
+    )
+
+
+def _missing(corpus: Path) -> list[str]:
+    """Returns the stages that the corpus folder lacks."""
+    stages = ("sentences", "dependencies", "constituents")
+    return [stage for stage in stages if _newest(corpus, stage) is None]
+
+
+def _newest(corpus: Path, stage: str) -> Path | None:
+    """Returns the stage's newest complete folder; a corpus may be parsed by several parsers."""
+    complete = [path for path in corpus.glob(f"{stage}*") if (path / MANIFEST_NAME).exists()]
+    return max(complete, key=lambda path: path.stat().st_mtime, default=None)
+
+
+def _stages(corpus: Path) -> CorpusFolders:
+    if missing := _missing(corpus):
+        raise FileNotFoundError(
+            f"{corpus}: no complete {' and no '.join(missing)}; give the folder of a parsed corpus "
+            "(`make run` makes one under data/work/corpora)"
+        )
+    sentences = _newest(corpus, "sentences")
+    assert sentences is not None
+    return CorpusFolders(
+        sentences, _newest(corpus, "dependencies"), _newest(corpus, "constituents")
+    )

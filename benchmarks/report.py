@@ -1,0 +1,104 @@
+"""What every benchmark prints: a header that tells how to repeat it, Markdown tables, a last line.
+
+The last line is one JSON object of numbers, for programs; all above it is for people.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import torch
+
+from models.machine import versions
+
+_REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+def header(module: str, arguments: Sequence[str], *, seed: int, device: str = "cpu") -> list[str]:
+    """Returns the lines that say what ran: command, commit, machine, versions and seed.
+
+    Args:
+        module: name of the benchmark's module.
+        arguments: of the command line, as they were given.
+    """
+    used = ", ".join(f"{name} {number}" for name, number in versions().items())
+    return [
+        f"command: python -m {' '.join([module, *arguments])}",
+        f"commit: {_commit()}",
+        f"machine: {_processor()}, {torch.get_num_threads()} of its cores used; device {device}",
+        f"versions: {used}",
+        f"seed: {seed}",
+    ]
+
+
+def markdown_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Returns a table's lines, padded so that it reads well unrendered; numbers to the right."""
+    widths = [max(len(row[place]) for row in [columns, *rows]) for place in range(len(columns))]
+    is_number = [
+        bool(rows) and all(_is_number(row[place]) for row in rows) for place in range(len(columns))
+    ]
+
+    def line(cells: Sequence[str]) -> str:
+        padded = [
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(cells, widths, is_number, strict=True)
+        ]
+        return f"| {' | '.join(padded)} |"
+
+    rule = [
+        "-" * (width - 1) + (":" if right else "-")
+        for width, right in zip(widths, is_number, strict=True)
+    ]
+    return [line(columns), line(rule), *map(line, rows)]
+
+
+def print_last_line(figures: Mapping[str, float | str]) -> None:
+    """Prints the figures as one line of JSON, which must be the last."""
+    print(json.dumps(figures), flush=True)
+
+
+def print_lines(lines: Sequence[str]) -> None:
+    """Prints lines and an empty one after them."""
+    print("\n".join([*lines, ""]), flush=True)
+
+
+def fail(message: str) -> int:
+    """Tells a user's mistake on standard error and returns the exit status for it."""
+    print(message, file=sys.stderr)
+    return 2
+
+
+def _is_number(cell: str) -> bool:
+    return cell in {"", "-"} or cell.lstrip("-≈")[:1].isdigit()
+
+
+def _commit() -> str:
+    """Returns the commit of the working tree, and whether files differ from it."""
+    revision = _git("rev-parse", "--short=12", "HEAD")
+    if revision is None:
+        return "not known (no git checkout)"
+    return revision + (" with changes" if _git("status", "--porcelain", "-uno") else "")
+
+
+def _git(*arguments: str) -> str | None:
+    try:
+        result = subprocess.run(
+            ["git", *arguments], cwd=_REPOSITORY, capture_output=True, text=True, check=False
+        )
+    except FileNotFoundError:
+        return None
+    return result.stdout.strip() if result.returncode == 0 else None
+
+
+def _processor() -> str:
+    facts = Path("/proc/cpuinfo")
+    if facts.exists():
+        for line in facts.read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()

@@ -1,0 +1,76 @@
+"""One training step of a sentence encoder, and how fast several of them are beside one another.
+
+Legend: B sentences, T word types, E word dimension, H hidden.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor, nn
+
+from models.gemm import GemmBackend, use_gemm
+
+LEARNING_RATE = 1e-4
+
+
+@dataclass(eq=False)
+class TrainingStep:
+    """Forward, backward and Adam of one encoder on one batch."""
+
+    label: str
+    module: nn.Module
+    encode: Callable[[Tensor], Tensor]
+    """From the word types' vectors [T, E] to the sentences' [B, H]."""
+    word_vectors: Tensor
+    gemm: GemmBackend
+    scale: float = 1.0
+    """By which a step's forward and backward are multiplied: nodes of the whole over its own."""
+    seconds: float = field(default=float("inf"), init=False)
+    """Of the best step so far."""
+
+    def __post_init__(self) -> None:
+        self.optimiser = torch.optim.Adam(self.module.parameters(), lr=LEARNING_RATE)
+
+    def forward_backward(self) -> Tensor:
+        """Sets the gradients of a fixed linear function of the output; returns the output."""
+        self.optimiser.zero_grad(set_to_none=True)
+        output = self.encode(self.word_vectors)
+        output.backward(_output_gradient(output))
+        return output.detach()
+
+    def measure(self) -> None:
+        """Takes one step and remembers how long it took if no other was faster."""
+        use_gemm(self.gemm)
+        started = time.perf_counter()
+        self.forward_backward()
+        learnt = time.perf_counter()
+        self.optimiser.step()
+        stepped = time.perf_counter()
+        self.seconds = min(self.seconds, self.scale * (learnt - started) + stepped - learnt)
+
+    def gradients(self) -> dict[str, Tensor]:
+        """Returns the gradient of every weight, by its name in the module."""
+        found = {name: weight.grad for name, weight in self.module.named_parameters()}
+        return {name: gradient for name, gradient in found.items() if gradient is not None}
+
+
+def interleave(steps: Sequence[TrainingStep], repeats: int) -> None:
+    """Measures steps in turns, so that a slow moment of the machine strikes all of them."""
+    for _ in range(repeats):
+        for step in steps:
+            step.measure()
+
+
+def relative_difference(found: Tensor, expected: Tensor) -> float:
+    """Returns the largest difference over the largest expected value."""
+    difference = (found.double() - expected.double()).abs().max()
+    return float(difference / expected.double().abs().max().clamp(min=1e-30))
+
+
+def _output_gradient(output: Tensor) -> Tensor:
+    generator = torch.Generator().manual_seed(1)
+    return torch.randn(output.shape, generator=generator).to(output.dtype)
