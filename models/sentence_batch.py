@@ -26,7 +26,8 @@ class SentenceBatch:
     token_offsets: Tensor
     """[B+1] int64; sentence b's tokens are the flat tokens token_offsets[b]..token_offsets[b+1]."""
     word_ids: Tensor
-    """[T] int64; vocabulary ids of the batch's word types, ascending. Id 0 is the unknown word."""
+    """[T] int64; vocabulary ids of the batch's word types, ascending; if these are not shared, of
+    its tokens. Id 0 is the unknown word."""
     word_of_token: Tensor
     """[N] int64; row of each token's word type in ``word_ids``."""
     sequence: SequenceSchedule
@@ -43,6 +44,8 @@ class SentenceBatch:
         heads: npt.ArrayLike | None = None,
         binary_left: npt.ArrayLike | None = None,
         binary_right: npt.ArrayLike | None = None,
+        *,
+        share_words: bool = True,
     ) -> SentenceBatch:
         """Returns the batch of sentences given as flat arrays, as Arrow's list columns hold them.
 
@@ -52,6 +55,8 @@ class SentenceBatch:
             heads: [N]; 1-based heads, 0 for the root.
             binary_left: [N-B]; n-1 values a sentence, see `BinarySchedule.build`.
             binary_right: [N-B]; given if and only if ``binary_left`` is.
+            share_words: whether equal words are one word type. Without it every token is a type of
+                its own, so that tokens may be given vectors that differ, as by dropout.
 
         Raises:
             ValueError: arrays that do not fit together, or a malformed tree; names the array or
@@ -64,18 +69,26 @@ class SentenceBatch:
             raise ValueError("token_ids must not be negative; unknown words are 0")
         if (binary_left is None) != (binary_right is None):
             raise ValueError("binary_left and binary_right must be given together")
-        word_ids, word_of_token = np.unique(ids, return_inverse=True)
+        if share_words:
+            word_ids, word_of_token = np.unique(ids, return_inverse=True)
+        else:
+            word_ids, word_of_token = ids.copy(), np.arange(len(ids))
+        num_words = len(word_ids)
         dependencies = constituents = None
         if heads is not None:
             flat_heads = _aligned(heads, "heads", len(ids))
-            dependencies = DependencySchedule.build(flat_heads, offsets, lengths)
+            dependencies = DependencySchedule.build(
+                flat_heads, word_of_token, num_words, offsets, lengths
+            )
         if binary_left is not None and binary_right is not None:
             num_inner = len(ids) - len(lengths)
             left = _aligned(binary_left, "binary_left", num_inner)
             right = _aligned(binary_right, "binary_right", num_inner)
-            constituents = BinarySchedule.build(left, right, offsets, lengths)
+            constituents = BinarySchedule.build(
+                left, right, word_of_token, num_words, offsets, lengths
+            )
         return cls(
-            token_offsets=to_tensor(offsets),
+            token_offsets=to_tensor(offsets.copy()),
             word_ids=to_tensor(word_ids),
             word_of_token=to_tensor(word_of_token),
             sequence=SequenceSchedule.build(offsets, lengths),

@@ -38,77 +38,152 @@ def binary_schedule(sentences: list[Sentence]) -> BinarySchedule:
     return schedule
 
 
+Spelling = tuple[object, ...]
+
+
+def spell_dependencies(sentence: Sentence) -> Spelling:
+    """Returns (word, children's spellings in any fixed order) of the root."""
+
+    def spell(node: int) -> Spelling:
+        children = [spell(k) for k, head in enumerate(sentence.heads) if head == node + 1]
+        return (sentence.words[node], *sorted(children, key=repr))
+
+    return spell(sentence.heads.index(0))
+
+
+def edges_by_parent(schedule: DependencySchedule, *, by_sum: bool) -> dict[int, list[int]]:
+    """Returns each inner row's children's state rows, as the sums or as the forget gates say."""
+    K, F, S = schedule.num_leaves, schedule.num_fringe, schedule.num_fringe_sums
+    children: dict[int, list[int]] = {row: [] for row in range(schedule.num_inner)}
+    rows, parents = schedule.leaf_to_sum if by_sum else schedule.leaf_to_inner
+    of_sum: dict[int, list[int]] = {}
+    for row, parent in zip(rows.tolist(), parents.tolist(), strict=True):
+        of_sum.setdefault(parent, []).append(row)
+    for inner in range(schedule.num_inner):
+        key = inner
+        if by_sum:
+            key = int(schedule.fringe_sums[inner]) if inner < F else inner - F + S
+        children[inner] += of_sum.get(key, [])
+    for row, parent in zip(*(t.tolist() for t in schedule.fringe_to_core), strict=True):
+        children[F + parent].append(K + row)
+    for row, parent in enumerate(schedule.core_parents.tolist()):
+        children[F + parent].append(K + F + row)
+    return children
+
+
+@pytest.mark.parametrize("by_sum", [True, False])
 @settings(max_examples=50, deadline=None)
 @given(seed=st.integers(0, 2**32), lengths=LENGTHS)
-def test_dependency_rows_point_to_their_parents(seed: int, lengths: list[int]) -> None:
-    sentences, offsets = sentences_of(seed, lengths)
-    parent_of = {
-        offset + k: offset + head - 1 if head else None
-        for sentence, offset in zip(sentences, offsets, strict=True)
-        for k, head in enumerate(sentence.heads)
-    }
+def test_dependency_rows_spell_each_tree(by_sum: bool, seed: int, lengths: list[int]) -> None:
+    sentences, _ = sentences_of(seed, lengths)
+    batch = batch_of(sentences)
     schedule = dependency_schedule(sentences)
+    children = edges_by_parent(schedule, by_sum=by_sum)
 
-    inner = schedule.inner_tokens.tolist()
-    leaves = schedule.leaf_tokens.tolist()
-    assert sorted(inner + leaves) == sorted(parent_of)
-    assert set(inner) == {parent for parent in parent_of.values() if parent is not None}
-    starts = np.cumsum([0, *schedule.level_sizes]).tolist()
-    levels = [inner[a:b] for a, b in pairwise(starts)]
-    found: dict[int, int | None] = dict.fromkeys(leaves + inner)
-    found |= {
-        leaf: inner[row] for leaf, row in zip(leaves, schedule.leaf_parents.tolist(), strict=False)
-    }
-    for k, rows in enumerate(schedule.inner_parents):
-        found |= {
-            node: levels[k + 1][row] for node, row in zip(levels[k], rows.tolist(), strict=True)
-        }
-    assert found == parent_of
+    def spell(row: int) -> Spelling:
+        word = int(batch.word_ids[schedule.words[row]])
+        below = children.get(row - schedule.num_leaves, [])
+        return (word, *sorted((spell(child) for child in below), key=repr))
+
+    spelled = [spell(row) for row in schedule.roots.tolist()]
+    assert spelled == [spell_dependencies(sentence) for sentence in sentences]
 
 
 @settings(max_examples=50, deadline=None)
 @given(seed=st.integers(0, 2**32), lengths=LENGTHS)
-def test_dependency_roots_are_in_sentence_order(seed: int, lengths: list[int]) -> None:
-    sentences, offsets = sentences_of(seed, lengths)
-    schedule = dependency_schedule(sentences)
+def test_a_core_node_stands_right_below_its_parent(seed: int, lengths: list[int]) -> None:
+    schedule = dependency_schedule(sentences_of(seed, lengths)[0])
 
-    last_level = (
-        schedule.inner_tokens.tolist()[-schedule.level_sizes[-1] :]
-        if (schedule.level_sizes)
-        else []
-    )
-    candidates = last_level + schedule.leaf_tokens.tolist()[len(schedule.leaf_parents) :]
-    rows = range(len(lengths)) if schedule.roots is None else schedule.roots.tolist()
+    level_of = np.repeat(
+        np.arange(len(schedule.level_starts) - 1), np.diff(schedule.level_starts)
+    ).tolist()
+    for row, parent in enumerate(schedule.core_parents.tolist()):
+        assert level_of[parent] == level_of[row] + 1
 
-    expected = [o + s.heads.index(0) for s, o in zip(sentences, offsets, strict=True)]
-    assert [candidates[row] for row in rows] == expected
+
+def test_equal_parts_of_dependency_trees_are_one_row() -> None:
+    # "the old dog barks" twice, "the dog barks", "old the dog barks": 1 the, 2 old, 3 dog, 4 barks.
+    old_dog = Sentence([1, 2, 3, 4], [3, 3, 4, 0], [1, 2, -1], [-4, -3, -2])
+    dog = Sentence([1, 3, 4], [2, 3, 0], [1, -1], [-3, -2])
+    dog_old = Sentence([2, 1, 3, 4], [3, 3, 4, 0], [1, 2, -1], [-4, -3, -2])
+
+    schedule = dependency_schedule([old_dog, old_dog, dog, dog_old])
+
+    assert schedule.num_leaves == 2  # the, old
+    assert schedule.num_fringe == schedule.num_fringe_sums == 2  # {the, old} dog, {the} dog
+    assert schedule.level_starts == (0, 4)  # barks, four times
+
+
+def test_one_multiset_under_two_words_is_one_sum() -> None:
+    dog = Sentence([1, 3, 4], [2, 3, 0], [1, -1], [-3, -2])
+    cat = Sentence([1, 5, 4], [2, 3, 0], [1, -1], [-3, -2])
+
+    schedule = dependency_schedule([dog, cat])
+
+    assert (schedule.num_fringe, schedule.num_fringe_sums) == (2, 1)
 
 
 @settings(max_examples=50, deadline=None)
 @given(seed=st.integers(0, 2**32), lengths=LENGTHS)
-def test_binary_levels_spell_each_tree(seed: int, lengths: list[int]) -> None:
-    sentences, offsets = sentences_of(seed, lengths)
+def test_binary_rows_spell_each_tree(seed: int, lengths: list[int]) -> None:
+    sentences, _ = sentences_of(seed, lengths)
+    batch = batch_of(sentences)
     schedule = binary_schedule(sentences)
+    T = schedule.num_leaves
 
-    leaves = iter(schedule.leaf_tokens.tolist())
-    below: list[object] = []
-    for num_leaves, num_inner, placement in zip(
-        schedule.leaf_counts, schedule.inner_counts, schedule.placements, strict=True
-    ):
-        assert len(below) == 2 * num_inner
-        rows: list[object] = [(below[2 * k], below[2 * k + 1]) for k in range(num_inner)]
-        rows += [next(leaves) for _ in range(num_leaves)]
-        below = rows if placement is None else [rows[row] for row in placement.tolist()]
+    def spell(row: int) -> object:
+        if row < T:
+            return int(batch.word_ids[row])
+        inner = row - T
+        children = []
+        for side in (schedule.left, schedule.right):
+            child = int(side.children[inner])
+            assert int(side.operands[side.operand_of[inner]]) == child
+            children.append(spell(child))
+        return tuple(children)
 
-    def nested(sentence: Sentence, offset: int, node: int) -> object:
+    def nested(sentence: Sentence, node: int) -> object:
         if node < 0:
-            return offset - 1 - node
-        children = (sentence.left[node], sentence.right[node])
-        return tuple(nested(sentence, offset, child) for child in children)
+            return sentence.words[-1 - node]
+        return tuple(
+            nested(sentence, child) for child in (sentence.left[node], sentence.right[node])
+        )
 
-    assert below == [
-        nested(s, o, 0 if s.left else -1) for s, o in zip(sentences, offsets, strict=True)
-    ]
+    spelled = [spell(row) for row in schedule.roots.tolist()]
+    assert spelled == [nested(s, 0 if s.left else -1) for s in sentences]
+
+
+@settings(max_examples=50, deadline=None)
+@given(seed=st.integers(0, 2**32), lengths=LENGTHS)
+def test_operands_of_a_level_are_its_nodes_left_ones_first(seed: int, lengths: list[int]) -> None:
+    schedule = binary_schedule(sentences_of(seed, lengths)[0])
+    first_core = schedule.num_leaves + schedule.num_cherries
+    taken = [side.num_shared for side in (schedule.left, schedule.right)]
+
+    for number, (first, last) in enumerate(pairwise(schedule.level_starts)):
+        row = first_core + first
+        for k, side in enumerate((schedule.left, schedule.right)):
+            count = side.level_counts[number]
+            operands = slice(taken[k], taken[k] + count)
+            assert side.operands[operands].tolist() == list(range(row, row + count))
+            for operand in range(operands.start, operands.stop):
+                parent = int(side.core_parents[operand - side.num_shared])
+                assert int(side.operand_of[parent]) == operand
+            taken[k] += count
+            row += count
+        is_last = number == len(schedule.level_starts) - 2
+        assert is_last or row == first_core + last  # only roots are nobody's child
+    assert taken == [len(side.operands) for side in (schedule.left, schedule.right)]
+
+
+def test_equal_pairs_of_words_are_one_row() -> None:
+    old_dog = Sentence([1, 2, 3], [3, 3, 0], [-1, -2], [1, -3])
+    dog = Sentence([2, 3, 4], [2, 3, 0], [1, -1], [-3, -2])
+
+    schedule = binary_schedule([old_dog, old_dog, dog])
+
+    assert (schedule.num_leaves, schedule.num_cherries) == (4, 1)
+    assert schedule.level_starts == (0, 3)
 
 
 @settings(max_examples=50, deadline=None)
@@ -117,14 +192,26 @@ def test_sequence_steps_read_each_sentence_in_order(lengths: list[int]) -> None:
     offsets = [0, *np.cumsum(lengths).tolist()]
     schedule = SentenceBatch.from_arrays(np.zeros(offsets[-1], np.int32), offsets).sequence
 
-    tokens = iter(schedule.tokens.tolist())
-    read: list[list[int]] = [[] for _ in lengths]
-    for size in schedule.step_sizes:
-        for place in range(size):
-            read[place].append(next(tokens))
-
-    expected = [list(range(a, b)) for a, b in pairwise(offsets)]
-    assert [read[place] for place in schedule.unsort.tolist()] == expected
+    rows = list(range(offsets[-1]))
+    previous = [None] * len(lengths) + schedule.previous_rows.tolist()
+    starts = np.cumsum([0, *schedule.step_sizes]).tolist()
+    sentence_of = {}
+    for first, last in pairwise(starts):
+        sentence_of |= dict(zip(rows[first:last], schedule.by_length.tolist(), strict=False))
+    for tokens, expected in (
+        (schedule.tokens.tolist(), [list(range(a, b)) for a, b in pairwise(offsets)]),
+        (
+            schedule.reversed_tokens.tolist(),
+            [list(range(a, b))[::-1] for a, b in pairwise(offsets)],
+        ),
+    ):
+        for sentence, last in enumerate(schedule.last_rows.tolist()):
+            read, row = [], last
+            while row is not None:
+                assert sentence_of[row] == sentence
+                read.append(tokens[row])
+                row = previous[row]
+            assert read[::-1] == expected[sentence]
 
 
 def test_long_chains_and_stars_are_scheduled() -> None:
@@ -134,9 +221,9 @@ def test_long_chains_and_stars_are_scheduled() -> None:
     )
     star = Sentence([1] * n, [0] + [1] * (n - 1), chain.left, chain.right)
 
-    assert dependency_schedule([chain]).level_sizes == (1,) * (n - 1)
-    assert dependency_schedule([star]).level_sizes == (1,)
-    assert binary_schedule([chain]).inner_counts == (0,) + (1,) * (n - 1)
+    assert dependency_schedule([chain]).level_starts == tuple(range(n - 1))
+    assert dependency_schedule([star]).level_starts == (0,)
+    assert binary_schedule([chain]).level_starts == tuple(range(n - 1))
 
 
 def test_word_types_are_shared_and_ascending() -> None:
@@ -145,6 +232,13 @@ def test_word_types_are_shared_and_ascending() -> None:
     assert batch.word_ids.tolist() == [0, 2, 7]
     assert batch.word_of_token.tolist() == [2, 1, 2, 0]
     assert (batch.num_sentences, batch.num_tokens) == (2, 4)
+
+
+def test_without_sharing_every_token_is_its_own_type() -> None:
+    batch = SentenceBatch.from_arrays([7, 2, 7, 0], [0, 3, 4], share_words=False)
+
+    assert batch.word_ids.tolist() == [7, 2, 7, 0]
+    assert batch.word_of_token.tolist() == [0, 1, 2, 3]
 
 
 def test_a_batch_does_not_share_memory_with_its_arrays() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from torch import Tensor
 
@@ -31,15 +31,6 @@ class SentenceEncoder(Protocol):
             ValueError: the batch was made without the trees this encoder reads.
         """
         ...
-
-
-class TreeState(NamedTuple):
-    """An LSTM's state at some tree nodes."""
-
-    hidden: Tensor
-    """h, [nodes, H]."""
-    memory: Tensor
-    """c, [nodes, H]."""
 
 
 def require(schedule: ScheduleT | None, encoder: str, columns: str) -> ScheduleT:

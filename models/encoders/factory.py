@@ -22,7 +22,12 @@ _ENCODERS: dict[str, Callable[..., nn.Module]] = {
 
 
 def build_encoder(
-    view: str, *, word_size: int, hidden_size: int, init: Init = "xavier"
+    view: str,
+    *,
+    word_size: int,
+    hidden_size: int,
+    init: Init = "xavier",
+    bidirectional: bool = False,
 ) -> nn.Module:
     """Returns a new `SentenceEncoder` for the view.
 
@@ -31,10 +36,12 @@ def build_encoder(
         word_size: E, the width of a word vector.
         hidden_size: H, the width of a sentence's vector.
         init: how the weights start.
+        bidirectional: whether SEQ reads in both directions, each half as wide.
 
     Raises:
         ValueError: no such view or init.
     """
     if view not in _ENCODERS:
         raise ValueError(f"unknown view {view!r}; known: {', '.join(VIEWS)}")
-    return _ENCODERS[view](word_size=word_size, hidden_size=hidden_size, init=init)
+    options = {"bidirectional": bidirectional} if view == "SEQ" else {}
+    return _ENCODERS[view](word_size=word_size, hidden_size=hidden_size, init=init, **options)

@@ -9,21 +9,24 @@ For step t with word vector x_t, as PyTorch's `nn.GRUCell` computes it:
 
 Differs from Cho et al. 2014, who apply the reset gate before the product with U^n.
 
-Legend: B sentences, N tokens, T word types, E word dimension, H hidden.
+Legend: B sentences, T word types, E word dimension, H hidden.
 """
 
 from __future__ import annotations
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from models.encoders.initialisation import initialise
+from models.functions.buffers import BufferPool
+from models.functions.gru import GRUFunction
 from models.sentence_batch import SentenceBatch
 from models.variants import Init
 
 
 class GRUCell(nn.Module):
-    """One step for any number of sentences at once, the words' part taken as given."""
+    """The parameters of one direction."""
 
     def __init__(self, *, word_size: int, hidden_size: int, init: Init) -> None:
         super().__init__()
@@ -34,40 +37,56 @@ class GRUCell(nn.Module):
         """U and d of r, z, n; as in PyTorch, the d of r and z only add to their b."""
         initialise(self, init, block_rows=hidden_size)
 
-    def forward(self, words: Tensor, hidden: Tensor) -> Tensor:
-        """Returns the next states, [n, H], from the words' part, [n, 3H], and states, [n, H]."""
-        sizes = [2 * self.hidden_size, self.hidden_size]
-        word_gates, word_update = words.split(sizes, 1)
-        state_gates, state_update = self.state(hidden).split(sizes, 1)
-        reset, stay = (word_gates + state_gates).sigmoid().split(self.hidden_size, 1)
-        update = torch.addcmul(word_update, reset, state_update).tanh()
-        return torch.lerp(update, hidden, stay)
-
 
 class GRU(nn.Module):
-    """A sentence is the state after its last word.
+    """A sentence is the state after its last word; with two directions, that after its first, too.
 
     Sentences are packed longest first, so no step computes padding. The words' part is computed
-    once per word type. (Measured on one core at 256: 2.2 times as fast as `nn.GRU`.)
+    once per word type.
     """
 
-    def __init__(self, *, word_size: int, hidden_size: int, init: Init = "xavier") -> None:
+    def __init__(
+        self,
+        *,
+        word_size: int,
+        hidden_size: int,
+        init: Init = "xavier",
+        bidirectional: bool = False,
+    ) -> None:
+        """Makes the encoder; each of two directions is half as wide as the result.
+
+        Raises:
+            ValueError: two directions of an odd width.
+        """
         super().__init__()
+        if bidirectional and hidden_size % 2:
+            raise ValueError(f"two directions need an even hidden_size, got {hidden_size}")
+        width = hidden_size // 2 if bidirectional else hidden_size
         self.output_size = hidden_size
-        self.cell = GRUCell(word_size=word_size, hidden_size=hidden_size, init=init)
+        self.cell = GRUCell(word_size=word_size, hidden_size=width, init=init)
+        self.reverse_cell: GRUCell | None = None
+        if bidirectional:
+            self.reverse_cell = GRUCell(word_size=word_size, hidden_size=width, init=init)
+        self._pool = BufferPool()
 
     def forward(self, batch: SentenceBatch, word_vectors: Tensor) -> Tensor:
         """Returns one vector per sentence, [B, H], from the word types' vectors [T, E]."""
-        schedule = batch.sequence
-        words = batch.word_of_token.index_select(0, schedule.tokens)
-        steps = self.cell.word(word_vectors).index_select(0, words).split(list(schedule.step_sizes))
-        hidden = word_vectors.new_zeros(batch.num_sentences, self.output_size)
-        finished = []
-        for step in steps:
-            if len(step) < len(hidden):
-                hidden, ended = hidden.split([len(step), len(hidden) - len(step)])
-                finished.append(ended)
-            hidden = self.cell(step, hidden)
-        finished.append(hidden)
-        # The shortest sentences, which stand last, ended first.
-        return torch.cat(finished[::-1]).index_select(0, schedule.unsort)
+        last = self._read(self.cell, batch, batch.sequence.tokens, word_vectors)
+        if self.reverse_cell is None:
+            return last
+        tokens = batch.sequence.reversed_tokens
+        return torch.cat([last, self._read(self.reverse_cell, batch, tokens, word_vectors)], 1)
+
+    def _read(
+        self, cell: GRUCell, batch: SentenceBatch, tokens: Tensor, word_vectors: Tensor
+    ) -> Tensor:
+        dtype = word_vectors.dtype
+        last: Tensor = GRUFunction.apply(
+            F.linear(word_vectors, cell.word.weight.to(dtype), cell.word.bias.to(dtype)),
+            cell.state.weight.to(dtype),
+            cell.state.bias.to(dtype),
+            batch.word_of_token.index_select(0, tokens),
+            batch.sequence,
+            self._pool,
+        )
+        return last

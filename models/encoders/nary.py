@@ -12,23 +12,25 @@ For node j with input x_j and children 1, 2 (left, right), in the paper's number
 Words stand at the leaves alone: an inner node's x_j is zero, so it has no input product, and
 W^f, which would only ever multiply zero, is absent.
 
-Legend: B sentences, N leaves, T word types, E word dimension, H hidden.
+Legend: B sentences, T word types, E word dimension, H hidden.
 """
 
 from __future__ import annotations
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.nn import functional as F
 
-from models.encoders.base import TreeState, require
+from models.encoders.base import require
 from models.encoders.initialisation import initialise, open_forget_gates
+from models.functions.buffers import BufferPool
+from models.functions.nary import NaryFunction
 from models.sentence_batch import SentenceBatch
 from models.variants import Init
 
 
 class BinaryCell(nn.Module):
-    """Equations 9 to 14 for any number of leaves or of inner nodes at once."""
+    """The parameters of equations 9 to 14."""
 
     def __init__(self, *, word_size: int, hidden_size: int, init: Init) -> None:
         super().__init__()
@@ -42,33 +44,24 @@ class BinaryCell(nn.Module):
         initialise(self, init, block_rows=hidden_size)
         open_forget_gates(self.forget_bias, init)
 
-    def leaves(self, word_vectors: Tensor) -> TreeState:
-        """Returns the states of leaves with these words [n, E]."""
-        input_gate, output_gate, update = self.word(word_vectors).split(self.hidden_size, 1)
-        memory = input_gate.sigmoid() * update.tanh()
-        return TreeState(output_gate.sigmoid() * memory.tanh(), memory)
-
-    def inner(self, children: TreeState) -> TreeState:
-        """Returns the states of n inner nodes from their children's, [2n, H], siblings adjacent."""
-        H = self.hidden_size
-        bias = torch.cat([self.word.bias, self.forget_bias, self.forget_bias])
-        gates = F.linear(children.hidden.view(-1, 2 * H), self.child_pair.weight, bias)
-        input_gate, output_gate, update, forget = gates.split([H, H, H, 2 * H], 1)
-        kept = (forget.sigmoid() * children.memory.view(-1, 2 * H)).view(-1, 2, H).sum(1)
-        memory = input_gate.sigmoid() * update.tanh() + kept
-        return TreeState(output_gate.sigmoid() * memory.tanh(), memory)
+    @property
+    def bias(self) -> Tensor:
+        """b of i, o, u, f_1, f_2, [5H]."""
+        return torch.cat([self.word.bias, self.forget_bias, self.forget_bias])
 
 
 class NaryTreeLSTM(nn.Module):
     """A sentence is the state h of its binarized constituency tree's root.
 
-    Leaves are computed once per word type, as their state depends on the word alone.
+    Leaves are computed once per word type, pairs of words once per distinct pair, the other nodes
+    level by level (`models.schedules.binary`).
     """
 
     def __init__(self, *, word_size: int, hidden_size: int, init: Init = "xavier") -> None:
         super().__init__()
         self.output_size = hidden_size
         self.cell = BinaryCell(word_size=word_size, hidden_size=hidden_size, init=init)
+        self._pool = BufferPool()
 
     def forward(self, batch: SentenceBatch, word_vectors: Tensor) -> Tensor:
         """Returns one vector per sentence, [B, H], from the word types' vectors [T, E].
@@ -77,19 +70,12 @@ class NaryTreeLSTM(nn.Module):
             ValueError: the batch was made without binary trees.
         """
         schedule = require(batch.constituents, "NaryTreeLSTM", "binary_left and binary_right")
-        leaf_types = self.cell.leaves(word_vectors)
-        words = batch.word_of_token.index_select(0, schedule.leaf_tokens)
-        # Split once: a slice per level would cost a gradient of N rows per level.
-        sizes = list(schedule.leaf_counts)
-        leaf_hidden = leaf_types.hidden.index_select(0, words).split(sizes)
-        leaf_memory = leaf_types.memory.index_select(0, words).split(sizes)
-
-        state = TreeState(leaf_hidden[0], leaf_memory[0])
-        for level, placement in enumerate(schedule.placements[1:], start=1):
-            state = self.cell.inner(state)
-            if placement is not None:
-                state = TreeState(
-                    torch.cat([state.hidden, leaf_hidden[level]]).index_select(0, placement),
-                    torch.cat([state.memory, leaf_memory[level]]).index_select(0, placement),
-                )
-        return state.hidden
+        dtype, cell = word_vectors.dtype, self.cell
+        roots: Tensor = NaryFunction.apply(
+            F.linear(word_vectors, cell.word.weight.to(dtype), cell.word.bias.to(dtype)),
+            cell.child_pair.weight.to(dtype),
+            cell.bias.to(dtype),
+            schedule,
+            self._pool,
+        )
+        return roots

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, is_dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+DataclassT = TypeVar("DataclassT", bound="DataclassInstance")
 IndexArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
@@ -54,13 +61,60 @@ def refuse(is_wrong: BoolArray, what: str) -> None:
         )
 
 
-def any_by_sentence(is_wrong: BoolArray, sentence_of: IndexArray, num_sentences: int) -> BoolArray:
-    """Returns for each sentence whether any of its nodes is wrong, [B]."""
-    result = np.zeros(num_sentences, dtype=np.bool_)
-    result[sentence_of[is_wrong]] = True
+def refuse_by_node(is_wrong: BoolArray, node_offsets: IndexArray, what: str) -> None:
+    """Raises an error naming the first sentence with a node for which ``is_wrong`` holds.
+
+    Args:
+        node_offsets: [B+1]; sentence b owns the nodes ``node_offsets[b]:node_offsets[b + 1]``.
+
+    Raises:
+        ValueError: any node is wrong.
+    """
+    if is_wrong.any():
+        wrong_before = np.concatenate([[0], np.cumsum(is_wrong)])
+        refuse(np.diff(wrong_before[node_offsets]) > 0, what)
+
+
+def mark(indices: IndexArray, size: int) -> BoolArray:
+    """Returns which of ``size`` numbers are among ``indices``."""
+    result = np.zeros(size, dtype=np.bool_)
+    result[indices] = True
     return result
 
 
+def distinct(keys: IndexArray) -> tuple[IndexArray, IndexArray]:
+    """Returns an example's place for each distinct key, and each key's number among these."""
+    _, examples, numbers = np.unique(keys, return_index=True, return_inverse=True)
+    return examples, numbers
+
+
+def hashes(values: IndexArray) -> IndexArray:
+    """Returns well mixed 64-bit numbers (splitmix64, Steele et al. 2014), as int64 that wraps."""
+    mixed = (values.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)  # 0 is fixed
+    mixed ^= mixed >> np.uint64(30)
+    mixed *= np.uint64(0xBF58476D1CE4E5B9)
+    mixed ^= mixed >> np.uint64(27)
+    mixed *= np.uint64(0x94D049BB133111EB)
+    mixed ^= mixed >> np.uint64(31)
+    return mixed.view(np.int64)
+
+
 def to_tensor(array: IndexArray) -> Tensor:
-    """Returns the array as a tensor that shares no memory with the caller's data."""
-    return torch.from_numpy(np.array(array, dtype=np.int64))
+    """Returns an array as an int64 tensor; may share its memory."""
+    return torch.from_numpy(np.ascontiguousarray(array, dtype=np.int64))
+
+
+def on_device(schedule: DataclassT, device: torch.device | str) -> DataclassT:
+    """Returns a dataclass with its tensors, alone or in tuples, on ``device``."""
+
+    def moved(value: Any) -> Any:
+        if isinstance(value, Tensor):
+            return value.to(device, non_blocking=True)
+        if isinstance(value, tuple):
+            return tuple(moved(part) for part in value)
+        if is_dataclass(value) and not isinstance(value, type):
+            return on_device(value, device)
+        return value
+
+    changes = {field.name: moved(getattr(schedule, field.name)) for field in fields(schedule)}
+    return replace(schedule, **changes)

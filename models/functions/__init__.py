@@ -1,0 +1,1 @@
+"""The encoders' level loops, forward and backward, as custom autograd functions."""

@@ -1,0 +1,220 @@
+"""The element-wise steps of the recurrent cells, as every implementation of them offers them.
+
+`models.kernels.eager` has them in plain PyTorch, for any device and type; `models.kernels.fused`
+has them as Triton kernels for CUDA. Both work in place on buffers that the caller owns.
+
+Legend: n nodes of one call, e edges of one call, R state rows, M inner rows, H hidden.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from torch import Tensor
+
+
+class Cells(Protocol):
+    """Forward and backward steps; none allocates more than scratch space or returns anything."""
+
+    def lstm_forward(
+        self, gates: Tensor, kept: Tensor | None, hidden: Tensor, memory: Tensor, squashed: Tensor
+    ) -> None:
+        """Computes c = σ(i) tanh(u) + kept and h = σ(o) tanh(c).
+
+        Args:
+            gates: [n, 3H]; i, o, u; overwritten by σ(i), σ(o), tanh(u).
+            kept: [n, H]; what the children's forget gates let through; None for leaves.
+            hidden: [n, H]; out, h.
+            memory: [n, H]; out, c.
+            squashed: [n, H]; out, tanh(c).
+        """
+        ...
+
+    def lstm_backward(
+        self, gates: Tensor, squashed: Tensor, grad_hidden: Tensor, grad_memory: Tensor
+    ) -> None:
+        """Turns the gradients of h and c into those of i, o, u and of the kept memory.
+
+        Args:
+            gates: [n, 3H]; as `lstm_forward` left them; overwritten by their gradients.
+            squashed: [n, H].
+            grad_hidden: [n, H].
+            grad_memory: [n, H]; what the parents ask of c; overwritten by c's whole gradient,
+                which is the gradient of ``kept``, too.
+        """
+        ...
+
+    def forget_forward(
+        self,
+        product: Tensor,
+        forget: Tensor,
+        memory: Tensor,
+        children: Tensor | None,
+        parents: Tensor,
+        keep: Tensor,
+        kept: Tensor,
+    ) -> None:
+        """Adds keep * c of each edge's child to its parent, keep = σ(product + forget).
+
+        Args:
+            product: [n, H]; U^f h of the children's rows.
+            forget: [M, H]; the words' part of the parents' forget gates.
+            memory: [n, H]; c of the children's rows.
+            children: [e] int64 rows of ``product``; None: one edge a row, in order.
+            parents: [e] int64 rows of ``forget`` and ``kept``.
+            keep: [e, H]; out.
+            kept: [M, H]; added to.
+        """
+        ...
+
+    def forget_backward(
+        self,
+        keep: Tensor,
+        memory: Tensor,
+        children: Tensor | None,
+        parents: Tensor,
+        grad_kept: Tensor,
+        grad_product: Tensor,
+        grad_forget: Tensor,
+        grad_memory: Tensor,
+    ) -> None:
+        """Takes the gradient of ``kept`` back to product, forget and the children's memory.
+
+        Args:
+            keep: [e, H]; as `forget_forward` left it.
+            memory: [n, H].
+            children: as there.
+            parents: as there.
+            grad_kept: [M, H].
+            grad_product: [n, H]; added to; overwritten if ``children`` is None.
+            grad_forget: [M, H]; added to.
+            grad_memory: [n, H]; added to.
+        """
+        ...
+
+    def pair_forward(
+        self,
+        gates: Tensor,
+        left_product: Tensor,
+        right_product: Tensor,
+        pairs: Pairs,
+        states: PairStates,
+    ) -> None:
+        """Computes binary nodes from their children's products and memories.
+
+        c = σ(i) tanh(u) + σ(f_1) c_left + σ(f_2) c_right and h = σ(o) tanh(c).
+
+        Args:
+            gates: [n, 5H]; out: σ(i), σ(o), tanh(u), σ(f_1), σ(f_2).
+            left_product: [·, 5H]; U h of left children, with the bias.
+            right_product: [·, 5H]; U h of right children.
+            pairs: each node's children.
+            states: read at the children, written at the nodes.
+        """
+        ...
+
+    def pair_backward(
+        self, gates: Tensor, pairs: Pairs, states: PairStates, gradients: PairGradients
+    ) -> None:
+        """Turns the gradients of the nodes' h and c into those of gates and children's memories.
+
+        Args:
+            gates: [n, 5H]; as `pair_forward` left them; overwritten by their gradients.
+            pairs: as there.
+            states: as there.
+            gradients: h and c of the nodes read; c of the children added to.
+        """
+        ...
+
+    def gru_forward(
+        self, word_gates: Tensor, state_gates: Tensor, previous: Tensor, hidden: Tensor
+    ) -> None:
+        """Computes h' = (1 - σ(z)) tanh(n + σ(r) m) + σ(z) h.
+
+        Args:
+            word_gates: [n, 3H]; the words' part of r, z, n; overwritten by σ(r), σ(z) and the
+                tanh.
+            state_gates: [n, 3H]; the state's part of r, z and m; its m is kept for the way back.
+            previous: [n, H]; h.
+            hidden: [n, H]; out, h'.
+        """
+        ...
+
+    def gru_backward(
+        self,
+        word_gates: Tensor,
+        state_gates: Tensor,
+        previous: Tensor,
+        grad_hidden: Tensor,
+    ) -> None:
+        """Turns the gradient of h' into those of all gates and of h by way of the interpolation.
+
+        Args:
+            word_gates: [n, 3H]; as `gru_forward` left them; overwritten by their gradients.
+            state_gates: [n, 3H]; likewise.
+            previous: [n, H].
+            grad_hidden: [n, H]; gradient of h'; overwritten by its part σ(z) for h.
+        """
+        ...
+
+    def add_rows(
+        self, target: Tensor, target_rows: Tensor, source: Tensor, source_rows: Tensor | None
+    ) -> None:
+        """Adds ``source[source_rows[k]]`` to ``target[target_rows[k]]`` for each k.
+
+        Args:
+            target: [·, W].
+            target_rows: [e] int64; rows may repeat.
+            source: [·, W].
+            source_rows: [e] int64; None: all rows in order.
+        """
+        ...
+
+
+class Pairs:
+    """The children of n binary nodes."""
+
+    __slots__ = ("left_operand", "left_row", "right_operand", "right_row")
+
+    def __init__(
+        self, left_operand: Tensor, right_operand: Tensor, left_row: Tensor, right_row: Tensor
+    ) -> None:
+        """Args: operands, [n] int64, are rows of the products; rows, [n] int64, are state rows."""
+        self.left_operand = left_operand
+        self.right_operand = right_operand
+        self.left_row = left_row
+        self.right_row = right_row
+
+
+class PairStates:
+    """States of all rows, [R, H] each, and which of them the nodes of a call are."""
+
+    __slots__ = ("first", "hidden", "last", "memory", "squashed")
+
+    def __init__(
+        self, hidden: Tensor, memory: Tensor, squashed: Tensor, first: int, last: int
+    ) -> None:
+        """Args: the nodes are the rows ``first:last``."""
+        self.hidden = hidden
+        self.memory = memory
+        self.squashed = squashed
+        self.first = first
+        self.last = last
+
+
+class PairGradients:
+    """Gradients of all rows' states, [R, H] each."""
+
+    __slots__ = ("hidden", "memory")
+
+    def __init__(self, hidden: Tensor, memory: Tensor) -> None:
+        self.hidden = hidden
+        self.memory = memory
+
+
+def cells_for(tensor: Tensor) -> Cells:
+    """Returns the implementation for tensors like this one."""
+    from models.kernels.eager import EagerCells
+
+    del tensor
+    return EagerCells()
