@@ -72,6 +72,13 @@ class Ranks:
     def _part_of(self, rank: int, num_sentences: int) -> tuple[int, int]:
         return num_sentences * rank // self.size, num_sentences * (rank + 1) // self.size
 
+    def agreed(self, value: str) -> str:
+        """Returns the first rank's value, for what each measures and all must do alike."""
+        values = [value]
+        if self.size > 1:
+            dist.broadcast_object_list(values, src=0)
+        return values[0]
+
     def wait_for_all(self) -> None:
         """Returns when every rank has called it."""
         if self.size > 1:

@@ -127,6 +127,7 @@ def work(rank: int, size: int, folder: Path) -> None:
                 found[f"{name} {gather}"] = of_this_rank(model, ranks)
         for num_rows in (1, 7):
             found[f"{num_rows} rows"] = gathered_and_gradient(ranks, num_rows)
+        found["agreed"] = ranks.agreed(f"of rank {rank}")
     torch.save(found, folder / f"{size}-{rank}.pt")
 
 
@@ -185,6 +186,10 @@ def test_every_rank_gathers_all_rows_and_keeps_the_gradient_of_its_own(
         assert torch.equal(gradient, 2 * rows[start:stop])
 
 
+def test_ranks_agree_on_what_the_first_says(found: list[dict[str, Any]]) -> None:
+    assert {rank["agreed"] for rank in found} == {"of rank 0"}
+
+
 @pytest.mark.parametrize("num_sentences", [0, 1, 2, 7, 400])
 @pytest.mark.parametrize("size", [1, 2, 3, 8])
 def test_parts_cover_a_batch_evenly_and_in_order(size: int, num_sentences: int) -> None:
@@ -212,5 +217,6 @@ def test_one_process_alone_does_nothing() -> None:
     average_gradients(model, alone, torch.tensor(4))
 
     assert alone.is_first
+    assert alone.agreed("mine") == "mine"
     assert gather_rows(rows, alone, 2) is rows
     assert_equal({**expected, **gradients(model)}, expected)
