@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
-DataclassT = TypeVar("DataclassT", bound="DataclassInstance")
+ScheduleT = TypeVar("ScheduleT")
 IndexArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
@@ -104,7 +101,7 @@ def to_tensor(array: IndexArray) -> Tensor:
     return torch.from_numpy(np.ascontiguousarray(array, dtype=np.int64))
 
 
-def on_device(schedule: DataclassT, device: torch.device | str) -> DataclassT:
+def on_device(schedule: ScheduleT, device: torch.device | str) -> ScheduleT:
     """Returns a dataclass with its tensors, alone or in tuples, on ``device``."""
 
     def moved(value: Any) -> Any:
@@ -116,5 +113,7 @@ def on_device(schedule: DataclassT, device: torch.device | str) -> DataclassT:
             return on_device(value, device)
         return value
 
-    changes = {field.name: moved(getattr(schedule, field.name)) for field in fields(schedule)}
-    return replace(schedule, **changes)
+    of_any_type: Any = schedule
+    changes = {field.name: moved(getattr(schedule, field.name)) for field in fields(of_any_type)}
+    moved_schedule: ScheduleT = replace(of_any_type, **changes)
+    return moved_schedule
