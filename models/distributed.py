@@ -17,13 +17,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
 from models.contrastive import ContrastiveResult
+
+T = TypeVar("T")
 
 WAIT_LIMIT = timedelta(hours=1)
 """Ranks wait for the first while it measures or saves; a rank that died, torchrun notices."""
@@ -72,8 +74,12 @@ class Ranks:
     def _part_of(self, rank: int, num_sentences: int) -> tuple[int, int]:
         return num_sentences * rank // self.size, num_sentences * (rank + 1) // self.size
 
-    def agreed(self, value: str) -> str:
-        """Returns the first rank's value, for what each measures and all must do alike."""
+    def agreed(self, value: T) -> T:
+        """Returns the first rank's value, for what each measures and all must do alike.
+
+        Args:
+            value: a plain object that can be pickled.
+        """
         values = [value]
         if self.size > 1:
             dist.broadcast_object_list(values, src=0)
@@ -99,12 +105,16 @@ def joined_ranks(
     if size == 1:
         yield ranks
         return
-    backend = "gloo"
-    if device.type == "cuda":
-        backend = "nccl"
+    on_cuda = device.type == "cuda"
+    if on_cuda:
         torch.cuda.set_device(device)  # NCCL's collectives run on the current device
     dist.init_process_group(
-        backend, init_method=init_method, rank=rank, world_size=size, timeout=WAIT_LIMIT
+        "nccl" if on_cuda else "gloo",
+        init_method=init_method,
+        rank=rank,
+        world_size=size,
+        timeout=WAIT_LIMIT,
+        device_id=device if on_cuda else None,
     )
     try:
         yield ranks
