@@ -83,10 +83,25 @@ class Contestant:
     """``ours``, or a key of `REFERENCES`."""
     dtype: torch.dtype
     step: TrainingStep
-    difference: float
-    """Largest relative difference of its outputs and gradients from ours in float32."""
     cost: StepCost | None
     """Unknown of what is measured on a part of the sentences only."""
+    difference: float
+    """Largest relative difference of its outputs and gradients from ours in float32."""
+
+    def check(self) -> None:
+        """Refuses an implementation that does not compute what ours does.
+
+        Raises:
+            ArithmeticError: names it and the difference.
+        """
+        limit = LARGEST_DIFFERENCE[self.dtype]
+        # Not "greater": a difference that is no number must not pass.
+        if not self.difference <= limit:
+            raise ArithmeticError(
+                f"{self.step.label} in {self.dtype} differs from our encoder by "
+                f"{self.difference:.1e} of the largest value (rounding would be {limit:.0e} at "
+                "most), so their times would compare different computations"
+            )
 
 
 @dataclass
@@ -122,8 +137,9 @@ def compare(
     comparison = Comparison(view, hidden_size)
     for dtype in dtypes:
         step = _our_step(encoder, task, dtype)
+        cost = _first_cost(step)
         difference = _difference_from_ours(encoder, task, task.sentences, step, None)
-        comparison.contestants.append(_checked("ours", dtype, step, difference))
+        comparison.contestants.append(Contestant("ours", dtype, step, cost, difference))
     for name, build in REFERENCES[view].items():
         part = task.sentences
         if name == "recursion":
@@ -138,8 +154,11 @@ def compare(
             "default",
             scale=len(task.sentences.block.token_ids) / len(part.block.token_ids),
         )
+        cost = _first_cost(step)
         difference = _difference_from_ours(encoder, task, part, step, reference)
-        comparison.contestants.append(_checked(name, torch.float32, step, difference))
+        comparison.contestants.append(Contestant(name, torch.float32, step, cost, difference))
+    for contestant in comparison.contestants:
+        contestant.check()
     interleave([contestant.step for contestant in comparison.contestants], task.repeats)
     return comparison
 
@@ -184,16 +203,9 @@ def _difference_from_ours(
     )
 
 
-def _checked(name: str, dtype: torch.dtype, step: TrainingStep, difference: float) -> Contestant:
-    # Not "greater": a difference that is no number must not pass.
-    if not difference <= LARGEST_DIFFERENCE[dtype]:
-        raise ArithmeticError(
-            f"{step.label} in {dtype} differs from our encoder by {difference:.1e} of the largest "
-            f"value (at most {LARGEST_DIFFERENCE[dtype]:.0e} is rounding), so times would compare "
-            "different computations"
-        )
-    cost = None
-    if step.scale == 1:
-        use_gemm(step.gemm)
-        cost = cost_of(step.forward_backward)
-    return Contestant(name, dtype, step, difference, cost)
+def _first_cost(step: TrainingStep) -> StepCost | None:
+    """Returns what a step costs that has not been taken before: later ones may reuse memory."""
+    if step.scale != 1:
+        return None
+    use_gemm(step.gemm)
+    return cost_of(step.forward_backward)
