@@ -59,14 +59,18 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint, *, keep: int = 2) -> 
     return target
 
 
+def remove_unfinished(folder: Path) -> None:
+    """Removes what a killed process was writing."""
+    for unfinished in folder.glob(f"*{_UNFINISHED}"):
+        shutil.rmtree(unfinished)
+
+
 def latest_checkpoint(folder: Path) -> Checkpoint | None:
-    """Returns the checkpoint of the highest step, or None; removes unfinished ones.
+    """Returns the checkpoint of the highest step, or None.
 
     Raises:
         ValueError: the checkpoint cannot be read.
     """
-    for unfinished in folder.glob(f"*{_UNFINISHED}"):
-        shutil.rmtree(unfinished)
     folders = _checkpoint_folders(folder)
     if not folders:
         return None

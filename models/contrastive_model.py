@@ -16,7 +16,6 @@ from models.sentence_block import SentenceBlock
 from models.training_config import TrainingConfig
 from models.word_vectors import WordVectors
 
-
 _ALONE = Ranks.single()
 
 

@@ -7,6 +7,7 @@ and checksum, and loading refuses others.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,8 @@ def save_model(folder: Path, model: ContrastiveModel, origin: Mapping[str, Any])
     weights = {name: value.detach().cpu().clone() for name, value in model.state_dict().items()}
     unfinished = folder / f"{WEIGHTS_FILE}.unfinished"
     save_file(weights, unfinished)
+    with unfinished.open("rb") as stream:
+        os.fsync(stream.fileno())
     unfinished.replace(folder / WEIGHTS_FILE)
     description = {
         "format_version": FORMAT_VERSION,
@@ -74,11 +77,20 @@ def load_model(folder: Path, *, vectors_path: Path | None = None) -> Contrastive
             f"{path}: not the word vectors that {folder} was trained on; give their path"
         )
     model = build_model(config, vectors, config.seed)
+    load_weights(folder, model)
+    return model.eval()
+
+
+def load_weights(folder: Path, model: ContrastiveModel) -> None:
+    """Puts the weights of a model's folder into a model of the same configuration.
+
+    Raises:
+        ValueError: they cannot be read, or do not fit.
+    """
     try:
         model.load_state_dict(load_file(folder / WEIGHTS_FILE))
     except (OSError, SafetensorError, RuntimeError) as error:
         raise ValueError(f"{folder / WEIGHTS_FILE}: cannot be loaded: {error}") from error
-    return model.eval()
 
 
 def read_model_description(folder: Path) -> dict[str, Any]:

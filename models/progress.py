@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
+
+SMOOTHING = 0.05
+"""Weight of the last step in the speed from which the time left is told."""
 
 
 class ProgressBar(Protocol):
@@ -43,5 +47,34 @@ def progress_bar(total: int, *, initial: int, shown: bool | None) -> Iterator[Pr
         return
     from tqdm import tqdm
 
-    with tqdm(total=total, initial=initial, unit="step", desc="training") as bar:
+    with tqdm(
+        total=total, initial=initial, unit="step", desc="training", smoothing=SMOOTHING
+    ) as bar:
         yield _TerminalBar(bar)
+
+
+class TimeLeft:
+    """Tells how long the rest will take at the present speed."""
+
+    def __init__(self, share_done: float) -> None:
+        """Args: share_done: of the whole, before this run."""
+        self._share = share_done
+        self._time = time.perf_counter()
+        self._pace: float | None = None
+
+    def after(self, share_done: float) -> str:
+        """Returns the time left in words, as in ``about 3 min left``."""
+        now = time.perf_counter()
+        pace = (now - self._time) / max(share_done - self._share, 1e-12)
+        # Steps differ in length, and a measurement in between is none: only the mean is of use.
+        self._pace = pace if self._pace is None else self._pace + SMOOTHING * (pace - self._pace)
+        self._share, self._time = share_done, now
+        return f"about {duration(self._pace * (1 - share_done))} left"
+
+
+def duration(seconds: float) -> str:
+    """Returns a time rounded to what people care for: ``42 s``, ``3 min``, ``2 h 05 min``."""
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"

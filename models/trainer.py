@@ -1,7 +1,8 @@
 """Trains two views on a parsed corpus and leaves a folder that is complete or resumable.
 
-The folder holds ``metrics.jsonl``, ``checkpoints/`` while training, ``model.safetensors`` and
-``model.json`` when done, and at last ``summary.json``, which marks it complete.
+The folder holds ``metrics.jsonl`` and, if wanted, ``tensorboard/``; ``checkpoints/`` while
+training; ``model.safetensors`` and ``model.json`` when done, with ``best/``, a model folder too, of
+the lowest held-out loss; and at last ``summary.json``, which marks it complete.
 """
 
 from __future__ import annotations
@@ -12,15 +13,17 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from models.contrastive_model import build_model
+from models.contrastive_model import ContrastiveModel, build_model
+from models.distributed import Ranks
 from models.machine import peak_memory_gib, versions
 from models.metrics_log import METRICS_FILE, SUMMARY_FILE, read_metrics
-from models.model_folder import num_parameters, save_model
+from models.model_folder import load_weights, num_parameters, save_model
 from models.parsed_corpus import CorpusFolders, CorpusSurvey, ParsedCorpus, Part, Selection
 from models.run_settings import RunSettings
 from models.training_batches import TrainingBatches
-from models.training_config import TrainingConfig
-from models.training_run import CHECKPOINTS_FOLDER, TrainingDivergedError, TrainingRun
+from models.training_config import TRAINING_VERSION, TrainingConfig
+from models.training_folder import CHECKPOINTS_FOLDER, Provenance
+from models.training_run import TrainingData, TrainingDivergedError, TrainingRun
 from models.vector_files import load_word_vectors
 from models.word_vectors import WordVectors
 from pipeline.digest import digest_of
@@ -28,6 +31,9 @@ from pipeline.job import Progress
 from pipeline.shards import read_dataset_manifest, write_json_atomically
 
 __all__ = ["RunSettings", "TrainingDivergedError", "train"]
+
+BEST_FOLDER = "best"
+_ALONE = Ranks.single()
 
 
 def train(
@@ -38,6 +44,7 @@ def train(
     *,
     settings: RunSettings | None = None,
     on_progress: Progress | None = None,
+    ranks: Ranks = _ALONE,
 ) -> dict[str, Any]:
     """Trains to the end, from the last checkpoint in ``out`` if there is one.
 
@@ -49,6 +56,8 @@ def train(
         vectors_path: word vectors, see `load_word_vectors`.
         out: the model's folder.
         on_progress: told the share done and a line for people, after every step.
+        ranks: this process among those that call this together with the same arguments; the first
+            writes everything.
 
     Returns:
         The content of ``summary.json``.
@@ -61,7 +70,7 @@ def train(
     """
     settings = settings or RunSettings()
     vectors = load_word_vectors(vectors_path)
-    identity = _identity(config, folders, vectors)
+    identity = _identity(config, folders, vectors, ranks)
     finished = _finished_summary(out, identity)
     if finished is not None:
         return finished
@@ -75,13 +84,33 @@ def train(
     out.mkdir(parents=True, exist_ok=True)
     held_out = _open(config, folders, vectors, "held_out")
     model = build_model(config, vectors, config.seed)
-    run = TrainingRun(model, batches, held_out, out=out, identity=identity, settings=settings)
+    provenance = Provenance(identity, _origin(config, folders, vectors_path, vectors))
+    data = TrainingData(batches, held_out)
+    run = TrainingRun(model, data, out, provenance, settings=settings, ranks=ranks)
     run.run(report)
-    save_model(out, run.model, _origin(config, folders, vectors_path, vectors))
-    summary = {"identity": identity, **_summarise(run, survey, read_metrics(out / METRICS_FILE))}
-    write_json_atomically(out / SUMMARY_FILE, summary)
-    shutil.rmtree(out / CHECKPOINTS_FOLDER, ignore_errors=True)
-    return summary
+    if run.folder is not None:
+        best = run.folder.best
+        _save_result(out, run.model, provenance, best.path)
+        metrics = read_metrics(out / METRICS_FILE)
+        summary = {"identity": identity, **_summarise(run, survey, metrics, best.record)}
+        write_json_atomically(out / SUMMARY_FILE, summary)
+        shutil.rmtree(out / CHECKPOINTS_FOLDER, ignore_errors=True)
+    ranks.wait_for_all()
+    finished = _finished_summary(out, identity)
+    assert finished is not None, "the first rank has written it"
+    return finished
+
+
+def _save_result(
+    out: Path, model: ContrastiveModel, provenance: Provenance, best: Path | None
+) -> None:
+    """Leaves the weights that the configuration keeps, and the best ones beside them."""
+    if best is not None:
+        shutil.rmtree(out / BEST_FOLDER, ignore_errors=True)
+        shutil.copytree(best, out / BEST_FOLDER)
+        if model.config.keep == "best":
+            load_weights(best, model)
+    save_model(out, model, provenance.origin)
 
 
 def _ignore(share: float, status: str) -> None:
@@ -95,13 +124,23 @@ def _open(
     return ParsedCorpus(folders, vectors, views=config.views, selection=selection)
 
 
-def _identity(config: TrainingConfig, folders: CorpusFolders, vectors: WordVectors) -> str:
+def _identity(
+    config: TrainingConfig, folders: CorpusFolders, vectors: WordVectors, ranks: Ranks
+) -> str:
     """Returns a digest of all that determines the result."""
     shards = {
         stage: [shard.sha256 for shard in read_dataset_manifest(folder, stage).shards]
         for stage, folder in folders.needed_by(config.views).items()
     }
-    return digest_of({"config": config.to_dict(), "corpus": shards, "vectors": vectors.checksum})
+    content = {
+        "training_version": TRAINING_VERSION,
+        "config": config.to_dict(),
+        "corpus": shards,
+        "vectors": vectors.checksum,
+    }
+    if not config.gather_negatives:
+        content["ranks"] = ranks.size  # they then cut the batches that negatives come from
+    return digest_of(content)
 
 
 def _origin(
@@ -142,7 +181,10 @@ def _nothing_to_train(folders: CorpusFolders, survey: CorpusSurvey) -> str:
 
 
 def _summarise(
-    run: TrainingRun, survey: CorpusSurvey, metrics: list[dict[str, Any]]
+    run: TrainingRun,
+    survey: CorpusSurvey,
+    metrics: list[dict[str, Any]],
+    best: dict[str, Any] | None,
 ) -> dict[str, Any]:
     steps = [record for record in metrics if record["kind"] == "train"]
     held_out = [record for record in metrics if record["kind"] == "held_out"]
@@ -157,11 +199,14 @@ def _summarise(
         "coverage": {**asdict(survey.coverage), "known_share": survey.coverage.known_share},
         "first_loss": steps[0]["loss"],
         "final_loss": steps[-1]["loss"],
-        "held_out": {"untrained": held_out[0], "final": held_out[-1]},
+        "held_out": {"untrained": held_out[0], "final": held_out[-1], "best": best},
+        "kept": run.config.keep,
         "num_parameters": num_parameters(run.model),
         "seconds": round(run.seconds, 3),
         "sentences_per_second": round(sum(s["sentences"] for s in steps) / run.seconds, 1),
         "peak_memory_gib": round(peak_memory_gib(run.device), 3),
         "device": str(run.device),
+        "gemm": run.gemm,
+        "ranks": run.num_ranks,
         "versions": versions(),
     }

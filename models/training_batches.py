@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from models.prefetch import prefetched
 from models.sentence_block import SentenceBlock
 
 
@@ -36,8 +37,8 @@ def cut(num_sentences: int, batch_size: int) -> list[tuple[int, int]]:
 class TrainingBatches:
     """Batches of successive sentences; shards, and batches within a shard, in random order.
 
-    Only one shard is in memory, and step ``s`` can be reached without the steps before it: the
-    number of steps done is the whole data cursor.
+    One shard is in memory, or it and the next one. Step ``s`` can be reached without the steps
+    before it: the number of steps done is the whole data cursor.
     """
 
     def __init__(
@@ -53,21 +54,39 @@ class TrainingBatches:
         """Batches of one pass over the corpus."""
         return sum(len(ranges) for ranges in self._ranges)
 
-    def from_step(self, step: int, *, epochs: int) -> Iterator[SentenceBlock]:
-        """Yields the batches of the steps ``step``, ``step + 1``, … up to the last epoch's end."""
+    @property
+    def smallest(self) -> int:
+        """Sentences of the smallest batch."""
+        return min(stop - start for ranges in self._ranges for start, stop in ranges)
+
+    def from_step(
+        self, step: int, *, epochs: int, read_ahead: bool = False
+    ) -> Iterator[SentenceBlock]:
+        """Yields the batches of the steps ``step``, ``step + 1``, … up to the last epoch's end.
+
+        Args:
+            read_ahead: whether a thread reads the next shard while this one is used.
+        """
+        plan = self._plan(step, epochs)
+        shards = ((self._reader.read(number), ranges) for number, ranges in plan)
+        with prefetched(shards, ahead=int(read_ahead)) as ready:
+            for block, ranges in ready:
+                for start, stop in ranges:
+                    yield block.slice(start, stop)
+
+    def _plan(self, step: int, epochs: int) -> Iterator[tuple[int, list[tuple[int, int]]]]:
+        """Yields each shard that is read with the ranges cut from it, in order."""
         first_epoch, skipped = divmod(step, self.steps_per_epoch)
         for epoch in range(first_epoch, epochs):
             yield from self._epoch(epoch, skipped)
             skipped = 0
 
-    def _epoch(self, epoch: int, skipped: int) -> Iterator[SentenceBlock]:
+    def _epoch(self, epoch: int, skipped: int) -> Iterator[tuple[int, list[tuple[int, int]]]]:
         random = np.random.default_rng([self._seed, epoch])
         for shard in random.permutation(len(self._ranges)):
             order: NDArray[np.int64] = random.permutation(len(self._ranges[shard]))
             if skipped >= len(order):
                 skipped -= len(order)
                 continue
-            block = self._reader.read(int(shard))
-            for position in order[skipped:]:
-                yield block.slice(*self._ranges[shard][position])
+            yield int(shard), [self._ranges[shard][position] for position in order[skipped:]]
             skipped = 0

@@ -122,7 +122,10 @@ class TrainingConfig:
     held_out_block_sentences: int = 50
     """Length of such a block."""
     held_out_batches: int = 100
-    """At most so many batches measure the held-out context accuracy; 0 measures none."""
+    """At most so many batches measure the held-out context accuracy."""
+    held_out_every_steps: int | None = None
+    """Measures also at every multiple of so many steps, not only before the first epoch and after
+    each; with one epoch there is else no choice of a best step."""
     keep: KeptWeights = "last"
     """Which weights are the result: the last, or those of the lowest held-out loss. Open in A and
     Q."""
@@ -156,8 +159,10 @@ class TrainingConfig:
                 raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
         if self.batch_size < 2:
             raise ValueError(f"batch_size must be at least 2, not {self.batch_size}")
-        if self.max_tokens is not None and self.max_tokens < 1:
-            raise ValueError(f"max_tokens must be at least 1, not {self.max_tokens}")
+        for name in ("max_tokens", "held_out_every_steps"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ValueError(f"{name} must be at least 1, not {value}")
         for name in ("learning_rate", "vector_rms", "gradient_clip"):
             value = getattr(self, name)
             if value is not None and not value > 0:

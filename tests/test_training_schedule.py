@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from itertools import pairwise
 
 import numpy as np
@@ -28,6 +29,18 @@ class OneWordSentences:
             sentence_index=rows.astype(np.int32),
             rows=rows,
         )
+
+
+class CountingReader:
+    """Notes which shards are read."""
+
+    def __init__(self, reader: OneWordSentences, read: list[int]) -> None:
+        self._reader = reader
+        self._read = read
+
+    def read(self, number: int) -> SentenceBlock:
+        self._read.append(number)
+        return self._reader.read(number)
 
 
 def rows_of(batches: TrainingBatches, step: int, epochs: int) -> list[list[int]]:
@@ -81,6 +94,28 @@ def test_every_step_can_be_the_first_one() -> None:
         assert rows_of(batches, step, 3) == whole[step:]
 
 
+def test_reading_ahead_changes_nothing() -> None:
+    batches = batches_of([9, 3, 0, 6])
+
+    ahead = batches.from_step(2, epochs=3, read_ahead=True)
+
+    assert [block.rows.tolist() for block in ahead] == rows_of(batches, 2, 3)
+
+
+def test_the_next_shard_is_read_ahead_and_no_further() -> None:
+    reader = OneWordSentences([4, 4, 4, 4])
+    read: list[int] = []
+    batches = TrainingBatches(CountingReader(reader, read), [4] * 4, batch_size=2, seed=0)
+
+    blocks = batches.from_step(0, epochs=1, read_ahead=True)
+    counts = []
+    for _ in blocks:
+        time.sleep(0.02)
+        counts.append(len(read))
+
+    assert counts == [2, 2, 3, 3, 4, 4, 4, 4]
+
+
 def test_a_constant_learning_rate_stays() -> None:
     config = preset("structured-views")
 
@@ -113,18 +148,61 @@ def test_whole_numbers_stand_for_floats_and_equal_them() -> None:
     assert config == preset("laptop", learning_rate=1.0, gradient_clip=None)
 
 
-def test_the_published_preset_is_the_paper() -> None:
+def test_the_preset_structured_views_is_the_paper() -> None:
     published = PRESETS["structured-views"]
 
-    assert published.hidden_size == 1200
-    assert published.batch_size == 400
-    assert published.learning_rate == 5e-4
-    assert published.context_size == 1
-    assert (published.schedule, published.normalise, published.symmetric) == (
-        "constant",
-        "none",
-        False,
+    assert published == TrainingConfig(
+        views=("DEP", "CONST"),
+        hidden_size=1200,
+        word_vectors="frozen",
+        vector_rms=None,
+        batch_size=400,
+        context_size=1,
+        epochs=1,
+        max_tokens=50,
+        learning_rate=5e-4,
+        schedule="constant",
+        warmup_fraction=0.0,
+        weight_decay=0.0,
+        gradient_clip=None,
+        word_dropout=0.0,
+        normalise="none",
+        symmetric=False,
+        critic="bilinear",
+        anchor="excluded",
+        targets="each",
+        bidirectional=False,
+        dep_cell="child_sum",
+        init="xavier",
     )
+
+
+def test_the_preset_quickthoughts_is_the_paper() -> None:
+    published = PRESETS["quickthoughts"]
+
+    assert published == TrainingConfig(
+        views=("SEQ", "SEQ"),
+        hidden_size=2 * 600,
+        bidirectional=True,
+        word_vectors="frozen",
+        vector_rms=None,
+        trained_word_init="uniform",
+        embeddings="separate",
+        batch_size=400,
+        context_size=1,
+        epochs=1,
+        max_tokens=50,
+        learning_rate=5e-4,
+        schedule="constant",
+        warmup_fraction=0.0,
+        gradient_clip=5.0,
+        normalise="none",
+        symmetric=False,
+        critic="inner_product",
+        anchor="zeroed",
+        targets="soft",
+    )
+    assert published.pair_width == 2400
 
 
 @pytest.mark.parametrize(
@@ -148,6 +226,14 @@ def test_the_published_preset_is_the_paper() -> None:
         ({"held_out_unit": "page"}, "held_out_unit must be document or block, not 'page'"),
         ({"held_out_block_sentences": 0}, "held_out_block_sentences must be at least 1, not 0"),
         ({"held_out_fraction": 1.0}, r"held_out_fraction must lie in \[0, 1\), not 1.0"),
+        ({"word_dropout": 1.0}, r"word_dropout must lie in \[0, 1\), not 1.0"),
+        ({"precision": "float16"}, "precision must be one of"),
+        ({"embeddings": "own"}, "embeddings must be one of"),
+        ({"targets": "hard"}, "targets must be one of"),
+        ({"dep_cell": "gated"}, "dep_cell must be one of"),
+        ({"held_out_every_steps": 0}, "held_out_every_steps must be at least 1, not 0"),
+        ({"bidirectional": True, "hidden_size": 5}, "hidden_size must be even if bidirectional"),
+        ({"keep": "best", "held_out_batches": 0}, "keep best needs held_out_batches"),
         ({"weight_decay": -1e-4}, "weight_decay must not be negative"),
         ({"hiden_size": 3}, r"unknown training settings \['hiden_size'\]; known: \['anchor'"),
     ],

@@ -1,0 +1,62 @@
+"""One step of learning: gradients of a batch, reduced over the ranks, then Adam."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from models.contrastive_model import ContrastiveBatch, ContrastiveModel
+from models.distributed import Ranks, average_gradients, average_result, reduce_joint_gradients
+
+_FUSED_DEVICES = frozenset({"cpu", "cuda"})
+"""Where PyTorch has Adam as one kernel."""
+
+
+class Learner:
+    """A model, its optimiser, and the ranks that train it together."""
+
+    def __init__(self, model: ContrastiveModel, ranks: Ranks) -> None:
+        """Args: model: on the device where it stays."""
+        self.model = model
+        self._ranks = ranks
+        self._parameters = [p for p in model.parameters() if p.requires_grad]
+        self.optimiser = torch.optim.Adam(
+            self._parameters,
+            lr=model.config.learning_rate,
+            weight_decay=model.config.weight_decay,
+            fused=self._parameters[0].device.type in _FUSED_DEVICES,
+        )
+
+    def measure(self, batch: ContrastiveBatch) -> dict[str, float]:
+        """Computes the gradients of a batch; returns its loss and what else a record says of it.
+
+        All ranks return the same numbers.
+        """
+        self.optimiser.zero_grad(set_to_none=True)
+        result = self.model(batch, self._ranks)
+        result.loss.backward()
+        if self.model.config.gather_negatives:
+            reduce_joint_gradients(self.model.encoder, self.model.objective, self._ranks)
+        else:
+            average_gradients(self.model, self._ranks, result.num_anchors)
+            result = average_result(result, self._ranks)
+        norm = nn.utils.get_total_norm(
+            [p.grad for p in self._parameters if p.grad is not None], foreach=True
+        )
+        # Together, so that a device is waited for once.
+        values = torch.stack([result.loss.detach(), result.accuracy, result.chance, norm])
+        names = ("loss", "in_batch_accuracy", "chance", "gradient_norm")
+        return dict(zip(names, values.tolist(), strict=True))
+
+    def apply(self, learning_rate: float, gradient_norm: float) -> None:
+        """Clips the gradients that `measure` has left and moves the weights."""
+        limit = self.model.config.gradient_clip
+        if limit is not None and gradient_norm > limit:
+            nn.utils.clip_grads_with_norm_(self._parameters, limit, torch.tensor(gradient_norm))
+        for group in self.optimiser.param_groups:
+            group["lr"] = learning_rate
+        self.optimiser.step()
+
+    def is_finite(self) -> bool:
+        """Returns whether every weight and running statistic is a finite number."""
+        return all(bool(value.isfinite().all()) for value in self.model.state_dict().values())

@@ -1,0 +1,109 @@
+"""The files of a training under way, kept in step: logs, checkpoints, the best model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from models.best_model import BestModel
+from models.checkpoints import Checkpoint, latest_checkpoint, remove_unfinished, write_checkpoint
+from models.distributed import Ranks
+from models.metrics_log import METRICS_FILE, MetricsLog
+from models.run_settings import RunSettings
+from models.tensorboard_log import TENSORBOARD_FOLDER, TensorBoardLog, tensorboard_is_wanted
+
+CHECKPOINTS_FOLDER = "checkpoints"
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """What a training is made from."""
+
+    identity: str
+    """Digest of all that determines the result."""
+    origin: Mapping[str, Any]
+    """The same for people, and for `models.model_folder`."""
+
+
+def open_checkpoint(out: Path, identity: str, ranks: Ranks) -> Checkpoint | None:
+    """Returns the last checkpoint of a training's folder to each of its ranks, or None.
+
+    Args:
+        identity: digest of all that determines the result.
+
+    Raises:
+        ValueError: the checkpoint is of another training, or broken.
+    """
+    folder = out / CHECKPOINTS_FOLDER
+    if ranks.is_first:
+        remove_unfinished(folder)
+    ranks.wait_for_all()
+    checkpoint = latest_checkpoint(folder)
+    ranks.wait_for_all()  # from now on the first rank writes
+    if checkpoint is not None and checkpoint.state["identity"] != identity:
+        raise ValueError(
+            f"{folder}: checkpoints of another training (other settings, corpus or word vectors); "
+            "give another folder or delete them"
+        )
+    return checkpoint
+
+
+class TrainingFolder:
+    """Writes what a training leaves behind; the first rank has one, the others have none."""
+
+    def __init__(
+        self,
+        out: Path,
+        *,
+        identity: str,
+        settings: RunSettings,
+        checkpoint: Checkpoint | None,
+        save_best: Callable[[Path], None] | None,
+    ) -> None:
+        """Cuts the logs back to the checkpoint; without one they start anew.
+
+        Args:
+            save_best: writes the present weights as a model folder; None keeps no best model.
+        """
+        self.checkpoints = out / CHECKPOINTS_FOLDER
+        self.last_saved: Path | None = None
+        """The last checkpoint that this run has written."""
+        self._identity = identity
+        self._num_kept = settings.keep_checkpoints
+        state = {} if checkpoint is None else checkpoint.state
+        self.best = BestModel(self.checkpoints, save=save_best, record=state.get("best"))
+        self.best.remove_others()
+        self._metrics = MetricsLog(out / METRICS_FILE, keep_bytes=state.get("metrics_bytes", 0))
+        self._tensorboard: TensorBoardLog | None = None
+        if tensorboard_is_wanted(settings.tensorboard):
+            step = None if checkpoint is None else checkpoint.step
+            self._tensorboard = TensorBoardLog(out / TENSORBOARD_FOLDER, after_step=step)
+
+    def write(self, record: Mapping[str, Any]) -> None:
+        """Appends a record to the logs."""
+        self._metrics.write(record)
+        if self._tensorboard is not None:
+            self._tensorboard.write(record)
+
+    def save(self, step: int, tensors: dict[str, Tensor], state: Mapping[str, Any]) -> None:
+        """Writes a checkpoint that fits the logs as they stand."""
+        if self._tensorboard is not None:
+            self._tensorboard.flush()
+        own = {
+            "identity": self._identity,
+            "metrics_bytes": self._metrics.position(),
+            "best": self.best.record,
+        }
+        checkpoint = Checkpoint(step, tensors, {**state, **own})
+        self.last_saved = write_checkpoint(self.checkpoints, checkpoint, keep=self._num_kept)
+        self.best.remove_others()
+
+    def close(self) -> None:
+        """Closes the logs."""
+        self._metrics.close()
+        if self._tensorboard is not None:
+            self._tensorboard.close()
