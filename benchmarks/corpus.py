@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,18 @@ from pipeline.shards import MANIFEST_NAME, read_dataset_manifest, read_shard
 DEFAULT_CORPORA = Path("data/work/corpora")
 VECTOR_RMS = 0.35
 """Root mean square of the random vectors' components, as the laptop preset scales real ones."""
+
+
+def add_corpus_options(parser: argparse.ArgumentParser) -> None:
+    """Gives a command line the options that say what text and which random numbers it takes."""
+    parser.add_argument(
+        "--corpus",
+        type=Path,
+        help="folder of a parsed corpus, with sentences/, dependencies-*/ and constituents-*/ in "
+        "it; by default the newest one that `make run` made",
+    )
+    parser.add_argument("--word-size", type=int, default=300, help="of the random word vectors")
+    parser.add_argument("--seed", type=int, default=0)
 
 
 def corpus_folders(corpus: Path | None) -> CorpusFolders:

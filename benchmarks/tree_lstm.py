@@ -10,13 +10,12 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 import torch
 
 from benchmarks.arithmetic import best_product_rate
 from benchmarks.comparison import VIEWS, Comparison, Contestant, Sentences, Task, compare
-from benchmarks.corpus import corpus_folders, first_sentences, random_vectors
+from benchmarks.corpus import add_corpus_options, corpus_folders, first_sentences, random_vectors
 from benchmarks.report import fail, header, markdown_table, print_last_line, print_lines
 from benchmarks.schedule_rate import ScheduleRate, schedule_rates
 from benchmarks.step_profile import profile_rows
@@ -63,6 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(task: Task, options: argparse.Namespace, dtypes: list[torch.dtype]) -> None:
+    """Measures and prints the tables and the last line."""
     rates = _product_rates(dtypes, options)
     comparisons = []
     for hidden_size in options.hidden:
@@ -91,17 +91,10 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.tree_lstm", description=(__doc__ or "").partition("\n")[0]
     )
-    parser.add_argument(
-        "--corpus",
-        type=Path,
-        help="folder of a parsed corpus, with sentences/, dependencies-*/ and constituents-*/ in "
-        "it; by default the newest one that `make run` made",
-    )
+    add_corpus_options(parser)
     parser.add_argument("--sentences", type=int, default=400)
     parser.add_argument("--hidden", type=int, nargs="+", default=[256, 600, 1200])
-    parser.add_argument("--word-size", type=int, default=300)
     parser.add_argument("--repeats", type=int, default=3, help="each is judged by its best one")
-    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
         "--gemm",
         choices=("auto", "default", "onednn", "fastest"),

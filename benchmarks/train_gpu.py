@@ -1,0 +1,112 @@
+"""Measures how many sentences a second a training takes, on a GPU or the CPU.
+
+``python -m benchmarks.train_gpu --corpus FOLDER`` needs PyTorch, numpy and pyarrow alone, and of
+the data only a parsed corpus, so that it runs on a bare machine: word vectors are random, one for
+each word of the corpus. The last line it prints is one JSON object.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import get_args
+
+import torch
+
+from benchmarks.corpus import add_corpus_options
+from benchmarks.report import fail, header, markdown_table, print_last_line, print_lines
+from benchmarks.training_rate import (
+    RATE_COLUMNS,
+    TrainingRate,
+    make_setup,
+    measure_training,
+    rate_row,
+)
+from models.training_config import PRESETS, TrainingConfig
+from models.variants import Precision
+
+PUBLISHED_SENTENCES = 40e6
+"""Simoulin & Crabbé 2021 trained on 40 M sentences, for 39 hours on a GTX 1080 Ti."""
+
+COLUMNS = ("views", "width", "batch", "precision", *RATE_COLUMNS, "hours for 40 M")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the benchmark; returns 0, or 2 for a user's mistake."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    options = _parser().parse_args(given)
+    try:
+        device = _device(options.device)
+        config = _config(options)
+        name = torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
+        print_lines(header("benchmarks.train_gpu", given, seed=config.seed, device=name))
+        setup = make_setup(options.corpus, config, options.word_size)
+    except (FileNotFoundError, ValueError) as error:
+        return fail(str(error))
+    print_lines([f"{setup.num_sentences} sentences, {setup.batches.steps_per_epoch} batches"])
+    rate = measure_training(
+        setup, device, steps=options.steps, warmup=options.warmup, prefetch=options.prefetch
+    )
+    _show(rate, config, name)
+    return 0
+
+
+def _show(rate: TrainingRate, config: TrainingConfig, device: str) -> None:
+    """Prints the table and the last line."""
+    hours = PUBLISHED_SENTENCES / rate.sentences_per_second / 3600
+    what = (",".join(config.views), str(config.hidden_size), str(config.batch_size))
+    row = (*what, config.precision, *rate_row(rate), f"{hours:.2f}")
+    print_lines(markdown_table(COLUMNS, [row]))
+    print_last_line(
+        {
+            "device": device,
+            "sentences_per_second": round(rate.sentences_per_second, 1),
+            "hours_for_40m": round(hours, 3),
+            "data_wait_percent": round(rate.data_wait_percent, 2),
+            "peak_memory_gib": round(rate.peak_memory_gib, 3),
+        }
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.train_gpu", description=(__doc__ or "").partition("\n")[0]
+    )
+    add_corpus_options(parser)
+    parser.add_argument("--views", default="DEP,CONST")
+    parser.add_argument("--hidden", type=int, default=1200)
+    parser.add_argument("--batch", type=int, default=400, help="sentences in a batch")
+    parser.add_argument("--precision", choices=get_args(Precision), default="float32")
+    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
+    parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument("--warmup", type=int, default=10, help="steps before the clock starts")
+    parser.add_argument("--prefetch", type=int, default=2, help="batches prepared ahead")
+    return parser
+
+
+def _device(name: str) -> torch.device:
+    has_cuda = torch.cuda.is_available()
+    if name == "cuda" and not has_cuda:
+        raise ValueError("--device cuda: PyTorch finds no CUDA device here; use --device cpu")
+    return torch.device("cuda" if has_cuda and name != "cpu" else "cpu")
+
+
+def _config(options: argparse.Namespace) -> TrainingConfig:
+    """Returns the published training with the given views, width, batch and precision."""
+    for name, least in (("steps", 1), ("warmup", 0), ("prefetch", 0), ("word_size", 1)):
+        if getattr(options, name) < least:
+            raise ValueError(f"--{name.replace('_', '-')} must be at least {least}")
+    return replace(
+        PRESETS["structured-views"],
+        views=tuple(options.views.split(",")),
+        hidden_size=options.hidden,
+        batch_size=options.batch,
+        precision=options.precision,
+        seed=options.seed,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
