@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from random import Random
+from typing import Any
 
 import pytest
 import torch
@@ -31,14 +32,22 @@ TOLERANCE = 1e-12
 
 ORACLES: dict[str, Callable[..., Tensor]] = {
     "SEQ": gru_state,
+    "SEQ in both directions": gru_state,
     "DEP": child_sum_state,
+    "DEP by attention": child_sum_state,
     "CONST": nary_state,
 }
+OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
+    "SEQ in both directions": ("SEQ", {"bidirectional": True}),
+    "DEP by attention": ("DEP", {"dep_cell": "attentive"}),
+}
+ENCODERS = (*VIEWS, *OPTIONS)
 
 
-def make_encoder(view: str) -> nn.Module:
+def make_encoder(name: str) -> nn.Module:
     torch.manual_seed(0)
-    encoder = build_encoder(view, word_size=E, hidden_size=H).double()
+    view, options = OPTIONS.get(name, (name, {}))
+    encoder = build_encoder(view, word_size=E, hidden_size=H, **options).double()
     for parameter in encoder.parameters():
         nn.init.normal_(parameter)  # biases too, so that a lost one shows
     return encoder
@@ -129,7 +138,7 @@ def test_random_trees_equal_the_recursion(seed: int, lengths: list[int]) -> None
         assert_same_as_oracle(view, sentences)
 
 
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("view", ENCODERS)
 def test_batched_equals_one_by_one(view: str) -> None:
     encoder, vectors = make_encoder(view), make_vectors()
     sentences = [random_sentence(Random(k), length) for k, length in enumerate([7, 1, 12, 1, 3, 7])]
@@ -140,8 +149,9 @@ def test_batched_equals_one_by_one(view: str) -> None:
     torch.testing.assert_close(batched, one_by_one, rtol=TOLERANCE, atol=TOLERANCE)
 
 
-def test_child_sum_ignores_the_order_of_children() -> None:
-    encoder, vectors = make_encoder("DEP"), make_vectors()
+@pytest.mark.parametrize("view", ["DEP", "DEP by attention"])
+def test_child_sum_ignores_the_order_of_children(view: str) -> None:
+    encoder, vectors = make_encoder(view), make_vectors()
     sentence = random_sentence(Random(5), 15)
     order = Random(6).sample(range(15), 15)  # new position -> old position
     new_position = {old: new for new, old in enumerate(order)}
@@ -161,6 +171,84 @@ def test_child_sum_ignores_the_order_of_children() -> None:
     )
 
 
+@pytest.mark.parametrize("view", ENCODERS)
+def test_words_that_are_not_shared_have_states_of_their_own(view: str) -> None:
+    encoder, vectors = make_encoder(view), make_vectors()
+    sentences = [random_sentence(Random(k), 8, num_words=2) for k in range(4)]
+    shared = batch_of(sentences)
+    own = batch_of(sentences, share_words=False)
+    per_token = vectors[own.word_ids].detach()
+    noise = torch.rand(per_token.shape, dtype=torch.float64, generator=torch.manual_seed(3))
+
+    as_shared = encoder(own, per_token)
+    with_noise = encoder(own, per_token * noise)
+    one_by_one = []
+    for sentence, rows in zip(sentences, (per_token * noise).split(8), strict=True):
+        one_by_one.append(encoder(batch_of([sentence], share_words=False), rows))
+
+    expected = encoder(shared, vectors[shared.word_ids])
+    torch.testing.assert_close(as_shared, expected, rtol=TOLERANCE, atol=TOLERANCE)
+    torch.testing.assert_close(with_noise, torch.cat(one_by_one), rtol=TOLERANCE, atol=TOLERANCE)
+
+
+@pytest.mark.parametrize("view", ENCODERS)
+def test_two_passes_before_their_gradients_do_not_disturb_each_other(view: str) -> None:
+    encoder, vectors = make_encoder(view), make_vectors()
+    first = [random_sentence(Random(k), 9) for k in range(3)]
+    second = [random_sentence(Random(k), 7) for k in range(5, 9)]
+
+    together = encode(encoder, first, vectors).sum() + encode(encoder, second, vectors).sum()
+    found = gradients(together, encoder, vectors)
+
+    weight = torch.randn((), dtype=torch.float64, generator=torch.manual_seed(2))
+    for sentences in (first, second):
+        alone = torch.autograd.grad(
+            encode(encoder, sentences, vectors).sum() * weight,
+            [vectors, *encoder.parameters()],
+            allow_unused=True,
+        )
+        found = [a if b is None else a - b for a, b in zip(found, alone, strict=True)]
+    for rest in found:
+        torch.testing.assert_close(rest, torch.zeros_like(rest), rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("view", ORACLES)
+def test_a_second_backward_pass_is_refused(view: str) -> None:
+    encoder, vectors = make_encoder(view), make_vectors()
+    loss = encode(encoder, [random_sentence(Random(1), 6)], vectors).sum()
+    loss.backward(retain_graph=True)
+
+    with pytest.raises(RuntimeError, match="were used by a backward pass"):
+        loss.backward()
+
+
+@pytest.mark.parametrize("view", ENCODERS)
+def test_in_bfloat16_states_stay_close(view: str) -> None:
+    encoder, vectors = make_encoder(view), make_vectors()
+    sentences = [random_sentence(Random(k), 9) for k in range(6)]
+    batch = batch_of(sentences)
+
+    expected = encoder(batch, vectors[batch.word_ids])
+    encoder = encoder.float()
+    low = vectors.detach().bfloat16()[batch.word_ids].requires_grad_()
+    found = encoder(batch, low)
+    found.float().sum().backward()
+
+    assert found.dtype == torch.bfloat16
+    assert all(p.grad is None or p.grad.dtype == torch.float32 for p in encoder.parameters())
+    torch.testing.assert_close(found.double(), expected, rtol=0.1, atol=0.1)
+
+
+def test_two_directions_need_an_even_width() -> None:
+    with pytest.raises(ValueError, match="need an even hidden_size, got 5"):
+        build_encoder("SEQ", word_size=E, hidden_size=5, bidirectional=True)
+
+
+def test_an_unknown_cell_is_refused() -> None:
+    with pytest.raises(ValueError, match="unknown dep_cell 'sum'"):
+        build_encoder("DEP", word_size=E, hidden_size=H, dep_cell="sum")  # type: ignore[arg-type]
+
+
 def test_nary_tells_left_from_right() -> None:
     encoder, vectors = make_encoder("CONST"), make_vectors()
     sentence = Sentence(words=[1, 2], heads=[0, 1], left=[-1], right=[-2])
@@ -171,7 +259,7 @@ def test_nary_tells_left_from_right() -> None:
     assert not torch.allclose(states[0], states[1])
 
 
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("view", ENCODERS)
 def test_inputs_are_not_mutated(view: str) -> None:
     batch = batch_of([random_sentence(Random(k), 6) for k in range(3)])
     vectors = torch.randn(len(batch.word_ids), E, dtype=torch.float64)

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from models.encoders import GRU, ChildSumTreeLSTM, NaryTreeLSTM
+from models.encoders.gru import GRUCell
 from models.sentence_batch import SentenceBatch
 
 
@@ -22,7 +23,7 @@ class Sentence:
     right: list[int]
 
 
-def batch_of(sentences: list[Sentence]) -> SentenceBatch:
+def batch_of(sentences: list[Sentence], *, share_words: bool = True) -> SentenceBatch:
     offsets = [0]
     for sentence in sentences:
         offsets.append(offsets[-1] + len(sentence.words))
@@ -32,6 +33,7 @@ def batch_of(sentences: list[Sentence]) -> SentenceBatch:
         [head for s in sentences for head in s.heads],
         [child for s in sentences for child in s.left],
         [child for s in sentences for child in s.right],
+        share_words=share_words,
     )
 
 
@@ -86,6 +88,11 @@ def child_sum_state(encoder: ChildSumTreeLSTM, sentence: Sentence, words: Tensor
         x = words[node]
         children = [state(k) for k, head in enumerate(sentence.heads) if head == node + 1]
         h_sum = sum((h for h, _ in children), torch.zeros_like(b_i))
+        if cell.query is not None and children:
+            states = torch.stack([h for h, _ in children])
+            query = cell.query.weight @ x
+            attention = torch.softmax(torch.cosine_similarity(states, query[None], dim=1), dim=0)
+            h_sum = attention @ states
         i = torch.sigmoid(W_i @ x + U_i @ h_sum + b_i)
         o = torch.sigmoid(W_o @ x + U_o @ h_sum + b_o)
         u = torch.tanh(W_u @ x + U_u @ h_sum + b_u)
@@ -127,7 +134,13 @@ def nary_state(encoder: NaryTreeLSTM, sentence: Sentence, words: Tensor) -> Tens
 
 def gru_state(encoder: GRU, sentence: Sentence, words: Tensor) -> Tensor:
     """Returns the last state of PyTorch's own GRU cell; ``words`` is [n, E]."""
-    cell = encoder.cell
+    last = read(encoder.cell, words)
+    if encoder.reverse_cell is None:
+        return last
+    return torch.cat([last, read(encoder.reverse_cell, words.flip(0))])
+
+
+def read(cell: GRUCell, words: Tensor) -> Tensor:
     parameters = {
         "weight_ih": cell.word.weight,
         "bias_ih": cell.word.bias,

@@ -26,7 +26,7 @@ class BagOfWords(nn.Module):
         """Makes the encoder; without ``hidden_size`` it has no parameters and H = E."""
         super().__init__()
         self.output_size = word_size if hidden_size is None else hidden_size
-        self.projection: nn.Module = nn.Identity()
+        self.projection: nn.Linear | None = None
         if hidden_size is not None:
             self.projection = nn.Linear(word_size, hidden_size)
             initialise(self.projection, init, block_rows=hidden_size)
@@ -36,5 +36,7 @@ class BagOfWords(nn.Module):
         mean = F.embedding_bag(
             batch.word_of_token, word_vectors, batch.token_offsets[:-1], mode="mean"
         )
-        projected: Tensor = self.projection(mean)
-        return projected
+        if self.projection is None:
+            return mean
+        dtype = word_vectors.dtype
+        return F.linear(mean, self.projection.weight.to(dtype), self.projection.bias.to(dtype))

@@ -10,10 +10,20 @@ For node j with word vector x_j and children C(j), in the paper's numbering:
     c_j  = i_j * u_j + Σ_{k ∈ C(j)} f_jk * c_k               (7)
     h_j  = o_j * tanh(c_j)                                   (8)
 
+With attention over the children (a later text of Simoulin & Crabbé names an attentive Child-Sum
+cell: softmax over children by cosine), h~ is a weighted mean instead of equation 2:
+
+    h~_j = Σ_{k ∈ C(j)} α_jk h_k,    α_jk = softmax_k cos(W^q x_j, h_k)
+
+Differs from that text in nothing known: it does not say what the children are compared with; here
+it is the parent's word, by a matrix of its own.
+
 Legend: B sentences, T word types, E word dimension, H hidden.
 """
 
 from __future__ import annotations
+
+from typing import get_args
 
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -23,13 +33,15 @@ from models.encoders.initialisation import initialise, open_forget_gates
 from models.functions.buffers import BufferPool
 from models.functions.child_sum import ChildSumFunction
 from models.sentence_batch import SentenceBatch
-from models.variants import Init
+from models.variants import DepCell, Init
 
 
 class ChildSumCell(nn.Module):
-    """The parameters of equations 2 to 8."""
+    """The parameters of equations 2 to 8, and W^q if children are summed by attention."""
 
-    def __init__(self, *, word_size: int, hidden_size: int, init: Init) -> None:
+    def __init__(
+        self, *, word_size: int, hidden_size: int, init: Init, attentive: bool = False
+    ) -> None:
         super().__init__()
         self.hidden_size = hidden_size
         self.word = nn.Linear(word_size, 4 * hidden_size)
@@ -38,6 +50,9 @@ class ChildSumCell(nn.Module):
         """U of i, o, u."""
         self.child = nn.Linear(hidden_size, hidden_size, bias=False)
         """U of f."""
+        self.query: nn.Linear | None = None
+        if attentive:
+            self.query = nn.Linear(word_size, hidden_size, bias=False)
         initialise(self, init, block_rows=hidden_size)
         open_forget_gates(self.word.bias[3 * hidden_size :], init)
 
@@ -60,10 +75,31 @@ class ChildSumTreeLSTM(nn.Module):
     word and children, the others level by level (`models.schedules.dependency`).
     """
 
-    def __init__(self, *, word_size: int, hidden_size: int, init: Init = "xavier") -> None:
+    def __init__(
+        self,
+        *,
+        word_size: int,
+        hidden_size: int,
+        init: Init = "xavier",
+        dep_cell: DepCell = "child_sum",
+    ) -> None:
+        """Makes the encoder.
+
+        Raises:
+            ValueError: no such cell.
+        """
         super().__init__()
+        if dep_cell not in get_args(DepCell):
+            raise ValueError(
+                f"unknown dep_cell {dep_cell!r}; known: {', '.join(get_args(DepCell))}"
+            )
         self.output_size = hidden_size
-        self.cell = ChildSumCell(word_size=word_size, hidden_size=hidden_size, init=init)
+        self.cell = ChildSumCell(
+            word_size=word_size,
+            hidden_size=hidden_size,
+            init=init,
+            attentive=dep_cell == "attentive",
+        )
         self._pool = BufferPool()
 
     def forward(self, batch: SentenceBatch, word_vectors: Tensor) -> Tensor:
@@ -81,5 +117,11 @@ class ChildSumTreeLSTM(nn.Module):
             self.cell.child.weight.to(word_vectors.dtype),
             schedule,
             self._pool,
+            self._queries(word_vectors),
         )
         return roots
+
+    def _queries(self, word_vectors: Tensor) -> Tensor | None:
+        if self.cell.query is None:
+            return None
+        return F.linear(word_vectors, self.cell.query.weight.to(word_vectors.dtype))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from torch import nn
 
@@ -10,7 +11,7 @@ from models.encoders.bag_of_words import BagOfWords
 from models.encoders.child_sum import ChildSumTreeLSTM
 from models.encoders.gru import GRU
 from models.encoders.nary import NaryTreeLSTM
-from models.variants import Init
+from models.variants import DepCell, Init
 from models.views import VIEWS
 
 _ENCODERS: dict[str, Callable[..., nn.Module]] = {
@@ -28,6 +29,7 @@ def build_encoder(
     hidden_size: int,
     init: Init = "xavier",
     bidirectional: bool = False,
+    dep_cell: DepCell = "child_sum",
 ) -> nn.Module:
     """Returns a new `SentenceEncoder` for the view.
 
@@ -37,11 +39,16 @@ def build_encoder(
         hidden_size: H, the width of a sentence's vector.
         init: how the weights start.
         bidirectional: whether SEQ reads in both directions, each half as wide.
+        dep_cell: how DEP sums a node's children.
 
     Raises:
         ValueError: no such view or init.
     """
     if view not in _ENCODERS:
         raise ValueError(f"unknown view {view!r}; known: {', '.join(VIEWS)}")
-    options = {"bidirectional": bidirectional} if view == "SEQ" else {}
+    options: dict[str, Any] = {}
+    if view == "SEQ":
+        options["bidirectional"] = bidirectional
+    elif view == "DEP":
+        options["dep_cell"] = dep_cell
     return _ENCODERS[view](word_size=word_size, hidden_size=hidden_size, init=init, **options)

@@ -2,8 +2,7 @@
 
 Equations: `models.encoders.child_sum`. Rows: `models.schedules.dependency`.
 
-Legend: T word types, R state rows, K leaves, F fringe, C core, M = F + C inner rows, S sum rows,
-H hidden.
+Legend: T word types, R state rows, K leaves, F fringe, C core, M = F + C inner rows, H hidden.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from models.functions.buffers import BufferPool, Lease
+from models.functions.child_sums import AddedSums, AttendedSums, ChildSums
 from models.kernels.cells import Cells, cells_for
 from models.schedules import DependencySchedule
 
@@ -28,10 +28,8 @@ class _Level:
     states: slice
     inner: slice
     core: slice
-    sums: slice
-    products: slice | None
-    """Rows of ``product`` and, for the core, of ``core_keep``; None for roots, which push
-    nowhere."""
+    edges: slice | None
+    """The level's own core rows again, as edges to its parents; None for roots."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +45,16 @@ class _Pass:
     """[R, H]; h, and likewise c and tanh(c)."""
     memory: Tensor
     squashed: Tensor
-    sums: Tensor
-    """[S, H]; h~."""
+    sums: ChildSums
     leaf_keep: Tensor
     """[·, H]; f of each edge from a leaf, and likewise from the fringe and from the core."""
     fringe_keep: Tensor
     core_keep: Tensor
 
     @classmethod
-    def begin(cls, schedule: DependencySchedule, lease: Lease, cells: Cells, width: int) -> _Pass:
+    def begin(
+        cls, schedule: DependencySchedule, lease: Lease, cells: Cells, sums: ChildSums, width: int
+    ) -> _Pass:
         rows = schedule.num_leaves + schedule.num_inner
         return cls(
             schedule=schedule,
@@ -65,7 +64,7 @@ class _Pass:
             hidden=lease.empty("hidden", rows, width),
             memory=lease.empty("memory", rows, width),
             squashed=lease.empty("squashed", rows, width),
-            sums=lease.zeros("sums", schedule.num_sums, width),
+            sums=sums,
             leaf_keep=lease.empty("leaf_keep", len(schedule.leaf_to_inner[0]), width),
             fringe_keep=lease.empty("fringe_keep", len(schedule.fringe_to_core[0]), width),
             core_keep=lease.empty("core_keep", len(schedule.core_parents), width),
@@ -80,8 +79,7 @@ class _Pass:
                 states=slice(first_state + first, first_state + last),
                 inner=slice(s.num_fringe + first, s.num_fringe + last),
                 core=slice(first, last),
-                sums=slice(s.num_fringe_sums + first, s.num_fringe_sums + last),
-                products=slice(first, last) if last <= num_pushing else None,
+                edges=slice(first, last) if last <= num_pushing else None,
             )
             for first, last in pairwise(s.level_starts)
         ]
@@ -104,6 +102,7 @@ class ChildSumFunction(torch.autograd.Function):
         child: Tensor,
         schedule: DependencySchedule,
         pool: BufferPool,
+        word_query: Tensor | None = None,
     ) -> Tensor:
         """Returns the roots' h, [B, H].
 
@@ -114,11 +113,17 @@ class ChildSumFunction(torch.autograd.Function):
             child: [H, H]; U of f.
             schedule: on the tensors' device.
             pool: where the buffers come from.
+            word_query: [T, H]; q for each word type, if children are summed by attention.
         """
         s, H = schedule, child.shape[0]
-        K, F, M, S_F = s.num_leaves, s.num_fringe, s.num_inner, s.num_fringe_sums
-        lease = pool.lease(word_gates)
-        p = _Pass.begin(s, lease, cells_for(word_gates), H)
+        K, F, M = s.num_leaves, s.num_fringe, s.num_inner
+        lease, cells = pool.lease(word_gates), cells_for(word_gates)
+        sums: ChildSums
+        if word_query is None:
+            sums = AddedSums(s, child_sum, lease, cells)
+        else:
+            sums = AttendedSums(s, child_sum, word_query.index_select(0, s.words[K:]))
+        p = _Pass.begin(s, lease, cells, sums, H)
         torch.index_select(word_gates, 0, s.words, out=p.gates)
         forget = torch.index_select(word_forget, 0, s.words[K:], out=lease.empty("forget", M, H))
         kept = lease.zeros("kept", M, H)
@@ -131,10 +136,8 @@ class ChildSumFunction(torch.autograd.Function):
             p.cells.forget_forward(
                 product[:K], forget, p.memory[leaves], *s.leaf_to_inner, p.leaf_keep, kept
             )
-            p.cells.add_rows(p.sums, s.leaf_to_sum[1], p.hidden, s.leaf_to_sum[0])
-            summed = lease.empty("summed", S_F, 3 * H)
-            torch.mm(p.sums[:S_F], child_sum.T, out=summed)
-            p.gates[fringe].add_(summed.index_select(0, s.fringe_sums))
+            sums.add_leaves(p.hidden[leaves])
+            sums.multiply_fringe(p.gates[fringe])
             p.compute_states(fringe, kept[:F])
         if s.num_core:
             torch.mm(p.hidden[fringe], child.T, out=product[:F])
@@ -146,45 +149,43 @@ class ChildSumFunction(torch.autograd.Function):
                 p.fringe_keep,
                 kept[F:],
             )
-            rows, parents = s.fringe_to_core
-            p.cells.add_rows(p.sums[S_F:], parents, p.hidden[fringe], rows)
+            sums.add_fringe(p.hidden[fringe])
         for level in p.core_levels():
-            p.gates[level.states].addmm_(p.sums[level.sums], child_sum.T)
+            sums.multiply_level(p.gates[level.states], level.core)
             p.compute_states(level.states, kept[level.inner])
-            if level.products is not None:
-                parents = s.core_parents[level.products]
+            if level.edges is not None:
+                parents = s.core_parents[level.edges]
                 hidden = p.hidden[level.states]
-                torch.mm(hidden, child.T, out=product[level.products])
+                torch.mm(hidden, child.T, out=product[level.edges])
                 p.cells.forget_forward(
-                    product[level.products],
+                    product[level.edges],
                     forget[F:],
                     p.memory[level.states],
                     None,
                     parents,
-                    p.core_keep[level.products],
+                    p.core_keep[level.edges],
                     kept[F:],
                 )
-                p.cells.add_rows(p.sums[S_F:], parents, hidden, None)
-        ctx.save_for_backward(child_sum, child)
+                sums.add_level(hidden, level.edges)
+        ctx.save_for_backward(child)
         ctx.p, ctx.num_words = p, len(word_gates)
         return p.hidden.index_select(0, s.roots)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad_roots: Tensor) -> tuple[Tensor | None, ...]:
-        """Returns the gradients of the four tensors of `forward`."""
-        child_sum, child = ctx.saved_tensors
+        """Returns the gradients of the tensors of `forward`."""
+        (child,) = ctx.saved_tensors
         p: _Pass = ctx.p
         ctx.p = None
         if p is None:
             raise RuntimeError("the buffers of this forward pass were used by a backward pass")
         s, lease, H = p.schedule, p.lease, child.shape[0]
-        K, F, M, S_F = s.num_leaves, s.num_fringe, s.num_inner, s.num_fringe_sums
+        K, F, M = s.num_leaves, s.num_fringe, s.num_inner
         leaves, fringe = slice(0, K), slice(K, K + F)
         num_pushing = K + F + len(s.core_parents)
         grad_hidden = lease.zeros("grad_hidden", K + M, H).index_add_(0, s.roots, grad_roots)
         grad_memory = lease.zeros("grad_memory", K + M, H)
-        grad_sums = lease.empty("grad_sums", s.num_sums, H)
         grad_forget = lease.zeros("grad_forget", M, H)
         grad_product = lease.empty("grad_product", num_pushing, H)
         grad_product[: K + F].zero_()
@@ -195,11 +196,11 @@ class ChildSumFunction(torch.autograd.Function):
             )
 
         for level in reversed(p.core_levels()):
-            if level.products is not None:
-                parents = s.core_parents[level.products]
+            if level.edges is not None:
+                parents = s.core_parents[level.edges]
                 products = slice(level.states.start, level.states.stop)
                 p.cells.forget_backward(
-                    p.core_keep[level.products],
+                    p.core_keep[level.edges],
                     p.memory[level.states],
                     None,
                     parents,
@@ -209,10 +210,10 @@ class ChildSumFunction(torch.autograd.Function):
                     grad_memory[level.states],
                 )
                 hidden = grad_hidden[level.states]
-                torch.index_select(grad_sums[S_F:], 0, parents, out=hidden)
+                p.sums.grad_of_level(p.hidden[level.states], level.edges, hidden)
                 hidden.addmm_(grad_product[products], child)
             states_backward(level.states)
-            torch.mm(p.gates[level.states], child_sum, out=grad_sums[level.sums])
+            p.sums.level_backward(p.gates[level.states], level.core)
         if s.num_core:
             rows, parents = s.fringe_to_core
             p.cells.forget_backward(
@@ -225,13 +226,11 @@ class ChildSumFunction(torch.autograd.Function):
                 grad_forget[F:],
                 grad_memory[fringe],
             )
-            p.cells.add_rows(grad_hidden[fringe], rows, grad_sums[S_F:], parents)
+            p.sums.grad_of_fringe(p.hidden[fringe], grad_hidden[fringe])
             grad_hidden[fringe].addmm_(grad_product[fringe], child)
-        grad_summed = lease.zeros("grad_summed", S_F, 3 * H)
         if M:
             states_backward(fringe)
-            grad_summed.index_add_(0, s.fringe_sums, p.gates[fringe])
-            torch.mm(grad_summed, child_sum, out=grad_sums[:S_F])
+            p.sums.fringe_backward(p.gates[fringe])
             p.cells.forget_backward(
                 p.leaf_keep,
                 p.memory[leaves],
@@ -241,13 +240,21 @@ class ChildSumFunction(torch.autograd.Function):
                 grad_forget,
                 grad_memory[leaves],
             )
-            p.cells.add_rows(grad_hidden, s.leaf_to_sum[0], grad_sums, s.leaf_to_sum[1])
+            p.sums.grad_of_leaves(p.hidden[leaves], grad_hidden[leaves])
             grad_hidden[leaves].addmm_(grad_product[leaves], child)
         states_backward(leaves)
 
-        grad_child_sum = torch.mm(grad_summed.T, p.sums[:S_F])
-        grad_child_sum.addmm_(p.gates[K + F :].T, p.sums[S_F:])
-        word_gates = grad_roots.new_zeros(ctx.num_words, 3 * H).index_add_(0, s.words, p.gates)
-        word_forget = grad_roots.new_zeros(ctx.num_words, H).index_add_(0, s.words[K:], grad_forget)
-        grad_child = torch.mm(grad_product.T, p.hidden[:num_pushing])
-        return word_gates, word_forget, grad_child_sum, grad_child, None, None
+        def by_word(grad: Tensor, words: Tensor) -> Tensor:
+            total = grad.new_zeros(ctx.num_words, grad.shape[1])
+            return total.index_add_(0, words, grad)
+
+        grad_query = p.sums.grad_of_query()
+        return (
+            by_word(p.gates, s.words),
+            by_word(grad_forget, s.words[K:]),
+            p.sums.grad_of_weight(p.gates[K:]),
+            torch.mm(grad_product.T, p.hidden[:num_pushing]),
+            None,
+            None,
+            None if grad_query is None else by_word(grad_query, s.words[K:]),
+        )
