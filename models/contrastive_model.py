@@ -140,14 +140,13 @@ def batch_of(block: SentenceBlock, *, share_words: bool = True) -> SentenceBatch
     Args:
         share_words: whether tokens of one word share its vector; see `SentenceBatch`.
     """
-    options = {} if share_words else {"share_words": False}
     return SentenceBatch.from_arrays(
         block.token_ids,
         block.offsets,
         block.heads,
         block.binary_left,
         block.binary_right,
-        **options,
+        share_words=share_words,
     )
 
 
