@@ -8,8 +8,11 @@ Legend: n nodes of one call, e edges of one call, R state rows, M inner rows, H 
 
 from __future__ import annotations
 
+from functools import cache
+from importlib.util import find_spec
 from typing import Protocol
 
+import torch
 from torch import Tensor
 
 
@@ -212,9 +215,28 @@ class PairGradients:
         self.memory = memory
 
 
+LEAST_CAPABILITY = {torch.float32: (8, 0), torch.bfloat16: (9, 0)}
+"""The CUDA compute capability that the Triton kernels need; bfloat16 for its atomic addition."""
+
+
 def cells_for(tensor: Tensor) -> Cells:
-    """Returns the implementation for tensors like this one."""
+    """Returns the implementation for tensors like this one.
+
+    On CUDA the Triton kernels, where Triton is installed and the device can run them; float64, in
+    which nobody trains, stays with PyTorch.
+    """
+    if tensor.is_cuda and tensor.dtype in LEAST_CAPABILITY and has_triton():
+        capability = torch.cuda.get_device_capability(tensor.device)
+        if capability >= LEAST_CAPABILITY[tensor.dtype]:
+            from models.kernels.fused import FusedCells
+
+            return FusedCells()
     from models.kernels.eager import EagerCells
 
-    del tensor
     return EagerCells()
+
+
+@cache
+def has_triton() -> bool:
+    """Returns whether Triton is installed; it is not imported."""
+    return find_spec("triton") is not None
