@@ -16,7 +16,13 @@ import torch
 from torch import Tensor
 
 from models.schedules import BinarySchedule, DependencySchedule, SequenceSchedule
-from models.schedules.arrays import IndexArray, as_index_array, lengths_from_offsets, to_tensor
+from models.schedules.arrays import (
+    IndexArray,
+    as_index_array,
+    distinct_words,
+    lengths_from_offsets,
+    to_tensor,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +76,7 @@ class SentenceBatch:
         if (binary_left is None) != (binary_right is None):
             raise ValueError("binary_left and binary_right must be given together")
         if share_words:
-            word_ids, word_of_token = np.unique(ids, return_inverse=True)
+            word_ids, word_of_token = distinct_words(ids)
         else:
             word_ids, word_of_token = ids.copy(), np.arange(len(ids))
         num_words = len(word_ids)

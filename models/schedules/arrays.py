@@ -14,6 +14,9 @@ ScheduleT = TypeVar("ScheduleT")
 IndexArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
+LARGEST_TABLE = 256
+"""Numbers told apart by a table at most so many times as long as they; longer, by sorting."""
+
 
 def as_index_array(values: npt.ArrayLike, name: str) -> IndexArray:
     """Returns ``values`` as a flat int64 array.
@@ -80,9 +83,35 @@ def mark(indices: IndexArray, size: int) -> BoolArray:
 
 
 def distinct(keys: IndexArray) -> tuple[IndexArray, IndexArray]:
-    """Returns an example's place for each distinct key, and each key's number among these."""
-    _, examples, numbers = np.unique(keys, return_index=True, return_inverse=True)
-    return examples, numbers
+    """Returns an example's place for each distinct key, and each key's number among these.
+
+    The keys are numbered in rising order. (As `numpy.unique`, whose stable sort is several times
+    slower.)
+    """
+    order = np.argsort(keys)
+    in_order = keys[order]
+    is_first = np.empty(len(keys), dtype=np.bool_)
+    is_first[:1] = True
+    np.not_equal(in_order[1:], in_order[:-1], out=is_first[1:])
+    numbers = np.empty(len(keys), dtype=np.int64)
+    numbers[order] = np.cumsum(is_first) - 1
+    return order[is_first], numbers
+
+
+def distinct_words(ids: IndexArray) -> tuple[IndexArray, IndexArray]:
+    """Returns the distinct vocabulary ids in rising order, and each id's number among these.
+
+    Args:
+        ids: [N], each >= 0.
+    """
+    size = int(ids.max(initial=0)) + 1
+    if size > LARGEST_TABLE * len(ids):
+        words, numbers = np.unique(ids, return_inverse=True)
+        return words, numbers
+    words = np.flatnonzero(mark(ids, size))
+    number_of = np.empty(size, dtype=np.int64)
+    number_of[words] = np.arange(len(words))
+    return words, number_of[ids]
 
 
 def hashes(values: IndexArray) -> IndexArray:

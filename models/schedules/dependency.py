@@ -103,56 +103,49 @@ class DependencySchedule:
             ValueError: heads out of range, not exactly one root, or a cycle; names the sentence.
         """
         parent, roots = _parents(heads, token_offsets, lengths)
-        has_parent = heads != 0
-        is_inner = mark(parent[has_parent], len(heads))
-        is_core = mark(parent[is_inner & has_parent], len(heads))
-        depth = _depths(parent, has_parent, token_offsets, lengths)
-        children = np.flatnonzero(has_parent & ~is_inner)  # the leaves that have a parent
-
-        leaves = mark(words[~is_inner], num_words)
-        leaf_row = np.cumsum(leaves) - 1
-        fringe = _Fringe.find(is_inner & ~is_core, children, parent, words)
-        core, level_sizes = _by_depth(np.flatnonzero(is_core), depth)
+        inner = _Inner.find(parent, heads != 0, token_offsets, lengths)
+        is_leaf = inner.number < 0
+        leaf_words = mark(words[is_leaf], num_words)
+        leaf_row = np.cumsum(leaf_words) - 1
+        children = np.flatnonzero(is_leaf & (heads != 0))
+        child_rows, child_parents = leaf_row[words[children]], parent[children]
+        fringe = _Fringe.find(inner.fringe, words, children, child_parents)
 
         num_leaves, num_fringe = int(leaf_row[-1]) + 1, len(fringe.examples)
+        core, num_core = inner.core, len(inner.core)
         row = np.empty(len(heads), dtype=np.int64)  # inner row of inner nodes
         row[fringe.tokens] = fringe.row_of_token
-        row[core] = np.arange(num_fringe, num_fringe + len(core))
-        sum_row = row + (fringe.num_sums - num_fringe)  # right for the core
-        sum_row[fringe.tokens] = fringe.sum_of_token
-        state_row = np.where(is_inner, row + num_leaves, leaf_row[words])
+        row[core] = np.arange(num_fringe, num_fringe + num_core)
+        sum_row = np.full(len(heads), -1)  # of one node for each sum
+        sum_row[fringe.sum_examples] = np.arange(fringe.num_sums)
+        sum_row[core] = np.arange(fringe.num_sums, fringe.num_sums + num_core)
+        is_example = mark(fringe.examples, len(heads))
+        is_example[core] = True
+        into_inner = is_example[child_parents]
+        child_sums = sum_row[child_parents]
+        into_sum = child_sums >= 0
 
-        pushes = is_core.copy()
-        pushes[fringe.examples] = True
-        into_inner = children[pushes[parent[children]]]
-        pushes[fringe.examples] = False
-        pushes[fringe.sum_examples] = True
-        into_sum = children[pushes[parent[children]]]
-        fringe_children = fringe.tokens[has_parent[fringe.tokens]]
-        below_last = core[: len(core) - (level_sizes[-1] if level_sizes else 0)]
+        pushing = fringe.tokens[heads[fringe.tokens] != 0]
+        below_last = core[: inner.level_starts[-2]] if num_core else core
         return cls(
             words=to_tensor(
-                np.concatenate([np.flatnonzero(leaves), words[fringe.examples], words[core]])
+                np.concatenate([np.flatnonzero(leaf_words), words[fringe.examples], words[core]])
             ),
             num_leaves=num_leaves,
             num_fringe=num_fringe,
             num_fringe_sums=fringe.num_sums,
-            fringe_sums=to_tensor(sum_row[fringe.examples]),
-            leaf_to_sum=(
-                to_tensor(leaf_row[words[into_sum]]),
-                to_tensor(sum_row[parent[into_sum]]),
-            ),
+            fringe_sums=to_tensor(fringe.sum_of_row),
+            leaf_to_sum=(to_tensor(child_rows[into_sum]), to_tensor(child_sums[into_sum])),
             leaf_to_inner=(
-                to_tensor(leaf_row[words[into_inner]]),
-                to_tensor(row[parent[into_inner]]),
+                to_tensor(child_rows[into_inner]),
+                to_tensor(row[child_parents[into_inner]]),
             ),
-            fringe_to_core=(
-                to_tensor(row[fringe_children]),
-                to_tensor(row[parent[fringe_children]] - num_fringe),
-            ),
+            fringe_to_core=(to_tensor(row[pushing]), to_tensor(row[parent[pushing]] - num_fringe)),
             core_parents=to_tensor(row[parent[below_last]] - num_fringe),
-            level_starts=tuple(accumulate(level_sizes, initial=0)),
-            roots=to_tensor(state_row[roots]),
+            level_starts=inner.level_starts,
+            roots=to_tensor(
+                np.where(is_leaf[roots], leaf_row[words[roots]], row[roots] + num_leaves)
+            ),
         )
 
     def to(self, device: torch.device | str) -> DependencySchedule:
@@ -161,19 +154,59 @@ class DependencySchedule:
 
 
 @dataclass(frozen=True, slots=True)
+class _Inner:
+    """The nodes that have children."""
+
+    number: IndexArray
+    """[N]; each token's number among the inner nodes, -1 for leaves."""
+    fringe: IndexArray
+    """Tokens whose children are all leaves, in the order of the text."""
+    core: IndexArray
+    """The other inner tokens, deepest first."""
+    level_starts: tuple[int, ...]
+    """Bounds of the core's levels."""
+
+    @classmethod
+    def find(
+        cls,
+        parent: IndexArray,
+        has_parent: BoolArray,
+        token_offsets: IndexArray,
+        lengths: IndexArray,
+    ) -> _Inner:
+        """Raises: ValueError: a cycle; names the sentence."""
+        tokens = np.flatnonzero(mark(parent[has_parent], len(parent)))
+        number = np.full(len(parent), -1)
+        number[tokens] = np.arange(len(tokens))
+        # A cycle has no leaves, and depths are asked of the core alone: the inner nodes suffice.
+        up, is_below = number[parent[tokens]], has_parent[tokens]
+        depth, circles = _depths(up, is_below, int(lengths.max()))
+        if circles.any():
+            what = "has a cycle among its dependency heads"
+            refuse_by_node(mark(tokens[circles], len(parent)), token_offsets, what)
+        is_core = mark(up[is_below], len(tokens))
+        core, level_starts = _by_depth(np.flatnonzero(is_core), depth)
+        return cls(number, tokens[~is_core], tokens[core], level_starts)
+
+
+@dataclass(frozen=True, slots=True)
 class _Fringe:
-    """The inner nodes whose children are all leaves; distinct ones are told by hashes."""
+    """The distinct ones of the nodes whose children are all leaves.
+
+    Two multisets of words are told apart by the sums of their words' 64-bit hashes: that two of a
+    batch's few thousand should agree by chance has probability 1e-12.
+    """
 
     tokens: IndexArray
     """All fringe nodes, in the order of the text."""
     row_of_token: IndexArray
     """For each of ``tokens``, its row among the distinct ones."""
-    sum_of_token: IndexArray
-    """For each of ``tokens``, its multiset's row among the distinct ones."""
     examples: IndexArray
-    """One token of each distinct fringe node."""
+    """[F]; one token of each distinct fringe node."""
+    sum_of_row: IndexArray
+    """[F]; number of each one's multiset of children."""
     sum_examples: IndexArray
-    """One token of each distinct multiset of children."""
+    """[S_F]; one token of each distinct multiset."""
 
     @property
     def num_sums(self) -> int:
@@ -181,16 +214,15 @@ class _Fringe:
 
     @classmethod
     def find(
-        cls, is_fringe: BoolArray, children: IndexArray, parent: IndexArray, words: IndexArray
+        cls, tokens: IndexArray, words: IndexArray, children: IndexArray, parents: IndexArray
     ) -> _Fringe:
-        tokens = np.flatnonzero(is_fringe)
-        # The sum of its words' hashes tells a multiset: an order of the children has no meaning.
+        """Args: children: leaves with a parent; parents: theirs."""
         sums = np.zeros(len(words), dtype=np.int64)
-        np.add.at(sums, parent[children], hashes(words[children]))
-        sum_examples, sum_of_token = distinct(sums[tokens])
+        np.add.at(sums, parents, hashes(words[children]))
+        sum_places, sum_of_token = distinct(sums[tokens])
         pairs = sum_of_token * (int(words.max()) + 1) + words[tokens]
-        examples, row_of_token = distinct(pairs)
-        return cls(tokens, row_of_token, sum_of_token, tokens[examples], tokens[sum_examples])
+        places, row_of_token = distinct(pairs)
+        return cls(tokens, row_of_token, tokens[places], sum_of_token[places], tokens[sum_places])
 
 
 def _parents(
@@ -215,27 +247,32 @@ def _parents(
 
 
 def _depths(
-    parent: IndexArray, has_parent: BoolArray, token_offsets: IndexArray, lengths: IndexArray
-) -> NDArray[np.int16]:
-    """Returns each node's distance to its root by pointer doubling."""
+    parent: IndexArray, has_parent: BoolArray, longest: int
+) -> tuple[NDArray[np.int16], BoolArray]:
+    """Returns each node's distance to its root by pointer doubling, and which nodes reach none.
+
+    Args:
+        parent: of each node; roots are their own.
+        has_parent: which nodes are no roots.
+        longest: no path has so many steps.
+    """
     depth = has_parent.astype(np.int16)
     ancestor = parent
-    for _ in range(int(lengths.max()).bit_length()):
+    for _ in range(longest.bit_length()):
         further = depth[ancestor]
         if not further.any():
-            return depth
-        depth = depth + further
+            break
+        depth += further
         ancestor = ancestor[ancestor]
-    # After k doublings the ancestor is 2^k >= n steps up, so whoever is not at a root circles.
-    refuse_by_node(has_parent[ancestor], token_offsets, "has a cycle among its dependency heads")
-    return depth
+    # After k doublings the ancestor is 2^k steps up, so whoever is not at a root circles.
+    return depth, has_parent[ancestor]
 
 
-def _by_depth(nodes: IndexArray, depth: NDArray[np.int16]) -> tuple[IndexArray, list[int]]:
-    """Returns nodes sorted by depth, deepest first, and how many there are of each depth."""
+def _by_depth(nodes: IndexArray, depth: NDArray[np.int16]) -> tuple[IndexArray, tuple[int, ...]]:
+    """Returns nodes sorted by depth, deepest first, and the bounds of each depth among them."""
     if not len(nodes):
-        return nodes, []
+        return nodes, (0,)
     height = depth[nodes].max() - depth[nodes]
     # On 16 bits numpy's stable sort is a radix sort.
     order = np.argsort(height.astype(np.uint16), kind="stable")
-    return nodes[order], np.bincount(height).tolist()
+    return nodes[order], tuple(accumulate(np.bincount(height).tolist(), initial=0))
