@@ -6,6 +6,7 @@ The last line is one JSON object of numbers, for programs; all above it is for p
 from __future__ import annotations
 
 import json
+import os
 import platform
 import subprocess
 import sys
@@ -30,7 +31,8 @@ def header(module: str, arguments: Sequence[str], *, seed: int, device: str = "c
     return [
         f"command: python -m {' '.join([module, *arguments])}",
         f"commit: {_commit()}",
-        f"machine: {_processor()}, {torch.get_num_threads()} of its cores used; device {device}",
+        f"machine: {_processor()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; "
+        f"{torch.get_num_threads()} threads used; device {device}",
         f"versions: {used}",
         f"seed: {seed}",
     ]

@@ -58,6 +58,19 @@ def use_gemm(backend: GemmBackend) -> None:
         _switch().fp32_precision = _PRECISIONS[backend]
 
 
+@contextmanager
+def gemm_kept() -> Iterator[None]:
+    """Has the backend that is in use at the beginning in use again at the end."""
+    if len(available_backends()) == 1:
+        yield
+        return
+    before = _switch().fp32_precision
+    try:
+        yield
+    finally:
+        _switch().fp32_precision = before
+
+
 def measure_gemm(
     *, size: int = 1024, repeats: int = 5, dtype: torch.dtype = torch.float32
 ) -> dict[GemmBackend, GemmMeasurement]:
@@ -81,7 +94,7 @@ def measure_gemm(
     exact = left.double() @ right.double()
     seconds: dict[GemmBackend, float] = {}
     errors: dict[GemmBackend, float] = {}
-    with _restored_backend():
+    with gemm_kept():
         for turn in range(repeats + 1):
             for backend in available_backends():
                 use_gemm(backend)
@@ -129,15 +142,3 @@ def _timed(product: Callable[[], Tensor]) -> tuple[float, Tensor]:
 def _switch() -> Any:
     """Returns the object whose ``fp32_precision`` chooses; None before PyTorch 2.9."""
     return getattr(torch.backends.mkldnn, "matmul", None)
-
-
-@contextmanager
-def _restored_backend() -> Iterator[None]:
-    if len(available_backends()) == 1:
-        yield
-        return
-    before = _switch().fp32_precision
-    try:
-        yield
-    finally:
-        _switch().fp32_precision = before

@@ -20,7 +20,7 @@ from benchmarks.corpus import corpus_folders
 from benchmarks.references import PyTorchTreeLSTM
 from benchmarks.report import markdown_table
 from benchmarks.training_step import TrainingStep
-from models.gemm import _restored_backend
+from models.gemm import gemm_kept
 from models.sentence_block import SentenceBlock
 from tests.parsed_corpora import stories, write_corpus
 from tests.tree_oracles import random_sentence
@@ -38,7 +38,7 @@ QUICK = ("--word-size", "6", "--repeats", "1", "--gemm-sizes", "16", "--schedule
 @pytest.fixture(autouse=True)
 def machine_as_before() -> Iterator[None]:
     threads = torch.get_num_threads()
-    with _restored_backend():
+    with gemm_kept():
         yield
     torch.set_num_threads(threads)
 

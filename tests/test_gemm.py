@@ -13,6 +13,7 @@ from models.gemm import (
     GemmMeasurement,
     available_backends,
     choose_gemm,
+    gemm_kept,
     measure_gemm,
     use_gemm,
 )
@@ -26,7 +27,7 @@ needs_a_choice = pytest.mark.skipif(
 
 @pytest.fixture(autouse=True)
 def backend_as_before() -> Iterator[None]:
-    with gemm._restored_backend():
+    with gemm_kept():
         yield
 
 
