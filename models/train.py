@@ -6,8 +6,8 @@ and optionally ``settings``: the fields of `RunSettings` and
     ``processes``     how many train together (1); on cuda each takes a device of its own,
     ``max_restarts``  how often all start again from the checkpoint when one dies (0).
 
-With more than one process the command is torchrun, which starts itself once a rank. Several
-machines train together by calling torchrun on each: ``torchrun --nnodes=… -m models.train
+With more than one process the command becomes torchrun's agent, which starts it once a rank.
+Several machines train together by calling torchrun on each, ``torchrun --nnodes=… -m models.train
 JOB.json``, with ``out`` in a folder that all of them see.
 """
 
@@ -27,7 +27,7 @@ SECONDS_BETWEEN_REPORTS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class Place:
     """Where torchrun has put this process; by default it is alone."""
 
     rank: int = 0
@@ -36,7 +36,7 @@ class _Place:
     local_size: int = 1
 
     @classmethod
-    def from_environment(cls, environment: Mapping[str, str]) -> _Place | None:
+    def from_environment(cls, environment: Mapping[str, str]) -> Place | None:
         """Returns what torchrun says, or None if the process is not one of its children."""
         if "TORCHELASTIC_RUN_ID" not in environment:
             return None
@@ -46,7 +46,7 @@ class _Place:
 
 def main() -> int:
     """Trains as one process, or as all of those that the job asks for; returns the exit code."""
-    place = _Place.from_environment(os.environ)
+    place = Place.from_environment(os.environ)
     if place is not None:
         # torchrun ends its children unless it is killed outright.
         end_with_parent(os.getppid())
@@ -78,6 +78,9 @@ def _launch(arguments: list[str], processes: int, max_restarts: int) -> None:
         SystemExit: a process failed; it has said why on standard error.
     """
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # each sets its own; torchrun warns if it is not
+    # Else one store serves all restarts, and a new rank may read there where a dead one listened
+    # (pytorch/pytorch issue 135712).
+    os.environ["TORCH_DISABLE_SHARE_RDZV_TCP_STORE"] = "1"
     from torch.distributed import run as torchrun
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 
@@ -94,7 +97,7 @@ def _launch(arguments: list[str], processes: int, max_restarts: int) -> None:
         ) from error
 
 
-def execute(job: Mapping[str, Any], progress: Progress, place: _Place | None = None) -> None:
+def execute(job: Mapping[str, Any], progress: Progress, place: Place | None = None) -> None:
     """Trains as a job says; see `models.trainer.train`.
 
     Args:
@@ -103,19 +106,20 @@ def execute(job: Mapping[str, Any], progress: Progress, place: _Place | None = N
     Raises:
         ValueError: the job lacks a part, or what it asks for cannot be.
     """
-    place = place or _Place()
+    place = place or Place()
     settings = dict(job.get("settings", {}))
     for launching in ("processes", "max_restarts"):
         settings.pop(launching, None)
-    _set_threads(settings.pop("threads", None), place)
+    set_threads(settings.pop("threads", None), place)
     import torch
 
     from models.distributed import joined_ranks
     from models.parsed_corpus import CorpusFolders
-    from models.trainer import RunSettings, train
+    from models.run_settings import RunSettings
+    from models.trainer import train
     from models.training_config import TrainingConfig
 
-    settings["device"] = _device_of(settings.get("device", "cpu"), place)
+    settings["device"] = device_of(settings.get("device", "cpu"), place)
     try:
         folders = CorpusFolders(**{stage: Path(path) for stage, path in job["corpus"].items()})
         config = TrainingConfig.from_dict(job["config"])
@@ -135,11 +139,11 @@ def execute(job: Mapping[str, Any], progress: Progress, place: _Place | None = N
             out,
             settings=run_settings,
             on_progress=report,
-            **({} if ranks.size == 1 else {"ranks": ranks}),
+            ranks=ranks,
         )
 
 
-def _set_threads(threads: int | None, place: _Place) -> None:
+def set_threads(threads: int | None, place: Place) -> None:
     """Sets this process' share of the threads; called before torch, which reads it, is imported."""
     # A waiting thread that spins takes the core from the one it waits for: on two busy cores 30
     # sentences/s, without spinning 500.
@@ -151,7 +155,7 @@ def _set_threads(threads: int | None, place: _Place) -> None:
         os.environ["OMP_NUM_THREADS"] = os.environ["MKL_NUM_THREADS"] = share
 
 
-def _device_of(device: str, place: _Place) -> str:
+def device_of(device: str, place: Place) -> str:
     """Returns the device of one process among those of a machine.
 
     Raises:

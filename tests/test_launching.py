@@ -1,0 +1,314 @@
+"""A training of several processes: started, restarted and ended as one."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from models import train as command
+from models.metrics_log import read_metrics
+from models.parsed_corpus import CorpusFolders
+from models.trainer import RunSettings, train
+from models.training_config import TrainingConfig, preset
+from tasks.process import run_job
+from tests.parsed_corpora import stories, write_corpus, write_vectors
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+CONFIG = preset("laptop", hidden_size=8, epochs=3, batch_size=32)
+SECONDS = 60
+"""To wait for what takes a few seconds on an idle machine."""
+
+RUN_JOB = """
+import json, sys
+from pathlib import Path
+from tasks.process import run_job
+
+class Task:
+    def set_status_message(self, status):
+        print(status, flush=True)
+    def set_progress_percentage(self, percentage):
+        pass
+
+path = Path(sys.argv[1])
+run_job(Task(), "models.train", json.loads(path.read_text()), path, threads=1)
+"""
+
+
+class Training:
+    """A corpus and the jobs that train on it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.folders = write_corpus(folder / "corpus", stories(64), rows_per_shard=200)
+        self.vectors = write_vectors(folder / "vectors")
+
+    def job(self, name: str, config: TrainingConfig = CONFIG, **settings: Any) -> Path:
+        path = self.folder / f"{name}.json"
+        stages = ("sentences", "dependencies", "constituents")
+        job = {
+            "config": config.to_dict(),
+            "corpus": {stage: str(getattr(self.folders, stage)) for stage in stages},
+            "vectors": str(self.vectors),
+            "out": str(self.folder / name),
+            "settings": {"threads": 2, "gemm": "default", "tensorboard": False, **settings},
+        }
+        path.write_text(json.dumps(job), encoding="utf-8")
+        return path
+
+    def losses(self, name: str) -> list[float]:
+        records = read_metrics(self.folder / name / "metrics.jsonl")
+        return [record["loss"] for record in records]
+
+    def steps(self, name: str) -> int:
+        path = self.folder / name / "metrics.jsonl"
+        return path.read_bytes().count(b'"train"') if path.exists() else 0
+
+
+@pytest.fixture(scope="module")
+def training(tmp_path_factory: pytest.TempPathFactory) -> Training:
+    return Training(tmp_path_factory.mktemp("training"))
+
+
+def start(*arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, *arguments],
+        cwd=REPOSITORY,
+        env=os.environ | {"PYTHONPATH": str(REPOSITORY)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.fixture(scope="module")
+def undisturbed(training: Training) -> subprocess.CompletedProcess[str]:
+    """What a training of two processes said; its results stand in the folder ``two``."""
+    process = start("-m", "models.train", str(training.job("two", processes=2)))
+    output, errors = process.communicate(timeout=SECONDS)
+    return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
+
+
+def test_two_processes_learn_what_one_learns(
+    training: Training, undisturbed: subprocess.CompletedProcess[str]
+) -> None:
+    assert undisturbed.returncode == 0, undisturbed.stderr
+    folders: CorpusFolders = training.folders
+    settings = RunSettings(gemm="default", tensorboard=False)
+    train(CONFIG, folders, training.vectors, training.folder / "one", settings=settings)
+
+    expected = training.losses("one")
+    assert len(expected) > 30
+    assert training.losses("two") == pytest.approx(expected, rel=1e-6)
+
+
+def test_the_first_rank_alone_reports_progress(
+    undisturbed: subprocess.CompletedProcess[str],
+) -> None:
+    fractions = [json.loads(line)["progress"] for line in undisturbed.stdout.splitlines()]
+
+    assert fractions[-1] == 1.0
+    assert fractions == sorted(set(fractions))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_killed_rank_changes_nothing(
+    rank: int, training: Training, undisturbed: subprocess.CompletedProcess[str]
+) -> None:
+    name = f"killed-{rank}"
+    settings = {"processes": 2, "max_restarts": 1, "checkpoint_every_steps": 4}
+    process = start("-m", "models.train", str(training.job(name, **settings)))
+    wait_until(lambda: training.steps(name) >= 10)
+
+    os.kill(children_of(process.pid)[rank], signal.SIGKILL)
+    assert not (training.folder / name / "summary.json").exists()
+    _, errors = process.communicate(timeout=SECONDS)
+
+    assert process.returncode == 0, errors
+    assert training.losses(name) == training.losses("two")
+    expected = load_file(training.folder / "two" / "model.safetensors")
+    found = load_file(training.folder / name / "model.safetensors")
+    assert found.keys() == expected.keys()
+    assert all(torch.equal(found[name], value) for name, value in expected.items())
+
+
+@pytest.mark.slow
+def test_a_rank_that_keeps_dying_is_named(training: Training) -> None:
+    config = preset("laptop", hidden_size=8, epochs=5000)
+    process = start("-m", "models.train", str(training.job("dying", config, processes=2)))
+    wait_until(lambda: training.steps("dying") >= 2)
+
+    os.kill(children_of(process.pid)[0], signal.SIGKILL)
+    _, errors = process.communicate(timeout=SECONDS)
+
+    assert process.returncode == 1
+    assert "was ended by SIGKILL and max_restarts is 0; run again to go on" in errors
+
+
+@pytest.mark.slow
+def test_a_mistake_is_named_by_the_ranks_and_not_again_by_their_parent(
+    training: Training,
+) -> None:
+    job = training.job("mistaken", processes=2)
+    value = json.loads(job.read_text(encoding="utf-8"))
+    value["config"]["views"] = ["SEQ", "AMR"]
+    job.write_text(json.dumps(value), encoding="utf-8")
+
+    process = start("-m", "models.train", str(job))
+    _, errors = process.communicate(timeout=SECONDS)
+
+    assert process.returncode == 1
+    assert "ValueError: views must be two of" in errors
+    assert "Traceback" not in errors
+    assert "ChildFailedError" not in errors
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("killed", ["holder", "launcher"])
+def test_all_processes_end_with_any_of_their_ancestors(training: Training, killed: str) -> None:
+    """The holder is Luigi's worker, the launcher its child, the ranks the children of that."""
+    config = preset("laptop", hidden_size=8, epochs=5000)
+    job = training.job(f"orphaned-by-{killed}", config, processes=2, max_restarts=3)
+    holder = start("-c", RUN_JOB, str(job))
+    wait_until(lambda: training.steps(f"orphaned-by-{killed}") >= 2)
+    (launcher,) = children_of(holder.pid)
+    ranks = children_of(launcher)
+    assert len(ranks) == 2
+
+    os.kill(holder.pid if killed == "holder" else launcher, signal.SIGKILL)
+    _, errors = holder.communicate(timeout=SECONDS)
+
+    wait_until(lambda: not any(is_alive(process) for process in (launcher, *ranks)))
+    if killed == "launcher":
+        assert "RuntimeError: models.train exited with -9" in errors
+
+
+class FailingTask:
+    """Raises when the training is under way, and remembers whose processes that are."""
+
+    processes: tuple[int, ...] = ()
+
+    def set_status_message(self, status: str) -> None:
+        if "step" in status:
+            launcher = children_of(os.getpid())[-1]  # others may have been started before
+            self.processes = (launcher, *children_of(launcher))
+            raise RuntimeError("the page is gone")
+
+    def set_progress_percentage(self, percentage: int) -> None:
+        pass
+
+
+@pytest.mark.slow
+def test_all_processes_end_when_the_task_fails(
+    training: Training, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(REPOSITORY)
+    config = preset("laptop", hidden_size=8, epochs=5000)
+    path = training.job("abandoned", config, processes=2, max_restarts=3)
+    job, task = json.loads(path.read_text(encoding="utf-8")), FailingTask()
+
+    with pytest.raises(RuntimeError, match="the page is gone"):
+        run_job(task, "models.train", job, path, threads=1)
+
+    assert len(task.processes) == 3
+    wait_until(lambda: not any(is_alive(process) for process in task.processes))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"processes": 0}, "ValueError: processes must be 1 or more, not 0"),
+        (
+            {"processes": 2, "max_restarts": -1},
+            "ValueError: max_restarts must be 0 or more, not -1",
+        ),
+    ],
+)
+def test_a_number_that_cannot_be_is_refused(
+    settings: dict[str, int],
+    message: str,
+    training: Training,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["train", str(training.job("refused", **settings))])
+
+    assert command.main() == 1
+    assert capsys.readouterr().err.startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("threads", "size", "expected"), [(6, 1, "6"), (6, 2, "3"), (1, 2, "1"), (None, 1, "as it was")]
+)
+def test_processes_share_the_threads(
+    threads: int | None, size: int, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OMP_WAIT_POLICY"):
+        monkeypatch.setenv(name, "as it was")
+
+    command.set_threads(threads, command.Place(size=size, local_size=size))
+
+    assert os.environ["OMP_NUM_THREADS"] == os.environ["MKL_NUM_THREADS"] == expected
+
+
+def test_each_process_takes_a_device_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    second = command.Place(rank=5, size=8, local_rank=1, local_size=2)
+    crowded = command.Place(rank=1, size=3, local_rank=1, local_size=3)
+
+    assert command.device_of("cuda", second) == "cuda:1"
+    assert command.device_of("cpu", crowded) == "cpu"
+    assert command.device_of("cuda:1", command.Place()) == "cuda:1"
+    with pytest.raises(ValueError, match="processes: 3 on cuda, which has 2 devices here"):
+        command.device_of("cuda", crowded)
+
+
+def test_a_place_is_taken_from_torchrun_alone() -> None:
+    told = {"RANK": "3", "WORLD_SIZE": "4", "LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "2"}
+
+    assert command.Place.from_environment(told) is None
+    found = command.Place.from_environment(told | {"TORCHELASTIC_RUN_ID": "x"})
+    assert found == command.Place(rank=3, size=4, local_rank=1, local_size=2)
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + SECONDS
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def children_of(parent: int) -> list[int]:
+    """Returns the ids of a process' children, in ascending order."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        state = state_of(int(path.name))
+        if state is not None and int(state[1]) == parent:
+            found.append(int(path.name))
+    return sorted(found)
+
+
+def is_alive(process: int) -> bool:
+    state = state_of(process)
+    return state is not None and state[0] != "Z"
+
+
+def state_of(process: int) -> list[str] | None:
+    """Returns a process' state, its parent's id and more, or None if it is gone."""
+    try:
+        text = Path(f"/proc/{process}/stat").read_text(encoding="utf-8")
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return text.rsplit(")", 1)[1].split()
