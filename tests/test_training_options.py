@@ -12,9 +12,11 @@ import pytest
 import torch
 
 from models.contrastive_model import ContrastiveModel, build_model
+from models.distributed import Ranks
 from models.machine import set_gpu_precision
 from models.model_folder import load_model
 from models.sentence_block import SentenceBlock
+from models.trainer import RunSettings, train
 from models.training_config import TrainingConfig, preset
 from models.variants import Precision
 from models.vector_files import load_word_vectors
@@ -148,3 +150,21 @@ def test_a_gpu_rounds_to_tf32_only_if_told(
     assert matmul.fp32_precision == ""
     set_gpu_precision(precision, torch.device("cuda"))
     assert matmul.fp32_precision == cudnn.fp32_precision == expected
+
+
+def test_more_processes_than_sentences_in_a_batch_are_refused(data: Data, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"64 processes for a batch of \d+ sentences; use fewer"):
+        train(CONFIG, data.folders, data.vectors, tmp_path, settings=SETTINGS, ranks=Ranks(0, 64))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"gemm": "mkl"}, "gemm must be one of"),
+        ({"prefetch": -1}, "prefetch must be 0 or more, not -1"),
+        ({"keep_checkpoints": 0}, "keep_checkpoints must be at least 1"),
+    ],
+)
+def test_settings_of_the_machine_are_checked(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        RunSettings(**wrong)

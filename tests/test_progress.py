@@ -1,0 +1,31 @@
+"""What people are told of the time that is left."""
+
+from __future__ import annotations
+
+import pytest
+
+from models.progress import TimeLeft, duration
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0.2, "0 s"), (42.4, "42 s"), (60, "1 min"), (3540, "59 min"), (3590, "1 h 00 min"),
+     (7500, "2 h 05 min"), (140_400, "39 h 00 min")],
+)  # fmt: skip
+def test_a_time_is_told_in_its_largest_units(seconds: float, words: str) -> None:
+    assert duration(seconds) == words
+
+
+def test_the_time_left_follows_the_pace_and_forgives_a_pause(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = 0.0
+    monkeypatch.setattr("models.progress.time.perf_counter", lambda: now)
+    left = TimeLeft(0.5)  # a resumed run does not know how long the first half took
+
+    now = 10.0
+    assert left.after(0.6) == "about 40 s left"
+    now = 20.0
+    assert left.after(0.7) == "about 30 s left"
+    now = 130.0  # a step with a measurement
+    assert left.after(0.8) == "about 30 s left"
