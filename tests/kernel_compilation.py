@@ -9,10 +9,10 @@ from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
 from models.kernels import fused
+from models.kernels.fused_arithmetic import INDICES
 
 HOPPER = GPUTarget("cuda", 90, 32)
 CONSTANTS = {"H": 600, "BLOCK": 256, "ATOMIC": True}
-INDICES = ("children", "parents", "_rows", "_row", "_operand")
 OPTIONAL = {
     "lstm_forward_kernel": "kept",
     "forget_forward_kernel": "children",
@@ -32,11 +32,11 @@ def compile_kernel(kernel: Any, dtype: str, absent: str | None) -> str:
         if name in constants:
             signature[name] = "constexpr"
         else:
-            signature[name] = "*i64" if name.endswith(INDICES) else f"*{dtype}"
+            signature[name] = "*i64" if name in INDICES else f"*{dtype}"
     aligned = {
         (place,): [["tt.divisibility", 16]]
         for place, kind in enumerate(signature.values())
-        if kind != "constexpr"
+        if kind == f"*{dtype}"
     }
     source = ASTSource(kernel, signature, constants, aligned)
     options = {"num_warps": fused.NUM_WARPS}

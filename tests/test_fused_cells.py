@@ -158,13 +158,17 @@ def results(step: Step, cells: Cells, H: int, n: int, dtype: torch.dtype) -> lis
 
 
 @pytest.mark.parametrize("step", STEPS)
-@pytest.mark.parametrize("H", [1, 5, 37, 130, 300])
 @pytest.mark.parametrize(
-    ("dtype", "tolerance"),
-    [(torch.float32, 2e-6), (torch.float64, 1e-14), (torch.bfloat16, 2e-2)],
+    ("dtype", "tolerance", "H"),
+    [
+        *((torch.float32, 2e-6, H) for H in (1, 5, 37, 130, 300)),
+        (torch.float64, 1e-14, 37),
+        (torch.bfloat16, 2e-2, 37),
+        (torch.bfloat16, 2e-2, 300),
+    ],
 )
 def test_step_equals_plain_pytorch(
-    fused: Cells, step: Step, H: int, dtype: torch.dtype, tolerance: float
+    fused: Cells, step: Step, dtype: torch.dtype, tolerance: float, H: int
 ) -> None:
     reference = torch.float64 if dtype == torch.float64 else torch.float32
 
@@ -225,12 +229,11 @@ def with_fused_cells(fused: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("with_fused_cells")
 @pytest.mark.parametrize("view", ORACLES)
-@pytest.mark.parametrize("H", [1, 7])
-@pytest.mark.parametrize("lengths", [[1], [2, 1], [9, 1, 4, 12, 1, 6]], ids=str)
-def test_encoders_equal_the_recursion(view: str, H: int, lengths: list[int]) -> None:
+@pytest.mark.parametrize("lengths", [[1], [2, 1], [9, 1, 4, 7, 1, 6]], ids=str)
+def test_encoders_equal_the_recursion(view: str, lengths: list[int]) -> None:
     torch.manual_seed(0)
     sentences = [random_sentence(Random(n), n, num_words=V) for n in lengths]
-    encoder = build_encoder(view, word_size=E, hidden_size=H).double().to(DEVICE)
+    encoder = build_encoder(view, word_size=E, hidden_size=7).double().to(DEVICE)
     for parameter in encoder.parameters():
         nn.init.normal_(parameter)
     vectors = torch.randn(V, E, dtype=torch.float64, device=DEVICE).requires_grad_()

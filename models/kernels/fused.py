@@ -1,15 +1,20 @@
 """The cells' steps as Triton kernels, one launch a call.
 
-Arguments and shapes: `models.kernels.cells.Cells`. In plain PyTorch a step is five to fifteen
+Arguments and shapes: `models.kernels.cells.Cells`. In plain PyTorch a step is four to fifteen
 kernels, each of which reads and writes its operands; here every value is read once and written
-once. A level of a tree is small, and what its kernels cost is mostly their launching: a level of
-Child-Sum is two launches of these and two products on the way up, a level of the binary Tree-LSTM
-one and two, a step of the recurrent unit one and one.
+once. A level of a tree is small, and what its steps cost is mostly their launching. Launches a
+level, forward and backward:
+
+- Child-Sum: 3 of these and 2 products; 2 of these, 2 products and a selection of rows;
+- binary: 1 and 2 products; 1, 2 products and 2 selections;
+- recurrent unit, a step: 1 and 1 product; 1 and 1 product.
 
 Rows that several edges write to are added to atomically, so on CUDA a sum's order, and with it the
-last bit of a float32 result, differs from run to run. Differs from `models.kernels.eager` in
-bfloat16: within a step nothing is rounded, only what is stored.
+last bits of a result, differ from run to run. Differs from `models.kernels.eager` in bfloat16:
+within a step nothing is rounded, only what is stored.
 
+Kernels are compiled on their first call, for each width and type; widths that are no multiple of
+16 bytes are compiled several times, as Triton tells aligned buffers from others, and run slower.
 Importing this module needs Triton; with TRITON_INTERPRET=1 set before, its kernels run on CPU
 tensors, slowly, for tests.
 """

@@ -9,6 +9,19 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+INDICES = (
+    "children",
+    "parents",
+    "target_rows",
+    "source_rows",
+    "left_operand",
+    "right_operand",
+    "left_row",
+    "right_row",
+)
+"""Arguments of kernels that are read one number a program. A level's part of an index starts at any
+multiple of 8 bytes: a kernel of its own for those at multiples of 16 would gain nothing."""
+
 
 @triton.jit
 def columns_of_program(BLOCK: tl.constexpr) -> tl.tensor:

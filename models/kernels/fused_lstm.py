@@ -10,6 +10,7 @@ import triton
 import triton.language as tl
 
 from models.kernels.fused_arithmetic import (
+    INDICES,
     add,
     columns_of_program,
     read,
@@ -83,7 +84,7 @@ def lstm_backward_kernel(
     tl.store(gate + 2 * H, tanh_backward(dc * i, u), mask=inside)
 
 
-@triton.jit
+@triton.jit(do_not_specialize_on_alignment=INDICES)
 def forget_forward_kernel(
     product: tl.tensor,
     forget: tl.tensor,
@@ -111,7 +112,7 @@ def forget_forward_kernel(
     add(kept + of_parent, f * read(memory + of_child, inside), inside, ATOMIC)
 
 
-@triton.jit
+@triton.jit(do_not_specialize_on_alignment=INDICES)
 def forget_backward_kernel(
     keep: tl.tensor,
     memory: tl.tensor,
@@ -147,7 +148,7 @@ def forget_backward_kernel(
     add(grad_forget + of_parent, grad, inside, ATOMIC)
 
 
-@triton.jit
+@triton.jit(do_not_specialize_on_alignment=INDICES)
 def add_rows_kernel(
     target: tl.tensor,
     target_rows: tl.tensor,

@@ -11,6 +11,7 @@ import triton
 import triton.language as tl
 
 from models.kernels.fused_arithmetic import (
+    INDICES,
     add,
     columns_of_program,
     read,
@@ -22,7 +23,7 @@ from models.kernels.fused_arithmetic import (
 )
 
 
-@triton.jit
+@triton.jit(do_not_specialize_on_alignment=INDICES)
 def pair_forward_kernel(
     gates: tl.tensor,
     left_product: tl.tensor,
@@ -67,7 +68,7 @@ def pair_forward_kernel(
     tl.store(node_hidden + at, o * s, mask=inside)
 
 
-@triton.jit
+@triton.jit(do_not_specialize_on_alignment=INDICES)
 def pair_backward_kernel(
     gates: tl.tensor,
     left_row: tl.tensor,
