@@ -19,11 +19,17 @@ OPTIONAL = {
     "forget_backward_kernel": "children",
     "add_rows_kernel": "source_rows",
 }
+ACCUMULATORS = {  # float32 also among bfloat16, unless the optional argument is None
+    "forget_backward_kernel": ("grad_product", "grad_memory"),
+    "pair_backward_kernel": ("grad_memory",),
+    "add_rows_kernel": ("target",),
+}
 
 
 def compile_kernel(kernel: Any, dtype: str, absent: str | None) -> str:
     """Returns PTX for buffers aligned to 16 bytes; ``absent`` is an argument that is None."""
     constants: dict[str, Any] = {} if absent is None else {absent: None}
+    wide = ACCUMULATORS.get(kernel.__name__, ()) if absent is None else ()
     signature = {}
     for parameter in kernel.params:
         name = parameter.name
@@ -31,12 +37,14 @@ def compile_kernel(kernel: Any, dtype: str, absent: str | None) -> str:
             constants[name] = CONSTANTS[name]
         if name in constants:
             signature[name] = "constexpr"
+        elif name in INDICES:
+            signature[name] = "*i64"
         else:
-            signature[name] = "*i64" if name in INDICES else f"*{dtype}"
+            signature[name] = "*fp32" if name in wide else f"*{dtype}"
     aligned = {
         (place,): [["tt.divisibility", 16]]
         for place, kind in enumerate(signature.values())
-        if kind == f"*{dtype}"
+        if kind not in ("constexpr", "*i64")
     }
     source = ASTSource(kernel, signature, constants, aligned)
     options = {"num_warps": fused.NUM_WARPS}

@@ -178,6 +178,34 @@ def test_step_equals_plain_pytorch(
     torch.testing.assert_close(found, expected, rtol=tolerance, atol=tolerance)
 
 
+def many_rows_to_one(cells: Cells, make: Buffers, n: int) -> None:
+    one, others = make.index(n, below=1), torch.arange(n, device=DEVICE)
+    cells.add_rows(make(1), one, make(n), others)
+
+
+def many_edges_of_one_child(cells: Cells, make: Buffers, n: int) -> None:
+    one, others = make.index(n, below=1), torch.arange(n, device=DEVICE)
+    gradients = make(n), make(1), make(n), make(1)
+    cells.forget_backward(make(n), make(1), one, others, *gradients)
+
+
+def many_nodes_of_one_child(cells: Cells, make: Buffers, n: int) -> None:
+    one, others = make.index(n, below=1), torch.arange(n, device=DEVICE)
+    pairs = Pairs(others, others, one, one)
+    states = PairStates(make(n + 1), make(n + 1), make(n + 1), 1, n + 1)
+    cells.pair_backward(make(n, 5), pairs, states, PairGradients(make(n + 1), make(n + 1)))
+
+
+@pytest.mark.parametrize(
+    "step", [many_rows_to_one, many_edges_of_one_child, many_nodes_of_one_child]
+)
+def test_bfloat16_sums_of_many_terms_are_rounded_once(fused: Cells, step: Step) -> None:
+    found = results(step, fused, 1, 200, torch.bfloat16)
+    expected = results(step, EagerCells(), 1, 200, torch.float32)
+
+    torch.testing.assert_close(found, expected, rtol=1e-2, atol=1e-2)
+
+
 @pytest.mark.parametrize("step", STEPS)
 def test_no_rows_change_nothing(fused: Cells, step: Step) -> None:
     found = results(step, fused, 5, 0, torch.float32)

@@ -11,7 +11,8 @@ level, forward and backward:
 
 Rows that several edges write to are added to atomically, so on CUDA a sum's order, and with it the
 last bits of a result, differ from run to run. Differs from `models.kernels.eager` in bfloat16:
-within a step nothing is rounded, only what is stored.
+within a step nothing is rounded, only what is stored. Edges from shared rows are then summed in
+float32 first, with three launches more a sum; edges in order, of which a parent has few, are not.
 
 Kernels are compiled on their first call, for each width and type; widths that are no multiple of
 16 bytes are compiled several times, as Triton tells aligned buffers from others, and run slower.
@@ -87,9 +88,14 @@ class FusedCells:
         grad_memory: Tensor,
     ) -> None:
         """See `Cells`."""
+        to_product, to_memory = grad_product, grad_memory
+        if children is not None:
+            to_product, to_memory = _accumulator(grad_product), _accumulator(grad_memory)
         edges = (keep, memory, children, parents)
-        gradients = (grad_kept, grad_product, grad_forget, grad_memory)
+        gradients = (grad_kept, to_product, grad_forget, to_memory)
         _launch(forget_backward_kernel, *keep.shape, *edges, *gradients, ATOMIC=_is_atomic(keep))
+        _settle(grad_product, to_product)
+        _settle(grad_memory, to_memory)
 
     def pair_forward(
         self,
@@ -124,6 +130,7 @@ class FusedCells:
         """See `Cells`."""
         nodes = slice(states.first, states.last)
         squashed = states.squashed[nodes]
+        to_memory = _accumulator(gradients.memory)
         _launch(
             pair_backward_kernel,
             *squashed.shape,
@@ -134,9 +141,10 @@ class FusedCells:
             squashed,
             gradients.hidden[nodes],
             gradients.memory[nodes],
-            gradients.memory,
+            to_memory,
             ATOMIC=_is_atomic(gates),
         )
+        _settle(gradients.memory, to_memory)
 
     def gru_forward(
         self, word_gates: Tensor, state_gates: Tensor, previous: Tensor, hidden: Tensor
@@ -160,10 +168,29 @@ class FusedCells:
         self, target: Tensor, target_rows: Tensor, source: Tensor, source_rows: Tensor | None
     ) -> None:
         """See `Cells`."""
-        buffers = (target, target_rows, source, source_rows)
+        total = target if source_rows is None else _accumulator(target)
+        buffers = (total, target_rows, source, source_rows)
         _launch(
             add_rows_kernel, len(target_rows), target.shape[1], *buffers, ATOMIC=_is_atomic(target)
         )
+        _settle(target, total)
+
+
+def _accumulator(target: Tensor) -> Tensor:
+    """Returns what to add to instead of a target, rows of which get hundreds of terms.
+
+    In bfloat16 a sum of equal terms ends at 256 of them: the next one is rounded off. A frequent
+    word's leaf has more edges than that in a batch.
+    """
+    if target.dtype != torch.bfloat16:
+        return target
+    return torch.zeros_like(target, dtype=torch.float32)
+
+
+def _settle(target: Tensor, accumulator: Tensor) -> None:
+    """Adds to the target what its accumulator got."""
+    if accumulator is not target:
+        target.add_(accumulator)
 
 
 def _is_atomic(buffer: Tensor) -> bool:
