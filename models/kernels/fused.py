@@ -40,8 +40,8 @@ from models.kernels.fused_lstm import (
 from models.kernels.fused_pairs import pair_backward_kernel, pair_forward_kernel
 
 MAX_BLOCK = 256
-"""Columns of a program. At 256, 600 and 1200 wide none, 22 % and 6 % of the lanes are masked; chosen
-by reasoning, not by measurement."""
+"""Columns of a program. At 256, 600 and 1200 wide none, 22 % and 6 % of the lanes are masked.
+Chosen by reasoning, not by measurement."""
 
 NUM_WARPS = 2
 """Of a program: four columns a thread, which load 16 bytes of float32 at once."""
