@@ -73,3 +73,17 @@ class Lease:
     def __del__(self) -> None:
         for name, buffer in self._taken.items():
             self._pool.give_back(name, buffer)
+
+
+def single_use(ctx: Any) -> Any:
+    """Returns an autograd context's ``buffers``, which its backward pass overwrites, and drops
+    them.
+
+    Raises:
+        RuntimeError: they were used before.
+    """
+    buffers = ctx.buffers
+    if buffers is None:
+        raise RuntimeError("the buffers of this forward pass were used by a backward pass")
+    ctx.buffers = None
+    return buffers

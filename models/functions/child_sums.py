@@ -1,8 +1,8 @@
 """h~, what a Child-Sum cell sums of its children, by addition or by attention.
 
-Equations: `models.encoders.child_sum`. Rows: `models.schedules.dependency`.
+Equations: `models.encoders.child_sum`. Rows and groups: `models.schedules`.
 
-Legend: K leaves, F fringe, C core, M = F + C inner rows, S sum rows, e edges of one call, H hidden.
+Legend: M inner rows, S sum rows, n nodes of a group, e edges of a group, H hidden.
 """
 
 from __future__ import annotations
@@ -15,52 +15,26 @@ from torch import Tensor
 from models.functions.buffers import Lease
 from models.kernels.cells import Cells
 from models.schedules import DependencySchedule
+from models.schedules.node_groups import Edges, NodeGroup
 
 
 class ChildSums(Protocol):
-    """Sums on the way up; on the way down the gradients of what was summed.
+    """Sums on the way up, in the order of the groups; gradients on the way down, in reverse."""
 
-    The calls come in the order leaves, fringe, levels of the core, and back in the reverse order.
-    """
-
-    def add_leaves(self, hidden: Tensor) -> None:
-        """Adds the leaves' states [K, H] to their parents' sums."""
+    def add(self, hidden: Tensor, edges: Edges) -> None:
+        """Adds a group's states [n, H] to their parents' sums."""
         ...
 
-    def add_fringe(self, hidden: Tensor) -> None:
-        """Adds the fringe's states [F, H] to their parents' sums."""
+    def multiply(self, gates: Tensor, group: NodeGroup) -> None:
+        """Adds U h~ to a group's gates [n, 3H]."""
         ...
 
-    def add_level(self, hidden: Tensor, level: slice) -> None:
-        """Adds the states [e, H] of a level of the core, ``level`` of its nodes."""
+    def multiply_backward(self, grad_gates: Tensor, group: NodeGroup) -> None:
+        """Takes in the gradient of a group's gates, [n, 3H]."""
         ...
 
-    def multiply_fringe(self, gates: Tensor) -> None:
-        """Adds U h~ to the fringe's gates [F, 3H]."""
-        ...
-
-    def multiply_level(self, gates: Tensor, level: slice) -> None:
-        """Adds U h~ to the gates [e, 3H] of a level of the core."""
-        ...
-
-    def level_backward(self, grad_gates: Tensor, level: slice) -> None:
-        """Takes in the gradient of a level's gates, [e, 3H]."""
-        ...
-
-    def fringe_backward(self, grad_gates: Tensor) -> None:
-        """Takes in the gradient of the fringe's gates, [F, 3H]."""
-        ...
-
-    def grad_of_level(self, hidden: Tensor, level: slice, out: Tensor) -> None:
-        """Writes the gradient of a level's states to ``out`` [e, H]; its parents' must be in."""
-        ...
-
-    def grad_of_fringe(self, hidden: Tensor, out: Tensor) -> None:
-        """Adds the gradient of the fringe's states to ``out`` [F, H]."""
-        ...
-
-    def grad_of_leaves(self, hidden: Tensor, out: Tensor) -> None:
-        """Adds the gradient of the leaves' states to ``out`` [K, H]."""
+    def add_backward(self, hidden: Tensor, edges: Edges, grad_hidden: Tensor) -> None:
+        """Adds to the gradient of a group's states [n, H] what their parents' sums ask."""
         ...
 
     def grad_of_weight(self, grad_gates: Tensor) -> Tensor:
@@ -79,79 +53,57 @@ class AddedSums:
         self, schedule: DependencySchedule, weight: Tensor, lease: Lease, cells: Cells
     ) -> None:
         """Args: weight: U, [3H, H]."""
-        self._schedule = schedule
+        self._num_fringe = schedule.num_fringe
+        self._num_shared = schedule.num_fringe_sums
         self._weight = weight
         self._lease = lease
         self._cells = cells
-        self._num_shared = schedule.num_fringe_sums
         self._sums = lease.zeros("sums", schedule.num_sums, weight.shape[1])
-        self._core = self._sums[self._num_shared :]
         self._grad: Tensor | None = None
         self._grad_products: Tensor | None = None
 
-    def add_leaves(self, hidden: Tensor) -> None:
+    def add(self, hidden: Tensor, edges: Edges) -> None:
         """See `ChildSums`."""
-        rows, parents = self._schedule.leaf_to_sum
-        self._cells.add_rows(self._sums, parents, hidden, rows)
+        sums = self._sums[edges.first_sum :]
+        self._cells.add_rows(sums, edges.sum_parents, hidden, edges.sum_children)
 
-    def add_fringe(self, hidden: Tensor) -> None:
+    def multiply(self, gates: Tensor, group: NodeGroup) -> None:
         """See `ChildSums`."""
-        rows, parents = self._schedule.fringe_to_core
-        self._cells.add_rows(self._core, parents, hidden, rows)
+        sums = self._sums[group.sums]
+        if group.sum_of_node is None:
+            gates.addmm_(sums, self._weight.T)
+        else:
+            out = self._lease.empty("products", len(sums), gates.shape[1])
+            torch.mm(sums, self._weight.T, out=out)
+            gates.add_(out.index_select(0, group.sum_of_node))
 
-    def add_level(self, hidden: Tensor, level: slice) -> None:
+    def multiply_backward(self, grad_gates: Tensor, group: NodeGroup) -> None:
         """See `ChildSums`."""
-        self._cells.add_rows(self._core, self._schedule.core_parents[level], hidden, None)
-
-    def multiply_fringe(self, gates: Tensor) -> None:
-        """See `ChildSums`."""
-        out = self._lease.empty("products", self._num_shared, gates.shape[1])
-        products = torch.mm(self._sums[: self._num_shared], self._weight.T, out=out)
-        gates.add_(products.index_select(0, self._schedule.fringe_sums))
-
-    def multiply_level(self, gates: Tensor, level: slice) -> None:
-        """See `ChildSums`."""
-        gates.addmm_(self._core[level], self._weight.T)
-
-    def _grad_sums(self) -> Tensor:
         if self._grad is None:
             self._grad = self._lease.empty("grad_sums", *self._sums.shape)
-        return self._grad
+        grad = self._grad[group.sums]
+        if group.sum_of_node is not None:
+            products = self._lease.zeros("grad_products", len(grad), grad_gates.shape[1])
+            products.index_add_(0, group.sum_of_node, grad_gates)
+            self._grad_products = grad_gates = products
+        torch.mm(grad_gates, self._weight, out=grad)
 
-    def level_backward(self, grad_gates: Tensor, level: slice) -> None:
+    def add_backward(self, hidden: Tensor, edges: Edges, grad_hidden: Tensor) -> None:
         """See `ChildSums`."""
-        out = self._grad_sums()[self._num_shared :][level]
-        torch.mm(grad_gates, self._weight, out=out)
-
-    def fringe_backward(self, grad_gates: Tensor) -> None:
-        """See `ChildSums`."""
-        products = self._lease.zeros("grad_products", self._num_shared, grad_gates.shape[1])
-        products.index_add_(0, self._schedule.fringe_sums, grad_gates)
-        torch.mm(products, self._weight, out=self._grad_sums()[: self._num_shared])
-        self._grad_products = products
-
-    def grad_of_level(self, hidden: Tensor, level: slice, out: Tensor) -> None:
-        """See `ChildSums`."""
-        parents = self._schedule.core_parents[level]
-        torch.index_select(self._grad_sums()[self._num_shared :], 0, parents, out=out)
-
-    def grad_of_fringe(self, hidden: Tensor, out: Tensor) -> None:
-        """See `ChildSums`."""
-        rows, parents = self._schedule.fringe_to_core
-        self._cells.add_rows(out, rows, self._grad_sums()[self._num_shared :], parents)
-
-    def grad_of_leaves(self, hidden: Tensor, out: Tensor) -> None:
-        """See `ChildSums`."""
-        rows, parents = self._schedule.leaf_to_sum
-        self._cells.add_rows(out, rows, self._grad_sums(), parents)
+        assert self._grad is not None, "the parents come first"
+        grad = self._grad[edges.first_sum :]
+        if edges.sum_children is None:
+            grad_hidden.add_(grad.index_select(0, edges.sum_parents))
+        else:
+            self._cells.add_rows(grad_hidden, edges.sum_children, grad, edges.sum_parents)
 
     def grad_of_weight(self, grad_gates: Tensor) -> Tensor:
         """See `ChildSums`."""
-        core = grad_gates[self._schedule.num_fringe :]
+        core = grad_gates[self._num_fringe :]
         if self._grad_products is None:
-            return torch.mm(core.T, self._core)
-        grad = torch.mm(self._grad_products.T, self._sums[: self._num_shared])
-        return grad.addmm_(core.T, self._core)
+            return torch.mm(core.T, self._sums)
+        shared, own = self._sums.split([self._num_shared, len(core)])
+        return torch.mm(self._grad_products.T, shared).addmm_(core.T, own)
 
     def grad_of_query(self) -> Tensor | None:
         """Returns None: nothing is asked."""
@@ -165,60 +117,47 @@ class AttendedSums:
     Element-wise steps are plain PyTorch on every device.
     """
 
-    def __init__(self, schedule: DependencySchedule, weight: Tensor, query: Tensor) -> None:
+    def __init__(self, weight: Tensor, query: Tensor) -> None:
         """Args: weight: U, [3H, H]; query: [M, H], q of the inner nodes."""
-        self._schedule = schedule
         self._weight = weight
-        self._query_norm = _norm(query)
-        self._query = query / self._query_norm
+        self._query_length = _lengths(query)
+        self._query = query / self._query_length
         self._sums = torch.zeros_like(query)
         self._totals = query.new_zeros(len(query), 1)
         self._grad = torch.empty_like(query)
         self._grad_query = torch.zeros_like(query)
 
-    def add_leaves(self, hidden: Tensor) -> None:
+    def add(self, hidden: Tensor, edges: Edges) -> None:
         """See `ChildSums`."""
-        self._add(hidden, *self._schedule.leaf_to_inner)
+        children, parents = _ends(hidden, edges)
+        weight, _ = self._weights(children, parents)
+        self._sums.index_add_(0, parents, weight * children)
+        self._totals.index_add_(0, parents, weight)
 
-    def add_fringe(self, hidden: Tensor) -> None:
+    def multiply(self, gates: Tensor, group: NodeGroup) -> None:
         """See `ChildSums`."""
-        rows, parents = self._schedule.fringe_to_core
-        self._add(hidden, rows, parents + self._schedule.num_fringe)
+        mean = self._sums[group.inner].div_(self._totals[group.inner])
+        gates.addmm_(mean, self._weight.T)
 
-    def add_level(self, hidden: Tensor, level: slice) -> None:
+    def multiply_backward(self, grad_gates: Tensor, group: NodeGroup) -> None:
         """See `ChildSums`."""
-        self._add(hidden, None, self._parents(level))
+        torch.mm(grad_gates, self._weight, out=self._grad[group.inner])
 
-    def multiply_fringe(self, gates: Tensor) -> None:
+    def add_backward(self, hidden: Tensor, edges: Edges, grad_hidden: Tensor) -> None:
         """See `ChildSums`."""
-        self._multiply(gates, slice(0, self._schedule.num_fringe))
-
-    def multiply_level(self, gates: Tensor, level: slice) -> None:
-        """See `ChildSums`."""
-        self._multiply(gates, self._inner(level))
-
-    def level_backward(self, grad_gates: Tensor, level: slice) -> None:
-        """See `ChildSums`."""
-        torch.mm(grad_gates, self._weight, out=self._grad[self._inner(level)])
-
-    def fringe_backward(self, grad_gates: Tensor) -> None:
-        """See `ChildSums`."""
-        torch.mm(grad_gates, self._weight, out=self._grad[: self._schedule.num_fringe])
-
-    def grad_of_level(self, hidden: Tensor, level: slice, out: Tensor) -> None:
-        """See `ChildSums`."""
-        out.copy_(self._grad_of(hidden, self._parents(level)))
-
-    def grad_of_fringe(self, hidden: Tensor, out: Tensor) -> None:
-        """See `ChildSums`."""
-        rows, parents = self._schedule.fringe_to_core
-        grad = self._grad_of(hidden[rows], parents + self._schedule.num_fringe)
-        out.index_add_(0, rows, grad)
-
-    def grad_of_leaves(self, hidden: Tensor, out: Tensor) -> None:
-        """See `ChildSums`."""
-        rows, parents = self._schedule.leaf_to_inner
-        out.index_add_(0, rows, self._grad_of(hidden[rows], parents))
+        children, parents = _ends(hidden, edges)
+        weight, direction = self._weights(children, parents)
+        share = weight / self._totals[parents]
+        asked = self._grad[parents]
+        grad_cosine = share * (asked * (children - self._sums[parents])).sum(1, keepdim=True)
+        self._grad_query.index_add_(0, parents, grad_cosine * direction)
+        turned = grad_cosine * self._query[parents]
+        along = (turned * direction).sum(1, keepdim=True)
+        grad = share * asked + (turned - along * direction) / _lengths(children)
+        if edges.children is None:
+            grad_hidden.add_(grad)
+        else:
+            grad_hidden.index_add_(0, edges.children, grad)
 
     def grad_of_weight(self, grad_gates: Tensor) -> Tensor:
         """See `ChildSums`."""
@@ -227,45 +166,22 @@ class AttendedSums:
     def grad_of_query(self) -> Tensor | None:
         """See `ChildSums`."""
         along = (self._grad_query * self._query).sum(1, keepdim=True)
-        return (self._grad_query - along * self._query) / self._query_norm
-
-    def _inner(self, level: slice) -> slice:
-        first = self._schedule.num_fringe
-        return slice(first + level.start, first + level.stop)
-
-    def _parents(self, level: slice) -> Tensor:
-        return self._schedule.core_parents[level] + self._schedule.num_fringe
-
-    def _add(self, hidden: Tensor, rows: Tensor | None, parents: Tensor) -> None:
-        children = hidden if rows is None else hidden[rows]
-        weight, _ = self._weights(children, parents)
-        self._sums.index_add_(0, parents, weight * children)
-        self._totals.index_add_(0, parents, weight)
+        return (self._grad_query - along * self._query) / self._query_length
 
     def _weights(self, children: Tensor, parents: Tensor) -> tuple[Tensor, Tensor]:
         """Returns exp cos of each edge, [e, 1], and the children's directions, [e, H]."""
-        direction = children / _norm(children)
+        direction = children / _lengths(children)
         cosine = (self._query[parents] * direction).sum(1, keepdim=True)
         return cosine.exp(), direction
 
-    def _multiply(self, gates: Tensor, inner: slice) -> None:
-        mean = self._sums[inner].div_(self._totals[inner])
-        gates.addmm_(mean, self._weight.T)
 
-    def _grad_of(self, children: Tensor, parents: Tensor) -> Tensor:
-        """Returns the gradient of each edge's child, [e, H], and adds to the queries'."""
-        weight, direction = self._weights(children, parents)
-        share = weight / self._totals[parents]
-        asked = self._grad[parents]
-        grad_cosine = share * (asked * (children - self._sums[parents])).sum(1, keepdim=True)
-        self._grad_query.index_add_(0, parents, grad_cosine * direction)
-        turned = grad_cosine * self._query[parents]
-        along = (turned * direction).sum(1, keepdim=True)
-        return share * asked + (turned - along * direction) / _norm(children)
+def _ends(hidden: Tensor, edges: Edges) -> tuple[Tensor, Tensor]:
+    """Returns the child's state, [e, H], and the parent's inner row, [e], of each edge."""
+    children = hidden if edges.children is None else hidden[edges.children]
+    return children, edges.parents + edges.first_parent
 
 
-def _norm(rows: Tensor) -> Tensor:
-    """Returns the rows' lengths, [·, 1]; never zero."""
-    smallest = torch.finfo(rows.dtype).tiny
+def _lengths(rows: Tensor) -> Tensor:
+    """Returns the rows' Euclidean lengths, [·, 1]; never zero."""
     lengths: Tensor = torch.linalg.vector_norm(rows, dim=1, keepdim=True)
-    return lengths.clamp(min=smallest)
+    return lengths.clamp(min=torch.finfo(rows.dtype).tiny)

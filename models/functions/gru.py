@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from models.functions.buffers import BufferPool
+from models.functions.buffers import BufferPool, single_use
 from models.kernels.cells import cells_for
 from models.schedules import SequenceSchedule
 
@@ -66,10 +66,7 @@ class GRUFunction(torch.autograd.Function):
     def backward(ctx: Any, grad_last: Tensor) -> tuple[Tensor | None, ...]:
         """Returns the gradients of the three tensors of `forward`."""
         (weight,) = ctx.saved_tensors
-        if ctx.buffers is None:
-            raise RuntimeError("the buffers of this forward pass were used by a backward pass")
-        lease, cells, (gates, state_gates, hidden) = ctx.buffers
-        ctx.buffers = None
+        lease, cells, (gates, state_gates, hidden) = single_use(ctx)
         schedule: SequenceSchedule = ctx.schedule
         B, H = grad_last.shape
         # Sentences that end at a step stand last in it, so their gradients wait here until then.

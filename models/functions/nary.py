@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from models.functions.buffers import BufferPool, Lease
+from models.functions.buffers import BufferPool, Lease, single_use
 from models.kernels.cells import Cells, PairGradients, Pairs, PairStates, cells_for
 from models.schedules import BinarySchedule
 from models.schedules.binary import Side
@@ -181,7 +181,7 @@ class NaryFunction(torch.autograd.Function):
                 p.multiply(number, operands, p.hidden[start:stop], child_pair, bias)
                 start = stop
         ctx.save_for_backward(child_pair)
-        ctx.p = p
+        ctx.buffers = p
         return p.hidden.index_select(0, schedule.roots)
 
     @staticmethod
@@ -189,10 +189,7 @@ class NaryFunction(torch.autograd.Function):
     def backward(ctx: Any, grad_roots: Tensor) -> tuple[Tensor | None, ...]:
         """Returns the gradients of the three tensors of `forward`."""
         (child_pair,) = ctx.saved_tensors
-        p: _Pass = ctx.p
-        ctx.p = None
-        if p is None:
-            raise RuntimeError("the buffers of this forward pass were used by a backward pass")
+        p: _Pass = single_use(ctx)
         H = child_pair.shape[1] // 2
         weights = child_pair.split(H, 1)
         T, Q, R = p.schedule.num_leaves, p.schedule.num_cherries, p.schedule.num_rows
