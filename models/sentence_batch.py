@@ -21,6 +21,7 @@ from models.schedules.arrays import (
     as_index_array,
     distinct_words,
     lengths_from_offsets,
+    on_device,
     to_tensor,
 )
 
@@ -114,14 +115,7 @@ class SentenceBatch:
 
     def to(self, device: torch.device | str) -> SentenceBatch:
         """Returns the batch with its index tensors on ``device``."""
-        return SentenceBatch(
-            token_offsets=self.token_offsets.to(device),
-            word_ids=self.word_ids.to(device),
-            word_of_token=self.word_of_token.to(device),
-            sequence=self.sequence.to(device),
-            dependencies=None if self.dependencies is None else self.dependencies.to(device),
-            constituents=None if self.constituents is None else self.constituents.to(device),
-        )
+        return on_device(self, device)
 
 
 def _aligned(values: npt.ArrayLike, name: str, expected: int) -> IndexArray:

@@ -170,7 +170,8 @@ class ChildSumFunction(torch.autograd.Function):
 
         def by_word(grad: Tensor, words: Tensor) -> Tensor:
             total = grad.new_zeros(ctx.num_words, grad.shape[1])
-            return total.index_add_(0, words, grad)
+            p.cells.add_rows(total, words, grad, None)
+            return total
 
         grad_query = p.sums.grad_of_query()
         return (

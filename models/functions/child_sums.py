@@ -84,7 +84,7 @@ class AddedSums:
         grad = self._grad[group.sums]
         if group.sum_of_node is not None:
             products = self._lease.zeros("grad_products", len(grad), grad_gates.shape[1])
-            products.index_add_(0, group.sum_of_node, grad_gates)
+            self._cells.add_rows(products, group.sum_of_node, grad_gates, None)
             self._grad_products = grad_gates = products
         torch.mm(grad_gates, self._weight, out=grad)
 

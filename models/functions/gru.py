@@ -84,5 +84,6 @@ class GRUFunction(torch.autograd.Function):
                 carried[:size].addmm_(state_gates[rows], weight)
         before = hidden.index_select(0, schedule.previous_rows)
         grad_weight = torch.mm(state_gates[B:].T, before)
-        grad_words = gates.new_zeros(ctx.num_words, 3 * H).index_add_(0, ctx.words, gates)
+        grad_words = gates.new_zeros(ctx.num_words, 3 * H)
+        cells.add_rows(grad_words, ctx.words, gates, None)
         return grad_words, grad_weight, state_gates.sum(0), None, None, None

@@ -128,7 +128,7 @@ class _Pass:
     ) -> None:
         """Adds what shared operands' products ask of their states."""
         grad = torch.mm(self.products[side][operands], weight)
-        grad_hidden.index_add_(0, self.sides[side].operands[operands], grad)
+        self.cells.add_rows(grad_hidden, self.sides[side].operands[operands], grad, None)
 
     def inner_backward(self, inner: slice, gradients: PairGradients) -> None:
         self.cells.pair_backward(
@@ -214,7 +214,7 @@ class NaryFunction(torch.autograd.Function):
             p.operands_backward(number, side.cherry_operands, weights[number], gradients.hidden)
         p.inner_backward(slice(0, Q), gradients)
         for number, side in enumerate(p.sides):
-            p.products[number].index_add_(0, side.operand_of[:Q], p.gates[:Q])
+            p.cells.add_rows(p.products[number], side.operand_of[:Q], p.gates[:Q], None)
             p.operands_backward(number, side.leaf_operands, weights[number], gradients.hidden)
         p.cells.lstm_backward(
             p.word_gates, p.squashed[:T], gradients.hidden[:T], gradients.memory[:T]

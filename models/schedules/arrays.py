@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 
@@ -130,18 +131,40 @@ def to_tensor(array: IndexArray) -> Tensor:
 
 
 def on_device(schedule: ScheduleT, device: torch.device | str) -> ScheduleT:
-    """Returns a dataclass with its tensors, alone or in tuples, on ``device``."""
+    """Returns a dataclass of indices with its tensors on ``device``, in a single copy.
 
-    def moved(value: Any) -> Any:
-        if isinstance(value, Tensor):
-            return value.to(device, non_blocking=True)
-        if isinstance(value, tuple):
-            return tuple(moved(part) for part in value)
-        if is_dataclass(value) and not isinstance(value, type):
-            return on_device(value, device)
-        return value
+    Args:
+        schedule: its fields are int64 tensors, tuples, such dataclasses, or left as they are.
+    """
+    tensors = list(_tensors_in(schedule))
+    if not tensors:
+        return schedule
+    together = torch.cat([tensor.reshape(-1) for tensor in tensors])
+    if torch.device(device).type == "cuda":
+        together = together.pin_memory()
+    moved = together.to(device, non_blocking=True).split([tensor.numel() for tensor in tensors])
+    replaced: ScheduleT = _with_tensors(schedule, iter(moved))
+    return replaced
 
-    of_any_type: Any = schedule
-    changes = {field.name: moved(getattr(schedule, field.name)) for field in fields(of_any_type)}
-    moved_schedule: ScheduleT = replace(of_any_type, **changes)
-    return moved_schedule
+
+def _tensors_in(value: Any) -> Iterator[Tensor]:
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, tuple):
+        for part in value:
+            yield from _tensors_in(part)
+    elif is_dataclass(value):
+        for field in fields(value):
+            yield from _tensors_in(getattr(value, field.name))
+
+
+def _with_tensors(value: Any, tensors: Iterator[Tensor]) -> Any:
+    """Returns ``value`` with its tensors replaced in the order of `_tensors_in`."""
+    if isinstance(value, Tensor):
+        return next(tensors).view(value.shape)
+    if isinstance(value, tuple):
+        return tuple(_with_tensors(part, tensors) for part in value)
+    if is_dataclass(value) and not isinstance(value, type):
+        names = [field.name for field in fields(value)]
+        return replace(value, **{n: _with_tensors(getattr(value, n), tensors) for n in names})
+    return value

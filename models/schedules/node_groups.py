@@ -1,4 +1,4 @@
-"""A dependency schedule as a list of groups, each computed at once: what a level loop walks over."""
+"""A dependency schedule as a list of groups, each computed at once, for a loop to walk over."""
 
 from __future__ import annotations
 
