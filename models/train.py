@@ -50,7 +50,12 @@ def main() -> int:
     if place is not None:
         # torchrun ends its children unless it is killed outright.
         end_with_parent(os.getppid())
-        return run_from_command_line(lambda job, progress: execute(job, progress, place))
+        code = run_from_command_line(lambda job, progress: execute(job, progress, place))
+        # Threads of Gloo's outlive its process group; one that frees its last tensor while Python
+        # is torn down aborts the process, whose work is done (pytorch/pytorch pull request 179291).
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
     return run_from_command_line(_execute_or_launch)
 
 
