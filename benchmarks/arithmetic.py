@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch.profiler import ProfilerActivity, profile
 
-from models.gemm import measure_gemm
+from models.kernels.gemm import measure_gemm
 
 _FACTORS_AT = {
     "aten::mm": 0,

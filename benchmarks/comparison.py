@@ -23,10 +23,10 @@ from benchmarks.references import (
 )
 from benchmarks.training_step import TrainingStep, interleave, relative_difference
 from models.contrastive_model import batch_of
+from models.corpus.sentence_block import SentenceBlock
 from models.encoders import build_encoder
-from models.gemm import GemmBackend, use_gemm
+from models.kernels.gemm import GemmBackend, use_gemm
 from models.sentence_batch import SentenceBatch
-from models.sentence_block import SentenceBlock
 
 VIEWS = ("DEP", "CONST", "SEQ")
 

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from models.parsed_corpus import CorpusFolders, ParsedCorpus
-from models.sentence_block import SentenceBlock
-from models.word_vectors import WordVectors
+from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus
+from models.corpus.sentence_block import SentenceBlock
+from models.words.word_vectors import WordVectors
 from pipeline.shards import MANIFEST_NAME, read_dataset_manifest, read_shard
 
 DEFAULT_CORPORA = Path("data/work/corpora")

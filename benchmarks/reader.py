@@ -18,7 +18,7 @@ import torch
 from benchmarks.corpus import add_corpus_options
 from benchmarks.report import fail, header, markdown_table, print_last_line, print_lines
 from benchmarks.training_rate import TrainingSetup, make_setup, measure_training
-from models.training_config import PRESETS
+from models.training.config import PRESETS
 
 COLUMNS = ("what", "sentences/s", "of the training's rate")
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import torch
 
-from models.machine import versions
+from models.training.machine import versions
 
 _REPOSITORY = Path(__file__).resolve().parent.parent
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from models.corpus.sentence_block import SentenceBlock
 from models.sentence_batch import SentenceBatch
-from models.sentence_block import SentenceBlock
 
 
 @dataclass(frozen=True, slots=True)

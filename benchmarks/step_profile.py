@@ -11,7 +11,7 @@ from benchmarks.arithmetic import KINDS, milliseconds_by_kind, profiled
 from benchmarks.comparison import VIEWS, Task
 from benchmarks.training_step import TrainingStep
 from models.encoders import build_encoder
-from models.gemm import use_gemm
+from models.kernels.gemm import use_gemm
 from models.sentence_batch import SentenceBatch
 
 

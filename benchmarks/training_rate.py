@@ -12,13 +12,13 @@ import torch
 
 from benchmarks.corpus import corpus_folders, random_vectors
 from models.contrastive_model import ContrastiveBatch, ContrastiveModel, build_model
-from models.distributed import Ranks
-from models.learner import Learner
-from models.machine import peak_memory_gib, set_gemm, set_gpu_precision
-from models.parsed_corpus import ParsedCorpus, Selection
-from models.prefetch import prefetched
-from models.training_batches import TrainingBatches
-from models.training_config import TrainingConfig
+from models.corpus.parsed_corpus import ParsedCorpus, Selection
+from models.training.batches import TrainingBatches
+from models.training.config import TrainingConfig
+from models.training.learner import Learner
+from models.training.machine import peak_memory_gib, set_gemm, set_gpu_precision
+from models.training.prefetch import prefetched
+from models.training.ranks import Ranks
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def measure_training(
 
     Args:
         warmup: steps before the clock starts, in which kernels are chosen and memory is taken.
-        prefetch: batches prepared ahead, as `models.run_settings.RunSettings` has it.
+        prefetch: batches prepared ahead, as `models.training.settings.RunSettings` has it.
     """
     config = setup.model.config
     set_gemm("auto", device)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor, nn
 
-from models.gemm import GemmBackend, use_gemm
+from models.kernels.gemm import GemmBackend, use_gemm
 
 LEARNING_RATE = 1e-4
 

@@ -19,7 +19,7 @@ from benchmarks.corpus import add_corpus_options, corpus_folders, first_sentence
 from benchmarks.report import fail, header, markdown_table, print_last_line, print_lines
 from benchmarks.schedule_rate import ScheduleRate, schedule_rates
 from benchmarks.step_profile import profile_rows
-from models.gemm import choose_gemm, use_gemm
+from models.kernels.gemm import choose_gemm, use_gemm
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 

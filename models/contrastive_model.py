@@ -8,13 +8,13 @@ import torch
 from torch import Tensor, nn
 
 from models.contrastive import ContrastiveConfig, ContrastiveObjective, ContrastiveResult
-from models.distributed import Ranks, gather_rows
-from models.embedding import WordEmbedding
+from models.corpus.sentence_block import SentenceBlock
 from models.multi_view import MultiViewConfig, MultiViewEncoder
 from models.sentence_batch import SentenceBatch
-from models.sentence_block import SentenceBlock
-from models.training_config import TrainingConfig
-from models.word_vectors import WordVectors
+from models.training.config import TrainingConfig
+from models.training.ranks import Ranks, gather_rows
+from models.words.embedding import WordEmbedding
+from models.words.word_vectors import WordVectors
 
 _ALONE = Ranks.single()
 

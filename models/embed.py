@@ -33,13 +33,13 @@ import numpy.typing as npt
 import torch
 
 from models.contrastive_model import ContrastiveModel
+from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus
 from models.encode import bag_of_words, encode_corpus
 from models.evaluation.probing.data import ProbingData, read_probing
 from models.evaluation.rows import BAG_OF_WORDS_FILE
 from models.model_folder import load_model, random_model
-from models.parsed_corpus import CorpusFolders, ParsedCorpus
-from models.training_config import TrainingConfig
-from models.vector_files import load_word_vectors
+from models.training.config import TrainingConfig
+from models.words.vector_files import load_word_vectors
 from pipeline.job import Progress, run_from_command_line
 from pipeline.shards import TEMPORARY_SUFFIX, write_json_atomically
 

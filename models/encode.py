@@ -12,10 +12,10 @@ import torch
 from numpy.typing import NDArray
 
 from models.contrastive_model import batch_of
+from models.corpus.parsed_corpus import ParsedCorpus
+from models.corpus.sentence_block import SentenceBlock
 from models.multi_view import MultiViewEncoder
-from models.parsed_corpus import ParsedCorpus
-from models.sentence_block import SentenceBlock
-from models.word_vectors import WordVectors
+from models.words.word_vectors import WordVectors
 
 Rows = NDArray[np.int64]
 FloatArray = NDArray[np.float32]

@@ -13,10 +13,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from models.embedding import WordEmbedding
 from models.encoders import build_encoder
 from models.sentence_batch import SentenceBatch
 from models.variants import DepCell, Init, Precision
+from models.words.embedding import WordEmbedding
 
 
 @dataclass(frozen=True, slots=True)

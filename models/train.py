@@ -103,7 +103,7 @@ def _launch(arguments: list[str], processes: int, max_restarts: int) -> None:
 
 
 def execute(job: Mapping[str, Any], progress: Progress, place: Place | None = None) -> None:
-    """Trains as a job says; see `models.trainer.train`.
+    """Trains as a job says; see `models.training.trainer.train`.
 
     Args:
         place: this process' among several; only the first reports progress.
@@ -118,11 +118,11 @@ def execute(job: Mapping[str, Any], progress: Progress, place: Place | None = No
     set_threads(settings.pop("threads", None), place)
     import torch
 
-    from models.distributed import joined_ranks
-    from models.parsed_corpus import CorpusFolders
-    from models.run_settings import RunSettings
-    from models.trainer import train
-    from models.training_config import TrainingConfig
+    from models.corpus.parsed_corpus import CorpusFolders
+    from models.training.config import TrainingConfig
+    from models.training.ranks import joined_ranks
+    from models.training.settings import RunSettings
+    from models.training.trainer import train
 
     settings["device"] = device_of(settings.get("device", "cpu"), place)
     try:

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from models.training_config import TRAINING_VERSION, TrainingConfig, preset
+from models.training.config import TRAINING_VERSION, TrainingConfig, preset
 from models.views import STAGE_OF_VIEW
 from tasks.artefact import Artefact, available_cores, checksum
 from tasks.parameters import (

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from safetensors.numpy import save_file
 
-from models.parsed_corpus import CorpusFolders
+from models.corpus.parsed_corpus import CorpusFolders
 from pipeline.schema import schema_for
 from pipeline.shards import write_dataset_manifest, write_shard
 

@@ -20,8 +20,8 @@ from benchmarks.corpus import corpus_folders
 from benchmarks.references import PyTorchTreeLSTM
 from benchmarks.report import markdown_table
 from benchmarks.training_step import TrainingStep
-from models.gemm import gemm_kept
-from models.sentence_block import SentenceBlock
+from models.corpus.sentence_block import SentenceBlock
+from models.kernels.gemm import gemm_kept
 from tests.parsed_corpora import stories, write_corpus
 from tests.tree_oracles import random_sentence
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from models.corpus.held_out import HoldOut
 from models.evaluation.probing.shift_rule import is_chosen, shift, shift_positions
 from models.evaluation.probing.shifts import NOT_SELECTED, make_shifted_sentences
-from models.held_out import HoldOut
 from pipeline.shards import DatasetManifest, read_shard
 from tests.probing_examples import CONFIG, corpus_rows, write_rows
 

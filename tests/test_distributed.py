@@ -14,7 +14,9 @@ from torch import Tensor
 
 from models.contrastive import ContrastiveResult
 from models.contrastive_model import ContrastiveModel, build_model
-from models.distributed import (
+from models.corpus.sentence_block import SentenceBlock
+from models.training.config import TrainingConfig
+from models.training.ranks import (
     Ranks,
     average_gradients,
     average_result,
@@ -22,9 +24,7 @@ from models.distributed import (
     joined_ranks,
     reduce_joint_gradients,
 )
-from models.sentence_block import SentenceBlock
-from models.training_config import TrainingConfig
-from models.word_vectors import WordVectors
+from models.words.word_vectors import WordVectors
 from tests.parsed_corpora import chain_heads, left_branching
 
 CPU = torch.device("cpu")

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 import torch
 
-from models.context_accuracy import held_out_context_accuracy
 from models.contrastive_model import ContrastiveModel, batch_of
+from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
 from models.encode import bag_of_words, encode_corpus
 from models.model_folder import load_model, random_model
-from models.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
-from models.trainer import train
-from models.training_config import preset
-from models.vector_files import load_word_vectors
-from models.word_vectors import WordVectors
+from models.training.config import preset
+from models.training.context_accuracy import held_out_context_accuracy
+from models.training.trainer import train
+from models.words.vector_files import load_word_vectors
+from models.words.word_vectors import WordVectors
 from tests.parsed_corpora import stories, write_corpus, write_vectors
 
 CONFIG = preset("laptop", hidden_size=6, epochs=2, batch_size=32)

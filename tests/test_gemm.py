@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from models import gemm
-from models.gemm import (
+from models.kernels import gemm
+from models.kernels.gemm import (
     GemmBackend,
     GemmMeasurement,
     available_backends,

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from models.corpus.held_out import HoldOut
+from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
 from models.evaluation.probing.config import ProbingConfig
 from models.evaluation.probing.sentences import held_out_rows
-from models.held_out import HoldOut
-from models.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
-from models.word_vectors import WordVectors
+from models.words.word_vectors import WordVectors
 from tests.parsed_corpora import stories, write_corpus
 from tests.probing_examples import corpus_rows, write_rows
 

@@ -17,10 +17,10 @@ import torch
 from safetensors.torch import load_file
 
 from models import train as command
-from models.metrics_log import read_metrics
-from models.parsed_corpus import CorpusFolders
-from models.trainer import RunSettings, train
-from models.training_config import TrainingConfig, preset
+from models.corpus.parsed_corpus import CorpusFolders
+from models.training.config import TrainingConfig, preset
+from models.training.metrics_log import read_metrics
+from models.training.trainer import RunSettings, train
 from tasks.process import run_job
 from tests.parsed_corpora import stories, write_corpus, write_vectors
 

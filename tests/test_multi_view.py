@@ -8,9 +8,9 @@ from random import Random
 import pytest
 import torch
 
-from models.embedding import WordEmbedding
 from models.multi_view import MultiViewConfig, MultiViewEncoder
 from models.views import VIEWS
+from models.words.embedding import WordEmbedding
 from tests.tree_oracles import batch_of, random_sentence
 
 V, E, H = 9, 5, 4

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.held_out import HoldOut
-from models.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
-from models.vector_files import load_word_vectors
-from models.word_vectors import WordVectors
+from models.corpus.held_out import HoldOut
+from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
+from models.words.vector_files import load_word_vectors
+from models.words.word_vectors import WordVectors
 from pipeline.shards import write_dataset_manifest
 from tests.parsed_corpora import chain_heads, left_branching, stories, write_corpus, write_vectors
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from models.prefetch import prefetched
+from models.training.prefetch import prefetched
 
 
 def is_working() -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from models.corpus.held_out import HoldOut
 from models.evaluation.probing.build import build_probing
 from models.evaluation.probing.candidates import quantile_bins
 from models.evaluation.probing.config import SPLITS, ProbingConfig
@@ -16,7 +17,6 @@ from models.evaluation.probing.declarations import TASKS
 from models.evaluation.probing.depth_classes import pearson
 from models.evaluation.probing.selection import class_quotas
 from models.evaluation.probing.splits import SCARCE_SHARES, assign_units, split_shares
-from models.held_out import HoldOut
 from pipeline.shards import read_shard
 from tests.probing_examples import (
     CONFIG,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from models.vector_files import load_word_vectors
+from models.words.vector_files import load_word_vectors
 from pipeline.vectors.train_word_vectors import SkipGramConfig, main
 
 pytest.importorskip("gensim")

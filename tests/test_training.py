@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 import torch
 
-from models.checkpoints import latest_checkpoint
-from models.trainer import TrainingDivergedError, train
+from models.training.checkpoints import latest_checkpoint
+from models.training.trainer import TrainingDivergedError, train
 from tests.parsed_corpora import stories, write_corpus, write_vectors
 from tests.training_runs import (
     CONFIG,
@@ -189,7 +189,7 @@ def test_held_out_documents_are_never_trained_on(
     data: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from models.contrastive_model import ContrastiveModel
-    from models.sentence_block import SentenceBlock
+    from models.corpus.sentence_block import SentenceBlock
 
     trained: set[int] = set()
     training_batch = ContrastiveModel.training_batch

@@ -10,12 +10,17 @@ from typing import Any
 import pytest
 import torch
 
-from models.checkpoints import Checkpoint, latest_checkpoint, remove_unfinished, write_checkpoint
-from models.context_accuracy import held_out_context_accuracy
-from models.metrics_log import MetricsLog, read_metrics
+from models.corpus.parsed_corpus import ParsedCorpus, Selection
 from models.model_folder import load_model
-from models.parsed_corpus import ParsedCorpus, Selection
-from models.tensorboard_log import tensorboard_is_wanted
+from models.training.checkpoints import (
+    Checkpoint,
+    latest_checkpoint,
+    remove_unfinished,
+    write_checkpoint,
+)
+from models.training.context_accuracy import held_out_context_accuracy
+from models.training.metrics_log import MetricsLog, read_metrics
+from models.training.tensorboard_log import tensorboard_is_wanted
 from tests.training_runs import (
     CONFIG,
     SETTINGS,
@@ -177,7 +182,7 @@ def test_tensorboard_shows_what_the_metrics_say_once_a_step(data: Data, tmp_path
 
 
 def test_tensorboard_is_used_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("models.tensorboard_log.find_spec", lambda name: None)
+    monkeypatch.setattr("models.training.tensorboard_log.find_spec", lambda name: None)
 
     assert not tensorboard_is_wanted(None)
     assert not tensorboard_is_wanted(False)
@@ -190,8 +195,8 @@ def test_the_matrix_product_of_the_first_run_is_that_of_the_next(
 ) -> None:
     choices = iter(["default", "onednn"])
     used: list[str] = []
-    monkeypatch.setattr("models.machine.choose_gemm", lambda: next(choices))
-    monkeypatch.setattr("models.machine.use_gemm", used.append)
+    monkeypatch.setattr("models.training.machine.choose_gemm", lambda: next(choices))
+    monkeypatch.setattr("models.training.machine.use_gemm", used.append)
     settings = replace(SETTINGS, gemm="auto")
 
     with pytest.raises(KeyboardInterrupt):

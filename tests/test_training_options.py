@@ -12,15 +12,15 @@ import pytest
 import torch
 
 from models.contrastive_model import ContrastiveModel, build_model
-from models.distributed import Ranks
-from models.machine import set_gpu_precision
+from models.corpus.sentence_block import SentenceBlock
 from models.model_folder import load_model
-from models.sentence_block import SentenceBlock
-from models.trainer import RunSettings, train
-from models.training_config import TrainingConfig, preset
+from models.training.config import TrainingConfig, preset
+from models.training.machine import set_gpu_precision
+from models.training.ranks import Ranks
+from models.training.trainer import RunSettings, train
 from models.variants import Precision
-from models.vector_files import load_word_vectors
-from models.word_vectors import WordVectors
+from models.words.vector_files import load_word_vectors
+from models.words.word_vectors import WordVectors
 from tests.parsed_corpora import chain_heads, left_branching
 from tests.training_runs import CONFIG, SETTINGS, Data, make_data, run, weights
 

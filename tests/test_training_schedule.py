@@ -8,10 +8,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from models.learning_rate import learning_rate_at
-from models.sentence_block import SentenceBlock
-from models.training_batches import TrainingBatches, cut
-from models.training_config import PRESETS, TrainingConfig, preset
+from models.corpus.sentence_block import SentenceBlock
+from models.training.batches import TrainingBatches, cut
+from models.training.config import PRESETS, TrainingConfig, preset
+from models.training.learning_rate import learning_rate_at
 
 
 class OneWordSentences:

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 from safetensors.numpy import save_file
 
-from models.vector_files import load_word_vectors
-from models.word_vectors import WordVectors
+from models.words.vector_files import load_word_vectors
+from models.words.word_vectors import WordVectors
 
 
 def vectors_of(*words: str) -> WordVectors:

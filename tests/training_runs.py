@@ -10,10 +10,10 @@ from typing import Any
 import torch
 from safetensors.torch import load_file
 
-from models.metrics_log import read_metrics
-from models.parsed_corpus import CorpusFolders
-from models.trainer import RunSettings, train
-from models.training_config import TrainingConfig, preset
+from models.corpus.parsed_corpus import CorpusFolders
+from models.training.config import TrainingConfig, preset
+from models.training.metrics_log import read_metrics
+from models.training.trainer import RunSettings, train
 from tests.parsed_corpora import stories, write_corpus, write_vectors
 
 TIMES = ("sentences_per_second", "data_wait_percent", "peak_memory_gib", "seconds")

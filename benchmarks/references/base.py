@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from models.contrastive_model import batch_of
-from models.sentence_block import SentenceBlock
+from models.corpus.sentence_block import SentenceBlock
 
 
 class Reference(nn.Module, ABC):

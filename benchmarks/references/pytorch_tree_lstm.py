@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from benchmarks.references.base import Reference, rows_of
-from models.sentence_block import SentenceBlock
+from models.corpus.sentence_block import SentenceBlock
 
 
 class PyTorchTreeLSTM(Reference):

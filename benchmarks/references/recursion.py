@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.references.base import Reference
-from models.sentence_block import SentenceBlock
+from models.corpus.sentence_block import SentenceBlock
 
 
 class _State(NamedTuple):

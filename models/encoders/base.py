@@ -14,7 +14,7 @@ ScheduleT = TypeVar("ScheduleT")
 class SentenceEncoder(Protocol):
     """A module from sentences to vectors.
 
-    The lookup of word vectors sits outside (`models.embedding`), so two views can share one.
+    The lookup of word vectors sits outside (`models.words.embedding`), so two views can share one.
     """
 
     output_size: int

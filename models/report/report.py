@@ -10,12 +10,12 @@ from typing import Any
 
 from models.evaluation.probing.data import read_summary
 from models.evaluation.result_files import RowResult, read_row
-from models.metrics_log import METRICS_FILE, SUMMARY_FILE, read_metrics
 from models.report import sections
 from models.report.inputs import REPORT_VERSION, ReportInputs
 from models.report.notes import notes_section
 from models.report.plots import chances_differ, plot_accuracy_by_task, plot_training
 from models.report.probing_table import ProbingTable, probing_table
+from models.training.metrics_log import METRICS_FILE, SUMMARY_FILE, read_metrics
 from pipeline.shards import write_json_atomically, write_text_atomically
 
 REPORT_NAME = "report.md"

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from models.config_fields import checked_fields
-from models.held_out import HeldOutUnit, HoldOut
+from models.corpus.held_out import HeldOutUnit, HoldOut
 
 SPLITS = ("train", "dev", "test")
 

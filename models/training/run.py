@@ -13,20 +13,20 @@ from typing import Any
 import numpy as np
 import torch
 
-from models.checkpoints import capture, restore
-from models.context_accuracy import held_out_context_accuracy
 from models.contrastive_model import ContrastiveBatch, ContrastiveModel
-from models.distributed import Ranks
-from models.learner import Learner
-from models.learning_rate import learning_rate_at
-from models.machine import gemm_for, peak_memory_gib, set_gemm, set_gpu_precision
+from models.corpus.parsed_corpus import ParsedCorpus
 from models.model_folder import save_model
-from models.parsed_corpus import ParsedCorpus
-from models.prefetch import prefetched
-from models.progress import TimeLeft, progress_bar
-from models.run_settings import RunSettings
-from models.training_batches import TrainingBatches
-from models.training_folder import Provenance, TrainingFolder, open_checkpoint
+from models.training.batches import TrainingBatches
+from models.training.checkpoints import capture, restore
+from models.training.context_accuracy import held_out_context_accuracy
+from models.training.folder import Provenance, TrainingFolder, open_checkpoint
+from models.training.learner import Learner
+from models.training.learning_rate import learning_rate_at
+from models.training.machine import gemm_for, peak_memory_gib, set_gemm, set_gpu_precision
+from models.training.prefetch import prefetched
+from models.training.progress import TimeLeft, progress_bar
+from models.training.ranks import Ranks
+from models.training.settings import RunSettings
 from pipeline.job import Progress
 
 

@@ -14,18 +14,18 @@ from pathlib import Path
 from typing import Any
 
 from models.contrastive_model import ContrastiveModel, build_model
-from models.distributed import Ranks
-from models.machine import peak_memory_gib, versions
-from models.metrics_log import METRICS_FILE, SUMMARY_FILE, read_metrics
+from models.corpus.parsed_corpus import CorpusFolders, CorpusSurvey, ParsedCorpus, Part, Selection
 from models.model_folder import load_weights, num_parameters, save_model
-from models.parsed_corpus import CorpusFolders, CorpusSurvey, ParsedCorpus, Part, Selection
-from models.run_settings import RunSettings
-from models.training_batches import TrainingBatches
-from models.training_config import TRAINING_VERSION, TrainingConfig
-from models.training_folder import CHECKPOINTS_FOLDER, Provenance
-from models.training_run import TrainingData, TrainingDivergedError, TrainingRun
-from models.vector_files import load_word_vectors
-from models.word_vectors import WordVectors
+from models.training.batches import TrainingBatches
+from models.training.config import TRAINING_VERSION, TrainingConfig
+from models.training.folder import CHECKPOINTS_FOLDER, Provenance
+from models.training.machine import peak_memory_gib, versions
+from models.training.metrics_log import METRICS_FILE, SUMMARY_FILE, read_metrics
+from models.training.ranks import Ranks
+from models.training.run import TrainingData, TrainingDivergedError, TrainingRun
+from models.training.settings import RunSettings
+from models.words.vector_files import load_word_vectors
+from models.words.word_vectors import WordVectors
 from pipeline.digest import digest_of
 from pipeline.job import Progress
 from pipeline.shards import read_dataset_manifest, write_json_atomically

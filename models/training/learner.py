@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from models.contrastive_model import ContrastiveBatch, ContrastiveModel
-from models.distributed import Ranks, average_gradients, average_result, reduce_joint_gradients
+from models.training.ranks import Ranks, average_gradients, average_result, reduce_joint_gradients
 
 _FUSED_DEVICES = frozenset({"cpu", "cuda"})
 """Where PyTorch has Adam as one kernel."""

@@ -18,10 +18,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from models.held_out import HoldOut
-from models.sentence_block import SentenceBlock
+from models.corpus.held_out import HoldOut
+from models.corpus.sentence_block import SentenceBlock
 from models.views import STAGE_OF_VIEW, VIEWS
-from models.word_vectors import Coverage, WordVectors
+from models.words.word_vectors import Coverage, WordVectors
 from pipeline.shards import read_dataset_manifest, read_shard, shard_path
 
 Part = Literal["train", "held_out", "all"]

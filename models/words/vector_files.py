@@ -14,7 +14,7 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
-from models.word_vectors import WordVectors
+from models.words.word_vectors import WordVectors
 
 VECTORS_FILE = "vectors.safetensors"
 WORDS_FILE = "words.json"

@@ -9,9 +9,9 @@ from itertools import islice
 import torch
 
 from models.contrastive_model import ContrastiveModel
-from models.parsed_corpus import ParsedCorpus
-from models.sentence_block import SentenceBlock
-from models.training_batches import cut
+from models.corpus.parsed_corpus import ParsedCorpus
+from models.corpus.sentence_block import SentenceBlock
+from models.training.batches import cut
 
 
 @dataclass(frozen=True, slots=True)

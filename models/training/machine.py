@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 import torch
 
-from models.gemm import GemmBackend, choose_gemm, use_gemm
-from models.run_settings import GemmChoice
+from models.kernels.gemm import GemmBackend, choose_gemm, use_gemm
+from models.training.settings import GemmChoice
 from models.variants import Precision
 
 GIB = 1 << 30

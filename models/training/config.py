@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, get_args
 
 from models.config_fields import checked_fields
-from models.held_out import HeldOutUnit, HoldOut
+from models.corpus.held_out import HeldOutUnit, HoldOut
 from models.variants import (
     Anchor,
     Critic,

@@ -9,8 +9,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from models.prefetch import prefetched
-from models.sentence_block import SentenceBlock
+from models.corpus.sentence_block import SentenceBlock
+from models.training.prefetch import prefetched
 
 
 class ShardReader(Protocol):

@@ -9,12 +9,21 @@ from typing import Any
 
 from torch import Tensor
 
-from models.best_model import BestModel
-from models.checkpoints import Checkpoint, latest_checkpoint, remove_unfinished, write_checkpoint
-from models.distributed import Ranks
-from models.metrics_log import METRICS_FILE, MetricsLog
-from models.run_settings import RunSettings
-from models.tensorboard_log import TENSORBOARD_FOLDER, TensorBoardLog, tensorboard_is_wanted
+from models.training.best_model import BestModel
+from models.training.checkpoints import (
+    Checkpoint,
+    latest_checkpoint,
+    remove_unfinished,
+    write_checkpoint,
+)
+from models.training.metrics_log import METRICS_FILE, MetricsLog
+from models.training.ranks import Ranks
+from models.training.settings import RunSettings
+from models.training.tensorboard_log import (
+    TENSORBOARD_FOLDER,
+    TensorBoardLog,
+    tensorboard_is_wanted,
+)
 
 CHECKPOINTS_FOLDER = "checkpoints"
 

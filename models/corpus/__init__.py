@@ -1,0 +1,1 @@
+"""Reads parsed shards as flat arrays."""

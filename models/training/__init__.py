@@ -1,0 +1,1 @@
+"""Trains a model on a parsed corpus: one loop, its files, its ranks."""
