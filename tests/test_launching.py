@@ -202,7 +202,9 @@ class FailingTask:
 
     def set_status_message(self, status: str) -> None:
         if "step" in status:
-            launcher = children_of(os.getpid())[-1]  # others may have been started before
+            (launcher,) = (
+                child for child in children_of(os.getpid()) if "models.train" in command_line(child)
+            )
             self.processes = (launcher, *children_of(launcher))
             raise RuntimeError("the page is gone")
 
@@ -288,6 +290,10 @@ def wait_until(condition: Callable[[], bool]) -> None:
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+def command_line(process: int) -> str:
+    return Path(f"/proc/{process}/cmdline").read_bytes().replace(b"\0", b" ").decode()
 
 
 def children_of(parent: int) -> list[int]:
