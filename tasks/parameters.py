@@ -93,7 +93,8 @@ class TrainingParameters:
     """What is trained: a preset of `models.training.config`, and what differs from it."""
 
     views = luigi.Parameter(
-        default="DEP,CONST", description="Two of SEQ, DEP, CONST, BOW, separated by a comma."
+        default="",
+        description="Two of SEQ, DEP, CONST, BOW, separated by a comma; by default the preset's.",
     )
     preset = luigi.Parameter(
         default="laptop",

@@ -40,8 +40,9 @@ class TrainEncoders(
     @property
     def config(self) -> TrainingConfig:
         """The preset with the changes applied."""
+        views = tuple(view.strip() for view in self.views.split(",")) if self.views else None
         own = {
-            "views": tuple(view.strip() for view in self.views.split(",")),
+            "views": views or preset(self.preset).views,
             "held_out_fraction": self.held_out_fraction,
             "held_out_seed": self.held_out_seed,
             "held_out_unit": self.held_out_unit,

@@ -187,6 +187,19 @@ def test_both_parses_stand_beside_the_sentences(tmp_path: Path, text: Path) -> N
     assert ParseConstituents(**base).folder.parent == corpus
 
 
+def test_a_preset_brings_its_own_views_unless_others_are_given(tmp_path: Path, text: Path) -> None:
+    arguments = {"work_folder": tmp_path, "source": "files", "paths": str(text)}
+
+    assert TrainEncoders(**arguments).config.views == ("DEP", "CONST")
+    quickthoughts = TrainEncoders(**arguments, preset="quickthoughts")
+    assert quickthoughts.config.views == ("SEQ", "SEQ")
+    assert set(quickthoughts.requires()) == {"sentences"}
+    assert TrainEncoders(**arguments, preset="quickthoughts", views="DEP,SEQ").config.views == (
+        "DEP",
+        "SEQ",
+    )
+
+
 @pytest.mark.parametrize(
     ("views", "needed"),
     [
