@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 import torch
+from torch import Tensor
 
 from models.kernels import gemm
 from models.kernels.gemm import (
@@ -15,6 +16,7 @@ from models.kernels.gemm import (
     choose_gemm,
     gemm_kept,
     measure_gemm,
+    measure_training_products,
     use_gemm,
 )
 
@@ -33,7 +35,7 @@ def backend_as_before() -> Iterator[None]:
 
 def choice_among(monkeypatch: pytest.MonkeyPatch, onednn: GemmMeasurement) -> GemmBackend:
     measured = {"default": GemmMeasurement(gflops=100.0, error=ACCURATE), "onednn": onednn}
-    monkeypatch.setattr(gemm, "measure_gemm", lambda: measured)
+    monkeypatch.setattr(gemm, "measure_training_products", lambda *, width: measured)
     return choose_gemm()
 
 
@@ -53,7 +55,43 @@ def test_a_backend_faster_by_less_than_the_noise_is_not_chosen(
 
 def test_the_default_is_chosen_where_there_is_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gemm, "available_backends", lambda: ("default",))
-    assert choose_gemm() == "default"
+    assert choose_gemm(width=8) == "default"
+
+
+@needs_a_choice
+def test_the_total_time_of_all_kinds_of_products_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The other backend is twice as fast up and down, and far slower on the weights' gradient.
+    def seconds(products: Sequence[tuple[Tensor, Tensor]]) -> float:
+        is_default = torch.backends.mkldnn.matmul.fp32_precision == "ieee"
+        of_the_gradient = sum(not left.is_contiguous() for left, _ in products)
+        others = len(products) - of_the_gradient
+        return others + of_the_gradient if is_default else others / 2 + 9 * of_the_gradient
+
+    monkeypatch.setattr(gemm, "_seconds", seconds)
+    assert choose_gemm(width=8) == "default"
+
+
+def test_a_step_s_products_are_multiplied_in_all_three_orders(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    taken: list[tuple[bool, bool]] = []
+
+    def note(products: Sequence[tuple[Tensor, Tensor]]) -> float:
+        taken.extend((left.is_contiguous(), right.is_contiguous()) for left, right in products)
+        return 1.0
+
+    monkeypatch.setattr(gemm, "_seconds", note)
+    monkeypatch.setattr(gemm, "available_backends", lambda: ("default",))
+    measure_training_products(width=8, repeats=1)
+    up, down, weights_gradient = (True, False), (True, True), (False, True)
+    assert taken == [*[up] * 3, *[down] * 3, weights_gradient]
+
+
+def test_the_rate_counts_the_operations_of_all_products(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gemm, "_seconds", lambda products: 1.0)
+    found = measure_training_products(width=10, repeats=1)["default"]
+    assert found.gflops == pytest.approx(3 * 2 * (8 + 64 + 512) * 10 * 10 / 1e9)
+    assert found.error < 1e-6
 
 
 def test_the_default_is_accurate_to_float32() -> None:
@@ -110,3 +148,5 @@ def test_a_backend_this_pytorch_cannot_choose_is_refused(monkeypatch: pytest.Mon
 def test_measuring_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match="size and repeats must be at least 1, not 0 and 1"):
         measure_gemm(size=0, repeats=1)
+    with pytest.raises(ValueError, match="width and repeats must be at least 1, not 8 and 0"):
+        measure_training_products(width=8, repeats=0)

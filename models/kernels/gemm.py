@@ -9,7 +9,7 @@ which, so both are tried. Products in float64 or bfloat16 and those on a GPU are
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -22,16 +22,22 @@ GemmBackend = Literal["default", "onednn"]
 _PRECISIONS: dict[GemmBackend, str] = {"default": "ieee", "onednn": "bf16"}
 """What float32 products may use inside; see `torch.backends` on ``fp32_precision``."""
 
+MAX_ERROR = 1e-5
+"""Largest `GemmMeasurement.error` of products that still count as float32."""
+
+_LEVEL_ROWS = (8, 64, 512)
+"""Nodes of a level; a batch of 400 sentences has levels of a few nodes up to some hundreds."""
+
 
 @dataclass(frozen=True, slots=True)
 class GemmMeasurement:
-    """What one backend made of a product of square matrices."""
+    """What one backend made of some products."""
 
     gflops: float
     """10⁹ floating-point operations a second, a multiplication and an addition counting as two."""
     error: float
-    """|C - AB| / |AB| in the Frobenius norm, against the product in float64; float32 rounding
-    gives some 10⁻⁷, bfloat16 some 10⁻³."""
+    """|C - AB| / |AB| in the Frobenius norm, against the product in float64, of the worst product;
+    float32 rounding gives some 10⁻⁷, bfloat16 some 10⁻³."""
 
 
 def available_backends() -> tuple[GemmBackend, ...]:
@@ -74,10 +80,12 @@ def gemm_kept() -> Iterator[None]:
 def measure_gemm(
     *, size: int = 1024, repeats: int = 5, dtype: torch.dtype = torch.float32
 ) -> dict[GemmBackend, GemmMeasurement]:
-    """Returns what each available backend makes of the same product, as it is now set up to.
+    """Returns what each available backend makes of one product of two square matrices.
 
-    The backends take turns and each is judged by its best time, so that a machine busy with
-    something else for a moment does not decide. The backend in use stays in use.
+    Products on which backends are judged, here and in `measure_training_products`, are made as
+    PyTorch is now set up to. The backends take turns and each is judged by its best turn, so that
+    a machine busy with something else for a moment does not decide. The backend in use stays in
+    use.
 
     Args:
         size: rows and columns of the matrices.
@@ -89,41 +97,48 @@ def measure_gemm(
     """
     if size < 1 or repeats < 1:
         raise ValueError(f"size and repeats must be at least 1, not {size} and {repeats}")
-    generator = torch.Generator().manual_seed(0)
-    left, right = (torch.randn(size, size, generator=generator).to(dtype) for _ in range(2))
-    exact = left.double() @ right.double()
-    seconds: dict[GemmBackend, float] = {}
-    errors: dict[GemmBackend, float] = {}
-    with gemm_kept():
-        for turn in range(repeats + 1):
-            for backend in available_backends():
-                use_gemm(backend)
-                took, product = _timed(lambda: left @ right)
-                if turn == 0:
-                    errors[backend] = float((product.double() - exact).norm() / exact.norm())
-                else:
-                    seconds[backend] = min(took, seconds.get(backend, took))
-    return {
-        backend: GemmMeasurement(2 * size**3 / seconds[backend] / 1e9, errors[backend])
-        for backend in seconds
-    }
+    left, right = (matrix.to(dtype) for matrix in _random_matrices((size, size), (size, size)))
+    return _measured([(left, right)], repeats)
 
 
-def choose_gemm(*, max_error: float = 1e-5, margin: float = 1.15) -> GemmBackend:
+def measure_training_products(
+    *, width: int = 1024, repeats: int = 5
+) -> dict[GemmBackend, GemmMeasurement]:
+    """Returns what each available backend makes of the products of an encoder's training step.
+
+    These are states [n, H] by weights on the way up, their gradients by the same weights on the
+    way down, level by level, and all gradients by all states once for the weights' gradient. Each
+    kind reads its factors in another order, and a backend may be fast at one and slow at another.
+
+    Args:
+        width: H, rows and columns of the weights.
+        repeats: times each backend makes all of them, after once to warm up.
+
+    Raises:
+        ValueError: width or repeats below one.
+    """
+    if width < 1 or repeats < 1:
+        raise ValueError(f"width and repeats must be at least 1, not {width} and {repeats}")
+    nodes = sum(_LEVEL_ROWS)
+    weight, states, gradients = _random_matrices((width, width), (nodes, width), (nodes, width))
+    up = [(level, weight.T) for level in states.split(_LEVEL_ROWS)]
+    down = [(level, weight) for level in gradients.split(_LEVEL_ROWS)]
+    return _measured([*up, *down, (gradients.T, states)], repeats)
+
+
+def choose_gemm(
+    *, width: int = 1024, max_error: float = MAX_ERROR, margin: float = 1.15
+) -> GemmBackend:
     """Returns the backend to use on this machine with the threads now set; changes nothing.
 
     Args:
+        width: as `measure_training_products` has it.
         max_error: largest error of a backend that may be chosen; see `GemmMeasurement.error`.
         margin: how many times faster than the default another backend must be. Two that are
             equally fast then do not take turns from run to run, and with them the last bits of
             results.
     """
-    return _choice(measure_gemm(), max_error=max_error, margin=margin)
-
-
-def _choice(
-    measured: dict[GemmBackend, GemmMeasurement], *, max_error: float, margin: float
-) -> GemmBackend:
+    measured = measure_training_products(width=width)
     enough = margin * measured["default"].gflops
     rivals = [
         backend
@@ -133,10 +148,44 @@ def _choice(
     return max(rivals, key=lambda backend: measured[backend].gflops, default="default")
 
 
-def _timed(product: Callable[[], Tensor]) -> tuple[float, Tensor]:
+def _random_matrices(*shapes: tuple[int, int]) -> list[Tensor]:
+    generator = torch.Generator().manual_seed(0)
+    return [torch.randn(shape, generator=generator) for shape in shapes]
+
+
+def _measured(
+    products: Sequence[tuple[Tensor, Tensor]], repeats: int
+) -> dict[GemmBackend, GemmMeasurement]:
+    """Returns what each backend makes of products given by their factors, by their total time."""
+    seconds: dict[GemmBackend, float] = {}
+    errors: dict[GemmBackend, float] = {}
+    with gemm_kept():
+        for backend in available_backends():
+            use_gemm(backend)
+            # torch's max, as Python's would pass over an error that is no number.
+            errors[backend] = float(torch.stack([_error(*factors) for factors in products]).max())
+        for _ in range(repeats):
+            for backend in available_backends():
+                use_gemm(backend)
+                took = _seconds(products)
+                seconds[backend] = min(took, seconds.get(backend, took))
+    operations = sum(2 * left.numel() * right.shape[1] for left, right in products)
+    return {
+        backend: GemmMeasurement(operations / took / 1e9, errors[backend])
+        for backend, took in seconds.items()
+    }
+
+
+def _error(left: Tensor, right: Tensor) -> Tensor:
+    exact = left.double() @ right.double()
+    return ((left @ right).double() - exact).norm() / exact.norm()
+
+
+def _seconds(products: Sequence[tuple[Tensor, Tensor]]) -> float:
     started = time.perf_counter()
-    result = product()
-    return time.perf_counter() - started, result
+    for left, right in products:
+        torch.mm(left, right)
+    return time.perf_counter() - started
 
 
 def _switch() -> Any:
