@@ -96,7 +96,7 @@ def write_text_atomically(path: Path, text: str) -> None:
         stream.write(text)
         stream.flush()
         os.fsync(stream.fileno())
-    _rename_durably(temporary, path)
+    rename_durably(temporary, path)
 
 
 def write_json_atomically(path: Path, value: Any) -> None:
@@ -141,7 +141,7 @@ def write_shard(
     if pq.ParquetFile(temporary).metadata.num_rows != rows.num_rows:
         raise OSError(f"{temporary} was not written whole; check the disk")
     _synchronise(temporary)
-    _rename_durably(temporary, path)
+    rename_durably(temporary, path)
     if quarantine is not None:
         lines = "".join(json.dumps(record, sort_keys=True) + "\n" for record in quarantine)
         write_text_atomically(quarantine_path(folder, number), lines)
@@ -161,7 +161,7 @@ def write_shard(
     return manifest
 
 
-def _rename_durably(temporary: Path, path: Path) -> None:
+def rename_durably(temporary: Path, path: Path) -> None:
     """Gives a durable file its name; on return a crash of the machine costs neither."""
     temporary.replace(path)
     try:
