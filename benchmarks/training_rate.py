@@ -18,7 +18,7 @@ from models.training.config import TrainingConfig
 from models.training.learner import Learner
 from models.training.machine import peak_memory_gib, set_gemm, set_gpu_precision
 from models.training.prefetch import prefetched
-from models.training.ranks import Ranks
+from models.training.ranks import ALONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ def measure_training(
     config = setup.model.config
     set_gemm("auto", device)
     set_gpu_precision(config.precision, device)
-    learner = Learner(setup.model.to(device).train(), Ranks.single())
+    learner = Learner(setup.model.to(device).train(), ALONE)
     epochs = -(-(warmup + steps) // setup.batches.steps_per_epoch)
     sentences, waited = 0, 0.0
     with prefetched(

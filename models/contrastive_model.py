@@ -12,11 +12,9 @@ from models.corpus.sentence_block import SentenceBlock
 from models.multi_view import MultiViewConfig, MultiViewEncoder
 from models.sentence_batch import SentenceBatch
 from models.training.config import TrainingConfig
-from models.training.ranks import Ranks, gather_rows
+from models.training.ranks import ALONE, Ranks, gather_rows
 from models.words.embedding import WordEmbedding
 from models.words.word_vectors import WordVectors
-
-_ALONE = Ranks.single()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,7 +92,7 @@ class ContrastiveModel(nn.Module):
         scale = 1.0 if config.vector_rms is None else vectors.scale_to(config.vector_rms)
         return [WordEmbedding.frozen(torch.from_numpy(vectors.matrix), scale=scale)]
 
-    def forward(self, batch: ContrastiveBatch, ranks: Ranks = _ALONE) -> ContrastiveResult:
+    def forward(self, batch: ContrastiveBatch, ranks: Ranks = ALONE) -> ContrastiveResult:
         """Returns the objective of successive sentences; see `ContrastiveObjective`.
 
         Args:
@@ -111,7 +109,7 @@ class ContrastiveModel(nn.Module):
         )
         return result
 
-    def training_batch(self, block: SentenceBlock, ranks: Ranks = _ALONE) -> ContrastiveBatch:
+    def training_batch(self, block: SentenceBlock, ranks: Ranks = ALONE) -> ContrastiveBatch:
         """Returns what this rank computes of a block of successive sentences in training."""
         part = block.slice(*ranks.part(len(block)))
         sentences = batch_of(part, share_words=not self.config.word_dropout)

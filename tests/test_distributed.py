@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,9 @@ from models.contrastive import ContrastiveResult
 from models.contrastive_model import ContrastiveModel, build_model
 from models.corpus.sentence_block import SentenceBlock
 from models.training.config import TrainingConfig
+from models.training.learner import Learner
 from models.training.ranks import (
+    ALONE,
     Ranks,
     average_gradients,
     average_result,
@@ -30,6 +33,7 @@ from tests.parsed_corpora import chain_heads, left_branching
 CPU = torch.device("cpu")
 WIDTH = 6
 NUM_WORDS = 9
+CLIP = 1e-3
 LENGTHS = (1, 1, 1, 4, 2, 5, 3)
 """Cut in two, the first part is shorter, and its one-word sentences use no weight of CONST's."""
 
@@ -102,6 +106,17 @@ def measured(model: ContrastiveModel, result: ContrastiveResult) -> dict[str, An
     return {**values, **gradients(model)}
 
 
+def learnt(gather: bool, ranks: Ranks) -> dict[str, Any]:
+    """Returns what a learner measures and leaves after two steps, both of them clipped."""
+    model = make_model(gather_negatives=gather, gradient_clip=CLIP)
+    learner = Learner(model, ranks)
+    steps = []
+    for _ in range(2):
+        steps.append(learner.measure(model.training_batch(make_block(), ranks)))
+        learner.apply(0.01, steps[-1]["gradient_norm"])
+    return {"steps": steps, "clipped": gradients(model), "weights": dict(model.named_parameters())}
+
+
 def gradients(model: ContrastiveModel) -> dict[str, Tensor]:
     return {
         name: torch.zeros_like(p) if p.grad is None else p.grad.clone()
@@ -110,10 +125,10 @@ def gradients(model: ContrastiveModel) -> dict[str, Tensor]:
     }
 
 
-def assert_equal(found: dict[str, Any], expected: dict[str, Any]) -> None:
+def assert_equal(found: dict[str, Any], expected: dict[str, Any], *, atol: float = 1e-12) -> None:
     assert found.keys() == expected.keys()
     for name, value in expected.items():
-        torch.testing.assert_close(found[name], value, rtol=0, atol=1e-12, msg=name)
+        torch.testing.assert_close(found[name], value, rtol=0, atol=atol, msg=name)
 
 
 def work(rank: int, size: int, folder: Path) -> None:
@@ -128,7 +143,10 @@ def work(rank: int, size: int, folder: Path) -> None:
                 found[f"{name} {gather}"] = of_this_rank(model, ranks)
         for num_rows in (1, 7):
             found[f"{num_rows} rows"] = gathered_and_gradient(ranks, num_rows)
+        found["learnt together"] = learnt(True, ranks)
+        found["learnt apart"] = learnt(False, ranks)
         found["agreed"] = ranks.agreed(f"of rank {rank}")
+        found["of the first"] = ranks.of_first(torch.tensor([rank, math.nan if rank else 7.0]))
     torch.save(found, folder / f"{size}-{rank}.pt")
     os._exit(0)  # as `models.train` does: a thread of Gloo's may abort Python's own end
 
@@ -190,6 +208,37 @@ def test_every_rank_gathers_all_rows_and_keeps_the_gradient_of_its_own(
 
 def test_ranks_agree_on_what_the_first_says(found: list[dict[str, Any]]) -> None:
     assert {rank["agreed"] for rank in found} == {"of rank 0"}
+    assert all(rank["of the first"].tolist() == [0, 7] for rank in found)
+
+
+def test_ranks_that_share_negatives_learn_what_one_process_learns(
+    found: list[dict[str, Any]],
+) -> None:
+    expected = learnt(True, ALONE)
+    norm = torch.nn.utils.get_total_norm(list(expected["clipped"].values()))
+
+    assert all(step["gradient_norm"] > 10 * CLIP for step in expected["steps"])
+    assert norm.item() == pytest.approx(CLIP, rel=1e-4)
+    for rank in (one["learnt together"] for one in found):
+        for step, alone in zip(rank["steps"], expected["steps"], strict=True):
+            assert step == pytest.approx(alone, abs=1e-12)
+        assert_equal(rank["clipped"], expected["clipped"])
+        # Adam divides by the gradient's size: noise about zero counts as much as a gradient.
+        assert_equal(rank["weights"], expected["weights"], atol=1e-9)
+
+
+def test_ranks_with_negatives_of_their_own_clip_the_mean_gradient_and_stay_alike(
+    found: list[dict[str, Any]],
+) -> None:
+    expected = of_parts(make_model(gather_negatives=False), size=len(found))
+    norm = torch.nn.utils.get_total_norm([v for v in expected.values() if torch.is_tensor(v)])
+    first, *others = (one["learnt apart"] for one in found)
+
+    assert first["steps"][0]["loss"] == pytest.approx(expected["loss"], abs=1e-12)
+    assert first["steps"][0]["gradient_norm"] == pytest.approx(norm.item(), abs=1e-12)
+    for other in others:
+        assert other["steps"] == first["steps"]
+        assert_equal(other["weights"], first["weights"], atol=0)
 
 
 @pytest.mark.parametrize("num_sentences", [0, 1, 2, 7, 400])
@@ -211,7 +260,7 @@ def test_a_rank_that_cannot_be_is_refused(rank: int, size: int) -> None:
 
 
 def test_one_process_alone_does_nothing() -> None:
-    alone = Ranks.single()
+    alone = ALONE
     model = make_model()
     expected = of_one_process(model)
     rows = torch.ones(2, 3)

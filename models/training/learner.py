@@ -45,6 +45,8 @@ class Learner:
         )
         # Together, so that a device is waited for once.
         values = torch.stack([result.loss.detach(), result.accuracy, result.chance, norm])
+        # One rank that thought a norm finite, or clipped by another, would go a way of its own.
+        values = self._ranks.of_first(values)
         names = ("loss", "in_batch_accuracy", "chance", "gradient_norm")
         return dict(zip(names, values.tolist(), strict=True))
 

@@ -49,11 +49,6 @@ class Ranks:
         if not 0 <= self.rank < self.size:
             raise ValueError(f"rank must lie in [0, {self.size}), got {self.rank}")
 
-    @classmethod
-    def single(cls) -> Ranks:
-        """Returns the one process of a training that is not distributed."""
-        return cls()
-
     @property
     def is_first(self) -> bool:
         """Whether this is the process that writes checkpoints, logs and results."""
@@ -85,10 +80,25 @@ class Ranks:
             dist.broadcast_object_list(values, src=0)
         return values[0]
 
+    def of_first(self, values: Tensor) -> Tensor:
+        """Returns the first rank's tensor, for numbers that every step measures.
+
+        Args:
+            values: of one shape and dtype on all ranks, on the device of each; the others' are
+                overwritten.
+        """
+        if self.size > 1:
+            dist.broadcast(values, src=0)
+        return values
+
     def wait_for_all(self) -> None:
         """Returns when every rank has called it."""
         if self.size > 1:
             dist.barrier()
+
+
+ALONE = Ranks()
+"""The one process of a training that is not distributed."""
 
 
 @contextmanager

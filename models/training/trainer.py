@@ -21,7 +21,7 @@ from models.training.config import TRAINING_VERSION, TrainingConfig
 from models.training.folder import CHECKPOINTS_FOLDER, Provenance
 from models.training.machine import peak_memory_gib, versions
 from models.training.metrics_log import METRICS_FILE, SUMMARY_FILE, read_metrics
-from models.training.ranks import Ranks
+from models.training.ranks import ALONE, Ranks
 from models.training.run import TrainingData, TrainingDivergedError, TrainingRun
 from models.training.settings import RunSettings
 from models.words.vector_files import load_word_vectors
@@ -33,7 +33,6 @@ from pipeline.shards import read_dataset_manifest, write_json_atomically
 __all__ = ["RunSettings", "TrainingDivergedError", "train"]
 
 BEST_FOLDER = "best"
-_ALONE = Ranks.single()
 
 
 def train(
@@ -44,7 +43,7 @@ def train(
     *,
     settings: RunSettings | None = None,
     on_progress: Progress | None = None,
-    ranks: Ranks = _ALONE,
+    ranks: Ranks = ALONE,
 ) -> dict[str, Any]:
     """Trains to the end, from the last checkpoint in ``out`` if there is one.
 
