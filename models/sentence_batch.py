@@ -22,8 +22,12 @@ from models.schedules.arrays import (
     distinct_words,
     lengths_from_offsets,
     on_device,
+    refuse,
     to_tensor,
 )
+
+MAX_TOKENS = 32_767
+"""Of a sentence; as many as shards can number, too, whose heads have 16 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,7 @@ class SentenceBatch:
         ids = as_index_array(token_ids, "token_ids")
         offsets = as_index_array(token_offsets, "token_offsets")
         lengths = lengths_from_offsets(offsets, len(ids))
+        refuse(lengths > MAX_TOKENS, f"has more than {MAX_TOKENS:,} tokens")
         if len(ids) and ids.min() < 0:
             raise ValueError("token_ids must not be negative; unknown words are 0")
         if (binary_left is None) != (binary_right is None):

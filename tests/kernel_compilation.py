@@ -12,16 +12,19 @@ from models.kernels import fused
 from models.kernels.fused_arithmetic import INDICES
 
 HOPPER = GPUTarget("cuda", 90, 32)
-CONSTANTS = {"H": 600, "BLOCK": 256, "ATOMIC": True}
+CONSTANTS = {"H": 600, "BLOCK": 256}
 OPTIONAL = {
     "lstm_forward_kernel": "kept",
     "forget_forward_kernel": "children",
     "forget_backward_kernel": "children",
     "add_rows_kernel": "source_rows",
 }
-ACCUMULATORS = {  # float32 also among bfloat16, unless the optional argument is None
-    "forget_backward_kernel": ("grad_product", "grad_memory"),
-    "pair_backward_kernel": ("grad_memory",),
+TOTALS = {  # float32 among bfloat16
+    "lstm_forward_kernel": ("kept",),
+    "lstm_backward_kernel": ("grad_hidden", "grad_memory"),
+    "forget_forward_kernel": ("kept",),
+    "forget_backward_kernel": ("grad_kept", "grad_product", "grad_forget", "grad_memory"),
+    "pair_backward_kernel": ("node_grad_hidden", "node_grad_memory", "grad_memory"),
     "add_rows_kernel": ("target",),
 }
 
@@ -29,7 +32,7 @@ ACCUMULATORS = {  # float32 also among bfloat16, unless the optional argument is
 def compile_kernel(kernel: Any, dtype: str, absent: str | None) -> str:
     """Returns PTX for buffers aligned to 16 bytes; ``absent`` is an argument that is None."""
     constants: dict[str, Any] = {} if absent is None else {absent: None}
-    wide = ACCUMULATORS.get(kernel.__name__, ()) if absent is None else ()
+    wide = TOTALS.get(kernel.__name__, ())
     signature = {}
     for parameter in kernel.params:
         name = parameter.name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import replace
 from random import Random
@@ -223,20 +224,97 @@ def test_a_second_backward_pass_is_refused(view: str) -> None:
 
 
 @pytest.mark.parametrize("view", ENCODERS)
-def test_in_bfloat16_states_stay_close(view: str) -> None:
-    encoder, vectors = make_encoder(view), make_vectors()
-    sentences = [random_sentence(Random(k), 9) for k in range(6)]
-    batch = batch_of(sentences)
+def test_bfloat16_outputs_and_gradients_stay_close_to_float32(view: str) -> None:
+    encoder, vectors = make_encoder(view).float(), make_vectors().detach().float()
+    batch = batch_of([random_sentence(Random(k), 9) for k in range(60)])
+    inputs = [vectors.requires_grad_(), *encoder.parameters()]
 
     expected = encoder(batch, vectors[batch.word_ids])
-    encoder = encoder.float()
-    low = vectors.detach().bfloat16()[batch.word_ids].requires_grad_()
-    found = encoder(batch, low)
-    found.float().sum().backward()
+    found = encoder(batch, vectors[batch.word_ids].bfloat16())
 
     assert found.dtype == torch.bfloat16
-    assert all(p.grad is None or p.grad.dtype == torch.float32 for p in encoder.parameters())
-    torch.testing.assert_close(found.double(), expected, rtol=0.1, atol=0.1)
+    pairs = [(found.float(), expected)]
+    for gradient, wanted in zip(
+        torch.autograd.grad(found.float().sum(), inputs),
+        torch.autograd.grad(expected.sum(), inputs),
+        strict=True,
+    ):
+        assert gradient.dtype == torch.float32
+        pairs.append((gradient, wanted))
+    for one, other in pairs:
+        assert (one - other).norm() <= 0.05 * other.norm()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("unknown", ["leaf", "head"])
+def test_attention_to_an_unknown_word_has_finite_gradients(
+    dtype: torch.dtype, unknown: str
+) -> None:
+    """Its vector is zero, and so is its state while biases are: no direction to compare."""
+    torch.manual_seed(0)
+    encoder = build_encoder("DEP", word_size=E, hidden_size=H, dep_cell="attentive")
+    words = [0, 1, 2] if unknown == "leaf" else [1, 0, 2]
+    batch = batch_of([Sentence(words, heads=[2, 0, 2], left=[1, -1], right=[-3, -2])])
+    vectors = torch.tensor([[0.0] * E, [0.5] * E, [-0.3] * E])[batch.word_ids]
+    vectors = vectors.to(dtype).requires_grad_()
+
+    encoder(batch, vectors).float().sum().backward()
+
+    found = [vectors.grad, *(parameter.grad for parameter in encoder.parameters())]
+    assert max(float(g.abs().max()) for g in found if g is not None) < 10
+
+
+@pytest.mark.parametrize("view", ENCODERS)
+def test_encoding_in_inference_mode_does_not_hinder_training(view: str) -> None:
+    encoder, vectors = make_encoder(view), make_vectors()
+    sentences = [random_sentence(Random(k), 9) for k in range(3)]
+
+    with torch.inference_mode():
+        inferred = encode(encoder, sentences, vectors)
+    trained = encode(encoder, sentences, vectors)
+    trained.sum().backward()
+
+    torch.testing.assert_close(trained.detach(), inferred.clone(), rtol=TOLERANCE, atol=TOLERANCE)
+
+
+@pytest.mark.parametrize("view", ENCODERS)
+def test_under_autocast_products_run_in_bfloat16(view: str) -> None:
+    encoder = make_encoder(view).float()
+    sentences = [random_sentence(Random(k), 9) for k in range(3)]
+    vectors = make_vectors().detach().float()
+    expected = encode(encoder, sentences, vectors)
+
+    with torch.autocast("cpu", torch.bfloat16):
+        found = encode(encoder, sentences, vectors)
+    found.float().sum().backward()
+
+    torch.testing.assert_close(found.float(), expected, rtol=0.1, atol=0.1)
+
+
+@pytest.mark.parametrize("view", ENCODERS)
+def test_a_copy_of_an_encoder_has_memory_of_its_own(view: str) -> None:
+    encoder, vectors = make_encoder(view), make_vectors()
+    sentences = [random_sentence(Random(k), 9) for k in range(3)]
+    before = encode(encoder, sentences, vectors)
+
+    copied = copy.deepcopy(encoder)
+
+    after = encode(copied, sentences, vectors)
+    torch.testing.assert_close(after, before, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("view", ORACLES)
+def test_buffers_used_before_leave_no_trace(view: str) -> None:
+    encoder, vectors = make_encoder(view), make_vectors()
+    small = [random_sentence(Random(k), 5) for k in range(3)]
+    fresh = gradients(encode(encoder, small, vectors), encoder, vectors)
+    large = [random_sentence(Random(k), 40) for k in range(9)]
+    encode(encoder, large, vectors * 1e6).sum().backward()  # leaves its values in the buffers
+
+    again = gradients(encode(encoder, small, vectors), encoder, vectors)
+
+    for one, other in zip(again, fresh, strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=0)
 
 
 def test_two_directions_need_an_even_width() -> None:

@@ -298,6 +298,7 @@ def test_malformed_binary_trees_name_the_sentence(
         (([1, 2], [0, 1]), r"token_offsets must run from 0 to the number of tokens \(2\)"),
         (([], [0]), "over one sentence or more"),
         (([1, 2], [0, 0, 2]), "sentence 0 of the batch has no token"),
+        (([1] * 32_769, [0, 1, 32_769]), "sentence 1 of the batch has more than 32,767 tokens"),
         (([1, -2], [0, 2]), "token_ids must not be negative"),
         (([1.5, 2.0], [0, 2]), "token_ids must hold integers, got float64"),
         (([[1, 2]], [0, 2]), "token_ids must be a flat array"),

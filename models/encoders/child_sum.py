@@ -10,13 +10,13 @@ For node j with word vector x_j and children C(j), in the paper's numbering:
     c_j  = i_j * u_j + Σ_{k ∈ C(j)} f_jk * c_k               (7)
     h_j  = o_j * tanh(c_j)                                   (8)
 
-With attention over the children (a later text of Simoulin & Crabbé names an attentive Child-Sum
-cell: softmax over children by cosine), h~ is a weighted mean instead of equation 2:
+With attention over the children h~ is a weighted mean instead of equation 2:
 
     h~_j = Σ_{k ∈ C(j)} α_jk h_k,    α_jk = softmax_k cos(W^q x_j, h_k)
 
-Differs from that text in nothing known: it does not say what the children are compared with; here
-it is the parent's word, by a matrix of its own.
+A later version of Simoulin & Crabbé's chapter has such a cell, a softmax over the children by
+cosine. What it compares them with is not known to us; here it is the parent's word, by a matrix of
+its own.
 
 Legend: B sentences, T word types, E word dimension, H hidden.
 """
@@ -113,8 +113,8 @@ class ChildSumTreeLSTM(nn.Module):
         roots: Tensor = ChildSumFunction.apply(
             gates,
             forget,
-            self.cell.child_sum.weight.to(word_vectors.dtype),
-            self.cell.child.weight.to(word_vectors.dtype),
+            self.cell.child_sum.weight.to(gates.dtype),
+            self.cell.child.weight.to(gates.dtype),
             schedule,
             self._pool,
             self._queries(word_vectors),

@@ -81,10 +81,11 @@ class GRU(nn.Module):
         self, cell: GRUCell, batch: SentenceBatch, tokens: Tensor, word_vectors: Tensor
     ) -> Tensor:
         dtype = word_vectors.dtype
+        gates = F.linear(word_vectors, cell.word.weight.to(dtype), cell.word.bias.to(dtype))
         last: Tensor = GRUFunction.apply(
-            F.linear(word_vectors, cell.word.weight.to(dtype), cell.word.bias.to(dtype)),
-            cell.state.weight.to(dtype),
-            cell.state.bias.to(dtype),
+            gates,
+            cell.state.weight.to(gates.dtype),
+            cell.state.bias.to(gates.dtype),
             batch.word_of_token.index_select(0, tokens),
             batch.sequence,
             self._pool,

@@ -71,10 +71,11 @@ class NaryTreeLSTM(nn.Module):
         """
         schedule = require(batch.constituents, "NaryTreeLSTM", "binary_left and binary_right")
         dtype, cell = word_vectors.dtype, self.cell
+        gates = F.linear(word_vectors, cell.word.weight.to(dtype), cell.word.bias.to(dtype))
         roots: Tensor = NaryFunction.apply(
-            F.linear(word_vectors, cell.word.weight.to(dtype), cell.word.bias.to(dtype)),
-            cell.child_pair.weight.to(dtype),
-            cell.bias.to(dtype),
+            gates,
+            cell.child_pair.weight.to(gates.dtype),
+            cell.bias.to(gates.dtype),
             schedule,
             self._pool,
         )

@@ -1,7 +1,7 @@
 """Memory that a level loop reuses from batch to batch.
 
-A step at width 1200 fills a gigabyte. Fresh from the operating system, every page of it is a fault:
-a tenth of the step on a CPU. CUDA's allocator keeps its memory itself.
+A step at width 1200 fills a gigabyte, and every fresh page of it is a fault. CUDA's allocator keeps
+its memory itself.
 """
 
 from __future__ import annotations
@@ -17,30 +17,33 @@ SPARE = 1.25
 
 
 class BufferPool:
-    """Flat tensors by name, handed out for one forward and backward pass at a time.
+    """Flat CPU tensors by name, handed out for one forward and backward pass at a time.
 
     Safe for a second forward pass before the first one's backward pass: it gets other buffers.
+    Holds what its largest batch so far has needed, in one type.
     """
 
     def __init__(self) -> None:
-        self._free: dict[tuple[str, torch.dtype], list[Tensor]] = {}
+        self._free: dict[str, list[Tensor]] = {}
 
     def lease(self, like: Tensor) -> Lease:
         """Returns a lease on buffers of the type and on the device of ``like``."""
         return Lease(self, like)
 
-    def take(self, name: str, like: Tensor, size: int) -> Tensor:
+    def take(self, name: str, dtype: torch.dtype, size: int) -> Tensor:
         """Returns a flat tensor of at least ``size`` values that nobody else holds."""
-        free = self._free.get((name, like.dtype), [])
-        if free and free[-1].device == like.device:
+        free = self._free.get(name, [])
+        while free:
             found = free.pop()
-            if found.numel() >= size:
+            # What was made in inference mode must not be written to outside of it.
+            usable = torch.is_inference_mode_enabled() or not found.is_inference()
+            if usable and found.dtype == dtype and found.numel() >= size:
                 return found
-        return like.new_empty(math.ceil(size * SPARE))
+        return torch.empty(math.ceil(size * SPARE), dtype=dtype)
 
     def give_back(self, name: str, buffer: Tensor) -> None:
         """Takes a tensor back for the next lease."""
-        self._free.setdefault((name, buffer.dtype), []).append(buffer)
+        self._free.setdefault(name, []).append(buffer)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> BufferPool:
         return BufferPool()
@@ -58,17 +61,24 @@ class Lease:
         self._taken: dict[str, Tensor] = {}
 
     def empty(self, name: str, *shape: int) -> Tensor:
-        """Returns an uninitialised tensor of this shape, contiguous."""
-        if self._like.device.type != "cpu":
-            return self._like.new_empty(shape)
-        size = math.prod(shape)
-        buffer = self._pool.take(name, self._like, size)
-        self._taken[name] = buffer
-        return buffer[:size].view(shape)
+        """Returns an uninitialised tensor of this shape, contiguous; a name is given out once."""
+        return self._make(name, self._like.dtype, shape)
 
-    def zeros(self, name: str, *shape: int) -> Tensor:
-        """Returns a tensor of zeros, contiguous."""
-        return self.empty(name, *shape).zero_()
+    def total(self, name: str, *shape: int) -> Tensor:
+        """Returns zeros to add any number of terms to: in float32 where states are in bfloat16.
+
+        (A sum of ones in bfloat16 ends at 256: the next one is rounded off.)
+        """
+        low = self._like.dtype == torch.bfloat16
+        return self._make(name, torch.float32 if low else self._like.dtype, shape).zero_()
+
+    def _make(self, name: str, dtype: torch.dtype, shape: tuple[int, ...]) -> Tensor:
+        assert name not in self._taken, f"{name} is taken"
+        if self._like.device.type != "cpu":
+            return self._like.new_empty(shape, dtype=dtype)
+        size = math.prod(shape)
+        buffer = self._taken[name] = self._pool.take(name, dtype, size)
+        return buffer[:size].view(shape)
 
     def __del__(self) -> None:
         for name, buffer in self._taken.items():

@@ -15,7 +15,8 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from models.functions.buffers import BufferPool, Lease, single_use
-from models.functions.child_sums import AddedSums, AttendedSums, ChildSums
+from models.functions.child_aggregation import AddedSums, AttendedSums, ChildSums
+from models.functions.products import add_product
 from models.kernels.cells import Cells, cells_for
 from models.schedules import DependencySchedule
 from models.schedules.node_groups import NodeGroup, node_groups
@@ -63,7 +64,7 @@ class _Pass:
         torch.index_select(word_gates, 0, s.words, out=self.gates)
         forget = self.lease.empty("forget", s.num_inner, H)
         torch.index_select(word_forget, 0, s.words[s.num_leaves :], out=forget)
-        kept = self.lease.zeros("kept", s.num_inner, H)
+        kept = self.lease.total("kept", s.num_inner, H)
         product = self.lease.empty("product", len(s.words), H)
         for group in self.groups:
             states = group.states
@@ -92,12 +93,13 @@ class _Pass:
     def descend(self, grad_roots: Tensor, child: Tensor) -> tuple[Tensor, Tensor]:
         """Turns ``gates`` into their gradients; returns those of product [·, H], forget [M, H]."""
         s, lease, (R, H) = self.schedule, self.lease, self.hidden.shape
-        grad_hidden = lease.zeros("grad_hidden", R, H).index_add_(0, s.roots, grad_roots)
-        grad_memory = lease.zeros("grad_memory", R, H)
+        grad_hidden = lease.total("grad_hidden", R, H)
+        self.cells.add_rows(grad_hidden, s.roots, grad_roots.contiguous(), None)
+        grad_memory = lease.total("grad_memory", R, H)
         grad_kept = grad_memory[s.num_leaves :]
-        grad_forget = lease.zeros("grad_forget", s.num_inner, H)
+        grad_forget = lease.total("grad_forget", s.num_inner, H)
         num_pushing = max((g.states.stop for g in self.groups if g.edges is not None), default=0)
-        grad_product = lease.zeros("grad_product", num_pushing, H)
+        grad_product = lease.total("grad_product", num_pushing, H)
         for group in reversed(self.groups):
             states = group.states
             if (edges := group.edges) is not None:
@@ -112,7 +114,7 @@ class _Pass:
                     grad_memory[states],
                 )
                 self.sums.add_backward(self.hidden[states], edges, grad_hidden[states])
-                grad_hidden[states].addmm_(grad_product[states], child)
+                add_product(grad_hidden[states], grad_product[states], child)
             self.cells.lstm_backward(
                 self.gates[states], self.squashed[states], grad_hidden[states], grad_memory[states]
             )
@@ -167,19 +169,20 @@ class ChildSumFunction(torch.autograd.Function):
         p: _Pass = single_use(ctx)
         grad_product, grad_forget = p.descend(grad_roots, child)
         K, words = p.schedule.num_leaves, p.schedule.words
+        dtype = p.gates.dtype
 
-        def by_word(grad: Tensor, words: Tensor) -> Tensor:
-            total = grad.new_zeros(ctx.num_words, grad.shape[1])
+        def by_word(name: str, grad: Tensor, words: Tensor) -> Tensor:
+            total = p.lease.total(name, ctx.num_words, grad.shape[1])
             p.cells.add_rows(total, words, grad, None)
-            return total
+            return total.to(dtype, copy=True)
 
         grad_query = p.sums.grad_of_query()
         return (
-            by_word(p.gates, words),
-            by_word(grad_forget, words[K:]),
+            by_word("gates_by_word", p.gates, words),
+            by_word("forget_by_word", grad_forget, words[K:]),
             p.sums.grad_of_weight(p.gates[K:]),
-            torch.mm(grad_product.T, p.hidden[: len(grad_product)]),
+            torch.mm(grad_product.to(dtype).T, p.hidden[: len(grad_product)]),
             None,
             None,
-            None if grad_query is None else by_word(grad_query, words[K:]),
+            None if grad_query is None else by_word("query_by_word", grad_query, words[K:]),
         )

@@ -47,7 +47,7 @@ class GRUFunction(torch.autograd.Function):
         gates = torch.index_select(word_gates, 0, words, out=lease.empty("gates", N, 3 * H))
         state_gates = lease.empty("state_gates", N, 3 * H)
         hidden = lease.empty("hidden", N, H)
-        previous = lease.zeros("initial", schedule.step_sizes[0], H)
+        initial = previous = lease.empty("initial", schedule.step_sizes[0], H).zero_()
         for first, last in pairwise(accumulate(schedule.step_sizes, initial=0)):
             rows, previous = slice(first, last), previous[: last - first]
             if first:
@@ -57,7 +57,7 @@ class GRUFunction(torch.autograd.Function):
             cells.gru_forward(gates[rows], state_gates[rows], previous, hidden[rows])
             previous = hidden[rows]
         ctx.save_for_backward(weight)
-        ctx.buffers = (lease, cells, (gates, state_gates, hidden))
+        ctx.buffers = (lease, cells, (gates, state_gates, hidden, initial))
         ctx.words, ctx.schedule, ctx.num_words = words, schedule, len(word_gates)
         return hidden.index_select(0, schedule.last_rows)
 
@@ -66,14 +66,13 @@ class GRUFunction(torch.autograd.Function):
     def backward(ctx: Any, grad_last: Tensor) -> tuple[Tensor | None, ...]:
         """Returns the gradients of the three tensors of `forward`."""
         (weight,) = ctx.saved_tensors
-        lease, cells, (gates, state_gates, hidden) = single_use(ctx)
+        lease, cells, (gates, state_gates, hidden, initial) = single_use(ctx)
         schedule: SequenceSchedule = ctx.schedule
         B, H = grad_last.shape
         # Sentences that end at a step stand last in it, so their gradients wait here until then.
         carried = torch.index_select(
             grad_last, 0, schedule.by_length, out=lease.empty("carried", B, H)
         )
-        initial = lease.zeros("grad_initial", B, H)
         starts = list(accumulate(schedule.step_sizes, initial=0))
         for step in range(len(schedule.step_sizes) - 1, -1, -1):
             rows = slice(starts[step], starts[step + 1])
@@ -84,6 +83,13 @@ class GRUFunction(torch.autograd.Function):
                 carried[:size].addmm_(state_gates[rows], weight)
         before = hidden.index_select(0, schedule.previous_rows)
         grad_weight = torch.mm(state_gates[B:].T, before)
-        grad_words = gates.new_zeros(ctx.num_words, 3 * H)
+        grad_words = lease.total("grad_words", ctx.num_words, 3 * H)
         cells.add_rows(grad_words, ctx.words, gates, None)
-        return grad_words, grad_weight, state_gates.sum(0), None, None, None
+        return (
+            grad_words.to(gates.dtype, copy=True),
+            grad_weight,
+            state_gates.sum(0),
+            None,
+            None,
+            None,
+        )

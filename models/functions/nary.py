@@ -17,6 +17,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from models.functions.buffers import BufferPool, Lease, single_use
+from models.functions.products import write_product
 from models.kernels.cells import Cells, PairGradients, Pairs, PairStates, cells_for
 from models.schedules import BinarySchedule
 from models.schedules.binary import Side
@@ -69,6 +70,7 @@ class _Pass:
 
     @property
     def sides(self) -> tuple[Side, Side]:
+        """Left and right."""
         return self.schedule.left, self.schedule.right
 
     def core_levels(self) -> list[_Level]:
@@ -86,6 +88,7 @@ class _Pass:
         return levels
 
     def pairs(self, inner: slice) -> Pairs:
+        """Returns the children of some inner nodes."""
         left, right = self.sides
         return Pairs(
             left.operand_of[inner],
@@ -95,6 +98,7 @@ class _Pass:
         )
 
     def states(self, inner: slice) -> PairStates:
+        """Returns the states, those of some inner nodes singled out."""
         first = self.schedule.num_leaves
         return PairStates(
             self.hidden, self.memory, self.squashed, first + inner.start, first + inner.stop
@@ -130,12 +134,62 @@ class _Pass:
         grad = torch.mm(self.products[side][operands], weight)
         self.cells.add_rows(grad_hidden, self.sides[side].operands[operands], grad, None)
 
+    def shared_total(self, side: int) -> Tensor:
+        """Returns zeros for the gradients of a side's shared operands, which have many parents.
+
+        They are the operands' own rows of ``products``, unless those are too coarse to add up in.
+        """
+        own = self.products[side][: self.sides[side].num_shared]
+        if own.dtype != torch.bfloat16:
+            return own.zero_()
+        return self.lease.total(f"shared_{side}", *own.shape)
+
     def inner_backward(self, inner: slice, gradients: PairGradients) -> None:
+        """Turns inner nodes' gates into their gradients."""
         self.cells.pair_backward(
             self.gates[inner], self.pairs(inner), self.states(inner), gradients
         )
 
+    def core_backward(self, child_pair: Tensor, gradients: PairGradients) -> None:
+        """Goes down the core, from the roots."""
+        weights = child_pair.split(self.hidden.shape[1], 1)
+        for level in reversed(self.core_levels()):
+            start = self.schedule.num_leaves + level.inner.start
+            for number, operands in enumerate(level.operands):
+                stop = start + operands.stop - operands.start
+                if stop > start:
+                    grad = self.gather_operands(number, operands)
+                    write_product(gradients.hidden[start:stop], grad, weights[number])
+                start = stop
+            self.inner_backward(level.inner, gradients)
+
+    def shared_backward(self, child_pair: Tensor, gradients: PairGradients) -> None:
+        """Goes on down from the core to the cherries and from both to the leaves."""
+        weights = child_pair.split(self.hidden.shape[1], 1)
+        totals = [self.shared_total(number) for number in range(2)]
+        T, cherries = self.schedule.num_leaves, slice(0, self.schedule.num_cherries)
+
+        def to_operands(number: int, operands: slice) -> None:
+            if totals[number].dtype != self.gates.dtype:
+                self.products[number][operands] = totals[number][operands]
+            self.operands_backward(number, operands, weights[number], gradients.hidden)
+
+        for number, side in enumerate(self.sides):
+            rows = side.operand_of.index_select(0, side.shared_parents)
+            self.cells.add_rows(totals[number], rows, self.gates, side.shared_parents)
+            to_operands(number, side.cherry_operands)
+        self.inner_backward(cherries, gradients)
+        for number, side in enumerate(self.sides):
+            self.cells.add_rows(
+                totals[number], side.operand_of[cherries], self.gates[cherries], None
+            )
+            to_operands(number, side.leaf_operands)
+        self.cells.lstm_backward(
+            self.word_gates, self.squashed[:T], gradients.hidden[:T], gradients.memory[:T]
+        )
+
     def compute_inner(self, inner: slice) -> None:
+        """Computes inner nodes whose children's products are there."""
         if inner.start < inner.stop:
             self.cells.pair_forward(
                 self.gates[inner], *self.products, self.pairs(inner), self.states(inner)
@@ -190,35 +244,13 @@ class NaryFunction(torch.autograd.Function):
         """Returns the gradients of the three tensors of `forward`."""
         (child_pair,) = ctx.saved_tensors
         p: _Pass = single_use(ctx)
-        H = child_pair.shape[1] // 2
-        weights = child_pair.split(H, 1)
-        T, Q, R = p.schedule.num_leaves, p.schedule.num_cherries, p.schedule.num_rows
+        H, R = child_pair.shape[1] // 2, p.schedule.num_rows
         gradients = PairGradients(
-            p.lease.zeros("grad_hidden", R, H).index_add_(0, p.schedule.roots, grad_roots),
-            p.lease.zeros("grad_memory", R, H),
+            p.lease.total("grad_hidden", R, H), p.lease.total("grad_memory", R, H)
         )
-        for level in reversed(p.core_levels()):
-            start = T + level.inner.start
-            for number, operands in enumerate(level.operands):
-                stop = start + operands.stop - operands.start
-                grad = p.gather_operands(number, operands)
-                if stop > start:
-                    torch.mm(grad, weights[number], out=gradients.hidden[start:stop])
-                start = stop
-            p.inner_backward(level.inner, gradients)
-
-        for number, side in enumerate(p.sides):
-            grad = p.products[number][: side.num_shared].zero_()
-            parents = side.shared_parents
-            p.cells.add_rows(grad, side.operand_of.index_select(0, parents), p.gates, parents)
-            p.operands_backward(number, side.cherry_operands, weights[number], gradients.hidden)
-        p.inner_backward(slice(0, Q), gradients)
-        for number, side in enumerate(p.sides):
-            p.cells.add_rows(p.products[number], side.operand_of[:Q], p.gates[:Q], None)
-            p.operands_backward(number, side.leaf_operands, weights[number], gradients.hidden)
-        p.cells.lstm_backward(
-            p.word_gates, p.squashed[:T], gradients.hidden[:T], gradients.memory[:T]
-        )
+        p.cells.add_rows(gradients.hidden, p.schedule.roots, grad_roots.contiguous(), None)
+        p.core_backward(child_pair, gradients)
+        p.shared_backward(child_pair, gradients)
 
         grad_pair = torch.empty_like(child_pair)
         for number, (side, columns) in enumerate(zip(p.sides, grad_pair.split(H, 1), strict=True)):

@@ -3,13 +3,17 @@
 `models.kernels.eager` has them in plain PyTorch, for any device and type; `models.kernels.fused`
 has them as Triton kernels for CUDA. Both work in place on buffers that the caller owns.
 
+Buffers are of one floating-point type, but what many terms are added to (``kept``, ``target``, all
+gradients of states, products and forget gates) is in float32 if the others are in bfloat16.
+
 Legend: n nodes of one call, e edges of one call, R state rows, M inner rows, H hidden.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
-from importlib.util import find_spec
+from importlib.metadata import PackageNotFoundError, version
 from typing import Protocol
 
 import torch
@@ -174,49 +178,42 @@ class Cells(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class Pairs:
-    """The children of n binary nodes."""
+    """The children of n binary nodes, [n] int64 each."""
 
-    __slots__ = ("left_operand", "left_row", "right_operand", "right_row")
-
-    def __init__(
-        self, left_operand: Tensor, right_operand: Tensor, left_row: Tensor, right_row: Tensor
-    ) -> None:
-        """Args: operands, [n] int64, are rows of the products; rows, [n] int64, are state rows."""
-        self.left_operand = left_operand
-        self.right_operand = right_operand
-        self.left_row = left_row
-        self.right_row = right_row
+    left_operand: Tensor
+    """Rows of the left products; likewise of the right ones."""
+    right_operand: Tensor
+    left_row: Tensor
+    """State rows."""
+    right_row: Tensor
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class PairStates:
-    """States of all rows, [R, H] each, and which of them the nodes of a call are."""
+    """States of all rows, [R, H] each; the nodes of a call are the rows ``first:last``."""
 
-    __slots__ = ("first", "hidden", "last", "memory", "squashed")
-
-    def __init__(
-        self, hidden: Tensor, memory: Tensor, squashed: Tensor, first: int, last: int
-    ) -> None:
-        """Args: the nodes are the rows ``first:last``."""
-        self.hidden = hidden
-        self.memory = memory
-        self.squashed = squashed
-        self.first = first
-        self.last = last
+    hidden: Tensor
+    memory: Tensor
+    squashed: Tensor
+    first: int
+    last: int
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class PairGradients:
     """Gradients of all rows' states, [R, H] each."""
 
-    __slots__ = ("hidden", "memory")
-
-    def __init__(self, hidden: Tensor, memory: Tensor) -> None:
-        self.hidden = hidden
-        self.memory = memory
+    hidden: Tensor
+    memory: Tensor
 
 
-LEAST_CAPABILITY = {torch.float32: (8, 0), torch.bfloat16: (9, 0)}
-"""The CUDA compute capability that the Triton kernels need; bfloat16 for its atomic addition."""
+LEAST_CAPABILITY = {torch.float32: (8, 0), torch.bfloat16: (8, 0)}
+"""CUDA compute capability that the kernels are meant for, by the buffers' type."""
+
+OLDEST_TRITON = (3, 4)
+"""Its atomic addition and its compiler's options are what the kernels use."""
 
 
 def cells_for(tensor: Tensor) -> Cells:
@@ -238,5 +235,9 @@ def cells_for(tensor: Tensor) -> Cells:
 
 @cache
 def has_triton() -> bool:
-    """Returns whether Triton is installed; it is not imported."""
-    return find_spec("triton") is not None
+    """Returns whether a Triton that can compile the kernels is installed; it is not imported."""
+    try:
+        major, minor = version("triton").split(".")[:2]
+    except PackageNotFoundError:
+        return False
+    return (int(major), int(minor)) >= OLDEST_TRITON

@@ -20,12 +20,17 @@ _sigmoid_backward = torch.ops.aten.sigmoid_backward.grad_input
 _tanh_backward = torch.ops.aten.tanh_backward.grad_input
 
 
-def _blocks(tensor: Tensor) -> Iterator[slice]:
-    """Yields the rows of a tensor in blocks; on a device other than the CPU all at once."""
+def _blocks(tensor: Tensor, *, width: int | None = None) -> Iterator[slice]:
+    """Yields the rows of a tensor in blocks; on a device other than the CPU all at once.
+
+    Args:
+        width: of the rows that an index tensor stands for.
+    """
     num_rows = len(tensor)
     step = num_rows
     if tensor.device.type == "cpu":
-        step = max(8, BLOCK_BYTES // (tensor.shape[1] * tensor.element_size()))
+        row_bytes = 4 * width if width else tensor.shape[1] * tensor.element_size()
+        step = max(8, BLOCK_BYTES // row_bytes)
     for start in range(0, num_rows, step or 1):
         yield slice(start, min(num_rows, start + step))
 
@@ -33,8 +38,8 @@ def _blocks(tensor: Tensor) -> Iterator[slice]:
 def _tanh_(values: Tensor) -> Tensor:
     """Applies tanh in place.
 
-    In float32 as 2σ(2x) - 1, which PyTorch computes five times as fast on a CPU; differs from tanh
-    by at most 1.2e-7.
+    In float32 as 2σ(2x) - 1, which PyTorch computes four times as fast on a CPU. Differs from tanh
+    by less than 2e-7, which for small values is much of them: 1e-5 of 0.01, 1e-4 of 0.001.
     """
     if values.dtype == torch.float32 and values.device.type == "cpu":
         return values.mul_(2).sigmoid_().mul_(2).sub_(1)
@@ -42,7 +47,7 @@ def _tanh_(values: Tensor) -> Tensor:
 
 
 class EagerCells:
-    """Implements `models.kernels.cells.Cells`."""
+    """Implements `models.kernels.cells.Cells`; computes in the wider of the types it is given."""
 
     def lstm_forward(
         self, gates: Tensor, kept: Tensor | None, hidden: Tensor, memory: Tensor, squashed: Tensor
@@ -83,7 +88,8 @@ class EagerCells:
             block = keep[rows]
             torch.index_select(forget, 0, parents[rows], out=block)
             block.add_(_rows(product, children, rows)).sigmoid_()
-            kept.index_add_(0, parents[rows], block * _rows(memory, children, rows))
+            let_through = block * _rows(memory, children, rows)
+            kept.index_add_(0, parents[rows], let_through.to(kept.dtype))
 
     def forget_backward(
         self,
@@ -98,8 +104,8 @@ class EagerCells:
     ) -> None:
         """See `Cells`."""
         for rows in _blocks(keep):
-            block = keep[rows]
             asked = grad_kept.index_select(0, parents[rows])
+            block = keep[rows].to(asked.dtype)
             passed = asked * block
             asked.mul_(_rows(memory, children, rows))
             if children is None:
@@ -150,9 +156,11 @@ class EagerCells:
             dc = grad_memory[rows]
             _gates_backward((i, o, u), squashed[rows], grad_hidden[rows], dc)
             for f, children in ((f_1, pairs.left_row[rows]), (f_2, pairs.right_row[rows])):
-                gradients.memory.index_add_(0, children, dc * f)
-                asked = states.memory.index_select(0, children).mul_(dc)
-                _sigmoid_backward(asked, f, grad_input=f)
+                wide = f.to(dc.dtype)
+                gradients.memory.index_add_(0, children, dc * wide)
+                asked = states.memory.index_select(0, children) * dc
+                _sigmoid_backward(asked, wide, grad_input=wide)
+                _keep_in(f, wide)
 
     def gru_forward(
         self, word_gates: Tensor, state_gates: Tensor, previous: Tensor, hidden: Tensor
@@ -194,14 +202,9 @@ class EagerCells:
         self, target: Tensor, target_rows: Tensor, source: Tensor, source_rows: Tensor | None
     ) -> None:
         """See `Cells`."""
-        if source_rows is None:
-            target.index_add_(0, target_rows, source)
-            return
-        step = max(8, BLOCK_BYTES // (source.shape[1] * source.element_size()))
-        if source.device.type != "cpu":
-            step = max(1, len(source_rows))
-        for rows, into in zip(source_rows.split(step), target_rows.split(step), strict=True):
-            target.index_add_(0, into, source.index_select(0, rows))
+        for rows in _blocks(target_rows, width=source.shape[1]):
+            added = _rows(source, source_rows, rows)
+            target.index_add_(0, target_rows[rows], added.to(target.dtype))
 
 
 def _rows(source: Tensor, index: Tensor | None, rows: slice) -> Tensor:
@@ -218,7 +221,9 @@ def _gates_backward(
     gates: tuple[Tensor, ...], squashed: Tensor, grad_hidden: Tensor, grad_memory: Tensor
 ) -> None:
     """Overwrites σ(i), σ(o), tanh(u) by their arguments' gradients, ``grad_memory`` by c's."""
-    i, o, u = gates
+    wide = [gate.to(grad_memory.dtype) for gate in gates]  # themselves, unless in bfloat16
+    i, o, u = wide
+    squashed = squashed.to(grad_memory.dtype)
     asked = grad_hidden * o
     grad_memory.add_(_tanh_backward(asked, squashed, grad_input=asked))
     torch.mul(grad_hidden, squashed, out=asked)
@@ -227,3 +232,11 @@ def _gates_backward(
     update = grad_memory * i
     _sigmoid_backward(asked, i, grad_input=i)
     _tanh_backward(update, u, grad_input=u)
+    for gate, gradient in zip(gates, wide, strict=True):
+        _keep_in(gate, gradient)
+
+
+def _keep_in(place: Tensor, value: Tensor) -> None:
+    """Writes a value that was computed in a wider type than its place has."""
+    if value.dtype != place.dtype:
+        place.copy_(value)

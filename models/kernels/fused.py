@@ -11,8 +11,7 @@ level, forward and backward:
 
 Rows that several edges write to are added to atomically, so on CUDA a sum's order, and with it the
 last bits of a result, differ from run to run. Differs from `models.kernels.eager` in bfloat16:
-within a step nothing is rounded, only what is stored. Edges from shared rows are then summed in
-float32 first, with three launches more a sum; edges in order, of which a parent has few, are not.
+within a step nothing is rounded, only what is stored.
 
 Kernels are compiled on their first call, for each width and type; widths that are no multiple of
 16 bytes are compiled several times, as Triton tells aligned buffers from others, and run slower.
@@ -74,7 +73,7 @@ class FusedCells:
     ) -> None:
         """See `Cells`."""
         buffers = (product, forget, memory, children, parents, keep, kept)
-        _launch(forget_forward_kernel, *keep.shape, *buffers, ATOMIC=_is_atomic(keep))
+        _launch(forget_forward_kernel, *keep.shape, *buffers)
 
     def forget_backward(
         self,
@@ -88,14 +87,9 @@ class FusedCells:
         grad_memory: Tensor,
     ) -> None:
         """See `Cells`."""
-        to_product, to_memory = grad_product, grad_memory
-        if children is not None:
-            to_product, to_memory = _accumulator(grad_product), _accumulator(grad_memory)
         edges = (keep, memory, children, parents)
-        gradients = (grad_kept, to_product, grad_forget, to_memory)
-        _launch(forget_backward_kernel, *keep.shape, *edges, *gradients, ATOMIC=_is_atomic(keep))
-        _settle(grad_product, to_product)
-        _settle(grad_memory, to_memory)
+        gradients = (grad_kept, grad_product, grad_forget, grad_memory)
+        _launch(forget_backward_kernel, *keep.shape, *edges, *gradients)
 
     def pair_forward(
         self,
@@ -130,7 +124,6 @@ class FusedCells:
         """See `Cells`."""
         nodes = slice(states.first, states.last)
         squashed = states.squashed[nodes]
-        to_memory = _accumulator(gradients.memory)
         _launch(
             pair_backward_kernel,
             *squashed.shape,
@@ -141,10 +134,8 @@ class FusedCells:
             squashed,
             gradients.hidden[nodes],
             gradients.memory[nodes],
-            to_memory,
-            ATOMIC=_is_atomic(gates),
+            gradients.memory,
         )
-        _settle(gradients.memory, to_memory)
 
     def gru_forward(
         self, word_gates: Tensor, state_gates: Tensor, previous: Tensor, hidden: Tensor
@@ -168,40 +159,11 @@ class FusedCells:
         self, target: Tensor, target_rows: Tensor, source: Tensor, source_rows: Tensor | None
     ) -> None:
         """See `Cells`."""
-        total = target if source_rows is None else _accumulator(target)
-        buffers = (total, target_rows, source, source_rows)
-        _launch(
-            add_rows_kernel, len(target_rows), target.shape[1], *buffers, ATOMIC=_is_atomic(target)
-        )
-        _settle(target, total)
+        buffers = (target, target_rows, source, source_rows)
+        _launch(add_rows_kernel, len(target_rows), target.shape[1], *buffers)
 
 
-def _accumulator(target: Tensor) -> Tensor:
-    """Returns what to add to instead of a target, rows of which get hundreds of terms.
-
-    In bfloat16 a sum of equal terms ends at 256 of them: the next one is rounded off. A frequent
-    word's leaf has more edges than that in a batch.
-    """
-    if target.dtype != torch.bfloat16:
-        return target
-    return torch.zeros_like(target, dtype=torch.float32)
-
-
-def _settle(target: Tensor, accumulator: Tensor) -> None:
-    """Adds to the target what its accumulator got."""
-    if accumulator is not target:
-        target.add_(accumulator)
-
-
-def _is_atomic(buffer: Tensor) -> bool:
-    """Returns whether to add atomically: always on CUDA.
-
-    Triton's interpreter runs a program at a time, and has no atomic addition in bfloat16.
-    """
-    return buffer.is_cuda or buffer.dtype != torch.bfloat16
-
-
-def _launch(kernel: Any, num_rows: int, width: int, *buffers: Tensor | None, **flags: bool) -> None:
+def _launch(kernel: Any, num_rows: int, width: int, *buffers: Tensor | None) -> None:
     """Runs a kernel with one program for each block of columns of each row."""
     assert all(b is None or b.is_contiguous() for b in buffers), "buffers must be contiguous"
     if not num_rows:
@@ -209,4 +171,4 @@ def _launch(kernel: Any, num_rows: int, width: int, *buffers: Tensor | None, **f
     block = min(MAX_BLOCK, triton.next_power_of_2(width))
     grid = (num_rows, triton.cdiv(width, block))
     with torch.cuda.device_of(buffers[0]):  # Triton launches on the current device
-        kernel[grid](*buffers, H=width, BLOCK=block, num_warps=NUM_WARPS, **flags)
+        kernel[grid](*buffers, H=width, BLOCK=block, num_warps=NUM_WARPS)

@@ -45,16 +45,10 @@ def read(pointers: tl.tensor, inside: tl.tensor) -> tl.tensor:
 
 
 @triton.jit
-def add(pointers: tl.tensor, values: tl.tensor, inside: tl.tensor, ATOMIC: tl.constexpr) -> None:
-    """Adds to rows that other programs may add to at the same time.
-
-    Without ``ATOMIC`` only where programs run one after another, as Triton's interpreter has them.
-    """
-    if ATOMIC:
-        rounded = values.to(pointers.dtype.element_ty)
-        tl.atomic_add(pointers, rounded, mask=inside, sem="relaxed")
-    else:
-        tl.store(pointers, read(pointers, inside) + values, mask=inside)
+def add(pointers: tl.tensor, values: tl.tensor, inside: tl.tensor) -> None:
+    """Adds to rows, in float32 or float64, that other programs may add to at the same time."""
+    rounded = values.to(pointers.dtype.element_ty)
+    tl.atomic_add(pointers, rounded, mask=inside, sem="relaxed")
 
 
 @triton.jit

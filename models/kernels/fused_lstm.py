@@ -95,7 +95,6 @@ def forget_forward_kernel(
     kept: tl.tensor,
     H: tl.constexpr,
     BLOCK: tl.constexpr,
-    ATOMIC: tl.constexpr,
 ) -> None:
     """One program an edge."""
     edge = row_of_program()
@@ -109,7 +108,7 @@ def forget_forward_kernel(
 
     f = sigmoid(read(product + of_child, inside) + read(forget + of_parent, inside))
     tl.store(keep + edge * H + column, f, mask=inside)
-    add(kept + of_parent, f * read(memory + of_child, inside), inside, ATOMIC)
+    add(kept + of_parent, f * read(memory + of_child, inside), inside)
 
 
 @triton.jit(do_not_specialize_on_alignment=INDICES)
@@ -124,7 +123,6 @@ def forget_backward_kernel(
     grad_memory: tl.tensor,
     H: tl.constexpr,
     BLOCK: tl.constexpr,
-    ATOMIC: tl.constexpr,
 ) -> None:
     """One program an edge."""
     edge = row_of_program()
@@ -141,11 +139,12 @@ def forget_backward_kernel(
     grad = sigmoid_backward(asked * read(memory + of_child, inside), f)
     if children is None:  # each child has one edge, so nobody else writes to its rows
         tl.store(grad_product + of_child, grad, mask=inside)
-        add(grad_memory + of_child, asked * f, inside, False)
+        of_memory = grad_memory + of_child
+        tl.store(of_memory, read(of_memory, inside) + asked * f, mask=inside)
     else:
-        add(grad_product + of_child, grad, inside, ATOMIC)
-        add(grad_memory + of_child, asked * f, inside, ATOMIC)
-    add(grad_forget + of_parent, grad, inside, ATOMIC)
+        add(grad_product + of_child, grad, inside)
+        add(grad_memory + of_child, asked * f, inside)
+    add(grad_forget + of_parent, grad, inside)
 
 
 @triton.jit(do_not_specialize_on_alignment=INDICES)
@@ -156,7 +155,6 @@ def add_rows_kernel(
     source_rows: tl.tensor,
     H: tl.constexpr,
     BLOCK: tl.constexpr,
-    ATOMIC: tl.constexpr,
 ) -> None:
     """One program a pair of rows."""
     pair = row_of_program()
@@ -166,4 +164,4 @@ def add_rows_kernel(
     if source_rows is not None:
         row = tl.load(source_rows + pair)
     values = read(source + row * H + column, inside)
-    add(target + tl.load(target_rows + pair) * H + column, values, inside, ATOMIC)
+    add(target + tl.load(target_rows + pair) * H + column, values, inside)

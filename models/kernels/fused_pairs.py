@@ -80,7 +80,6 @@ def pair_backward_kernel(
     grad_memory: tl.tensor,
     H: tl.constexpr,
     BLOCK: tl.constexpr,
-    ATOMIC: tl.constexpr,
 ) -> None:
     """One program a node; children may be shared by the nodes of a call."""
     row = row_of_program()
@@ -108,5 +107,5 @@ def pair_backward_kernel(
     right_c = read(memory + of_right, inside)
     tl.store(gate + 3 * H, sigmoid_backward(dc * left_c, f_1), mask=inside)
     tl.store(gate + 4 * H, sigmoid_backward(dc * right_c, f_2), mask=inside)
-    add(grad_memory + of_left, dc * f_1, inside, ATOMIC)
-    add(grad_memory + of_right, dc * f_2, inside, ATOMIC)
+    add(grad_memory + of_left, dc * f_1, inside)
+    add(grad_memory + of_right, dc * f_2, inside)

@@ -178,7 +178,8 @@ def _measured(
 
 def _error(left: Tensor, right: Tensor) -> Tensor:
     exact = left.double() @ right.double()
-    return ((left @ right).double() - exact).norm() / exact.norm()
+    relative: Tensor = ((left @ right).double() - exact).norm() / exact.norm()
+    return relative
 
 
 def _seconds(products: Sequence[tuple[Tensor, Tensor]]) -> float:

@@ -137,12 +137,14 @@ def on_device(schedule: ScheduleT, device: torch.device | str) -> ScheduleT:
         schedule: its fields are int64 tensors, tuples, such dataclasses, or left as they are.
     """
     tensors = list(_tensors_in(schedule))
-    if not tensors:
+    target = torch.device(device)
+    if not tensors or tensors[0].device.type == target.type == "cpu":
         return schedule
     together = torch.cat([tensor.reshape(-1) for tensor in tensors])
-    if torch.device(device).type == "cuda":
+    to_gpu = together.device.type == "cpu" and target.type == "cuda"
+    if to_gpu:
         together = together.pin_memory()
-    moved = together.to(device, non_blocking=True).split([tensor.numel() for tensor in tensors])
+    moved = together.to(target, non_blocking=to_gpu).split([tensor.numel() for tensor in tensors])
     replaced: ScheduleT = _with_tensors(schedule, iter(moved))
     return replaced
 

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from models.functions.buffers import Lease
+from models.functions.products import add_product, write_product
 from models.kernels.cells import Cells
 from models.schedules import DependencySchedule
 from models.schedules.node_groups import Edges, NodeGroup
@@ -58,7 +59,7 @@ class AddedSums:
         self._weight = weight
         self._lease = lease
         self._cells = cells
-        self._sums = lease.zeros("sums", schedule.num_sums, weight.shape[1])
+        self._sums = lease.total("sums", schedule.num_sums, weight.shape[1])
         self._grad: Tensor | None = None
         self._grad_products: Tensor | None = None
 
@@ -71,10 +72,10 @@ class AddedSums:
         """See `ChildSums`."""
         sums = self._sums[group.sums]
         if group.sum_of_node is None:
-            gates.addmm_(sums, self._weight.T)
+            add_product(gates, sums, self._weight.T)
         else:
             out = self._lease.empty("products", len(sums), gates.shape[1])
-            torch.mm(sums, self._weight.T, out=out)
+            write_product(out, sums, self._weight.T)
             gates.add_(out.index_select(0, group.sum_of_node))
 
     def multiply_backward(self, grad_gates: Tensor, group: NodeGroup) -> None:
@@ -83,10 +84,10 @@ class AddedSums:
             self._grad = self._lease.empty("grad_sums", *self._sums.shape)
         grad = self._grad[group.sums]
         if group.sum_of_node is not None:
-            products = self._lease.zeros("grad_products", len(grad), grad_gates.shape[1])
+            products = self._lease.total("grad_products", len(grad), grad_gates.shape[1])
             self._cells.add_rows(products, group.sum_of_node, grad_gates, None)
             self._grad_products = grad_gates = products
-        torch.mm(grad_gates, self._weight, out=grad)
+        write_product(grad, grad_gates, self._weight)
 
     def add_backward(self, hidden: Tensor, edges: Edges, grad_hidden: Tensor) -> None:
         """See `ChildSums`."""
@@ -100,10 +101,12 @@ class AddedSums:
     def grad_of_weight(self, grad_gates: Tensor) -> Tensor:
         """See `ChildSums`."""
         core = grad_gates[self._num_fringe :]
+        sums = self._sums.to(grad_gates.dtype)
         if self._grad_products is None:
-            return torch.mm(core.T, self._sums)
-        shared, own = self._sums.split([self._num_shared, len(core)])
-        return torch.mm(self._grad_products.T, shared).addmm_(core.T, own)
+            return torch.mm(core.T, sums)
+        shared, own = sums.split([self._num_shared, len(core)])
+        grad_products = self._grad_products.to(grad_gates.dtype)
+        return torch.mm(grad_products.T, shared).addmm_(core.T, own)
 
     def grad_of_query(self) -> Tensor | None:
         """Returns None: nothing is asked."""
@@ -114,74 +117,75 @@ class AttendedSums:
     """h~ as a mean by attention: α_jk = softmax over the children k of j of cos(q_j, h_k).
 
     The cosine is bounded, so the softmax needs no maximum and children can be added in any order.
-    Element-wise steps are plain PyTorch on every device.
+    A vector of zeros (an unknown word's q, its h while biases are zero) has no direction: its
+    cosine is 0 and so is its gradient. Element-wise steps are plain PyTorch on every device.
     """
 
     def __init__(self, weight: Tensor, query: Tensor) -> None:
         """Args: weight: U, [3H, H]; query: [M, H], q of the inner nodes."""
         self._weight = weight
-        self._query_length = _lengths(query)
-        self._query = query / self._query_length
-        self._sums = torch.zeros_like(query)
-        self._totals = query.new_zeros(len(query), 1)
-        self._grad = torch.empty_like(query)
-        self._grad_query = torch.zeros_like(query)
+        wide = query.float() if query.dtype == torch.bfloat16 else query
+        self._query, self._query_scale = _directions(wide)
+        self._sums = torch.zeros_like(wide)
+        self._totals = wide.new_zeros(len(wide), 1)
+        self._grad = torch.empty_like(wide)
+        self._grad_query = torch.zeros_like(wide)
 
     def add(self, hidden: Tensor, edges: Edges) -> None:
         """See `ChildSums`."""
-        children, parents = _ends(hidden, edges)
-        weight, _ = self._weights(children, parents)
+        children, parents = self._ends(hidden, edges)
+        weight, _, _ = self._weights(children, parents)
         self._sums.index_add_(0, parents, weight * children)
         self._totals.index_add_(0, parents, weight)
 
     def multiply(self, gates: Tensor, group: NodeGroup) -> None:
         """See `ChildSums`."""
         mean = self._sums[group.inner].div_(self._totals[group.inner])
-        gates.addmm_(mean, self._weight.T)
+        add_product(gates, mean, self._weight.T)
 
     def multiply_backward(self, grad_gates: Tensor, group: NodeGroup) -> None:
         """See `ChildSums`."""
-        torch.mm(grad_gates, self._weight, out=self._grad[group.inner])
+        write_product(self._grad[group.inner], grad_gates, self._weight)
 
     def add_backward(self, hidden: Tensor, edges: Edges, grad_hidden: Tensor) -> None:
         """See `ChildSums`."""
-        children, parents = _ends(hidden, edges)
-        weight, direction = self._weights(children, parents)
+        children, parents = self._ends(hidden, edges)
+        weight, direction, scale = self._weights(children, parents)
         share = weight / self._totals[parents]
         asked = self._grad[parents]
         grad_cosine = share * (asked * (children - self._sums[parents])).sum(1, keepdim=True)
         self._grad_query.index_add_(0, parents, grad_cosine * direction)
         turned = grad_cosine * self._query[parents]
         along = (turned * direction).sum(1, keepdim=True)
-        grad = share * asked + (turned - along * direction) / _lengths(children)
+        grad = share * asked + (turned - along * direction) * scale
         if edges.children is None:
             grad_hidden.add_(grad)
         else:
-            grad_hidden.index_add_(0, edges.children, grad)
+            grad_hidden.index_add_(0, edges.children, grad.to(grad_hidden.dtype))
 
     def grad_of_weight(self, grad_gates: Tensor) -> Tensor:
         """See `ChildSums`."""
-        return torch.mm(grad_gates.T, self._sums)
+        return torch.mm(grad_gates.T, self._sums.to(grad_gates.dtype))
 
     def grad_of_query(self) -> Tensor | None:
         """See `ChildSums`."""
         along = (self._grad_query * self._query).sum(1, keepdim=True)
-        return (self._grad_query - along * self._query) / self._query_length
+        return (self._grad_query - along * self._query) * self._query_scale
 
-    def _weights(self, children: Tensor, parents: Tensor) -> tuple[Tensor, Tensor]:
-        """Returns exp cos of each edge, [e, 1], and the children's directions, [e, H]."""
-        direction = children / _lengths(children)
+    def _weights(self, children: Tensor, parents: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Returns exp cos of each edge, [e, 1], and its child's direction and scale."""
+        direction, scale = _directions(children)
         cosine = (self._query[parents] * direction).sum(1, keepdim=True)
-        return cosine.exp(), direction
+        return cosine.exp(), direction, scale
+
+    def _ends(self, hidden: Tensor, edges: Edges) -> tuple[Tensor, Tensor]:
+        """Returns the child's state, [e, H], and the parent's inner row, [e], of each edge."""
+        children = hidden if edges.children is None else hidden[edges.children]
+        return children.to(self._sums.dtype), edges.parents + edges.first_parent
 
 
-def _ends(hidden: Tensor, edges: Edges) -> tuple[Tensor, Tensor]:
-    """Returns the child's state, [e, H], and the parent's inner row, [e], of each edge."""
-    children = hidden if edges.children is None else hidden[edges.children]
-    return children, edges.parents + edges.first_parent
-
-
-def _lengths(rows: Tensor) -> Tensor:
-    """Returns the rows' Euclidean lengths, [·, 1]; never zero."""
-    lengths: Tensor = torch.linalg.vector_norm(rows, dim=1, keepdim=True)
-    return lengths.clamp(min=torch.finfo(rows.dtype).tiny)
+def _directions(rows: Tensor) -> tuple[Tensor, Tensor]:
+    """Returns rows over their Euclidean lengths, [·, H], and 1 / length, [·, 1]; 0 for zeros."""
+    lengths = torch.linalg.vector_norm(rows, dim=1, keepdim=True)
+    scale = torch.where(lengths > 0, 1 / lengths, 0.0)
+    return rows * scale, scale
