@@ -66,17 +66,8 @@ class TrainEncoders(
             "training": self.config.to_dict(),
             "training_version": TRAINING_VERSION,
             "vectors": checksum(self.vectors, names=VECTOR_FILES),
-            **self._parts(),
             **{name: task.digest for name, task in self.requires().items()},
         }
-
-    def _parts(self) -> dict[str, int]:
-        """Returns how many parts each batch has, where that changes what is learnt.
-
-        With gathered negatives any number of processes computes the loss of the whole batch.
-        """
-        alone = self.processes == 1 or self.config.gather_negatives
-        return {} if alone else {"processes": self.processes}
 
     def architecture(self) -> dict[str, Any]:
         """Returns the fields of the configuration that an untrained encoder depends on."""
@@ -106,6 +97,7 @@ class TrainEncoders(
         Raises:
             ValueError: a number of threads, processes or restarts that cannot be.
         """
+        self.config.check_processes(self.processes)
         for name, least in (("threads", 0), ("processes", 1), ("max_restarts", 0)):
             if getattr(self, name) < least:
                 raise ValueError(f"{name} must be {least} or more, got {getattr(self, name)}")

@@ -108,7 +108,8 @@ def measured(model: ContrastiveModel, result: ContrastiveResult) -> dict[str, An
 
 def learnt(gather: bool, ranks: Ranks) -> dict[str, Any]:
     """Returns what a learner measures and leaves after two steps, both of them clipped."""
-    model = make_model(gather_negatives=gather, gradient_clip=CLIP)
+    parts = 1 if gather else ranks.size
+    model = make_model(gather_negatives=gather, parts=parts, gradient_clip=CLIP)
     learner = Learner(model, ranks)
     steps = []
     for _ in range(2):
@@ -139,7 +140,8 @@ def work(rank: int, size: int, folder: Path) -> None:
     with joined_ranks(rank=rank, size=size, device=CPU, init_method=meeting_place) as ranks:
         for name, changes in VARIANTS.items():
             for gather in (True, False):
-                model = make_model(**changes, gather_negatives=gather)
+                parts = 1 if gather else size
+                model = make_model(**changes, gather_negatives=gather, parts=parts)
                 found[f"{name} {gather}"] = of_this_rank(model, ranks)
         for num_rows in (1, 7):
             found[f"{num_rows} rows"] = gathered_and_gradient(ranks, num_rows)
@@ -257,6 +259,17 @@ def test_parts_cover_a_batch_evenly_and_in_order(size: int, num_sentences: int) 
 def test_a_rank_that_cannot_be_is_refused(rank: int, size: int) -> None:
     with pytest.raises(ValueError, match=rf"rank must lie in \[0, {size}\), got {rank}"):
         Ranks(rank, size)
+
+
+def test_without_gathered_negatives_there_is_one_process_a_part() -> None:
+    apart = TrainingConfig(gather_negatives=False, parts=2)
+
+    apart.check_processes(2)
+    TrainingConfig().check_processes(7)
+    with pytest.raises(ValueError, match="parts is 2, processes is 4; make them equal"):
+        apart.check_processes(4)
+    with pytest.raises(ValueError, match="parts must be 1 if gather_negatives is true, not 2"):
+        TrainingConfig(parts=2)
 
 
 def test_one_process_alone_does_nothing() -> None:

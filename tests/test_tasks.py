@@ -125,18 +125,19 @@ def test_a_machine_setting_changes_no_path(
     )
 
 
-def test_processes_that_do_not_share_negatives_learn_another_model(
+def test_parts_with_negatives_of_their_own_are_of_the_training_and_not_of_the_machine(
     tmp_path: Path, text: Path
 ) -> None:
-    """Each part of the batch is then a batch of its own, so their number changes what is learnt."""
-    base: dict[str, object] = {"source": "files", "paths": str(text), "processes": 2}
+    base: dict[str, object] = {"source": "files", "paths": str(text)}
     alone = {"gather_negatives": False}
 
-    two = path_of(TrainEncoders, tmp_path, **base, changes=alone)
-    luigi.task_register.Register.clear_instance_cache()
-    four = path_of(TrainEncoders, tmp_path, **(base | {"processes": 4}), changes=alone)
+    two = TrainEncoders(work_folder=tmp_path, **base, changes=alone | {"parts": 2}, processes=2)
+    four = TrainEncoders(work_folder=tmp_path, **base, changes=alone | {"parts": 4}, processes=2)
 
-    assert two != four
+    assert two.folder != four.folder
+    assert two.settings()["processes"] == 2
+    with pytest.raises(ValueError, match="parts is 4, processes is 2; make them equal"):
+        four.settings()
 
 
 @pytest.mark.parametrize(

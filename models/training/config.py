@@ -74,8 +74,10 @@ class TrainingConfig:
     context_size: int = 1
     """Sentences to either side that count as context (A, section 3; Q)."""
     gather_negatives: bool = True
-    """On several devices: whether a batch is shared out and its sentences are candidates of all
-    (as on one device), or each device has batches of its own. A and Q trained on one."""
+    """Whether all sentences of a batch are candidates, on any number of devices, or those of one of
+    its parts alone. A and Q trained on one device."""
+    parts: int = 1
+    """Parts of a batch if negatives are not gathered; each is computed on a device of its own."""
     epochs: int = 3
     """Open in A; Q passes once over its books. On the embedded corpus the held-out loss falls for
     three epochs and no further."""
@@ -154,9 +156,11 @@ class TrainingConfig:
             raise ValueError("keep best needs held_out_batches of at least 1, not 0")
 
     def _check_numbers(self) -> None:
-        for name in ("hidden_size", "trained_word_size", "context_size", "epochs"):
+        for name in ("hidden_size", "trained_word_size", "context_size", "epochs", "parts"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
+        if self.gather_negatives and self.parts > 1:
+            raise ValueError(f"parts must be 1 if gather_negatives is true, not {self.parts}")
         if self.batch_size < 2:
             raise ValueError(f"batch_size must be at least 2, not {self.batch_size}")
         for name in ("max_tokens", "held_out_every_steps"):
@@ -183,6 +187,18 @@ class TrainingConfig:
             self.held_out_unit,
             self.held_out_block_sentences,
         )
+
+    def check_processes(self, processes: int) -> None:
+        """Refuses a number of processes that would train to another model.
+
+        Raises:
+            ValueError: negatives are not gathered, and there is not one process a part.
+        """
+        if not self.gather_negatives and processes != self.parts:
+            raise ValueError(
+                f"without gather_negatives each part of a batch takes a process of its own: parts "
+                f"is {self.parts}, processes is {processes}; make them equal"
+            )
 
     @property
     def pair_width(self) -> int:

@@ -68,8 +68,9 @@ def train(
         TrainingDivergedError: loss or gradient is not finite.
     """
     settings = settings or RunSettings()
+    config.check_processes(ranks.size)
     vectors = load_word_vectors(vectors_path)
-    identity = _identity(config, folders, vectors, ranks)
+    identity = _identity(config, folders, vectors)
     finished = _finished_summary(out, identity)
     if finished is not None:
         return finished
@@ -123,9 +124,7 @@ def _open(
     return ParsedCorpus(folders, vectors, views=config.views, selection=selection)
 
 
-def _identity(
-    config: TrainingConfig, folders: CorpusFolders, vectors: WordVectors, ranks: Ranks
-) -> str:
+def _identity(config: TrainingConfig, folders: CorpusFolders, vectors: WordVectors) -> str:
     """Returns a digest of all that determines the result."""
     shards = {
         stage: [shard.sha256 for shard in read_dataset_manifest(folder, stage).shards]
@@ -137,8 +136,6 @@ def _identity(
         "corpus": shards,
         "vectors": vectors.checksum,
     }
-    if not config.gather_negatives:
-        content["ranks"] = ranks.size  # they then cut the batches that negatives come from
     return digest_of(content)
 
 
