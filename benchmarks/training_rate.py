@@ -16,8 +16,9 @@ from models.corpus.parsed_corpus import ParsedCorpus, Selection
 from models.training.batches import TrainingBatches
 from models.training.config import TrainingConfig
 from models.training.learner import Learner
-from models.training.machine import peak_memory_gib, set_gemm, set_gpu_precision
+from models.training.machine import peak_memory_gib
 from models.training.prefetch import prefetched
+from models.training.process_state import set_gemm, set_gpu_precision
 from models.training.ranks import ALONE
 
 

@@ -25,7 +25,7 @@ from tests.probing_examples import CONFIG, corpus_rows, write_rows
 
 HELD_OUT = {"accuracy": 0.06, "chance": 0.0025, "loss": 4.2, "num_anchors": 900}
 SUMMARY = {
-    "steps": 40, "epochs": 2, "train_sentences": 8000, "held_out_sentences": 3000,
+    "steps": 40, "epochs": 2, "train_sentences": 8000, "held_out_measured": 3000,
     "skipped": {"no_parse": 3}, "coverage": {"known_share": 0.97}, "seconds": 50.0,
     "sentences_per_second": 320.0, "first_loss": 6.1, "final_loss": 4.0,
     "held_out": {"untrained": {**HELD_OUT, "accuracy": 0.003}, "final": HELD_OUT},

@@ -14,7 +14,9 @@ from typing import Any
 import pytest
 import torch
 
+from models.kernels.gemm import available_backends, gemm_kept, use_gemm
 from models.training.checkpoints import latest_checkpoint
+from models.training.context_accuracy import ContextAccuracy
 from models.training.trainer import TrainingDivergedError, train
 from tests.parsed_corpora import stories, write_corpus, write_vectors
 from tests.training_runs import (
@@ -166,6 +168,8 @@ def test_a_progress_bar_is_drawn_if_asked_for_and_not_on_a_file_by_itself(
 def test_a_finished_training_is_left_alone(data: Data, tmp_path: Path) -> None:
     summary = run(data, tmp_path, replace(CONFIG, epochs=1))
     before = {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    # What a process killed between its last two acts leaves behind.
+    (tmp_path / "checkpoints" / "step-0000000001").mkdir(parents=True)
 
     assert run(data, tmp_path, replace(CONFIG, epochs=1)) == summary
     assert before == {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
@@ -222,14 +226,13 @@ def test_a_single_document_trains_where_blocks_are_held_out(tmp_path: Path) -> N
     blocks = replace(CONFIG, epochs=1, held_out_unit="block", held_out_block_sentences=10)
     summary = run(data, tmp_path / "blocks", blocks)
 
-    assert summary["train_sentences"] + summary["held_out_sentences"] == 120
+    assert summary["train_sentences"] + summary["held_out_measured"] == 120
     assert 40 < summary["train_sentences"] < 120
-    assert summary["held_out"]["final"]["num_anchors"] == summary["held_out_sentences"]
+    assert summary["held_out"]["final"]["num_anchors"] == summary["held_out_measured"]
 
 
-@pytest.mark.parametrize(("spoilt", "last_good"), [(False, 7), (True, 6)])
-def test_a_loss_that_is_no_number_stops_and_keeps_the_last_good_weights(
-    data: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spoilt: bool, last_good: int
+def test_a_loss_that_is_no_number_stops_and_names_the_last_good_checkpoint(
+    data: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from models.contrastive_model import ContrastiveModel
 
@@ -242,22 +245,51 @@ def test_a_loss_that_is_no_number_stops_and_keeps_the_last_good_weights(
         result = forward(self, *args)
         if calls < 8:
             return result
-        if spoilt:  # as when the views themselves are no numbers
-            self.objective.norms[0].running_var = torch.full((8,), float("nan"))
+        # As the forward pass of views that are no numbers would leave it.
+        self.objective.norms[0].running_var = torch.full((8,), float("nan"))
         return replace(result, loss=result.loss * float("nan"))
 
+    settings = replace(SETTINGS, checkpoint_every_steps=3)
+    with pytest.raises(KeyboardInterrupt):
+        run(data, tmp_path / "good", settings=settings, kill_at=7)
     monkeypatch.setattr(ContrastiveModel, "forward", diverge)
-    message = rf"loss of step 8 is nan.*checkpoint is .*{last_good}\. Lower learning_rate"
+    message = r"loss of step 8 is nan.*checkpoint is .*step-0000000006\. Lower learning_rate"
     with pytest.raises(TrainingDivergedError, match=message):
-        run(data, tmp_path, settings=replace(SETTINGS, checkpoint_every_steps=3))
+        run(data, tmp_path / "diverged", settings=settings)
 
-    checkpoint = latest_checkpoint(tmp_path / "checkpoints")
-    assert checkpoint is not None
-    assert checkpoint.step == last_good
-    assert all(
-        torch.isfinite(t).all() for t in checkpoint.tensors.values() if t.is_floating_point()
-    )
-    assert not (tmp_path / "summary.json").exists()
+    expected = latest_checkpoint(tmp_path / "good" / "checkpoints")
+    found = latest_checkpoint(tmp_path / "diverged" / "checkpoints")
+    assert expected is not None
+    assert found is not None
+    assert found.step == expected.step == 6
+    assert found.tensors.keys() == expected.tensors.keys()
+    assert all(torch.equal(found.tensors[name], v) for name, v in expected.tensors.items())
+    assert not (tmp_path / "diverged" / "summary.json").exists()
+
+
+def test_a_held_out_loss_that_is_no_number_stops(
+    data: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured = ContextAccuracy(0.0, 0.1, float("inf"), num_anchors=8, num_sentences=8)
+    monkeypatch.setattr("models.training.run.held_out_context_accuracy", lambda *a, **k: measured)
+
+    message = "held-out loss after step 0 is inf; the last good checkpoint is none, as yet"
+    with pytest.raises(TrainingDivergedError, match=message):
+        run(data, tmp_path)
+
+
+def test_a_training_leaves_the_process_as_it_was(data: Data, tmp_path: Path) -> None:
+    torch.manual_seed(5)
+    before = torch.get_rng_state()
+    with gemm_kept():
+        use_gemm("default")
+        chosen = next(b for b in reversed(available_backends()))
+
+        run(data, tmp_path, replace(CONFIG, epochs=1), settings=replace(SETTINGS, gemm=chosen))
+
+        matmul = getattr(torch.backends.mkldnn, "matmul", None)
+        assert getattr(matmul, "fp32_precision", "ieee") == "ieee"
+    assert torch.equal(torch.get_rng_state(), before)
 
 
 def test_a_corpus_without_training_sentences_is_refused(data: Data, tmp_path: Path) -> None:

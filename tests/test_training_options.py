@@ -15,9 +15,8 @@ from models.contrastive_model import ContrastiveModel, build_model
 from models.corpus.sentence_block import SentenceBlock
 from models.model_folder import load_model
 from models.training.config import TrainingConfig, preset
-from models.training.machine import set_gpu_precision
-from models.training.ranks import Ranks
-from models.training.trainer import RunSettings, train
+from models.training.process_state import set_gpu_precision
+from models.training.trainer import RunSettings
 from models.variants import Precision
 from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
@@ -150,11 +149,6 @@ def test_a_gpu_rounds_to_tf32_only_if_told(
     assert matmul.fp32_precision == ""
     set_gpu_precision(precision, torch.device("cuda"))
     assert matmul.fp32_precision == cudnn.fp32_precision == expected
-
-
-def test_more_processes_than_sentences_in_a_batch_are_refused(data: Data, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"64 processes for a batch of \d+ sentences; use fewer"):
-        train(CONFIG, data.folders, data.vectors, tmp_path, settings=SETTINGS, ranks=Ranks(0, 64))
 
 
 @pytest.mark.parametrize(

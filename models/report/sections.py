@@ -120,7 +120,8 @@ def training_section(
     skipped = ", ".join(f"{reason} {count(n)}" for reason, n in summary["skipped"].items())
     facts = [
         f"{count(summary['train_sentences'])} training sentences ({skipped or 'none'} skipped), "
-        f"{count(summary['held_out_sentences'])} held out; {count(summary['steps'])} steps in "
+        f"{count(summary['held_out_measured'])} held-out ones measured; "
+        f"{count(summary['steps'])} steps in "
         f"{summary['epochs']} epochs, {duration(summary['seconds'])}, "
         f"{count(round(summary['sentences_per_second']))} sentences/s",
         f"{count(summary['num_parameters'])} trained parameters",

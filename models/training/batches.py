@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from itertools import pairwise
 from typing import Protocol
 
@@ -27,11 +27,14 @@ def cut(num_sentences: int, batch_size: int) -> list[tuple[int, int]]:
     Differs from cutting off full batches by having no small rest, whose few negatives make it
     easier than all other batches. A single sentence has no context, so it gives no batch.
     """
-    if num_sentences < 2:
-        return []
-    count = -(-num_sentences // batch_size)
-    edges = [num_sentences * i // count for i in range(count + 1)]
+    count = num_batches(num_sentences, batch_size)
+    edges = [num_sentences * i // count for i in range(count + 1)] if count else []
     return list(pairwise(edges))
+
+
+def num_batches(num_sentences: int, batch_size: int) -> int:
+    """Returns how many ranges `cut` gives."""
+    return 0 if num_sentences < 2 else -(-num_sentences // batch_size)
 
 
 class TrainingBatches:
@@ -46,22 +49,19 @@ class TrainingBatches:
     ) -> None:
         """Args: rows: number of sentences that ``reader`` gives for each shard."""
         self._reader = reader
-        self._ranges = [cut(count, batch_size) for count in rows]
+        self._rows = tuple(rows)
+        self._batch_size = batch_size
         self._seed = seed
+        self._steps_per_epoch = sum(num_batches(count, batch_size) for count in rows)
 
     @property
     def steps_per_epoch(self) -> int:
         """Batches of one pass over the corpus."""
-        return sum(len(ranges) for ranges in self._ranges)
-
-    @property
-    def smallest(self) -> int:
-        """Sentences of the smallest batch."""
-        return min(stop - start for ranges in self._ranges for start, stop in ranges)
+        return self._steps_per_epoch
 
     def from_step(
         self, step: int, *, epochs: int, read_ahead: bool = False
-    ) -> Iterator[SentenceBlock]:
+    ) -> Generator[SentenceBlock]:
         """Yields the batches of the steps ``step``, ``step + 1``, … up to the last epoch's end.
 
         Args:
@@ -83,10 +83,12 @@ class TrainingBatches:
 
     def _epoch(self, epoch: int, skipped: int) -> Iterator[tuple[int, list[tuple[int, int]]]]:
         random = np.random.default_rng([self._seed, epoch])
-        for shard in random.permutation(len(self._ranges)):
-            order: NDArray[np.int64] = random.permutation(len(self._ranges[shard]))
+        for shard in random.permutation(len(self._rows)):
+            count = self._rows[shard]
+            order: NDArray[np.int64] = random.permutation(num_batches(count, self._batch_size))
             if skipped >= len(order):
                 skipped -= len(order)
                 continue
-            yield int(shard), [self._ranges[shard][position] for position in order[skipped:]]
+            ranges = cut(count, self._batch_size)
+            yield int(shard), [ranges[position] for position in order[skipped:]]
             skipped = 0

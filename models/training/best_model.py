@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,8 @@ _PREFIX = "best-"
 class BestModel:
     """Keeps one model folder, named by its step.
 
-    What a checkpoint knows as the best stays until a later checkpoint knows another, so a training
-    that is killed in between finds it again.
+    What a checkpoint knows as the best stays as long as the checkpoint, so a training finds it
+    again from whichever it goes on.
     """
 
     def __init__(
@@ -30,17 +30,27 @@ class BestModel:
             folder: where the model's folder stands.
             save: writes the present weights into a folder; None only remembers the measurement.
             record: the best held-out record so far.
+
+        Raises:
+            ValueError: its model is wanted, but was not kept or is gone.
         """
         self.record = None if record is None else dict(record)
         self._folder = folder
         self._save = save
+        if self.path is not None and not self.path.is_dir():
+            raise ValueError(
+                f"{self.path}: the best model so far is not there, as when keep_best was false; "
+                "set keep_best to false to go on without it, or delete the model folder to train "
+                "anew"
+            )
 
     @property
     def path(self) -> Path | None:
         """The folder of the best model; None if none is kept."""
-        if self._save is None or self.record is None:
-            return None
-        return self._folder / f"{_PREFIX}{self.record['step']:010d}"
+        return None if self._save is None else self._path_of(self.record)
+
+    def _path_of(self, record: Mapping[str, Any] | None) -> Path | None:
+        return None if record is None else self._folder / f"{_PREFIX}{record['step']:010d}"
 
     def offer(self, record: Mapping[str, Any]) -> bool:
         """Keeps the present weights if their loss is the lowest so far; returns whether it is.
@@ -58,8 +68,13 @@ class BestModel:
             self._save(self.path)
         return True
 
-    def remove_others(self) -> None:
-        """Removes all but the best; to be called when a checkpoint knows it."""
-        for other in self._folder.glob(f"{_PREFIX}*"):
-            if other != self.path:
-                shutil.rmtree(other)
+    def remove_unknown(self, known: Iterable[Mapping[str, Any] | None]) -> None:
+        """Removes the models that no checkpoint knows as the best.
+
+        Args:
+            known: the best held-out record of each checkpoint that is kept.
+        """
+        kept = {self._path_of(record) for record in known}
+        for found in self._folder.glob(f"{_PREFIX}*"):
+            if found not in kept:
+                shutil.rmtree(found)

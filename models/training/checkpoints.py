@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from pipeline.shards import write_json_atomically
+from pipeline.shards import rename_durably, write_json_atomically
 
 TENSORS_FILE = "tensors.safetensors"
 STATE_FILE = "state.json"
@@ -40,7 +42,14 @@ class Checkpoint:
 
 
 def write_checkpoint(folder: Path, checkpoint: Checkpoint, *, keep: int = 2) -> Path:
-    """Writes a checkpoint into a folder of checkpoints and removes all but the last ``keep``."""
+    """Writes a checkpoint into a folder of checkpoints and removes all but the last ``keep``.
+
+    Durable on return. A step has one checkpoint: a training goes on from the last of them, so it
+    writes later ones only.
+
+    Raises:
+        OSError: the step has one already.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / f"{_PREFIX}{checkpoint.step:010d}"
     unfinished = target.with_name(target.name + _UNFINISHED)
@@ -52,9 +61,8 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint, *, keep: int = 2) -> 
     write_json_atomically(
         unfinished / STATE_FILE, {"step": checkpoint.step, "state": checkpoint.state}
     )
-    shutil.rmtree(target, ignore_errors=True)
-    unfinished.rename(target)
-    for old in _checkpoint_folders(folder)[:-keep]:
+    rename_durably(unfinished, target)
+    for old in checkpoint_folders(folder)[:-keep]:
         shutil.rmtree(old)
     return target
 
@@ -71,25 +79,51 @@ def latest_checkpoint(folder: Path) -> Checkpoint | None:
     Raises:
         ValueError: the checkpoint cannot be read.
     """
-    folders = _checkpoint_folders(folder)
+    folders = checkpoint_folders(folder)
     if not folders:
         return None
-    try:
-        value = json.loads((folders[-1] / STATE_FILE).read_text(encoding="utf-8"))
-        tensors = load_file(folders[-1] / TENSORS_FILE)
-        return Checkpoint(value["step"], tensors, value["state"])
-    except (OSError, SafetensorError, json.JSONDecodeError, KeyError) as error:
-        raise ValueError(
-            f"{folders[-1]}: broken checkpoint ({error}); delete it to go on from the one before"
-        ) from error
+    with _naming_damage(folders[-1]):
+        value = _read_state(folders[-1])
+        return Checkpoint(value["step"], load_file(folders[-1] / TENSORS_FILE), value["state"])
 
 
-def _checkpoint_folders(folder: Path) -> list[Path]:
+def checkpoint_folders(folder: Path) -> list[Path]:
+    """Returns the whole checkpoints of a folder, by step."""
     return sorted(p for p in folder.glob(f"{_PREFIX}*") if not p.name.endswith(_UNFINISHED))
 
 
+def checkpoint_state(checkpoint: Path) -> dict[str, Any]:
+    """Returns `Checkpoint.state` of one of `checkpoint_folders`.
+
+    Raises:
+        ValueError: the checkpoint cannot be read.
+    """
+    with _naming_damage(checkpoint):
+        state: dict[str, Any] = _read_state(checkpoint)["state"]
+        return state
+
+
+def _read_state(checkpoint: Path) -> dict[str, Any]:
+    value: dict[str, Any] = json.loads((checkpoint / STATE_FILE).read_text(encoding="utf-8"))
+    return value
+
+
+@contextmanager
+def _naming_damage(checkpoint: Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, SafetensorError, json.JSONDecodeError, KeyError) as error:
+        raise ValueError(
+            f"{checkpoint}: broken checkpoint ({error}); delete it to go on from the one before"
+        ) from error
+
+
 def capture(model: nn.Module, optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """Returns copies, on the CPU, of weights, optimiser state and random states."""
+    """Returns copies, on the CPU, of weights, optimiser state and random states.
+
+    A training seeds anew at every step, so it would go on alike without the random states; they
+    are kept for whatever else may draw.
+    """
     tensors = {_MODEL + name: value for name, value in model.state_dict().items()}
     for index, values in optimiser.state_dict()["state"].items():
         tensors.update({f"{_OPTIMISER}{index}.{name}": value for name, value in values.items()})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,8 @@ from torch import Tensor
 from models.training.best_model import BestModel
 from models.training.checkpoints import (
     Checkpoint,
+    checkpoint_folders,
+    checkpoint_state,
     latest_checkpoint,
     remove_unfinished,
     write_checkpoint,
@@ -26,16 +27,6 @@ from models.training.tensorboard_log import (
 )
 
 CHECKPOINTS_FOLDER = "checkpoints"
-
-
-@dataclass(frozen=True, slots=True)
-class Provenance:
-    """What a training is made from."""
-
-    identity: str
-    """Digest of all that determines the result."""
-    origin: Mapping[str, Any]
-    """The same for people, and for `models.model_folder`."""
 
 
 def open_checkpoint(out: Path, identity: str, ranks: Ranks) -> Checkpoint | None:
@@ -77,15 +68,16 @@ class TrainingFolder:
 
         Args:
             save_best: writes the present weights as a model folder; None keeps no best model.
+
+        Raises:
+            ValueError: the logs or the best model do not fit the checkpoint.
         """
         self.checkpoints = out / CHECKPOINTS_FOLDER
-        self.last_saved: Path | None = None
-        """The last checkpoint that this run has written."""
         self._identity = identity
         self._num_kept = settings.keep_checkpoints
         state = {} if checkpoint is None else checkpoint.state
         self.best = BestModel(self.checkpoints, save=save_best, record=state.get("best"))
-        self.best.remove_others()
+        self._remove_unknown_models()
         self._metrics = MetricsLog(out / METRICS_FILE, keep_bytes=state.get("metrics_bytes", 0))
         self._tensorboard: TensorBoardLog | None = None
         if tensorboard_is_wanted(settings.tensorboard):
@@ -108,8 +100,17 @@ class TrainingFolder:
             "best": self.best.record,
         }
         checkpoint = Checkpoint(step, tensors, {**state, **own})
-        self.last_saved = write_checkpoint(self.checkpoints, checkpoint, keep=self._num_kept)
-        self.best.remove_others()
+        write_checkpoint(self.checkpoints, checkpoint, keep=self._num_kept)
+        self._remove_unknown_models()
+
+    @property
+    def last_checkpoint(self) -> Path | None:
+        """The last checkpoint that stands; None before the first."""
+        return next(reversed(checkpoint_folders(self.checkpoints)), None)
+
+    def _remove_unknown_models(self) -> None:
+        kept = checkpoint_folders(self.checkpoints)
+        self.best.remove_unknown(checkpoint_state(path)["best"] for path in kept)
 
     def close(self) -> None:
         """Closes the logs."""

@@ -58,7 +58,3 @@ class Learner:
         for group in self.optimiser.param_groups:
             group["lr"] = learning_rate
         self.optimiser.step()
-
-    def is_finite(self) -> bool:
-        """Returns whether every weight and running statistic is a finite number."""
-        return all(bool(value.isfinite().all()) for value in self.model.state_dict().values())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +49,14 @@ class MetricsLog:
         self._stream.close()
 
 
+def metrics_of(path: Path) -> Iterator[dict[str, Any]]:
+    """Yields all whole records; a line that is still being written is left out."""
+    with path.open("rb") as lines:
+        for line in lines:
+            if line.endswith(b"\n"):
+                yield json.loads(line)
+
+
 def read_metrics(path: Path) -> list[dict[str, Any]]:
-    """Returns all whole records; a line that is still being written is left out."""
-    lines = path.read_bytes().split(b"\n")[:-1]
-    return [json.loads(line) for line in lines]
+    """Returns what `metrics_of` yields."""
+    return list(metrics_of(path))

@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from queue import SimpleQueue
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 
@@ -46,8 +46,7 @@ class _Prefetcher(Generic[T]):
         except BaseException as error:  # whatever it is, the reader shall see it, not this thread
             end = _End(error)
         finally:
-            if isinstance(self._source, Generator):
-                self._source.close()
+            _close(self._source)
             self._ready.put(end)
 
     def __iter__(self) -> Iterator[T]:
@@ -83,10 +82,18 @@ def prefetched(source: Iterator[T], *, ahead: int) -> Iterator[Iterator[T]]:
         ahead: at most so many items are waiting or being made; 0 uses no thread.
     """
     if ahead == 0:
-        yield source
+        try:
+            yield source
+        finally:
+            _close(source)
         return
     prefetcher = _Prefetcher(source, ahead)
     try:
         yield prefetcher
     finally:
         prefetcher.stop()
+
+
+def _close(source: Iterator[Any]) -> None:
+    if isinstance(source, Generator):
+        source.close()

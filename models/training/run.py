@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -15,15 +16,18 @@ import torch
 
 from models.contrastive_model import ContrastiveBatch, ContrastiveModel
 from models.corpus.parsed_corpus import ParsedCorpus
+from models.kernels.gemm import GemmBackend
 from models.model_folder import save_model
 from models.training.batches import TrainingBatches
-from models.training.checkpoints import capture, restore
-from models.training.context_accuracy import held_out_context_accuracy
-from models.training.folder import Provenance, TrainingFolder, open_checkpoint
+from models.training.checkpoints import Checkpoint, capture, restore
+from models.training.context_accuracy import ContextAccuracy, held_out_context_accuracy
+from models.training.folder import TrainingFolder, open_checkpoint
+from models.training.job import Provenance
 from models.training.learner import Learner
 from models.training.learning_rate import learning_rate_at
-from models.training.machine import gemm_for, peak_memory_gib, set_gemm, set_gpu_precision
+from models.training.machine import peak_memory_gib
 from models.training.prefetch import prefetched
+from models.training.process_state import gemm_for, set_gemm, set_gpu_precision
 from models.training.progress import TimeLeft, progress_bar
 from models.training.ranks import Ranks
 from models.training.settings import RunSettings
@@ -31,7 +35,7 @@ from pipeline.job import Progress
 
 
 class TrainingDivergedError(ValueError):
-    """The loss or the gradient is no longer a finite number."""
+    """A loss or the gradient is no longer a finite number."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,7 +64,7 @@ class TrainingRun:
 
         Raises:
             ValueError: the folder's checkpoint is of another training, or broken; the settings
-                cannot be had here; more ranks than sentences in a batch.
+                cannot be had here.
         """
         self.config = model.config
         self.device = torch.device(settings.device)
@@ -68,35 +72,44 @@ class TrainingRun:
         self.num_steps = self.config.epochs * data.batches.steps_per_epoch
         self.step = 0
         self._data, self._settings, self._ranks = data, settings, ranks
-        if data.batches.smallest < ranks.size:
-            raise ValueError(
-                f"{ranks.size} processes for a batch of {data.batches.smallest} sentences; use "
-                "fewer processes or a larger batch_size"
-            )
         self._learner = Learner(self.model, ranks)
         self._seconds_before = 0.0
         checkpoint = open_checkpoint(out, provenance.identity, ranks)
         self._is_new = checkpoint is None
-        gemm = settings.gemm
         if checkpoint is not None:
             restore(checkpoint.tensors, self.model, self._learner.optimiser)
             self.step = checkpoint.step
             self._seconds_before = checkpoint.state["seconds"]
-            gemm = checkpoint.state["gemm"]
-        self.gemm = set_gemm(ranks.agreed(gemm_for(gemm, self.device)), self.device)
-        set_gpu_precision(self.config.precision, self.device)
-        self.folder: TrainingFolder | None = None
-        if ranks.is_first:
-            keeps_best = settings.keep_best or self.config.keep == "best"
-            save_best = partial(save_model, model=self.model, origin=provenance.origin)
-            self.folder = TrainingFolder(
-                out,
-                identity=provenance.identity,
-                settings=settings,
-                checkpoint=checkpoint,
-                save_best=save_best if keeps_best else None,
-            )
+        self.folder = self._open_folder(out, provenance, checkpoint) if ranks.is_first else None
+        self.gemm = self._set_up_products(checkpoint)
         self._started = self._last_checkpoint = time.perf_counter()
+
+    def _open_folder(
+        self, out: Path, provenance: Provenance, checkpoint: Checkpoint | None
+    ) -> TrainingFolder:
+        keeps_best = self._settings.keep_best or self.config.keep == "best"
+        save_best = partial(save_model, model=self.model, origin=provenance.origin)
+        return TrainingFolder(
+            out,
+            identity=provenance.identity,
+            settings=self._settings,
+            checkpoint=checkpoint,
+            save_best=save_best if keeps_best else None,
+        )
+
+    def _set_up_products(self, checkpoint: Checkpoint | None) -> GemmBackend:
+        """Has products made as the settings or else the checkpoint say; returns the backend."""
+        choice, before = self._settings.gemm, None
+        if checkpoint is not None:
+            before = checkpoint.state["gemm"]
+            choice = before if choice == "auto" else choice
+        backend = set_gemm(self._ranks.agreed(gemm_for(choice, self.device)), self.device)
+        if before not in {None, backend} and self.folder is not None:
+            # From here on the last bits are others than those of a run that was never stopped.
+            change = {"gemm": backend, "gemm_before": before}
+            self.folder.write({"kind": "resumed", "step": self.step, **change})
+        set_gpu_precision(self.config.precision, self.device)
+        return backend
 
     @property
     def num_ranks(self) -> int:
@@ -112,7 +125,8 @@ class TrainingRun:
         """Takes all steps that are left.
 
         Raises:
-            TrainingDivergedError: loss or gradient is not finite.
+            TrainingDivergedError: a loss or the gradient is not finite.
+            ValueError: the best weights are to be kept and nothing is held out.
         """
         try:
             if self._is_new:
@@ -142,13 +156,14 @@ class TrainingRun:
                 share = self.step / self.num_steps
                 on_progress(share, f"{self._status(record)}, {time_left.after(share)}")
 
-    def _batches(self) -> Iterator[ContrastiveBatch]:
+    def _batches(self) -> Generator[ContrastiveBatch]:
         """Yields this rank's batches from the next step on."""
-        blocks = self._data.batches.from_step(
+        source = self._data.batches.from_step(
             self.step, epochs=self.config.epochs, read_ahead=self._settings.prefetch > 0
         )
-        for block in blocks:
-            yield self.model.training_batch(block, self._ranks)
+        with closing(source) as blocks:
+            for block in blocks:
+                yield self.model.training_batch(block, self._ranks)
 
     def _take_step(self, batches: Iterator[ContrastiveBatch]) -> dict[str, Any]:
         started = time.perf_counter()
@@ -172,27 +187,28 @@ class TrainingRun:
 
     def _learn(self, batch: ContrastiveBatch) -> dict[str, float]:
         """Moves the weights once; returns what the step's record says of it."""
-        # Dropout then depends on nothing that a restart could change, and differs between ranks.
-        place = np.random.SeedSequence([self.config.seed, self.step, self._ranks.rank])
+        # Dropout then depends on nothing that a restart or the number of ranks could change.
+        place = np.random.SeedSequence([self.config.seed, self.step])
         torch.manual_seed(int(place.generate_state(1, np.uint64)[0] >> 1))
         learning_rate = learning_rate_at(self.step, self.num_steps, self.config)
         measured = self._learner.measure(batch)
         for name in ("loss", "gradient_norm"):
             if not math.isfinite(measured[name]):
-                raise self._diverged(name.replace("_", " "), measured[name])
+                what = f"{name.replace('_', ' ')} of step {self.step + 1}"
+                raise self._diverged(what, measured[name])
         self._learner.apply(learning_rate, measured["gradient_norm"])
         return {**measured, "learning_rate": learning_rate}
 
-    def _diverged(self, name: str, value: float) -> TrainingDivergedError:
-        """Returns the error after keeping the weights from before the step."""
-        kept = "the checkpoints"
-        if self.folder is not None:
-            # The step has not moved the weights, but its forward may have spoilt running means.
-            if self._learner.is_finite():
-                self.save_checkpoint()
-            kept = str(self.folder.last_saved or self.folder.checkpoints)
+    def _diverged(self, what: str, value: float) -> TrainingDivergedError:
+        """Returns the error, which is the same on all ranks and raised by all of them at once.
+
+        Nothing is saved: the weights have not moved, but the forward pass may have spoilt the
+        running means, and the launcher ends all ranks when the first of them fails.
+        """
+        last = None if self.folder is None else self.folder.last_checkpoint
+        kept = self._ranks.agreed(None if last is None else str(last))
         return TrainingDivergedError(
-            f"the {name} of step {self.step + 1} is {value}; the last good checkpoint is {kept}. "
+            f"the {what} is {value}; the last good checkpoint is {kept or 'none, as yet'}. "
             f"Lower learning_rate ({self.config.learning_rate}) or vector_rms "
             f"({self.config.vector_rms}), or set gradient_clip"
         )
@@ -203,21 +219,36 @@ class TrainingRun:
         return ends_epoch or (every is not None and self.step % every == 0)
 
     def _measure_held_out(self) -> bool:
-        """Logs the held-out accuracy, keeps the model if it is the best; returns whether it is."""
-        if self.folder is None:
-            return False
-        measured = held_out_context_accuracy(
-            self.model, self._data.held_out, max_batches=self.config.held_out_batches
-        )
+        """Logs the held-out accuracy, keeps the model if it is the best.
+
+        Returns:
+            Whether it is; on the first rank, as the others keep nothing.
+        """
+        measured = self._held_out_accuracy()
+        if measured.num_anchors and not math.isfinite(measured.loss):
+            raise self._diverged(f"held-out loss after step {self.step}", measured.loss)
         if self.config.keep == "best" and not measured.num_anchors:
             raise ValueError(
                 "keep best needs held-out sentences with context; raise held_out_fraction, or "
                 "keep last"
             )
+        if self.folder is None:
+            return False
         epoch = self.step // self._data.batches.steps_per_epoch
         record = {"kind": "held_out", "step": self.step, "epoch": epoch, **asdict(measured)}
         self.folder.write(record)
         return self.folder.best.offer(record)
+
+    def _held_out_accuracy(self) -> ContextAccuracy:
+        """Returns on every rank what the first one measures."""
+        measured = None
+        if self._ranks.is_first:
+            measured = held_out_context_accuracy(
+                self.model, self._data.held_out, max_batches=self.config.held_out_batches
+            )
+        measured = self._ranks.agreed(measured)
+        assert measured is not None, "the first rank has measured it"
+        return measured
 
     def _status(self, record: dict[str, Any]) -> str:
         return (

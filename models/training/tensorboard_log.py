@@ -33,7 +33,7 @@ class TensorBoardLog:
     def write(self, record: Mapping[str, Any]) -> None:
         """Appends the numbers of one record."""
         for name, value in record.items():
-            if name not in _PLACE:
+            if name not in _PLACE and not isinstance(value, str):
                 self._writer.add_scalar(f"{record['kind']}/{name}", value, record["step"])
 
     def flush(self) -> None:

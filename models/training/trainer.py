@@ -9,26 +9,29 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from models.contrastive_model import ContrastiveModel, build_model
-from models.corpus.parsed_corpus import CorpusFolders, CorpusSurvey, ParsedCorpus, Part, Selection
-from models.model_folder import load_weights, num_parameters, save_model
-from models.training.batches import TrainingBatches
-from models.training.config import TRAINING_VERSION, TrainingConfig
-from models.training.folder import CHECKPOINTS_FOLDER, Provenance
-from models.training.machine import peak_memory_gib, versions
-from models.training.metrics_log import METRICS_FILE, SUMMARY_FILE, read_metrics
+from models.corpus.parsed_corpus import CorpusFolders, CorpusSurvey
+from models.model_folder import load_weights, save_model
+from models.training.batches import TrainingBatches, num_batches
+from models.training.config import TrainingConfig
+from models.training.folder import CHECKPOINTS_FOLDER
+from models.training.job import Provenance, TrainingJob
+from models.training.metrics_log import METRICS_FILE, SUMMARY_FILE, metrics_of
+from models.training.process_state import process_state_kept
 from models.training.ranks import ALONE, Ranks
 from models.training.run import TrainingData, TrainingDivergedError, TrainingRun
 from models.training.settings import RunSettings
+from models.training.summary import summary_of
+from models.training.survey import keep_survey, surveyed
 from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
-from pipeline.digest import digest_of
 from pipeline.job import Progress
-from pipeline.shards import read_dataset_manifest, write_json_atomically
+from pipeline.shards import write_json_atomically
 
 __all__ = ["RunSettings", "TrainingDivergedError", "train"]
 
@@ -45,15 +48,15 @@ def train(
     on_progress: Progress | None = None,
     ranks: Ranks = ALONE,
 ) -> dict[str, Any]:
-    """Trains to the end, from the last checkpoint in ``out`` if there is one.
+    """Trains to the end, from the last checkpoint in the model's folder if there is one.
 
     Killed at any moment and called again, it ends with the same weights and metrics, bit for bit
     on a CPU with the same number of threads; only what the metrics say of time and memory
-    differs. A folder that is complete is left alone.
+    differs. A folder that is complete is left alone. The process' random state and its way of
+    multiplying matrices are as before on return.
 
     Args:
-        vectors_path: word vectors, see `load_word_vectors`.
-        out: the model's folder.
+        settings: of the machine.
         on_progress: told the share done and a line for people, after every step.
         ranks: this process among those that call this together with the same arguments; the first
             writes everything.
@@ -63,42 +66,71 @@ def train(
 
     Raises:
         FileNotFoundError: the corpus or the word vectors are not there.
-        ValueError: settings, corpus and word vectors do not go together, or ``out`` holds another
-            training.
-        TrainingDivergedError: loss or gradient is not finite.
+        ValueError: settings, corpus and word vectors do not go together, or the model's folder
+            holds another training.
+        TrainingDivergedError: a loss or the gradient is not finite.
     """
-    settings = settings or RunSettings()
-    config.check_processes(ranks.size)
-    vectors = load_word_vectors(vectors_path)
-    identity = _identity(config, folders, vectors)
-    finished = _finished_summary(out, identity)
-    if finished is not None:
-        return finished
-    report = on_progress or _ignore
-    corpus = _open(config, folders, vectors, "train")
-    report(0.0, "counting the sentences to train on")
-    survey = corpus.survey()
+    job = TrainingJob(config, folders, vectors_path, out)
+    settings, report = settings or RunSettings(), on_progress or _ignore
+    job.config.check_processes(ranks.size)
+    vectors = load_word_vectors(job.vectors)
+    provenance = job.provenance(vectors)
+    summary = _finished_summary(job.out, provenance.identity)
+    if summary is None:
+        with process_state_kept(torch.device(settings.device)):
+            model = build_model(job.config, vectors, job.config.seed)
+            report(0.0, "counting the sentences to train on")
+            survey = _survey(job, model.vectors, provenance.identity, ranks)
+            data = _data(job, model.vectors, survey)
+            run = TrainingRun(model, data, job.out, provenance, settings=settings, ranks=ranks)
+            run.run(report)
+            _finish(run, survey, job.out, provenance)
+        ranks.wait_for_all()
+        summary = _finished_summary(job.out, provenance.identity)
+        assert summary is not None, "the first rank has written it"
+    if ranks.is_first:  # also those that a process killed right here has left
+        shutil.rmtree(job.out / CHECKPOINTS_FOLDER, ignore_errors=True)
+    return summary
+
+
+def _survey(job: TrainingJob, vectors: WordVectors, identity: str, ranks: Ranks) -> CorpusSurvey:
+    """Returns the count of the sentences to train on, and makes the model's folder with it.
+
+    Raises:
+        ValueError: there are none.
+    """
+    checkpoints = job.out / CHECKPOINTS_FOLDER
+    survey = surveyed(job.corpus("train", vectors), checkpoints, identity, ranks)
+    if not any(num_batches(count, job.config.batch_size) for count in survey.rows):
+        raise ValueError(_nothing_to_train(job.folders, survey))
+    if ranks.is_first:
+        keep_survey(survey, checkpoints, identity)
+    return survey
+
+
+def _data(job: TrainingJob, vectors: WordVectors, survey: CorpusSurvey) -> TrainingData:
+    config, corpus = job.config, job.corpus("train", vectors)
     batches = TrainingBatches(corpus, survey.rows, batch_size=config.batch_size, seed=config.seed)
-    if batches.steps_per_epoch == 0:
-        raise ValueError(_nothing_to_train(folders, survey))
-    out.mkdir(parents=True, exist_ok=True)
-    held_out = _open(config, folders, vectors, "held_out")
-    model = build_model(config, vectors, config.seed)
-    provenance = Provenance(identity, _origin(config, folders, vectors_path, vectors))
-    data = TrainingData(batches, held_out)
-    run = TrainingRun(model, data, out, provenance, settings=settings, ranks=ranks)
-    run.run(report)
-    if run.folder is not None:
-        best = run.folder.best
-        _save_result(out, run.model, provenance, best.path)
-        metrics = read_metrics(out / METRICS_FILE)
-        summary = {"identity": identity, **_summarise(run, survey, metrics, best.record)}
-        write_json_atomically(out / SUMMARY_FILE, summary)
-        shutil.rmtree(out / CHECKPOINTS_FOLDER, ignore_errors=True)
-    ranks.wait_for_all()
-    finished = _finished_summary(out, identity)
-    assert finished is not None, "the first rank has written it"
-    return finished
+    return TrainingData(batches, job.corpus("held_out", vectors))
+
+
+def _nothing_to_train(folders: CorpusFolders, survey: CorpusSurvey) -> str:
+    reasons = ", ".join(f"{count} {reason}" for reason, count in survey.skipped.items())
+    return (
+        f"{folders.sentences}: no shard has two sentences to train on (skipped: "
+        f"{reasons or 'none'}); use a larger corpus, a smaller held_out_fraction, or "
+        "held_out_unit block where documents are few"
+    )
+
+
+def _finish(run: TrainingRun, survey: CorpusSurvey, out: Path, provenance: Provenance) -> None:
+    """Leaves the result and, last, the summary; on the first rank."""
+    if run.folder is None:
+        return
+    best = run.folder.best
+    _save_result(out, run.model, provenance, best.path)
+    summary = summary_of(run, survey, metrics_of(out / METRICS_FILE), best.record)
+    write_json_atomically(out / SUMMARY_FILE, {"identity": provenance.identity, **summary})
 
 
 def _save_result(
@@ -111,47 +143,6 @@ def _save_result(
         if model.config.keep == "best":
             load_weights(best, model)
     save_model(out, model, provenance.origin)
-
-
-def _ignore(share: float, status: str) -> None:
-    del share, status
-
-
-def _open(
-    config: TrainingConfig, folders: CorpusFolders, vectors: WordVectors, part: Part
-) -> ParsedCorpus:
-    selection = Selection(part, config.hold_out, config.max_tokens)
-    return ParsedCorpus(folders, vectors, views=config.views, selection=selection)
-
-
-def _identity(config: TrainingConfig, folders: CorpusFolders, vectors: WordVectors) -> str:
-    """Returns a digest of all that determines the result."""
-    shards = {
-        stage: [shard.sha256 for shard in read_dataset_manifest(folder, stage).shards]
-        for stage, folder in folders.needed_by(config.views).items()
-    }
-    content = {
-        "training_version": TRAINING_VERSION,
-        "config": config.to_dict(),
-        "corpus": shards,
-        "vectors": vectors.checksum,
-    }
-    return digest_of(content)
-
-
-def _origin(
-    config: TrainingConfig, folders: CorpusFolders, vectors_path: Path, vectors: WordVectors
-) -> dict[str, Any]:
-    needed = folders.needed_by(config.views)
-    return {
-        "corpus": {stage: str(folder.absolute()) for stage, folder in needed.items()},
-        "vectors": {
-            "path": str(vectors_path.absolute()),
-            "checksum": vectors.checksum,
-            "rms": round(vectors.rms, 6),
-            "duplicates": vectors.num_duplicates,
-        },
-    }
 
 
 def _finished_summary(out: Path, identity: str) -> dict[str, Any] | None:
@@ -167,42 +158,5 @@ def _finished_summary(out: Path, identity: str) -> dict[str, Any] | None:
     return summary
 
 
-def _nothing_to_train(folders: CorpusFolders, survey: CorpusSurvey) -> str:
-    reasons = ", ".join(f"{count} {reason}" for reason, count in survey.skipped.items())
-    return (
-        f"{folders.sentences}: no shard has two sentences to train on (skipped: "
-        f"{reasons or 'none'}); use a larger corpus, a smaller held_out_fraction, or "
-        "held_out_unit block where documents are few"
-    )
-
-
-def _summarise(
-    run: TrainingRun,
-    survey: CorpusSurvey,
-    metrics: list[dict[str, Any]],
-    best: dict[str, Any] | None,
-) -> dict[str, Any]:
-    steps = [record for record in metrics if record["kind"] == "train"]
-    held_out = [record for record in metrics if record["kind"] == "held_out"]
-    return {
-        "views": list(run.config.views),
-        "seed": run.config.seed,
-        "epochs": run.config.epochs,
-        "steps": run.num_steps,
-        "train_sentences": survey.num_sentences,
-        "held_out_sentences": held_out[-1]["num_sentences"],
-        "skipped": survey.skipped,
-        "coverage": {**asdict(survey.coverage), "known_share": survey.coverage.known_share},
-        "first_loss": steps[0]["loss"],
-        "final_loss": steps[-1]["loss"],
-        "held_out": {"untrained": held_out[0], "final": held_out[-1], "best": best},
-        "kept": run.config.keep,
-        "num_parameters": num_parameters(run.model),
-        "seconds": round(run.seconds, 3),
-        "sentences_per_second": round(sum(s["sentences"] for s in steps) / run.seconds, 1),
-        "peak_memory_gib": round(peak_memory_gib(run.device), 3),
-        "device": str(run.device),
-        "gemm": run.gemm,
-        "ranks": run.num_ranks,
-        "versions": versions(),
-    }
+def _ignore(share: float, status: str) -> None:
+    del share, status

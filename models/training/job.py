@@ -1,0 +1,81 @@
+"""A training by its configuration and its paths, and what it is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Part, Selection
+from models.training.config import TRAINING_VERSION, TrainingConfig
+from models.words.word_vectors import WordVectors
+from pipeline.digest import digest_of
+from pipeline.shards import read_dataset_manifest
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """What a training is made from."""
+
+    identity: str
+    """Digest of all that determines the result."""
+    origin: Mapping[str, Any]
+    """The same for people, and for `models.model_folder`."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingJob:
+    """What is trained on what, and where the result goes."""
+
+    config: TrainingConfig
+    folders: CorpusFolders
+    vectors: Path
+    """Word vectors, see `load_word_vectors`."""
+    out: Path
+    """The model's folder."""
+
+    def provenance(self, vectors: WordVectors) -> Provenance:
+        """Returns what the training is made from.
+
+        Args:
+            vectors: as loaded.
+
+        Raises:
+            FileNotFoundError: a stage of the corpus is not complete.
+            ValueError: a stage is missing.
+        """
+        needed = self.folders.needed_by(self.config.views)
+        shards = {
+            stage: [shard.sha256 for shard in read_dataset_manifest(folder, stage).shards]
+            for stage, folder in needed.items()
+        }
+        content = {
+            "training_version": TRAINING_VERSION,
+            "config": self.config.to_dict(),
+            "corpus": shards,
+            "vectors": vectors.checksum,
+        }
+        origin = {
+            "corpus": {stage: str(folder.absolute()) for stage, folder in needed.items()},
+            "vectors": {
+                "path": str(self.vectors.absolute()),
+                "checksum": vectors.checksum,
+                "rms": round(vectors.rms, 6),
+                "duplicates": vectors.num_duplicates,
+            },
+        }
+        return Provenance(digest_of(content), origin)
+
+    def corpus(self, part: Part, vectors: WordVectors) -> ParsedCorpus:
+        """Returns the sentences of a part.
+
+        Args:
+            vectors: by whose words tokens are looked up.
+
+        Raises:
+            FileNotFoundError: a stage of the corpus is not complete.
+            ValueError: a stage is missing, or the stages do not match.
+        """
+        selection = Selection(part, self.config.hold_out, self.config.max_tokens)
+        return ParsedCorpus(self.folders, vectors, views=self.config.views, selection=selection)

@@ -1,0 +1,46 @@
+"""The count of what a training reads: made once, by the first rank, and kept for a resumed run."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from models.corpus.parsed_corpus import CorpusSurvey, ParsedCorpus
+from models.training.ranks import Ranks
+from models.words.word_vectors import Coverage
+from pipeline.shards import write_json_atomically
+
+SURVEY_FILE = "survey.json"
+
+
+def surveyed(corpus: ParsedCorpus, folder: Path, identity: str, ranks: Ranks) -> CorpusSurvey:
+    """Returns the corpus' survey on every rank; reads it from the folder if it is there.
+
+    Args:
+        folder: where `keep_survey` has put it, or not.
+        identity: digest of all that determines the result; a survey of another is not used.
+    """
+    survey = None
+    if ranks.is_first:
+        survey = _kept_survey(folder, identity) or corpus.survey()
+    survey = ranks.agreed(survey)
+    assert survey is not None, "the first rank has made it"
+    return survey
+
+
+def keep_survey(survey: CorpusSurvey, folder: Path, identity: str) -> None:
+    """Writes a survey for the next run."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_json_atomically(folder / SURVEY_FILE, {"identity": identity, **asdict(survey)})
+
+
+def _kept_survey(folder: Path, identity: str) -> CorpusSurvey | None:
+    path = folder / SURVEY_FILE
+    if not path.is_file():
+        return None
+    value: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    if value["identity"] != identity:
+        return None
+    return CorpusSurvey(tuple(value["rows"]), value["skipped"], Coverage(**value["coverage"]))
