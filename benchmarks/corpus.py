@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from models.words.word_vectors import WordVectors
 from pipeline.shards import MANIFEST_NAME, read_dataset_manifest, read_shard
 
 DEFAULT_CORPORA = Path("data/work/corpora")
+STAGES = ("sentences", "dependencies", "constituents")
 VECTOR_RMS = 0.35
 """Root mean square of the random vectors' components, as the laptop preset scales real ones."""
 
@@ -53,6 +55,22 @@ def corpus_folders(corpus: Path | None) -> CorpusFolders:
     return _stages(max(complete, key=lambda folder: folder.stat().st_mtime))
 
 
+def identity(folders: CorpusFolders) -> dict[str, str]:
+    """Returns what tells which text ran: the corpus folder's name, and a digest of its shards.
+
+    The digest is of the checksums that the stages' manifests hold, so it is the same wherever the
+    same parsed text lies.
+    """
+    digest = hashlib.sha256()
+    for stage in STAGES:
+        for shard in read_dataset_manifest(getattr(folders, stage), stage).shards:
+            digest.update(bytes.fromhex(shard.sha256))
+    return {
+        "corpus": folders.sentences.absolute().parent.name,
+        "corpus_digest": digest.hexdigest()[:12],
+    }
+
+
 def random_vectors(folders: CorpusFolders, word_size: int, seed: int) -> WordVectors:
     """Returns random vectors for every word of the corpus, so that no vector file is needed."""
     distinct: set[str] = set()
@@ -85,8 +103,7 @@ def first_sentences(folders: CorpusFolders, vectors: WordVectors, count: int) ->
 
 def _missing(corpus: Path) -> list[str]:
     """Returns the stages that the corpus folder lacks."""
-    stages = ("sentences", "dependencies", "constituents")
-    return [stage for stage in stages if _newest(corpus, stage) is None]
+    return [stage for stage in STAGES if _newest(corpus, stage) is None]
 
 
 def _newest(corpus: Path, stage: str) -> Path | None:

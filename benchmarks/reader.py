@@ -1,8 +1,9 @@
 """Measures how fast shards become batches, beside how fast a training uses them up.
 
 ``python -m benchmarks.reader`` reads a parsed corpus as a training does, in one thread without
-prefetching, up to batches whose order of computation is found, then trains on them. The last line
-it prints is one JSON object.
+prefetching, up to batches whose order of computation is found, then trains on them. With --rate it
+compares with a training's rate that was measured elsewhere, on a GPU say. The last line it prints
+is one JSON object.
 """
 
 from __future__ import annotations
@@ -11,62 +12,120 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import torch
 
-from benchmarks.corpus import add_corpus_options
-from benchmarks.report import fail, header, markdown_table, print_last_line, print_lines
-from benchmarks.training_rate import TrainingSetup, make_setup, measure_training
-from models.training.config import PRESETS
+from benchmarks.corpus import add_corpus_options, corpus_folders, identity
+from benchmarks.report import Table, fail, header, print_last_line, print_table
+from benchmarks.training_rate import (
+    TrainingSetup,
+    device_name,
+    device_of,
+    make_setup,
+    measure_training,
+)
+from models.training.config import PRESETS, TrainingConfig
 
-COLUMNS = ("what", "sentences/s", "of the training's rate")
+
+@dataclass(frozen=True, slots=True)
+class ReaderRates:
+    """What was measured, in sentences a second."""
+
+    blocks: float
+    """From shards to blocks of sentences."""
+    batches: float
+    """From shards to batches in order of computation."""
+    training: float
+    """That it is compared with."""
+    data_wait_percent: float | None
+    """Of the training; unknown if its rate was given."""
+
+    def figures(self) -> dict[str, float]:
+        """Returns the numbers of the last line."""
+        figures = {
+            "reader_vs_training": round(self.batches / self.training, 2),
+            "reader_sentences_per_second": round(self.batches, 1),
+            "training_sentences_per_second": round(self.training, 1),
+        }
+        if self.data_wait_percent is not None:
+            figures["data_wait_percent"] = round(self.data_wait_percent, 2)
+        return figures
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the benchmark; returns 0, or 2 for a user's mistake."""
     given = sys.argv[1:] if arguments is None else list(arguments)
     options = _parser().parse_args(given)
-    torch.set_num_threads(options.threads)
     try:
-        for name in ("repeats", "steps", "threads"):
-            if getattr(options, name) < 1:
-                raise ValueError(f"--{name} must be at least 1")
-        config = replace(
-            PRESETS["structured-views"],
-            views=tuple(options.views.split(",")),
-            hidden_size=options.hidden,
-            seed=options.seed,
+        config = _config(options)
+        torch.set_num_threads(options.threads)
+        device = device_of(options.device)
+        folders = corpus_folders(options.corpus)
+        run = header(
+            "benchmarks.reader",
+            given,
+            corpus=folders,
+            seed=config.seed,
+            device=device_name(device),
         )
-        print_lines(header("benchmarks.reader", given, seed=config.seed))
-        setup = make_setup(options.corpus, config, options.word_size)
+        setup = make_setup(folders, config, options.word_size)
     except (FileNotFoundError, ValueError) as error:
         return fail(str(error))
-    _measure(setup, options)
+    rates = _measure(setup, device, options)
+    print_table(_table(rates, setup, options), run)
+    where = "given" if options.rate else device_name(device)
+    what = {"training": where, "views": options.views, "hidden_size": options.hidden}
+    print_last_line({**rates.figures(), **what, **identity(folders)})
     return 0
 
 
-def _measure(setup: TrainingSetup, options: argparse.Namespace) -> None:
-    """Measures and prints the table and the last line."""
-    shards = setup.num_sentences / _best_epoch(setup, options.repeats, prepare=False)
-    reader = setup.num_sentences / _best_epoch(setup, options.repeats, prepare=True)
-    cpu = torch.device("cpu")
-    training = measure_training(setup, cpu, steps=options.steps, warmup=1, prefetch=2)
-    rate = training.sentences_per_second
+def _config(options: argparse.Namespace) -> TrainingConfig:
+    for name in ("repeats", "steps", "threads"):
+        if getattr(options, name) < 1:
+            raise ValueError(f"--{name} must be at least 1")
+    if options.rate is not None and not options.rate > 0:
+        raise ValueError("--rate must be above 0 sentences a second")
+    return replace(
+        PRESETS["structured-views"],
+        views=tuple(options.views.split(",")),
+        hidden_size=options.hidden,
+        seed=options.seed,
+    )
+
+
+def _measure(
+    setup: TrainingSetup, device: torch.device, options: argparse.Namespace
+) -> ReaderRates:
+    blocks = setup.num_sentences / _best_epoch(setup, options.repeats, prepare=False)
+    batches = setup.num_sentences / _best_epoch(setup, options.repeats, prepare=True)
+    if options.rate is not None:
+        return ReaderRates(blocks, batches, options.rate, None)
+    training = measure_training(setup, device, steps=options.steps, warmup=1, prefetch=2)
+    return ReaderRates(blocks, batches, training.sentences_per_second, training.data_wait_percent)
+
+
+def _table(rates: ReaderRates, setup: TrainingSetup, options: argparse.Namespace) -> Table:
+    training = f"training {options.views} at {options.hidden}"
+    measured = f"training: mean of {options.steps} steps after one to warm up, 2 batches ahead"
+    if options.rate is not None:
+        training, measured = "training, its rate as given", "training: not measured here"
     rows = [
-        ("shards to blocks of sentences", shards),
-        ("shards to batches in order of computation", reader),
-        (f"training {options.views} at {options.hidden}", rate),
+        ("shards to blocks of sentences", rates.blocks),
+        ("shards to batches in order of computation", rates.batches),
+        (training, rates.training),
     ]
-    print_lines(markdown_table(COLUMNS, [(n, f"{r:.1f}", f"{r / rate:.1f}") for n, r in rows]))
-    print_lines([f"{setup.num_sentences} sentences; best of {options.repeats} epochs of reading"])
-    print_last_line(
-        {
-            "reader_vs_training": round(reader / rate, 2),
-            "reader_sentences_per_second": round(reader, 1),
-            "training_sentences_per_second": round(rate, 1),
-            "data_wait_percent": round(training.data_wait_percent, 2),
-        }
+    return Table(
+        "Reading beside training",
+        ("what", "sentences/s", "of the training's rate"),
+        [(name, f"{rate:.1f}", f"{rate / rates.training:.1f}") for name, rate in rows],
+        [
+            f"reading: {setup.num_sentences} sentences, the best of {options.repeats} passes, on "
+            "the CPU, in one thread without prefetching",
+            "a block holds a batch's words and trees as arrays; its order of computation is what "
+            f"the encoders of {options.views} go by",
+            measured,
+        ],
     )
 
 
@@ -84,7 +143,7 @@ def _best_epoch(setup: TrainingSetup, repeats: int, *, prepare: bool) -> float:
         else:
             found = sum(len(block) for block in setup.batches.from_step(0, epochs=1))
         seconds.append(time.perf_counter() - started)
-        assert 0 < found <= setup.num_sentences
+        assert found == setup.num_sentences
     return min(seconds)
 
 
@@ -95,7 +154,15 @@ def _parser() -> argparse.ArgumentParser:
     add_corpus_options(parser)
     parser.add_argument("--views", default="DEP,CONST")
     parser.add_argument("--hidden", type=int, default=1200)
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--repeats", type=int, default=3, help="of the reading")
+    parser.add_argument(
+        "--device", choices=("auto", "cpu", "cuda"), default="cpu", help="of the training"
+    )
+    parser.add_argument(
+        "--rate",
+        type=float,
+        help="sentences a second of a training measured elsewhere, to compare with instead",
+    )
     parser.add_argument("--steps", type=int, default=5, help="of the training")
     parser.add_argument("--threads", type=int, default=1, help="that compute")
     return parser

@@ -1,6 +1,6 @@
-"""What every benchmark prints: a header that tells how to repeat it, Markdown tables, a last line.
+"""What every benchmark prints: tables that each tell how to repeat them, and a last line.
 
-The last line is one JSON object of numbers, for programs; all above it is for people.
+The last line is one JSON object, for programs; all above it is for people.
 """
 
 from __future__ import annotations
@@ -8,20 +8,42 @@ from __future__ import annotations
 import json
 import os
 import platform
+import shlex
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 
+from benchmarks.corpus import identity
+from models.corpus.parsed_corpus import CorpusFolders
 from models.training.machine import versions
 
 _REPOSITORY = Path(__file__).resolve().parent.parent
 
 
-def header(module: str, arguments: Sequence[str], *, seed: int, device: str = "cpu") -> list[str]:
-    """Returns the lines that say what ran: command, commit, machine, versions and seed.
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Figures, with what a reader must know of them."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    notes: Sequence[str]
+    """What the columns mean and how the figures came about."""
+
+
+def header(
+    module: str,
+    arguments: Sequence[str],
+    *,
+    corpus: CorpusFolders,
+    seed: int,
+    device: str = "cpu",
+) -> list[str]:
+    """Returns the lines that say what ran: command, commit, machine, versions, seed and corpus.
 
     Args:
         module: name of the benchmark's module.
@@ -29,13 +51,25 @@ def header(module: str, arguments: Sequence[str], *, seed: int, device: str = "c
     """
     used = ", ".join(f"{name} {number}" for name, number in versions().items())
     return [
-        f"command: python -m {' '.join([module, *arguments])}",
+        f"command: python -m {shlex.join([module, *arguments])}",
         f"commit: {_commit()}",
         f"machine: {_processor()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; "
         f"{torch.get_num_threads()} threads used; device {device}",
         f"versions: {used}",
         f"seed: {seed}",
+        f"corpus: {', digest of its shards '.join(identity(corpus).values())}",
     ]
+
+
+def print_table(table: Table, run: Sequence[str]) -> None:
+    """Prints a table so that it can be read and repeated alone.
+
+    Args:
+        run: what `header` returned.
+    """
+    print_lines([f"## {table.title}"])
+    print_lines(markdown_table(table.columns, table.rows))
+    print_lines([f"- {line}" for line in [*table.notes, *run]])
 
 
 def markdown_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

@@ -13,13 +13,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import get_args
 
-import torch
-
-from benchmarks.corpus import add_corpus_options
-from benchmarks.report import fail, header, markdown_table, print_last_line, print_lines
+from benchmarks.corpus import add_corpus_options, corpus_folders, identity
+from benchmarks.report import Table, fail, header, print_last_line, print_table
 from benchmarks.training_rate import (
     RATE_COLUMNS,
+    RATE_NOTES,
     TrainingRate,
+    TrainingSetup,
+    device_name,
+    device_of,
     make_setup,
     measure_training,
     rate_row,
@@ -38,36 +40,56 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else list(arguments)
     options = _parser().parse_args(given)
     try:
-        device = _device(options.device)
+        device = device_of(options.device)
+        name = device_name(device)
         config = _config(options)
-        name = torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
-        print_lines(header("benchmarks.train_gpu", given, seed=config.seed, device=name))
-        setup = make_setup(options.corpus, config, options.word_size)
+        folders = corpus_folders(options.corpus)
+        run = header("benchmarks.train_gpu", given, corpus=folders, seed=config.seed, device=name)
+        setup = make_setup(folders, config, options.word_size)
     except (FileNotFoundError, ValueError) as error:
         return fail(str(error))
-    print_lines([f"{setup.num_sentences} sentences, {setup.batches.steps_per_epoch} batches"])
     rate = measure_training(
         setup, device, steps=options.steps, warmup=options.warmup, prefetch=options.prefetch
     )
-    _show(rate, config, name)
+    print_table(_table(rate, setup, options), run)
+    print_last_line({"device": name, **_figures(rate, config), **identity(folders)})
     return 0
 
 
-def _show(rate: TrainingRate, config: TrainingConfig, device: str) -> None:
-    """Prints the table and the last line."""
-    hours = PUBLISHED_SENTENCES / rate.sentences_per_second / 3600
+def _table(rate: TrainingRate, setup: TrainingSetup, options: argparse.Namespace) -> Table:
+    config = setup.model.config
     what = (",".join(config.views), str(config.hidden_size), str(config.batch_size))
-    row = (*what, config.precision, *rate_row(rate), f"{hours:.2f}")
-    print_lines(markdown_table(COLUMNS, [row]))
-    print_last_line(
-        {
-            "device": device,
-            "sentences_per_second": round(rate.sentences_per_second, 1),
-            "hours_for_40m": round(hours, 3),
-            "data_wait_percent": round(rate.data_wait_percent, 2),
-            "peak_memory_gib": round(rate.peak_memory_gib, 3),
-        }
+    return Table(
+        "How fast a training goes",
+        COLUMNS,
+        [(*what, config.precision, *rate_row(rate), f"{_hours(rate):.2f}")],
+        [
+            f"mean of {rate.steps} steps after {options.warmup} to warm up; a corpus of "
+            f"{setup.num_sentences} sentences in {setup.batches.steps_per_epoch} batches, gone "
+            f"through as often as needed; {options.prefetch} batches prepared ahead",
+            "width: values in each view's vector of a sentence; batch: sentences at most",
+            *RATE_NOTES,
+            "hours for 40 M: for one epoch of the published training's 40 million sentences, at "
+            "this rate",
+        ],
     )
+
+
+def _figures(rate: TrainingRate, config: TrainingConfig) -> dict[str, float | str]:
+    return {
+        "views": ",".join(config.views),
+        "hidden_size": config.hidden_size,
+        "batch_size": config.batch_size,
+        "precision": config.precision,
+        "sentences_per_second": round(rate.sentences_per_second, 1),
+        "hours_for_40m": round(_hours(rate), 3),
+        "data_wait_percent": round(rate.data_wait_percent, 2),
+        "peak_memory_gib": round(rate.peak_memory_gib, 3),
+    }
+
+
+def _hours(rate: TrainingRate) -> float:
+    return PUBLISHED_SENTENCES / rate.sentences_per_second / 3600
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -84,13 +106,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--warmup", type=int, default=10, help="steps before the clock starts")
     parser.add_argument("--prefetch", type=int, default=2, help="batches prepared ahead")
     return parser
-
-
-def _device(name: str) -> torch.device:
-    has_cuda = torch.cuda.is_available()
-    if name == "cuda" and not has_cuda:
-        raise ValueError("--device cuda: PyTorch finds no CUDA device here; use --device cpu")
-    return torch.device("cuda" if has_cuda and name != "cpu" else "cpu")
 
 
 def _config(options: argparse.Namespace) -> TrainingConfig:

@@ -6,20 +6,22 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
+from typing import TypeAlias
 
 import torch
 
-from benchmarks.corpus import corpus_folders, random_vectors
+from benchmarks.corpus import random_vectors
 from models.contrastive_model import ContrastiveBatch, ContrastiveModel, build_model
-from models.corpus.parsed_corpus import ParsedCorpus, Selection
-from models.training.batches import TrainingBatches
+from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
+from models.training.batches import TrainingBatches, cut
 from models.training.config import TrainingConfig
 from models.training.learner import Learner
 from models.training.machine import peak_memory_gib
 from models.training.prefetch import prefetched
 from models.training.process_state import set_gemm, set_gpu_precision
 from models.training.ranks import ALONE
+
+Moment: TypeAlias = "float | torch.cuda.Event"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +31,7 @@ class TrainingSetup:
     model: ContrastiveModel
     batches: TrainingBatches
     num_sentences: int
-    """Of an epoch."""
+    """Of an epoch: all usable ones but those that are alone in their shard."""
 
     def blocks(self, *, epochs: int, read_ahead: bool) -> Iterator[ContrastiveBatch]:
         """Yields the batches of whole epochs, ready to be computed, on the CPU."""
@@ -45,7 +47,8 @@ class TrainingRate:
     sentences: int
     seconds: float
     waited_seconds: float
-    """Of these, for batches to be ready and on the device."""
+    """Of these, those in which the device had nothing to compute with, until a batch was ready and
+    had been copied to it."""
     peak_memory_gib: float
 
     @property
@@ -59,14 +62,29 @@ class TrainingRate:
         return 100 * self.waited_seconds / self.seconds
 
 
-def make_setup(corpus: Path | None, config: TrainingConfig, word_size: int) -> TrainingSetup:
+def device_of(name: str) -> torch.device:
+    """Returns the device that ``auto``, ``cpu`` or ``cuda`` means here.
+
+    Raises:
+        ValueError: there is none.
+    """
+    has_cuda = torch.cuda.is_available()
+    if name == "cuda" and not has_cuda:
+        raise ValueError("--device cuda: PyTorch finds no CUDA device here; use --device cpu")
+    return torch.device("cuda" if has_cuda and name != "cpu" else "cpu")
+
+
+def device_name(device: torch.device) -> str:
+    """Returns what a table calls the device."""
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
+
+
+def make_setup(folders: CorpusFolders, config: TrainingConfig, word_size: int) -> TrainingSetup:
     """Returns a model of this configuration over all of a corpus, with random word vectors.
 
     Raises:
-        FileNotFoundError: no such corpus.
-        ValueError: it holds nothing to train on.
+        ValueError: the corpus holds nothing to train on.
     """
-    folders = corpus_folders(corpus)
     vectors = random_vectors(folders, word_size, config.seed)
     selection = Selection("all", config.hold_out, config.max_tokens)
     parsed = ParsedCorpus(folders, vectors, views=config.views, selection=selection)
@@ -74,7 +92,9 @@ def make_setup(corpus: Path | None, config: TrainingConfig, word_size: int) -> T
     batches = TrainingBatches(parsed, rows, batch_size=config.batch_size, seed=config.seed)
     if not batches.steps_per_epoch:
         raise ValueError(f"{folders.sentences.parent}: no shard of it holds two parsed sentences")
-    return TrainingSetup(build_model(config, vectors, config.seed), batches, sum(rows))
+    ranges = (one for count in rows for one in cut(count, config.batch_size))
+    num_sentences = sum(stop - start for start, stop in ranges)
+    return TrainingSetup(build_model(config, vectors, config.seed), batches, num_sentences)
 
 
 def measure_training(
@@ -91,7 +111,8 @@ def measure_training(
     set_gpu_precision(config.precision, device)
     learner = Learner(setup.model.to(device).train(), ALONE)
     epochs = -(-(warmup + steps) // setup.batches.steps_per_epoch)
-    sentences, waited = 0, 0.0
+    sentences = 0
+    waits: list[tuple[Moment, Moment]] = []
     with prefetched(
         setup.blocks(epochs=epochs, read_ahead=prefetch > 0), ahead=prefetch
     ) as batches:
@@ -100,13 +121,14 @@ def measure_training(
         _wait_for(device)
         started = time.perf_counter()
         for _ in range(steps):
-            asked = time.perf_counter()
+            idle = _moment(device)
             batch = next(batches).to(device)
-            waited += time.perf_counter() - asked
+            waits.append((idle, _moment(device)))
             _learn(learner, batch)
             sentences += batch.num_sentences
         _wait_for(device)
         seconds = time.perf_counter() - started
+    waited = sum(_seconds_between(*wait) for wait in waits)
     return TrainingRate(steps, sentences, seconds, waited, peak_memory_gib(device))
 
 
@@ -121,11 +143,39 @@ def rate_row(rate: TrainingRate) -> Sequence[str]:
 
 
 RATE_COLUMNS = ("sentences/s", "ms a step", "data wait %", "peak memory GiB")
+RATE_NOTES = (
+    "a step: shards read, batch made, encoded in each view, contrastive loss, gradients, Adam; "
+    "word vectors drawn at random, not trained",
+    "data wait %: share of the time in which the device had nothing to compute with, until the "
+    "next batch was ready and copied to it",
+    "peak memory GiB: of the device if that is a GPU, else of the whole process",
+)
 
 
 def _learn(learner: Learner, batch: ContrastiveBatch) -> None:
     measured = learner.measure(batch)
     learner.apply(learner.model.config.learning_rate, measured["gradient_norm"])
+
+
+def _moment(device: torch.device) -> Moment:
+    """Returns the moment at which the device has done what it was given so far.
+
+    On CUDA by the device's own clock, without waiting for it, so that it has work before it is
+    done as it has in a training.
+    """
+    if device.type != "cuda":
+        return time.perf_counter()
+    event = torch.cuda.Event(enable_timing=True)
+    event.record(torch.cuda.current_stream(device))
+    return event
+
+
+def _seconds_between(start: Moment, end: Moment) -> float:
+    """Returns the seconds between two moments of a device that has since been waited for."""
+    if isinstance(start, float) or isinstance(end, float):
+        assert isinstance(start, float) and isinstance(end, float)
+        return end - start
+    return float(start.elapsed_time(end)) / 1e3
 
 
 def _wait_for(device: torch.device) -> None:
