@@ -33,6 +33,18 @@ def checked_fields(cls: type, values: Mapping[str, Any], what: str) -> dict[str,
     return {name: _as_held(value, hints[name]) for name, value in values.items()}
 
 
+def check_choices(config: Any) -> None:
+    """Checks the fields of a dataclass that are one of several names.
+
+    Raises:
+        ValueError: a field holds another name; lists those it may hold.
+    """
+    for name, hint in get_type_hints(type(config)).items():
+        value = getattr(config, name)
+        if get_origin(hint) is Literal and value not in get_args(hint):
+            raise ValueError(f"{name} must be one of {', '.join(get_args(hint))}, not {value!r}")
+
+
 def _alternatives(hint: Any) -> tuple[Any, ...]:
     return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
 

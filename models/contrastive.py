@@ -15,12 +15,12 @@ Legend: B sentences of the batch, each an anchor and a candidate; H1, H2 widths 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import get_args
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from models.config_fields import check_choices
 from models.variants import Anchor, Critic, Normalise, Targets
 
 
@@ -54,15 +54,7 @@ class ContrastiveConfig:
         """
         if self.context_size < 1:
             raise ValueError(f"context_size must be 1 or more, got {self.context_size}")
-        choices = {
-            "critic": Critic,
-            "normalise": Normalise,
-            "anchor": Anchor,
-            "targets": Targets,
-        }
-        for name, values in choices.items():
-            if (value := getattr(self, name)) not in get_args(values):
-                raise ValueError(f"unknown {name} {value!r}; known: {', '.join(get_args(values))}")
+        check_choices(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from models.contrastive import ContrastiveConfig, ContrastiveObjective, ContrastiveResult
 from models.corpus.sentence_block import SentenceBlock
-from models.multi_view import MultiViewConfig, MultiViewEncoder
+from models.multi_view import MultiViewConfig, MultiViewEncoder, TokenRange
 from models.sentence_batch import SentenceBatch
 from models.training.config import TrainingConfig
 from models.training.ranks import ALONE, Ranks, gather_rows
@@ -21,20 +21,22 @@ from models.words.word_vectors import WordVectors
 class ContrastiveBatch:
     """Successive sentences ready to be computed; on several ranks, what is one's own of them."""
 
-    sentences: SentenceBatch
-    """Those that this rank encodes."""
+    sentences: SentenceBatch | None
+    """Those that this rank encodes; None if it has none, as of a batch smaller than the ranks."""
     documents: Tensor
     """[B] int64; the document of each sentence that takes part in the objective."""
     sentence_index: Tensor
     """[B] int64; its position there."""
     num_sentences: int
     """Sentences of all ranks together."""
+    tokens: TokenRange | None = None
+    """Place of this rank's tokens among those of all ranks, where dropout depends on it."""
 
     def to(self, device: torch.device | str) -> ContrastiveBatch:
         """Returns the batch with its tensors on ``device``."""
         return replace(
             self,
-            sentences=self.sentences.to(device),
+            sentences=None if self.sentences is None else self.sentences.to(device),
             documents=self.documents.to(device),
             sentence_index=self.sentence_index.to(device),
         )
@@ -54,7 +56,10 @@ class ContrastiveModel(nn.Module):
         """
         super().__init__()
         self.config = config
+        if config.word_vectors == "trained" and config.trained_words is not None:
+            vectors = vectors.first(config.trained_words)
         self.vectors = vectors
+        """Those that tokens are looked up by."""
         self.encoder = MultiViewEncoder(
             config.views,
             self._embeddings(),
@@ -100,21 +105,40 @@ class ContrastiveModel(nn.Module):
             ranks: on several and with ``gather_negatives`` the objective is that of all their
                 sentences together, else that of this rank's.
         """
-        first, second = self.encoder(batch.sentences)
+        first, second = self._views(batch)
         if self.config.gather_negatives:
             num_rows = len(batch.documents)
             first, second = (gather_rows(view, ranks, num_rows) for view in (first, second))
+        elif batch.sentences is None:
+            nothing = first.detach().sum()
+            return ContrastiveResult(first.sum(), nothing, nothing, nothing.long())
         result: ContrastiveResult = self.objective(
             first, second, batch.documents, batch.sentence_index
         )
         return result
 
+    def _views(self, batch: ContrastiveBatch) -> tuple[Tensor, Tensor]:
+        """Returns both views of this rank's sentences, [b, H] each."""
+        if batch.sentences is not None:
+            first, second = self.encoder(batch.sentences, batch.tokens)
+            return first, second
+        like = next(self.encoder.parameters())
+        # Differentiable like those of the other ranks, which all take part in the exchange.
+        none = like.new_zeros(0, self.config.hidden_size).requires_grad_()
+        return none, none
+
     def training_batch(self, block: SentenceBlock, ranks: Ranks = ALONE) -> ContrastiveBatch:
         """Returns what this rank computes of a block of successive sentences in training."""
-        part = block.slice(*ranks.part(len(block)))
-        sentences = batch_of(part, share_words=not self.config.word_dropout)
+        start, stop = ranks.part(len(block))
+        part = block.slice(start, stop)
+        sentences, tokens = None, None
+        if len(part):
+            sentences = batch_of(part, share_words=not self.config.word_dropout)
+        if self.config.word_dropout:
+            ends = int(block.offsets[start]), int(block.offsets[stop])
+            tokens = TokenRange(*ends, total=int(block.offsets[-1]))
         positions = positions_of(block if self.config.gather_negatives else part)
-        return ContrastiveBatch(sentences, *positions, num_sentences=len(block))
+        return ContrastiveBatch(sentences, *positions, num_sentences=len(block), tokens=tokens)
 
     def result_of(self, block: SentenceBlock, device: torch.device) -> ContrastiveResult:
         """Returns the objective of a block of successive sentences, on this process alone."""

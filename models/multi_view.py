@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -39,13 +38,15 @@ class MultiViewConfig:
     """bfloat16 makes the encoders' products and states so; their results come back as the word
     vectors were. tf32 is a switch of the device and none of the encoders."""
 
-    def options(self, view: str) -> dict[str, Any]:
-        """Returns the arguments that only some views' encoders take."""
-        if view == "SEQ" and self.bidirectional:
-            return {"bidirectional": True}
-        if view == "DEP" and self.dep_cell != "child_sum":
-            return {"dep_cell": self.dep_cell}
-        return {}
+
+@dataclass(frozen=True, slots=True)
+class TokenRange:
+    """Where a batch's tokens stand among those of a larger batch that is computed in parts."""
+
+    start: int
+    stop: int
+    total: int
+    """Tokens of the larger batch."""
 
 
 class MultiViewEncoder(nn.Module):
@@ -84,27 +85,44 @@ class MultiViewEncoder(nn.Module):
                 word_size=embeddings[place % len(embeddings)].word_size,
                 hidden_size=config.hidden_size,
                 init=config.init,
-                **config.options(view),
+                bidirectional=config.bidirectional,
+                dep_cell=config.dep_cell,
             )
             for place, view in enumerate(views)
         )
         self.output_size = 2 * config.hidden_size
         """Width of the pair's embedding, 2H."""
 
-    def forward(self, batch: SentenceBatch) -> tuple[Tensor, Tensor]:
+    def forward(
+        self, batch: SentenceBatch, tokens: TokenRange | None = None
+    ) -> tuple[Tensor, Tensor]:
         """Returns each view's vectors of the sentences, [B, H] twice.
+
+        Args:
+            tokens: the batch's place in a larger one, whose parts then drop out what the whole
+                would; needs a batch made with ``share_words=False``.
 
         Raises:
             ValueError: the batch was made without the trees a view reads.
         """
         vectors = [embedding(batch.word_ids) for embedding in self.embeddings]
-        return self._view(0, batch, vectors[0]), self._view(1, batch, vectors[-1])
+        inputs = [self._dropped_out(vectors[place], tokens) for place in (0, -1)]
+        return self._view(0, batch, inputs[0]), self._view(1, batch, inputs[1])
+
+    def _dropped_out(self, vectors: Tensor, tokens: TokenRange | None) -> Tensor:
+        """Returns word vectors [T, E], in training with some components zeroed."""
+        rate = self.config.word_dropout
+        if not self.training or not rate:
+            return vectors
+        if tokens is None:
+            return F.dropout(vectors, rate)
+        # All parts draw for all tokens, from one random state, and each takes its own.
+        noise = F.dropout(vectors.new_ones(tokens.total, vectors.shape[1]), rate)
+        return vectors * noise[tokens.start : tokens.stop]
 
     def _view(self, place: int, batch: SentenceBatch, word_vectors: Tensor) -> Tensor:
         """Returns one view's vectors [B, H] in the type of the word vectors [T, E]."""
         inputs = word_vectors
-        if self.training and self.config.word_dropout:
-            inputs = F.dropout(inputs, self.config.word_dropout)
         if self.config.precision == "bfloat16":
             inputs = inputs.bfloat16()
         encoded: Tensor = self.encoders[place](batch, inputs)

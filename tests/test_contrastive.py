@@ -265,10 +265,10 @@ def test_views_of_different_width_need_the_bilinear_critic() -> None:
     ("fields", "message"),
     [
         ({"context_size": 0}, "context_size must be 1 or more, got 0"),
-        ({"critic": "cosine"}, "unknown critic 'cosine'; known: bilinear, inner_product"),
-        ({"normalise": "l1"}, "unknown normalise 'l1'; known: none, batch_norm, l2"),
-        ({"anchor": "kept"}, "unknown anchor 'kept'; known: excluded, zeroed"),
-        ({"targets": "hard"}, "unknown targets 'hard'; known: soft, each"),
+        ({"critic": "cosine"}, "critic must be one of bilinear, inner_product, not 'cosine'"),
+        ({"normalise": "l1"}, "normalise must be one of none, batch_norm, l2, not 'l1'"),
+        ({"anchor": "kept"}, "anchor must be one of excluded, zeroed, not 'kept'"),
+        ({"targets": "hard"}, "targets must be one of soft, each, not 'hard'"),
     ],
 )
 def test_unknown_settings_are_refused(fields: dict[str, Any], message: str) -> None:

@@ -19,7 +19,7 @@ from models.evaluation.probing.build import build_probing
 from models.evaluation.probing.data import read_probing
 from models.model_folder import random_model
 from models.training.config import TrainingConfig, preset
-from models.training.trainer import train
+from models.training.trainer import RunSettings, TrainingJob, train
 from models.words.vector_files import load_word_vectors
 from pipeline.shards import read_shard
 from tests.probing_examples import CONFIG, corpus_rows, shifted_corpus, write_rows
@@ -43,7 +43,8 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "laptop", hidden_size=5, epochs=1, batch_size=64, held_out_fraction=CONFIG.held_out_fraction
     )
     folders = CorpusFolders(**{name: getattr(corpus, name) for name in asdict(corpus)})
-    train(config, folders, folder / "vectors", folder / "model")
+    training = TrainingJob(config, folders, folder / "vectors", folder / "model")
+    train(training, settings=RunSettings(gemm="default", tensorboard=False))
     parts = {"corpus": corpus, "shifted": shifted}
     paths = {part: {k: str(v) for k, v in asdict(f).items()} for part, f in parts.items()}
     return {"probing": str(folder / "probing"), "out": str(folder / "out"), **paths}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,14 +14,15 @@ from models.contrastive_model import ContrastiveModel, batch_of
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
 from models.encode import bag_of_words, encode_corpus
 from models.model_folder import load_model, random_model
-from models.training.config import preset
+from models.training.config import TrainingConfig, preset
 from models.training.context_accuracy import held_out_context_accuracy
-from models.training.trainer import train
+from models.training.trainer import RunSettings, TrainingJob, train
 from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
 from tests.parsed_corpora import stories, write_corpus, write_vectors
 
 CONFIG = preset("laptop", hidden_size=6, epochs=2, batch_size=32)
+SETTINGS = RunSettings(gemm="default", tensorboard=False)
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,9 @@ class Data:
 
     def corpus(self, selection: Selection | None = None) -> ParsedCorpus:
         return ParsedCorpus(self.folders, self.vectors, views=CONFIG.views, selection=selection)
+
+    def train(self, config: TrainingConfig, out: Path) -> dict[str, Any]:
+        return train(TrainingJob(config, self.folders, self.vectors_path, out), settings=SETTINGS)
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +121,7 @@ def test_random_weights_are_a_function_of_the_seed(data: Data) -> None:
 
 
 def test_a_trained_model_comes_back_from_its_folder(data: Data, tmp_path: Path) -> None:
-    summary = train(CONFIG, data.folders, data.vectors_path, tmp_path)
+    summary = data.train(CONFIG, tmp_path)
 
     model = load_model(tmp_path)
 
@@ -132,7 +137,7 @@ def test_a_trained_model_comes_back_from_its_folder(data: Data, tmp_path: Path) 
 
 
 def test_other_word_vectors_than_the_trained_ones_are_refused(data: Data, tmp_path: Path) -> None:
-    train(replace(CONFIG, epochs=1), data.folders, data.vectors_path, tmp_path / "model")
+    data.train(replace(CONFIG, epochs=1), tmp_path / "model")
     other = write_vectors(tmp_path / "other", size=7)
 
     with pytest.raises(ValueError, match=r"other: not the word vectors that .* was trained on"):
@@ -145,7 +150,7 @@ def test_a_folder_without_a_model_is_named(tmp_path: Path) -> None:
 
 
 def test_broken_weights_are_named(data: Data, tmp_path: Path) -> None:
-    train(replace(CONFIG, epochs=1), data.folders, data.vectors_path, tmp_path)
+    data.train(replace(CONFIG, epochs=1), tmp_path)
     (tmp_path / "model.safetensors").write_bytes(b"broken")
 
     with pytest.raises(ValueError, match=r"model\.safetensors: cannot be loaded"):

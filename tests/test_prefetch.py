@@ -5,10 +5,16 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
 from models.training.prefetch import prefetched
+from tests.waiting import wait_until
+
+
+def has_length(values: list[int], length: int) -> bool:
+    return len(values) >= length
 
 
 def is_working() -> bool:
@@ -55,7 +61,7 @@ def test_an_error_does_not_overtake_what_came_before_it() -> None:
 
 @pytest.mark.parametrize("ahead", [1, 3])
 def test_no_more_than_asked_for_are_made_ahead(ahead: int) -> None:
-    made = []
+    made: list[int] = []
 
     def count() -> Iterator[int]:
         for number in range(100):
@@ -64,12 +70,14 @@ def test_no_more_than_asked_for_are_made_ahead(ahead: int) -> None:
 
     with prefetched(count(), ahead=ahead) as items:
         for taken in range(5):
-            time.sleep(0.02)
+            wait_until(partial(has_length, made, taken + ahead))
+            time.sleep(0.01)  # for one too many to be made
             assert len(made) == taken + ahead
             next(items)
 
 
-def test_a_reader_that_stops_ends_the_thread_and_closes_the_source() -> None:
+@pytest.mark.parametrize("ahead", [0, 2])
+def test_a_reader_that_stops_ends_the_thread_and_closes_the_source(ahead: int) -> None:
     closed = threading.Event()
 
     def endless() -> Iterator[int]:
@@ -79,7 +87,8 @@ def test_a_reader_that_stops_ends_the_thread_and_closes_the_source() -> None:
         finally:
             closed.set()
 
-    with pytest.raises(KeyboardInterrupt), prefetched(endless(), ahead=2) as items:
+    source = endless()  # held, so that nothing but the block's end closes it
+    with pytest.raises(KeyboardInterrupt), prefetched(source, ahead=ahead) as items:
         next(items)
         raise KeyboardInterrupt
 

@@ -17,7 +17,7 @@ import torch
 from models.kernels.gemm import available_backends, gemm_kept, use_gemm
 from models.training.checkpoints import latest_checkpoint
 from models.training.context_accuracy import ContextAccuracy
-from models.training.trainer import TrainingDivergedError, train
+from models.training.trainer import TrainingDivergedError
 from tests.parsed_corpora import stories, write_corpus, write_vectors
 from tests.training_runs import (
     CONFIG,
@@ -100,7 +100,8 @@ def job_file(data: Data, folder: Path, name: str, **settings: Any) -> Path:
         },
         "vectors": str(data.vectors),
         "out": str(folder / name),
-        "settings": {"threads": 1, "gemm": "default", "tensorboard": False, **settings},
+        "settings": {"gemm": "default", "tensorboard": False, **settings},
+        "launch": {"threads": 1},
     }
     path.write_text(json.dumps(job), encoding="utf-8")
     return path
@@ -303,7 +304,7 @@ def test_a_gap_in_the_text_makes_no_context_pair(data: Data, tmp_path: Path) -> 
     )
     config = replace(CONFIG, held_out_fraction=0.0, epochs=1)
 
-    train(config, folders, data.vectors, tmp_path / "model", settings=SETTINGS)
+    run(Data(folders, data.vectors), tmp_path / "model", config)
 
     records = [r for r in timeless(tmp_path / "model") if r["kind"] == "train"]
     assert [(r["sentences"], r["chance"], r["loss"]) for r in records] == [(2, 0.0, 0.0)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -12,6 +13,7 @@ from models.corpus.sentence_block import SentenceBlock
 from models.training.batches import TrainingBatches, cut
 from models.training.config import PRESETS, TrainingConfig, preset
 from models.training.learning_rate import learning_rate_at
+from tests.waiting import wait_until
 
 
 class OneWordSentences:
@@ -108,12 +110,17 @@ def test_the_next_shard_is_read_ahead_and_no_further() -> None:
     batches = TrainingBatches(CountingReader(reader, read), [4] * 4, batch_size=2, seed=0)
 
     blocks = batches.from_step(0, epochs=1, read_ahead=True)
-    counts = []
+    expected = iter([2, 2, 3, 3, 4, 4, 4, 4])
     for _ in blocks:
-        time.sleep(0.02)
-        counts.append(len(read))
+        count = next(expected)
+        wait_until(partial(has_length, read, count))
+        time.sleep(0.01)  # for one too many to be read
+        assert len(read) == count
+    assert next(expected, None) is None
 
-    assert counts == [2, 2, 3, 3, 4, 4, 4, 4]
+
+def has_length(values: list[int], length: int) -> bool:
+    return len(values) >= length
 
 
 def test_a_constant_learning_rate_stays() -> None:
@@ -155,6 +162,7 @@ def test_the_preset_structured_views_is_the_paper() -> None:
         views=("DEP", "CONST"),
         hidden_size=1200,
         word_vectors="frozen",
+        trained_words=50_000,
         vector_rms=None,
         batch_size=400,
         context_size=1,
@@ -187,6 +195,7 @@ def test_the_preset_quickthoughts_is_the_paper() -> None:
         word_vectors="frozen",
         vector_rms=None,
         trained_word_init="uniform",
+        trained_words=50_000,
         embeddings="separate",
         batch_size=400,
         context_size=1,
@@ -223,7 +232,7 @@ def test_the_preset_quickthoughts_is_the_paper() -> None:
         ({"gradient_clip": "5"}, "gradient_clip must be a finite number or null, got '5'"),
         ({"views": "DEP"}, "views must be a list of which each is a string, got 'DEP'"),
         ({"init": 3}, "init must be one of xavier, uniform, xavier_open, got 3"),
-        ({"held_out_unit": "page"}, "held_out_unit must be document or block, not 'page'"),
+        ({"held_out_unit": "page"}, "held_out_unit must be one of document, block, not 'page'"),
         ({"held_out_block_sentences": 0}, "held_out_block_sentences must be at least 1, not 0"),
         ({"held_out_fraction": 1.0}, r"held_out_fraction must lie in \[0, 1\), not 1.0"),
         ({"word_dropout": 1.0}, r"word_dropout must lie in \[0, 1\), not 1.0"),
@@ -234,6 +243,8 @@ def test_the_preset_quickthoughts_is_the_paper() -> None:
         ({"held_out_every_steps": 0}, "held_out_every_steps must be at least 1, not 0"),
         ({"bidirectional": True, "hidden_size": 5}, "hidden_size must be even if bidirectional"),
         ({"keep": "best", "held_out_batches": 0}, "keep best needs held_out_batches"),
+        ({"seed": -1}, "seed must not be negative, not -1"),
+        ({"trained_words": 0}, "trained_words must be at least 1, not 0"),
         ({"weight_decay": -1e-4}, "weight_decay must not be negative"),
         ({"hiden_size": 3}, r"unknown training settings \['hiden_size'\]; known: \['anchor'"),
     ],

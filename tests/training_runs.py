@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 from models.corpus.parsed_corpus import CorpusFolders
 from models.training.config import TrainingConfig, preset
 from models.training.metrics_log import read_metrics
-from models.training.trainer import RunSettings, train
+from models.training.trainer import RunSettings, TrainingJob, train
 from tests.parsed_corpora import stories, write_corpus, write_vectors
 
 TIMES = ("sentences_per_second", "data_wait_percent", "peak_memory_gib", "seconds")
@@ -45,7 +45,8 @@ def run(
 ) -> dict[str, Any]:
     """Trains, and raises KeyboardInterrupt after so many steps if ``kill_at`` is given."""
     watch = _kill_after(kill_at)
-    return train(config, data.folders, data.vectors, out, settings=settings, on_progress=watch)
+    job = TrainingJob(config, data.folders, data.vectors, out)
+    return train(job, settings=settings, on_progress=watch)
 
 
 def _kill_after(last_step: int | None) -> Callable[[float, str], None]:

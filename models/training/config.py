@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any, get_args
+from typing import Any
 
-from models.config_fields import checked_fields
+from models.config_fields import check_choices, checked_fields
 from models.corpus.held_out import HeldOutUnit, HoldOut
 from models.variants import (
     Anchor,
@@ -32,47 +32,38 @@ TRAINING_VERSION = 2
 """Raised when the same configuration, corpus and word vectors would train to another model."""
 
 
-_CHOICES: dict[str, Any] = {
-    "schedule": Schedule,
-    "normalise": Normalise,
-    "word_vectors": WordVectorUse,
-    "trained_word_init": WordInit,
-    "embeddings": Embeddings,
-    "precision": Precision,
-    "targets": Targets,
-    "critic": Critic,
-    "anchor": Anchor,
-    "dep_cell": DepCell,
-    "init": Init,
-    "keep": KeptWeights,
-}
-
-
 @dataclass(frozen=True, slots=True)
 class TrainingConfig:
     """A contrastive training of two views. Machine settings are not here; see `RunSettings`."""
 
     views: tuple[str, str] = ("DEP", "CONST")
-    """A, section 3: the anchor's view and its context's."""
+    """A, section Language views: the anchor's view and its context's."""
     hidden_size: int = 256
-    """Width of a view. A, section 4: 1200 on UMBC; a small corpus does not fill that."""
+    """Width of a view. A, section Experiments: 4800 over two views and two vocabularies, on UMBC; a
+    small corpus does not fill that."""
     word_vectors: WordVectorUse = "frozen"
-    """A, section 4: pretrained and frozen, or trained from Xavier's initialisation."""
+    """A, section Experiments: pretrained and frozen, or trained from Xavier's initialisation."""
     trained_word_size: int = 300
     """Dimensions of trained word vectors (A: 300); frozen ones bring their own."""
     trained_word_init: WordInit = "xavier"
-    """A, section 4: Xavier; Q: uniform within 0.1 of zero."""
+    """A, section Experiments: Xavier; Q: uniform within 0.1 of zero."""
+    trained_words: int | None = None
+    """Only so many words are trained, the first of the file of word vectors, which is in order of
+    frequency; the others are unknown. A, section Experiments, and Q: 50,000. None trains all.
+
+    Differs from A and Q, which at inference expand the vocabulary to two million words by a linear
+    map from pretrained vectors."""
     embeddings: Embeddings = "shared"
     """Whether the views share trained word vectors (open in A) or have their own (Q: "a distinct
-    set of embeddings for each encoder", as A's section 3 puts it). Frozen ones are the same."""
+    set of embeddings for each encoder", as A's Method puts it). Frozen ones are the same."""
     vector_rms: float | None = 0.35
     """Root mean square of a component to which frozen vectors are scaled; None leaves them.
 
     Open in A. Measured: word2vec vectors scaled to about 0.35 train; the same at 1.0 do not."""
     batch_size: int = 400
-    """Successive sentences in a batch (A, section 4; Q)."""
+    """Successive sentences in a batch (A, section Experiments; Q)."""
     context_size: int = 1
-    """Sentences to either side that count as context (A, section 3; Q)."""
+    """Sentences to either side that count as context (A, section Contrastive learning; Q)."""
     gather_negatives: bool = True
     """Whether all sentences of a batch are candidates, on any number of devices, or those of one of
     its parts alone. A and Q trained on one device."""
@@ -88,22 +79,24 @@ class TrainingConfig:
     schedule: Schedule = "linear"
     """How the learning rate falls to zero; A and Q keep it constant."""
     warmup_fraction: float = 0.05
-    """Share of the steps over which a falling learning rate first rises."""
+    """Share of the steps over which the learning rate, constant or falling, first rises."""
     weight_decay: float = 0.0
     """L2 penalty in Adam; a later text of A has 1e-4."""
     gradient_clip: float | None = 5.0
     """Largest gradient norm (Q: 5.0; open in A); None does not clip."""
     word_dropout: float = 0.0
-    """Share of each token's word vector that is zeroed in training. A, section 4: no dropout."""
+    """Share of each token's word vector that is zeroed in training. A, section
+    Experiments: no dropout."""
     precision: Precision = "float32"
     """Of the encoders' products: float32; tf32, which a GPU rounds to (on a CPU it is float32);
-    bfloat16. Weights, word vectors and objective stay float32. Open in A and Q."""
+    bfloat16, in which the objective stays float32 (under tf32 its products are rounded as well).
+    Weights and word vectors are float32. Open in A and Q."""
     normalise: Normalise = "batch_norm"
     """What happens to a view before the critic. A: none."""
     symmetric: bool = True
     """Whether each view also predicts the other's context; A trains one side."""
     critic: Critic = "bilinear"
-    """A, section 3: bilinear; Q: inner product."""
+    """A, section Contrastive learning: bilinear; Q: inner product."""
     anchor: Anchor = "excluded"
     """The anchor among its own candidates: left out (a later text of A) or with score 0 (Q)."""
     targets: Targets = "soft"
@@ -112,9 +105,10 @@ class TrainingConfig:
     bidirectional: bool = False
     """Whether SEQ reads both ways, half of the width each (Q: 600 a direction). A: one way."""
     dep_cell: DepCell = "child_sum"
-    """A, section 3: Child-Sum; a later text of A: attentive. Of DEP only."""
+    """A, section Language views: Child-Sum; a later text of A: attentive. Of DEP only."""
     init: Init = "xavier"
-    """A, section 4: Xavier; a later text of A: uniform; xavier_open: forget gates' biases 1 (B)."""
+    """A, section Experiments: Xavier; a later text of A: uniform; xavier_open: forget gates' biases
+    1 (B)."""
     held_out_fraction: float = 0.3
     """Share of documents, or of blocks, that are never trained on."""
     held_out_seed: int = 0
@@ -143,11 +137,7 @@ class TrainingConfig:
     def _check_choices(self) -> None:
         if len(self.views) != 2 or any(view not in VIEWS for view in self.views):
             raise ValueError(f"views must be two of {', '.join(VIEWS)}, not {self.views}")
-        for name, allowed in _CHOICES.items():
-            value = getattr(self, name)
-            if value not in get_args(allowed):
-                raise ValueError(f"{name} must be one of {get_args(allowed)}, not {value!r}")
-
+        check_choices(self)
         if self.bidirectional and self.hidden_size % 2:
             raise ValueError(
                 f"hidden_size must be even if bidirectional is true, not {self.hidden_size}"
@@ -163,7 +153,7 @@ class TrainingConfig:
             raise ValueError(f"parts must be 1 if gather_negatives is true, not {self.parts}")
         if self.batch_size < 2:
             raise ValueError(f"batch_size must be at least 2, not {self.batch_size}")
-        for name in ("max_tokens", "held_out_every_steps"):
+        for name in ("max_tokens", "held_out_every_steps", "trained_words"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ValueError(f"{name} must be at least 1, not {value}")
@@ -171,7 +161,7 @@ class TrainingConfig:
             value = getattr(self, name)
             if value is not None and not value > 0:
                 raise ValueError(f"{name} must be positive, not {value}")
-        for name in ("weight_decay", "held_out_batches"):
+        for name in ("weight_decay", "held_out_batches", "seed"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} must not be negative, not {getattr(self, name)}")
         for name in ("warmup_fraction", "held_out_fraction", "word_dropout"):
@@ -223,6 +213,7 @@ PRESETS: dict[str, TrainingConfig] = {
     "laptop": TrainingConfig(),
     "structured-views": TrainingConfig(
         hidden_size=1200,
+        trained_words=50_000,
         vector_rms=None,
         epochs=1,
         learning_rate=5e-4,
@@ -239,6 +230,7 @@ PRESETS: dict[str, TrainingConfig] = {
         bidirectional=True,
         vector_rms=None,
         trained_word_init="uniform",
+        trained_words=50_000,
         embeddings="separate",
         epochs=1,
         learning_rate=5e-4,

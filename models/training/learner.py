@@ -6,7 +6,13 @@ import torch
 from torch import nn
 
 from models.contrastive_model import ContrastiveBatch, ContrastiveModel
-from models.training.ranks import Ranks, average_gradients, average_result, reduce_joint_gradients
+from models.training.ranks import (
+    Ranks,
+    average_buffers,
+    average_gradients,
+    average_result,
+    reduce_joint_gradients,
+)
 
 _FUSED_DEVICES = frozenset({"cpu", "cuda"})
 """Where PyTorch has Adam as one kernel."""
@@ -39,6 +45,7 @@ class Learner:
             reduce_joint_gradients(self.model.encoder, self.model.objective, self._ranks)
         else:
             average_gradients(self.model, self._ranks, result.num_anchors)
+            average_buffers(self.model.objective, self._ranks)
             result = average_result(result, self._ranks)
         norm = nn.utils.get_total_norm(
             [p.grad for p in self._parameters if p.grad is not None], foreach=True

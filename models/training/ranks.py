@@ -197,6 +197,19 @@ def average_gradients(model: nn.Module, ranks: Ranks, num_anchors: Tensor) -> No
         dist.all_reduce(gradient.mul_(share.to(gradient.dtype)))
 
 
+def average_buffers(module: nn.Module, ranks: Ranks) -> None:
+    """Makes each rank's running statistics the mean over all ranks.
+
+    Differs from statistics of all ranks' rows together, which gathered negatives have: the
+    variance is that within a rank's batch.
+    """
+    if ranks.size == 1:
+        return
+    for buffer in module.buffers():
+        if buffer.is_floating_point():
+            dist.all_reduce(buffer.div_(ranks.size))
+
+
 def average_result(result: ContrastiveResult, ranks: Ranks) -> ContrastiveResult:
     """Returns the detached means over the anchors of all ranks, from those of each rank's batch."""
     if ranks.size == 1:

@@ -18,7 +18,6 @@ from models.contrastive_model import ContrastiveModel, build_model
 from models.corpus.parsed_corpus import CorpusFolders, CorpusSurvey
 from models.model_folder import load_weights, save_model
 from models.training.batches import TrainingBatches, num_batches
-from models.training.config import TrainingConfig
 from models.training.folder import CHECKPOINTS_FOLDER
 from models.training.job import Provenance, TrainingJob
 from models.training.metrics_log import METRICS_FILE, SUMMARY_FILE, metrics_of
@@ -33,16 +32,13 @@ from models.words.word_vectors import WordVectors
 from pipeline.job import Progress
 from pipeline.shards import write_json_atomically
 
-__all__ = ["RunSettings", "TrainingDivergedError", "train"]
+__all__ = ["RunSettings", "TrainingDivergedError", "TrainingJob", "train"]
 
 BEST_FOLDER = "best"
 
 
 def train(
-    config: TrainingConfig,
-    folders: CorpusFolders,
-    vectors_path: Path,
-    out: Path,
+    job: TrainingJob,
     *,
     settings: RunSettings | None = None,
     on_progress: Progress | None = None,
@@ -70,7 +66,6 @@ def train(
             holds another training.
         TrainingDivergedError: a loss or the gradient is not finite.
     """
-    job = TrainingJob(config, folders, vectors_path, out)
     settings, report = settings or RunSettings(), on_progress or _ignore
     job.config.check_processes(ranks.size)
     vectors = load_word_vectors(job.vectors)

@@ -61,7 +61,7 @@ class WordEmbedding(nn.Module):
 
     @classmethod
     def xavier(cls, num_words: int, word_size: int) -> WordEmbedding:
-        """Returns trained vectors drawn by Xavier (Simoulin & Crabbé 2021: 50,000 words)."""
+        """Returns trained vectors drawn by Xavier (Simoulin & Crabbé 2021, section Experiments)."""
         vectors = nn.init.xavier_uniform_(torch.empty(num_words, word_size))
         vectors[0] = 0
         return cls(vectors, trained=True)

@@ -82,6 +82,15 @@ class WordVectors:
         if self.words[:1] != (UNKNOWN_WORD,) or self.matrix[UNKNOWN_ID].any():
             raise ValueError("id 0 must be the unknown word with a zero vector")
 
+    def first(self, num_words: int) -> WordVectors:
+        """Returns the first words of the file, the most frequent ones in all files that are usual.
+
+        Args:
+            num_words: the unknown word not counted; all words if there are not so many.
+        """
+        stop = num_words + 1
+        return WordVectors(self.words[:stop], self.matrix[:stop])
+
     @property
     def size(self) -> int:
         """E, the dimensions of a vector."""
