@@ -9,6 +9,7 @@ successor.
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 import select
@@ -27,8 +28,16 @@ Progress = Callable[[float, str], None]
 WATCH_FLAG = "--end-with-standard-input"
 """Given by a process that holds the other end of the job's standard input."""
 
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+"""Where numerical libraries read, when they are loaded, how many threads they may use."""
+
 ORPHANED_EXIT_CODE = 75
 PARENT_POLL_SECONDS = 0.5
+
+
+def available_cores() -> int:
+    """Returns how many CPU cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def print_progress(fraction: float, status: str) -> None:
@@ -61,7 +70,10 @@ def end_with_parent(parent_id: int) -> None:
 
 
 def run_from_command_line(
-    execute: Callable[[Mapping[str, Any], Progress], None], argv: Sequence[str] | None = None
+    execute: Callable[[Mapping[str, Any], Progress], None],
+    argv: Sequence[str] | None = None,
+    *,
+    part: str = "",
 ) -> int:
     """Reads the job named on the command line, runs it, and returns the exit code.
 
@@ -69,6 +81,8 @@ def run_from_command_line(
         execute: does the work; takes the job and a progress callback. What it raises is printed
             in one line that names the file with the traceback.
         argv: the arguments after the program's name.
+        part: which of the processes that run this job together this is, such as ``rank-1``; its
+            traceback has a file of its own.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     watched = WATCH_FLAG in arguments
@@ -84,22 +98,29 @@ def run_from_command_line(
         return 2
     if watched:
         threading.Thread(target=_exit_when_orphaned, daemon=True).start()
-    _traceback_path(path).unlink(missing_ok=True)
+    _remove_tracebacks(path, part)
     try:
         execute(job, print_progress)
     except Exception as error:
-        print(f"{type(error).__name__}: {error}{_write_traceback(path)}", file=sys.stderr)
+        trace = _write_traceback(_traceback_path(path, part))
+        print(f"{type(error).__name__}: {error}{trace}", file=sys.stderr)
         return 1
     return 0
 
 
-def _traceback_path(job_path: Path) -> Path:
-    return job_path.with_name(f"{job_path.name}.traceback.txt")
+def _traceback_path(job_path: Path, part: str) -> Path:
+    return job_path.with_name(".".join([job_path.name, *filter(None, [part]), "traceback.txt"]))
 
 
-def _write_traceback(job_path: Path) -> str:
-    """Writes the exception in hand beside the job; returns the words that say where."""
-    path = _traceback_path(job_path)
+def _remove_tracebacks(job_path: Path, part: str) -> None:
+    """Removes what an earlier run left; the process that is no part removes those of all."""
+    names = f"{glob.escape(job_path.name)}.{f'{part}.' if part else '*'}traceback.txt"
+    for stale in job_path.parent.glob(names):
+        stale.unlink(missing_ok=True)
+
+
+def _write_traceback(path: Path) -> str:
+    """Writes the exception in hand to a file; returns the words that say where."""
     with suppress(OSError):  # such as a full disk, which must not hide the first error
         path.write_text(traceback.format_exc(), encoding="utf-8")
         return f" [traceback: {path}]"

@@ -14,13 +14,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pipeline.job import Progress, run_from_command_line
+from pipeline.job import THREAD_VARIABLES, Progress, run_from_command_line
 from pipeline.parsers.base import SentenceParser
 from pipeline.parsing import Parse, ParseJob, parse_shard
 
 _NEEDED = ("stage", "parser", "sentences", "output", "number")
 _OPTIONAL = ("device", "threads")
-_THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
 def execute(job: Mapping[str, Any], on_progress: Progress) -> None:
@@ -56,7 +55,7 @@ def load_parser(stage: str, path: Path, *, device: str, threads: int) -> Sentenc
     Args:
         threads: CPU threads of torch, which reads them from the environment when imported.
     """
-    os.environ.update(dict.fromkeys(_THREAD_VARIABLES, str(threads)))
+    os.environ.update(dict.fromkeys(THREAD_VARIABLES, str(threads)))
     if stage == "dependencies":
         from pipeline.parsers.dependency.supar_adapter import load_dependency_parser
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
@@ -102,8 +101,3 @@ def checksum(path: Path, *, names: tuple[str, ...] = ()) -> str:
         )
     stats = [(file, file.stat()) for file in files]
     return digest_of({f.name: _checksum(f, s.st_size, s.st_mtime_ns) for f, s in stats})
-
-
-def available_cores() -> int:
-    """Returns how many CPU cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -127,13 +127,13 @@ class TrainingParameters:
         default=1,
         significant=False,
         description="Processes that train together, each on its part of every batch; on cuda each "
-        "takes a device of its own.",
+        "takes a device of its own. With gather_negatives false as many as parts.",
     )
     max_restarts = luigi.IntParameter(
         default=1,
         significant=False,
         description="With several processes: how often all start again from the last checkpoint "
-        "when one of them dies.",
+        "when one of them is killed.",
     )
     gemm = luigi.ChoiceParameter(
         default="auto",
@@ -141,4 +141,21 @@ class TrainingParameters:
         significant=False,
         description="Which matrix product the training uses on a CPU; auto: the fastest of those "
         "measured to be exact.",
+    )
+    keep_checkpoints = luigi.IntParameter(
+        default=2,
+        significant=False,
+        description="How many of the last checkpoints are kept until the training is done.",
+    )
+    checkpoint_every_seconds = luigi.FloatParameter(
+        default=60.0,
+        significant=False,
+        description="Seconds between checkpoints: at most so much work is lost to a kill.",
+    )
+    tensorboard = luigi.ChoiceParameter(
+        default="auto",
+        choices=["auto", "yes", "no"],
+        significant=False,
+        description="Whether TensorBoard's event files are written beside metrics.jsonl; auto: if "
+        "it is installed.",
     )

@@ -15,12 +15,11 @@ from typing import IO, Any
 
 import luigi
 
-from pipeline.job import WATCH_FLAG
+from pipeline.job import THREAD_VARIABLES, WATCH_FLAG
 from pipeline.shards import write_json_atomically
 
 logger = logging.getLogger("luigi-interface")
 
-THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 KEPT_ERROR_LINES = 40
 
 
@@ -41,23 +40,11 @@ def run_job(
     """
     job_path.parent.mkdir(parents=True, exist_ok=True)
     write_json_atomically(job_path, dict(job))
-    environment = os.environ | dict.fromkeys(THREAD_VARIABLES, str(threads))
-    # Waiting threads sleep: spinning ones starve the jobs beside them.
-    environment |= {"OMP_WAIT_POLICY": "PASSIVE", "PYTHONHASHSEED": "0"}
-    # oneDNN keeps one kernel a tensor shape, 1,024 by default: a leak over a corpus.
-    environment |= {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64"}
-    process = subprocess.Popen(
-        [sys.executable, "-m", module, str(job_path), WATCH_FLAG],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment,
-    )
-    errors: deque[str] = deque(maxlen=KEPT_ERROR_LINES)
+    process = _start([sys.executable, "-m", module, str(job_path), WATCH_FLAG], threads)
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None
+    errors: deque[str] = deque(maxlen=KEPT_ERROR_LINES)
     reader = threading.Thread(target=_forward_errors, args=(process.stderr, errors), daemon=True)
     reader.start()
     try:
@@ -69,6 +56,23 @@ def run_job(
         reader.join(timeout=5)
     if code != 0:
         raise RuntimeError(f"{module} exited with {code}:\n" + "".join(errors).strip())
+
+
+def _start(command: list[str], threads: int) -> subprocess.Popen[str]:
+    """Starts a job with pipes to it, in this environment but for what its libraries read."""
+    environment = os.environ | dict.fromkeys(THREAD_VARIABLES, str(threads))
+    # Waiting threads sleep: spinning ones starve the jobs beside them.
+    environment |= {"OMP_WAIT_POLICY": "PASSIVE", "PYTHONHASHSEED": "0"}
+    # oneDNN keeps one kernel a tensor shape, 1,024 by default: a leak over a corpus.
+    environment |= {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64"}
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+    )
 
 
 def _follow_progress(task: luigi.Task, lines: IO[str]) -> None:

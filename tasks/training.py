@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from models.training.config import TRAINING_VERSION, TrainingConfig, preset
+from models.training.launching import LaunchSettings
+from models.training.settings import RunSettings
 from models.views import STAGE_OF_VIEW
-from tasks.artefact import Artefact, available_cores, checksum
+from pipeline.job import available_cores
+from tasks.artefact import Artefact, checksum
 from tasks.parameters import (
     CorpusParameters,
     HeldOutParameters,
@@ -81,6 +85,7 @@ class TrainEncoders(
             "embeddings",
             "trained_word_size",
             "trained_word_init",
+            "trained_words",
             "vector_rms",
             "precision",
         )
@@ -91,35 +96,47 @@ class TrainEncoders(
         """Returns the model's folder."""
         return self.work_folder / "models" / "-".join(self.config.views)
 
-    def settings(self) -> dict[str, Any]:
-        """Returns the machine settings of the job, see `models.train`.
+    def launch(self) -> LaunchSettings:
+        """Returns how many processes and threads the job takes.
 
         Raises:
-            ValueError: a number of threads, processes or restarts that cannot be.
+            ValueError: a number of them that cannot be.
         """
+        if self.threads < 0:
+            raise ValueError(f"threads must be 0 or more, not {self.threads}")
         self.config.check_processes(self.processes)
-        for name, least in (("threads", 0), ("processes", 1), ("max_restarts", 0)):
-            if getattr(self, name) < least:
-                raise ValueError(f"{name} must be {least} or more, got {getattr(self, name)}")
-        return {
-            "threads": self.threads or max(1, available_cores() // 2),
-            "processes": self.processes,
-            "max_restarts": self.max_restarts,
-            "device": self.device,
-            "gemm": self.gemm,
-            "progress_bar": sys.stderr.isatty(),
-        }
+        return LaunchSettings(
+            threads=self.threads or max(1, available_cores() // 2),
+            processes=self.processes,
+            max_restarts=self.max_restarts,
+        )
+
+    def settings(self) -> RunSettings:
+        """Returns the other machine settings of the job.
+
+        Raises:
+            ValueError: a number that cannot be.
+        """
+        return RunSettings(
+            device=self.device,
+            gemm=self.gemm,
+            keep_checkpoints=self.keep_checkpoints,
+            checkpoint_every_seconds=self.checkpoint_every_seconds,
+            tensorboard={"auto": None, "yes": True, "no": False}[self.tensorboard],
+            progress_bar=sys.stderr.isatty(),
+        )
 
     def run(self) -> None:
         """Runs the training, which resumes at its last checkpoint."""
+        launch, settings = self.launch(), self.settings()
         self.write_config()
-        settings = self.settings()
         job = {
             "config": self.config.to_dict(),
             "corpus": {name: str(task.folder) for name, task in self.requires().items()},
             "vectors": str(self.vectors),
             "out": str(self.folder),
-            "settings": settings,
+            "launch": asdict(launch),
+            "settings": asdict(settings),
         }
         path = self.folder / "job.json"
-        run_job(self, "models.train", job, path, threads=settings["threads"])
+        run_job(self, "models.train", job, path, threads=launch.threads or 1)

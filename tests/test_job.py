@@ -74,6 +74,22 @@ def test_a_run_removes_the_traceback_of_the_one_before(tmp_path: Path) -> None:
     assert not stale.exists()
 
 
+def test_processes_of_one_job_leave_a_traceback_each(tmp_path: Path) -> None:
+    def fail(job: object, progress: object) -> None:
+        raise ValueError("row 7 is no tree")
+
+    path = write_job(tmp_path)
+    for part in ("rank-0", "rank-1"):
+        assert run_from_command_line(fail, [path], part=part) == 1
+    names = ["job.json.rank-0.traceback.txt", "job.json.rank-1.traceback.txt"]
+    assert sorted(trace.name for trace in tmp_path.glob("*.txt")) == names
+
+    assert run_from_command_line(lambda job, progress: None, [path], part="rank-0") == 0
+    assert [trace.name for trace in tmp_path.glob("*.txt")] == names[1:]
+    assert run_from_command_line(lambda job, progress: None, [path]) == 0
+    assert not list(tmp_path.glob("*.txt"))
+
+
 def test_a_traceback_that_cannot_be_written_hides_no_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import luigi
 import pytest
@@ -113,7 +114,16 @@ def test_a_significant_parameter_changes_the_path(
 
 @pytest.mark.parametrize(
     ("parameter", "value"),
-    [("threads", 7), ("device", "cuda"), ("processes", 2), ("max_restarts", 3), ("gemm", "onednn")],
+    [
+        ("threads", 7),
+        ("device", "cuda"),
+        ("processes", 2),
+        ("max_restarts", 3),
+        ("gemm", "onednn"),
+        ("keep_checkpoints", 5),
+        ("checkpoint_every_seconds", 5.0),
+        ("tensorboard", "no"),
+    ],
 )
 def test_a_machine_setting_changes_no_path(
     parameter: str, value: object, tmp_path: Path, text: Path
@@ -135,21 +145,23 @@ def test_parts_with_negatives_of_their_own_are_of_the_training_and_not_of_the_ma
     four = TrainEncoders(work_folder=tmp_path, **base, changes=alone | {"parts": 4}, processes=2)
 
     assert two.folder != four.folder
-    assert two.settings()["processes"] == 2
+    assert two.launch().processes == 2
     with pytest.raises(ValueError, match="parts is 4, processes is 2; make them equal"):
-        four.settings()
+        four.launch()
 
 
 @pytest.mark.parametrize(
     ("parameter", "value", "message"),
     [
-        ("threads", -1, "threads must be 0 or more, got -1"),
-        ("processes", 0, "processes must be 1 or more, got 0"),
-        ("max_restarts", -1, "max_restarts must be 0 or more, got -1"),
+        ("threads", -1, "threads must be 0 or more, not -1"),
+        ("processes", 0, "processes must be 1 or more, not 0"),
+        ("max_restarts", -1, "max_restarts must be 0 or more, not -1"),
+        ("keep_checkpoints", 0, "keep_checkpoints must be at least 1"),
+        ("checkpoint_every_seconds", -1.0, "checkpoint_every_seconds must not be negative"),
     ],
 )
 def test_a_machine_setting_that_cannot_be_is_refused(
-    parameter: str, value: int, message: str, tmp_path: Path, text: Path
+    parameter: str, value: float, message: str, tmp_path: Path, text: Path
 ) -> None:
     luigi.task_register.Register.clear_instance_cache()
     task = TrainEncoders(
@@ -157,7 +169,32 @@ def test_a_machine_setting_that_cannot_be_is_refused(
     )
 
     with pytest.raises(ValueError, match=message):
-        task.settings()
+        task.run()
+    assert not task.folder.exists()
+
+
+def test_the_job_of_a_training_holds_its_machine_settings(
+    tmp_path: Path, text: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs: list[dict[str, Any]] = []
+    monkeypatch.setattr(
+        "tasks.training.run_job", lambda task, module, job, path, *, threads: jobs.append(job)
+    )
+    given = {
+        "device": "cuda",
+        "gemm": "onednn",
+        "keep_checkpoints": 5,
+        "checkpoint_every_seconds": 7.5,
+    }
+    counts = {"threads": 6, "processes": 2, "max_restarts": 3}
+    parameters = {"work_folder": tmp_path, "source": "files", "paths": str(text), **given, **counts}
+    for choice in ("auto", "yes", "no"):
+        luigi.task_register.Register.clear_instance_cache()
+        TrainEncoders(**parameters, tensorboard=choice).run()
+
+    assert [job["settings"]["tensorboard"] for job in jobs] == [None, True, False]
+    assert jobs[0]["settings"].items() >= given.items()
+    assert jobs[0]["launch"] == counts
 
 
 def test_changed_text_changes_the_path(tmp_path: Path, text: Path) -> None:

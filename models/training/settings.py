@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
+
+from models.config_fields import checked_fields
 
 GemmChoice = Literal["auto", "default", "onednn"]
 """Which matrix product the CPU uses; auto: the fastest of those measured to be exact."""
@@ -38,3 +41,14 @@ class RunSettings:
             raise ValueError("checkpoint_every_steps must be at least 1")
         if self.keep_checkpoints < 1:
             raise ValueError("keep_checkpoints must be at least 1")
+        if self.checkpoint_every_seconds < 0:
+            raise ValueError("checkpoint_every_seconds must not be negative")
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> RunSettings:
+        """Returns the settings with these fields; the others take their defaults.
+
+        Raises:
+            ValueError: an unknown field, or a value of another type or out of range.
+        """
+        return cls(**checked_fields(cls, values, "run"))
