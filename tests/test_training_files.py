@@ -133,6 +133,54 @@ def test_the_best_weights_are_the_result_if_asked_for(
     assert_same_weights(tmp_path, overfitted / "best")
 
 
+@pytest.mark.parametrize(
+    "killed_in", ["copytree", "load_weights", "save_model", "summary_of", "write_json_atomically"]
+)
+def test_a_training_killed_while_it_ends_ends_alike(
+    data: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, killed_in: str
+) -> None:
+    config = replace(OVERFITTING, keep="best", epochs=2)
+    run(data, tmp_path / "whole", config)
+
+    def killed(*args: Any, **kwargs: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        module = "shutil." if killed_in == "copytree" else ""
+        patch.setattr(f"models.training.trainer.{module}{killed_in}", killed)
+        run(data, tmp_path / "killed", config)
+    assert (tmp_path / "killed" / "checkpoints").is_dir()
+    run(data, tmp_path / "killed", config)
+
+    assert_same_training(tmp_path / "whole", tmp_path / "killed")
+    assert_same_weights(tmp_path / "whole" / "best", tmp_path / "killed" / "best")
+    assert not (tmp_path / "killed" / "checkpoints").exists()
+
+
+def test_best_models_that_kept_checkpoints_name_outlive_a_run_without(
+    data: Data, tmp_path: Path, overfitted: Path
+) -> None:
+    """The best is kept, then not, then kept again: each checkpoint finds what it names."""
+    often = replace(SETTINGS, checkpoint_every_steps=7, keep_checkpoints=100)
+    with pytest.raises(KeyboardInterrupt):
+        run(data, tmp_path, OVERFITTING, settings=often, kill_at=16)
+    with pytest.raises(KeyboardInterrupt):
+        run(data, tmp_path, OVERFITTING, settings=replace(often, keep_best=False), kill_at=2)
+
+    run(data, tmp_path, OVERFITTING)
+
+    assert_same_training(overfitted, tmp_path)
+    assert_same_weights(overfitted / "best", tmp_path / "best")
+
+
+def test_a_best_model_that_was_not_kept_is_missed_at_the_start(data: Data, tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run(data, tmp_path, settings=replace(SETTINGS, keep_best=False), kill_at=1)
+
+    with pytest.raises(ValueError, match=r"best-0000000000: the best .* set keep_best to false"):
+        run(data, tmp_path)
+
+
 @pytest.mark.parametrize("kill_at", [5, 80, 113])
 def test_the_best_model_survives_a_kill(
     data: Data, tmp_path: Path, overfitted: Path, kill_at: int
@@ -162,19 +210,29 @@ def test_without_held_out_sentences_none_is_best(data: Data, tmp_path: Path) -> 
         run(data, tmp_path / "best", replace(nothing, keep="best"))
 
 
-def test_tensorboard_shows_what_the_metrics_say_once_a_step(data: Data, tmp_path: Path) -> None:
+def test_tensorboard_shows_what_the_metrics_say_of_some_steps_once(
+    data: Data, tmp_path: Path
+) -> None:
     pytest.importorskip("tensorboard")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
     settings = replace(SETTINGS, tensorboard=True, checkpoint_every_steps=5)
     with pytest.raises(KeyboardInterrupt):
         run(data, tmp_path, settings=settings, kill_at=19)
-    run(data, tmp_path, settings=settings)
+    steps = run(data, tmp_path, settings=settings)["steps"]
 
+    assert steps > 20
+    assert steps % 10
     events = EventAccumulator(str(tmp_path / "tensorboard"), size_guidance={"scalars": 0})
     events.Reload()
     for kind in ("train", "held_out"):
-        expected = [(r["step"], r["loss"]) for r in timeless(tmp_path) if r["kind"] == kind]
+        records = [r for r in timeless(tmp_path) if r["kind"] == kind]
+        last = records[-1]["step"]
+        expected = [
+            (r["step"], r["loss"])
+            for r in records
+            if kind == "held_out" or r["step"] in {1, last} or r["step"] % 10 == 0
+        ]
         found = [(event.step, event.value) for event in events.Scalars(f"{kind}/loss")]
         assert [step for step, _ in found] == [step for step, _ in expected]
         assert [value for _, value in found] == pytest.approx([value for _, value in expected])
@@ -205,3 +263,33 @@ def test_the_matrix_product_of_the_first_run_is_that_of_the_next(
 
     assert used == ["default", "default"]
     assert summary["gemm"] == "default"
+
+
+def test_a_matrix_product_that_is_asked_for_is_used_from_then_on(
+    data: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    used: list[str] = []
+    monkeypatch.setattr("models.training.process_state.use_gemm", used.append)
+
+    with pytest.raises(KeyboardInterrupt):
+        run(data, tmp_path, settings=replace(SETTINGS, gemm="onednn"), kill_at=1)
+    summary = run(data, tmp_path)
+
+    assert used == ["onednn", "default"]
+    assert summary["gemm"] == "default"
+    change = {"kind": "resumed", "step": 0, "gemm": "default", "gemm_before": "onednn"}
+    assert change in timeless(tmp_path)
+
+
+def test_a_resumed_training_counts_its_sentences_no_second_time(
+    data: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = run(data, tmp_path / "whole")
+    with pytest.raises(KeyboardInterrupt):
+        run(data, tmp_path / "killed", kill_at=2)
+
+    monkeypatch.setattr(ParsedCorpus, "survey", None)
+    summary = run(data, tmp_path / "killed")
+
+    for name in ("train_sentences", "skipped", "coverage", "steps"):
+        assert summary[name] == expected[name]

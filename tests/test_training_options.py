@@ -88,6 +88,22 @@ def test_frozen_vectors_are_not_held_twice(vectors: WordVectors) -> None:
     assert len(model.encoder.embeddings) == 1
 
 
+def test_only_the_first_words_are_trained_if_told(data: Data, tmp_path: Path) -> None:
+    all_words = load_word_vectors(data.vectors).words
+    config = replace(CONFIG, word_vectors="trained", trained_words=5, epochs=1)
+    summary = run(data, tmp_path, config)
+
+    model = load_model(tmp_path)
+
+    assert model.vectors.words == all_words[:6]
+    assert model.encoder.embeddings[0].vectors.shape == (6, config.trained_word_size)
+    assert summary["coverage"]["unknown"] > 0
+    assert (
+        summary["num_parameters"]
+        < run(data, tmp_path / "all", replace(config, trained_words=None))["num_parameters"]
+    )
+
+
 def a_block(token_ids: list[int]) -> SentenceBlock:
     length = len(token_ids)
     left, right = left_branching(length)

@@ -61,12 +61,14 @@ class TrainingFolder:
         *,
         identity: str,
         settings: RunSettings,
+        last_step: int,
         checkpoint: Checkpoint | None,
         save_best: Callable[[Path], None] | None,
     ) -> None:
         """Cuts the logs back to the checkpoint; without one they start anew.
 
         Args:
+            last_step: of the whole training.
             save_best: writes the present weights as a model folder; None keeps no best model.
 
         Raises:
@@ -82,7 +84,9 @@ class TrainingFolder:
         self._tensorboard: TensorBoardLog | None = None
         if tensorboard_is_wanted(settings.tensorboard):
             step = None if checkpoint is None else checkpoint.step
-            self._tensorboard = TensorBoardLog(out / TENSORBOARD_FOLDER, after_step=step)
+            self._tensorboard = TensorBoardLog(
+                out / TENSORBOARD_FOLDER, last_step=last_step, after_step=step
+            )
 
     def write(self, record: Mapping[str, Any]) -> None:
         """Appends a record to the logs."""

@@ -61,13 +61,19 @@ class TimeLeft:
         self._share = share_done
         self._time = time.perf_counter()
         self._pace: float | None = None
+        self._is_warm = False
 
     def after(self, share_done: float) -> str:
         """Returns the time left in words, as in ``about 3 min left``."""
         now = time.perf_counter()
         pace = (now - self._time) / max(share_done - self._share, 1e-12)
         # Steps differ in length, and a measurement in between is none: only the mean is of use.
-        self._pace = pace if self._pace is None else self._pace + SMOOTHING * (pace - self._pace)
+        # The first step, which warms everything up, stands for the others until there is one.
+        if self._pace is None or not self._is_warm:
+            self._is_warm = self._pace is not None
+            self._pace = pace
+        else:
+            self._pace += SMOOTHING * (pace - self._pace)
         self._share, self._time = share_done, now
         return f"about {duration(self._pace * (1 - share_done))} left"
 

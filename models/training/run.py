@@ -93,6 +93,7 @@ class TrainingRun:
             out,
             identity=provenance.identity,
             settings=self._settings,
+            last_step=self.num_steps,
             checkpoint=checkpoint,
             save_best=save_best if keeps_best else None,
         )
