@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from models.corpus.held_out import HoldOut
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
+from models.training.batches import TrainingBatches
 from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
 from pipeline.shards import write_dataset_manifest
@@ -220,3 +223,29 @@ def test_taking_in_another_order_moves_whole_sentences(
     assert turned.heads.tolist() == [0, 1, 0, 1, 2, 0, 1, 2]
     assert turned.binary_left is not None
     assert turned.binary_left.tolist() == [-1, 1, -1, 1, -1]
+
+
+def peak_of_an_epoch(folders: CorpusFolders, vectors: WordVectors, shards: int) -> int:
+    """Returns the most bytes held by Python, numpy and Arrow while a corpus is trained on."""
+    corpus = ParsedCorpus(folders, vectors, views=TREES)
+    assert corpus.num_shards == shards
+    arrow = 0
+    tracemalloc.start()
+    before = pa.total_allocated_bytes()
+    batches = TrainingBatches(corpus, corpus.survey().rows, batch_size=20, seed=0)
+    for _ in batches.from_step(0, epochs=1, read_ahead=True):
+        arrow = max(arrow, pa.total_allocated_bytes() - before)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak + arrow
+
+
+def test_memory_does_not_grow_with_the_corpus(tmp_path: Path, vectors: WordVectors) -> None:
+    # Two shards are in memory, the one that is used and the next.
+    few, many = (
+        write_corpus(tmp_path / str(shards), stories(shards * 125), rows_per_shard=1000)
+        for shards in (2, 12)
+    )
+    peak_of_an_epoch(few, vectors, 2)  # what is set up once
+
+    assert peak_of_an_epoch(many, vectors, 12) < 1.2 * peak_of_an_epoch(few, vectors, 2)
