@@ -25,7 +25,7 @@ from benchmarks.training_rate import (
     make_setup,
     measure_training,
 )
-from models.training.config import PRESETS, TrainingConfig
+from models.training_config import PRESETS, TrainingConfig
 
 
 @dataclass(frozen=True, slots=True)

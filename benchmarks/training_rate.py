@@ -13,13 +13,13 @@ import torch
 from benchmarks.corpus import random_vectors
 from models.contrastive_model import ContrastiveBatch, ContrastiveModel, build_model
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
+from models.ranks import ALONE
 from models.training.batches import TrainingBatches, cut
-from models.training.config import TrainingConfig
 from models.training.learner import Learner
 from models.training.machine import peak_memory_gib
 from models.training.prefetch import prefetched
 from models.training.process_state import set_gemm, set_gpu_precision
-from models.training.ranks import ALONE
+from models.training_config import TrainingConfig
 
 Moment: TypeAlias = "float | torch.cuda.Event"
 

@@ -10,9 +10,9 @@ from torch import Tensor, nn
 from models.contrastive import ContrastiveConfig, ContrastiveObjective, ContrastiveResult
 from models.corpus.sentence_block import SentenceBlock
 from models.multi_view import MultiViewConfig, MultiViewEncoder, TokenRange
+from models.ranks import ALONE, Ranks, gather_rows
 from models.sentence_batch import SentenceBatch
-from models.training.config import TrainingConfig
-from models.training.ranks import ALONE, Ranks, gather_rows
+from models.training_config import TrainingConfig
 from models.words.embedding import WordEmbedding
 from models.words.word_vectors import WordVectors
 

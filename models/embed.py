@@ -38,7 +38,7 @@ from models.encode import bag_of_words, encode_corpus
 from models.evaluation.probing.data import ProbingData, read_probing
 from models.evaluation.rows import BAG_OF_WORDS_FILE
 from models.model_folder import load_model, random_model
-from models.training.config import TrainingConfig
+from models.training_config import TrainingConfig
 from models.words.vector_files import load_word_vectors
 from pipeline.job import Progress, run_from_command_line
 from pipeline.shards import TEMPORARY_SUFFIX, write_json_atomically

@@ -16,7 +16,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from models.contrastive_model import ContrastiveModel, build_model
-from models.training.config import TrainingConfig
+from models.training_config import TrainingConfig
 from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
 from pipeline.shards import write_json_atomically

@@ -66,7 +66,7 @@ def execute(job: Mapping[str, Any], progress: Progress, place: Place | None = No
     set_threads(LaunchSettings.from_dict(job.get("launch", {})).threads, place)
     import torch
 
-    from models.training.ranks import joined_ranks
+    from models.ranks import joined_ranks
     from models.training.trainer import train
 
     training = _read(job)
@@ -85,8 +85,8 @@ def _read(job: Mapping[str, Any]) -> TrainingJob:
         ValueError: a part is missing, unknown or wrong.
     """
     from models.corpus.parsed_corpus import CorpusFolders
-    from models.training.config import TrainingConfig
     from models.training.job import TrainingJob
+    from models.training_config import TrainingConfig
 
     try:
         return TrainingJob(

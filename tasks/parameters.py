@@ -90,7 +90,7 @@ class HeldOutParameters:
 
 
 class TrainingParameters:
-    """What is trained: a preset of `models.training.config`, and what differs from it."""
+    """What is trained: a preset of `models.training_config`, and what differs from it."""
 
     views = luigi.Parameter(
         default="",
@@ -104,7 +104,7 @@ class TrainingParameters:
     changes = luigi.DictParameter(
         default={},
         description="Fields of the preset to change, as JSON: "
-        '\'{"hidden_size": 600, "epochs": 2}\'. models/training/config.py describes them all.',
+        '\'{"hidden_size": 600, "epochs": 2}\'. models/training_config.py describes them all.',
     )
     seed = luigi.IntParameter(default=0, description="Seed of initial weights and batch order.")
     further_seeds = luigi.ListParameter(

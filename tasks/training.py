@@ -7,9 +7,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from models.training.config import TRAINING_VERSION, TrainingConfig, preset
 from models.training.launching import LaunchSettings
 from models.training.settings import RunSettings
+from models.training_config import TRAINING_VERSION, TrainingConfig, preset
 from models.views import STAGE_OF_VIEW
 from pipeline.job import available_cores
 from tasks.artefact import Artefact, checksum

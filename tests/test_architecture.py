@@ -29,6 +29,8 @@ HOMES = {
     "triton": ("models/kernels/fused",),
 }
 
+ABOVE_TRAINING = ("models/training/", "models/train.py", "models/report/")
+
 MODELS_NEED_ONLY = {"torch", "numpy", "pyarrow", "safetensors", "models", "pipeline"}
 MODELS_MAY_IMPORT_LAZILY = {"matplotlib", "tqdm"}
 IMPORTED_IN_LAZY_FILES = {"triton"}  # at the top of files that are imported lazily themselves
@@ -71,6 +73,16 @@ def test_library_is_imported_only_in_its_home(library: str) -> None:
         for path in modules(floor)
         if library in imports(path)
         and not str(path.relative_to(REPOSITORY)).startswith(HOMES[library])
+    ]
+    assert wrong == []
+
+
+def test_what_training_builds_on_does_not_import_it() -> None:
+    wrong = [
+        name
+        for path in modules("models")
+        if "models.training." in path.read_text(encoding="utf-8")
+        and not (name := str(path.relative_to(REPOSITORY))).startswith(ABOVE_TRAINING)
     ]
     assert wrong == []
 

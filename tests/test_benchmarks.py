@@ -22,7 +22,7 @@ from benchmarks.report import markdown_table
 from benchmarks.training_rate import make_setup, measure_training
 from models.contrastive_model import ContrastiveBatch
 from models.kernels.gemm import gemm_kept
-from models.training.config import PRESETS
+from models.training_config import PRESETS
 from tests.parsed_corpora import stories, write_corpus
 
 REPOSITORY = Path(__file__).resolve().parent.parent

@@ -16,9 +16,7 @@ from torch import Tensor
 from models.contrastive import ContrastiveResult
 from models.contrastive_model import ContrastiveModel, build_model
 from models.corpus.sentence_block import SentenceBlock
-from models.training.config import TrainingConfig
-from models.training.learner import Learner
-from models.training.ranks import (
+from models.ranks import (
     ALONE,
     Ranks,
     average_gradients,
@@ -27,6 +25,8 @@ from models.training.ranks import (
     joined_ranks,
     reduce_joint_gradients,
 )
+from models.training.learner import Learner
+from models.training_config import TrainingConfig
 from models.words.word_vectors import WordVectors
 from tests.parsed_corpora import chain_heads, left_branching
 

@@ -18,8 +18,8 @@ from models.encode import encode_corpus
 from models.evaluation.probing.build import build_probing
 from models.evaluation.probing.data import read_probing
 from models.model_folder import random_model
-from models.training.config import TrainingConfig, preset
 from models.training.trainer import RunSettings, TrainingJob, train
+from models.training_config import TrainingConfig, preset
 from models.words.vector_files import load_word_vectors
 from pipeline.shards import read_shard
 from tests.probing_examples import CONFIG, corpus_rows, shifted_corpus, write_rows

@@ -14,9 +14,9 @@ from models.contrastive_model import ContrastiveModel, batch_of
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
 from models.encode import bag_of_words, encode_corpus
 from models.model_folder import load_model, random_model
-from models.training.config import TrainingConfig, preset
 from models.training.context_accuracy import held_out_context_accuracy
 from models.training.trainer import RunSettings, TrainingJob, train
+from models.training_config import TrainingConfig, preset
 from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
 from tests.parsed_corpora import stories, write_corpus, write_vectors

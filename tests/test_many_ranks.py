@@ -14,10 +14,10 @@ from torch import Tensor
 
 from models.contrastive_model import ContrastiveModel, build_model
 from models.corpus.sentence_block import SentenceBlock
-from models.training.config import TrainingConfig
+from models.ranks import ALONE, Ranks, joined_ranks
 from models.training.learner import Learner
-from models.training.ranks import ALONE, Ranks, joined_ranks
 from models.training.run import TrainingDivergedError, TrainingRun
+from models.training_config import TrainingConfig
 from models.words.word_vectors import WordVectors
 from tests.parsed_corpora import chain_heads, left_branching
 

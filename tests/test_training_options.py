@@ -14,9 +14,9 @@ import torch
 from models.contrastive_model import ContrastiveModel, build_model
 from models.corpus.sentence_block import SentenceBlock
 from models.model_folder import load_model
-from models.training.config import TrainingConfig, preset
 from models.training.process_state import set_gpu_precision
 from models.training.trainer import RunSettings
+from models.training_config import TrainingConfig, preset
 from models.variants import Precision
 from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors

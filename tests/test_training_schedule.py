@@ -11,8 +11,8 @@ import pytest
 
 from models.corpus.sentence_block import SentenceBlock
 from models.training.batches import TrainingBatches, cut
-from models.training.config import PRESETS, TrainingConfig, preset
 from models.training.learning_rate import learning_rate_at
+from models.training_config import PRESETS, TrainingConfig, preset
 from tests.waiting import wait_until
 
 

@@ -15,12 +15,12 @@ from models.evaluation.probing.config import PROBING_VERSION, SHIFT_VERSION, Pro
 from models.evaluation.probing.shift_rule import shift
 from models.evaluation.rows import EMBEDDING_VERSION
 from models.report.inputs import REPORT_VERSION
-from models.training.config import TRAINING_VERSION
+from models.training_config import TRAINING_VERSION
 
 
 def test_versions_are_read_without_torch() -> None:
     code = (
-        "import models.training.config, models.evaluation.rows, models.evaluation.probe_config, "
+        "import models.training_config, models.evaluation.rows, models.evaluation.probe_config, "
         "models.evaluation.probing.config, models.evaluation.probing.build, models.report.report, "
         "sys; print('torch' in sys.modules)"
     )

@@ -1,1 +1,1 @@
-"""Trains a model on a parsed corpus: one loop, its files, its ranks."""
+"""Trains a model on a parsed corpus: one loop, its files, its batches."""

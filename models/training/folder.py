@@ -8,6 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
+from models.ranks import Ranks
 from models.training.best_model import BestModel
 from models.training.checkpoints import (
     Checkpoint,
@@ -18,7 +19,6 @@ from models.training.checkpoints import (
     write_checkpoint,
 )
 from models.training.metrics_log import METRICS_FILE, MetricsLog
-from models.training.ranks import Ranks
 from models.training.settings import RunSettings
 from models.training.tensorboard_log import (
     TENSORBOARD_FOLDER,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Part, Selection
-from models.training.config import TRAINING_VERSION, TrainingConfig
+from models.training_config import TRAINING_VERSION, TrainingConfig
 from models.words.word_vectors import WordVectors
 from pipeline.digest import digest_of
 from pipeline.shards import read_dataset_manifest

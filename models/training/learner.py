@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from models.contrastive_model import ContrastiveBatch, ContrastiveModel
-from models.training.ranks import (
+from models.ranks import (
     Ranks,
     average_buffers,
     average_gradients,

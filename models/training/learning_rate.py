@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from models.training.config import TrainingConfig
+from models.training_config import TrainingConfig
 
 
 def learning_rate_at(step: int, num_steps: int, config: TrainingConfig) -> float:

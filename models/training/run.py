@@ -18,6 +18,7 @@ from models.contrastive_model import ContrastiveBatch, ContrastiveModel
 from models.corpus.parsed_corpus import ParsedCorpus
 from models.kernels.gemm import GemmBackend
 from models.model_folder import save_model
+from models.ranks import Ranks
 from models.training.batches import TrainingBatches
 from models.training.checkpoints import Checkpoint, capture, restore
 from models.training.context_accuracy import ContextAccuracy, held_out_context_accuracy
@@ -29,7 +30,6 @@ from models.training.machine import peak_memory_gib
 from models.training.prefetch import prefetched
 from models.training.process_state import gemm_for, set_gemm, set_gpu_precision
 from models.training.progress import TimeLeft, progress_bar
-from models.training.ranks import Ranks
 from models.training.settings import RunSettings
 from pipeline.job import Progress
 

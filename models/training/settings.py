@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
-from models.config_fields import checked_fields
+from models.config_fields import check_choices, checked_fields
 
 GemmChoice = Literal["auto", "default", "onednn"]
 """Which matrix product the CPU uses; auto: the fastest of those measured to be exact."""
@@ -18,7 +18,8 @@ class RunSettings:
 
     device: str = "cpu"
     gemm: GemmChoice = "auto"
-    """Chosen once a training: a resumed one goes on with the product it began with."""
+    """With "auto" a resumed training goes on with the product it began with; another one that is
+    asked for is taken, and noted in the metrics, since the last bits of the weights differ."""
     prefetch: int = 2
     """Batches prepared ahead by a thread; 0 prepares each when it is needed."""
     checkpoint_every_seconds: float = 60.0
@@ -33,8 +34,7 @@ class RunSettings:
     """Whether a bar is drawn on standard error; None draws one on a terminal."""
 
     def __post_init__(self) -> None:
-        if self.gemm not in get_args(GemmChoice):
-            raise ValueError(f"gemm must be one of {get_args(GemmChoice)}, not {self.gemm!r}")
+        check_choices(self)
         if self.prefetch < 0:
             raise ValueError(f"prefetch must be 0 or more, not {self.prefetch}")
         if self.checkpoint_every_steps is not None and self.checkpoint_every_steps < 1:

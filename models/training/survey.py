@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from models.corpus.parsed_corpus import CorpusSurvey, ParsedCorpus
-from models.training.ranks import Ranks
+from models.ranks import Ranks
 from models.words.word_vectors import Coverage
 from pipeline.shards import write_json_atomically
 

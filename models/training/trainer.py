@@ -17,12 +17,12 @@ import torch
 from models.contrastive_model import ContrastiveModel, build_model
 from models.corpus.parsed_corpus import CorpusFolders, CorpusSurvey
 from models.model_folder import load_weights, save_model
+from models.ranks import ALONE, Ranks
 from models.training.batches import TrainingBatches, num_batches
 from models.training.folder import CHECKPOINTS_FOLDER
 from models.training.job import Provenance, TrainingJob
 from models.training.metrics_log import METRICS_FILE, SUMMARY_FILE, metrics_of
 from models.training.process_state import process_state_kept
-from models.training.ranks import ALONE, Ranks
 from models.training.run import TrainingData, TrainingDivergedError, TrainingRun
 from models.training.settings import RunSettings
 from models.training.summary import summary_of
