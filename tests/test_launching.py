@@ -8,8 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +18,15 @@ from torch.distributed import run as torchrun
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError, ProcessFailure
 
 from models import train as command
-from models.training.config import TrainingConfig, preset
 from models.training.job import TrainingJob
 from models.training.launching import LaunchSettings, Place, device_of, launch, set_threads
 from models.training.metrics_log import read_metrics
 from models.training.trainer import RunSettings, train
+from models.training_config import TrainingConfig, preset
 from pipeline.job import THREAD_VARIABLES
 from tasks.process import run_job
 from tests.parsed_corpora import stories, write_corpus, write_vectors
+from tests.waiting import wait_until
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 CONFIG = preset("laptop", hidden_size=8, epochs=6, batch_size=32)
@@ -146,7 +145,7 @@ def test_a_killed_rank_changes_nothing(
     name = f"killed-{rank}"
     job = training.job(name, max_restarts=1, checkpoint_every_steps=4)
     process = start("-m", "models.train", str(job))
-    wait_until(lambda: training.steps(name) >= 10)
+    wait_until(lambda: training.steps(name) >= 10, seconds=SECONDS)
 
     os.kill(children_of(process.pid)[rank], signal.SIGKILL)
     assert not (training.folder / name / "summary.json").exists()
@@ -164,7 +163,7 @@ def test_a_killed_rank_changes_nothing(
 def test_a_rank_that_keeps_dying_is_named(training: Training) -> None:
     config = preset("laptop", hidden_size=8, epochs=5000)
     process = start("-m", "models.train", str(training.job("dying", config)))
-    wait_until(lambda: training.steps("dying") >= 2)
+    wait_until(lambda: training.steps("dying") >= 2, seconds=SECONDS)
 
     os.kill(children_of(process.pid)[0], signal.SIGKILL)
     _, errors = process.communicate(timeout=SECONDS)
@@ -174,7 +173,7 @@ def test_a_rank_that_keeps_dying_is_named(training: Training) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("max_restarts", [0, 1])
+@pytest.mark.parametrize("max_restarts", [0, 2])
 def test_a_mistake_is_named_by_the_ranks_once_and_not_again_by_their_parent(
     max_restarts: int, training: Training
 ) -> None:
@@ -198,13 +197,33 @@ def test_a_mistake_is_named_by_the_ranks_once_and_not_again_by_their_parent(
 
 
 @pytest.mark.slow
+def test_a_divergence_names_a_checkpoint_and_is_not_trained_again(training: Training) -> None:
+    config = preset(
+        "laptop",
+        hidden_size=8,
+        learning_rate=1e38,
+        schedule="constant",
+        warmup_fraction=0.0,
+        normalise="none",
+    )
+    process = start("-m", "models.train", str(training.job("diverged", config, max_restarts=2)))
+    _, errors = process.communicate(timeout=SECONDS)
+
+    said = re.findall(r"TrainingDivergedError: .* checkpoint is (\S+)\. .*rank-(\d)", errors)
+    assert process.returncode == 1
+    assert len(said) == len({rank for _, rank in said})
+    (checkpoint,) = {checkpoint for checkpoint, _ in said}
+    assert Path(checkpoint, "tensors.safetensors").exists()
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("killed", ["holder", "launcher"])
 def test_all_processes_end_with_any_of_their_ancestors(training: Training, killed: str) -> None:
     """The holder is Luigi's worker, the launcher its child, the ranks the children of that."""
     config = preset("laptop", hidden_size=8, epochs=5000)
     job = training.job(f"orphaned-by-{killed}", config, max_restarts=3)
     holder = start("-c", RUN_JOB, str(job))
-    wait_until(lambda: training.steps(f"orphaned-by-{killed}") >= 2)
+    wait_until(lambda: training.steps(f"orphaned-by-{killed}") >= 2, seconds=SECONDS)
     (launcher,) = children_of(holder.pid)
     ranks = children_of(launcher)
     assert len(ranks) == 2
@@ -212,7 +231,9 @@ def test_all_processes_end_with_any_of_their_ancestors(training: Training, kille
     os.kill(holder.pid if killed == "holder" else launcher, signal.SIGKILL)
     _, errors = holder.communicate(timeout=SECONDS)
 
-    wait_until(lambda: not any(is_alive(process) for process in (launcher, *ranks)))
+    wait_until(
+        lambda: not any(is_alive(process) for process in (launcher, *ranks)), seconds=SECONDS
+    )
     if killed == "launcher":
         assert "RuntimeError: models.train exited with -9" in errors
 
@@ -247,7 +268,7 @@ def test_all_processes_end_when_the_task_fails(
         run_job(task, "models.train", job, path, threads=1)
 
     assert len(task.processes) == 3
-    wait_until(lambda: not any(is_alive(process) for process in task.processes))
+    wait_until(lambda: not any(is_alive(process) for process in task.processes), seconds=SECONDS)
 
 
 @pytest.mark.parametrize(
@@ -404,13 +425,6 @@ def test_a_place_is_taken_from_torchrun_alone() -> None:
     assert Place.from_environment(told) is None
     found = Place.from_environment(told | {"TORCHELASTIC_RUN_ID": "x"})
     assert found == Place(rank=3, size=4, local_rank=1, local_size=2)
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + SECONDS
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def command_line(process: int) -> str:
