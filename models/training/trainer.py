@@ -52,7 +52,6 @@ def train(
     multiplying matrices are as before on return.
 
     Args:
-        settings: of the machine.
         on_progress: told the share done and a line for people, after every step.
         ranks: this process among those that call this together with the same arguments; the first
             writes everything.
@@ -66,26 +65,37 @@ def train(
             holds another training.
         TrainingDivergedError: a loss or the gradient is not finite.
     """
-    settings, report = settings or RunSettings(), on_progress or _ignore
+    settings = settings or RunSettings()
     job.config.check_processes(ranks.size)
     vectors = load_word_vectors(job.vectors)
     provenance = job.provenance(vectors)
     summary = _finished_summary(job.out, provenance.identity)
     if summary is None:
         with process_state_kept(torch.device(settings.device)):
-            model = build_model(job.config, vectors, job.config.seed)
-            report(0.0, "counting the sentences to train on")
-            survey = _survey(job, model.vectors, provenance.identity, ranks)
-            data = _data(job, model.vectors, survey)
-            run = TrainingRun(model, data, job.out, provenance, settings=settings, ranks=ranks)
-            run.run(report)
-            _finish(run, survey, job.out, provenance)
+            _train(job, provenance, vectors, settings, on_progress or _ignore, ranks)
         ranks.wait_for_all()
         summary = _finished_summary(job.out, provenance.identity)
         assert summary is not None, "the first rank has written it"
     if ranks.is_first:  # also those that a process killed right here has left
         shutil.rmtree(job.out / CHECKPOINTS_FOLDER, ignore_errors=True)
     return summary
+
+
+def _train(
+    job: TrainingJob,
+    provenance: Provenance,
+    vectors: WordVectors,
+    settings: RunSettings,
+    report: Progress,
+    ranks: Ranks,
+) -> None:
+    model = build_model(job.config, vectors, job.config.seed)
+    report(0.0, "counting the sentences to train on")
+    survey = _survey(job, model.vectors, provenance.identity, ranks)
+    data = _data(job, model.vectors, survey)
+    run = TrainingRun(model, data, job.out, provenance, settings=settings, ranks=ranks)
+    run.run(report)
+    _finish(run, survey, job.out, provenance)
 
 
 def _survey(job: TrainingJob, vectors: WordVectors, identity: str, ranks: Ranks) -> CorpusSurvey:
