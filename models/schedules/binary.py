@@ -28,7 +28,7 @@ from torch import Tensor
 from models.schedules.arrays import (
     BoolArray,
     IndexArray,
-    distinct,
+    distinct_pairs,
     mark,
     on_device,
     refuse_by_node,
@@ -131,7 +131,7 @@ class BinarySchedule:
         cherries = np.flatnonzero(is_cherry)
         left_words = words[nodes.left[cherries] - num_inner]
         right_words = words[nodes.right[cherries] - num_inner]
-        examples, cherry_of = distinct(left_words * num_words + right_words)
+        examples, cherry_of = distinct_pairs(left_words, right_words)
         first_core = num_words + len(examples)
         row = np.empty(num_inner + len(words), dtype=np.int64)  # state row of each node
         row[num_inner:] = words

@@ -31,6 +31,7 @@ from models.schedules.arrays import (
     BoolArray,
     IndexArray,
     distinct,
+    distinct_pairs,
     hashes,
     mark,
     on_device,
@@ -109,7 +110,7 @@ class DependencySchedule:
         leaf_row = np.cumsum(leaf_words) - 1
         children = np.flatnonzero(is_leaf & (heads != 0))
         child_rows, child_parents = leaf_row[words[children]], parent[children]
-        fringe = _Fringe.find(inner.fringe, words, children, child_parents)
+        fringe = _Fringe.find(inner.fringe, words, num_words, children, child_parents)
 
         num_leaves, num_fringe = int(leaf_row[-1]) + 1, len(fringe.examples)
         core, num_core = inner.core, len(inner.core)
@@ -220,14 +221,18 @@ class _Fringe:
 
     @classmethod
     def find(
-        cls, tokens: IndexArray, words: IndexArray, children: IndexArray, parents: IndexArray
+        cls,
+        tokens: IndexArray,
+        words: IndexArray,
+        num_words: int,
+        children: IndexArray,
+        parents: IndexArray,
     ) -> _Fringe:
         """Args: children: leaves with a parent; parents: theirs."""
         sums = np.zeros(len(words), dtype=np.int64)
-        np.add.at(sums, parents, hashes(words[children]))
+        np.add.at(sums, parents, hashes(np.arange(num_words))[words[children]])
         sum_places, sum_of_token = distinct(sums[tokens])
-        pairs = sum_of_token * (int(words.max()) + 1) + words[tokens]
-        places, row_of_token = distinct(pairs)
+        places, row_of_token = distinct_pairs(sum_of_token, words[tokens])
         return cls(tokens, row_of_token, tokens[places], sum_of_token[places], tokens[sum_places])
 
 
