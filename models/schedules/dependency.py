@@ -106,54 +106,33 @@ class DependencySchedule:
         parent, roots = _parents(heads, token_offsets, lengths)
         inner = _Inner.find(parent, heads != 0, token_offsets, lengths)
         is_leaf = inner.number < 0
-        leaf_words = mark(words[is_leaf], num_words)
-        leaf_row = np.cumsum(leaf_words) - 1
         children = np.flatnonzero(is_leaf & (heads != 0))
-        child_rows, child_parents = leaf_row[words[children]], parent[children]
-        fringe = _Fringe.find(inner.fringe, words, num_words, children, child_parents)
+        parents = parent[children]
+        fringe = _Fringe.find(inner.fringe, words, num_words, children, parents)
+        rows = _Rows.number(mark(words[is_leaf], num_words), fringe, inner.core, len(heads))
 
-        num_leaves, num_fringe = int(leaf_row[-1]) + 1, len(fringe.examples)
-        core, num_core = inner.core, len(inner.core)
-        row = np.empty(len(heads), dtype=np.int64)  # inner row of inner nodes
-        row[fringe.tokens] = fringe.row_of_token
-        row[core] = np.arange(num_fringe, num_fringe + num_core)
-        sum_row = np.full(len(heads), -1)  # of one node for each sum
-        sum_row[fringe.sum_examples] = np.arange(fringe.num_sums)
-        sum_row[core] = np.arange(fringe.num_sums, fringe.num_sums + num_core)
-        is_example = mark(fringe.examples, len(heads))
-        is_example[core] = True
-        into_inner = is_example[child_parents]
-        child_sums = sum_row[child_parents]
-        into_sum = child_sums >= 0
-
+        child_rows, child_sums = rows.leaf[words[children]], rows.sums[parents]
+        into_inner, into_sum = rows.is_example[parents], child_sums >= 0
         pushing = fringe.tokens[heads[fringe.tokens] != 0]
-        below_last = core[: inner.level_starts[-2]] if num_core else core
+        below_last = inner.core[: inner.level_starts[-2]] if len(inner.core) else inner.core
+        num_leaves, num_fringe = len(rows.leaf_words), len(fringe.examples)
+        root_rows = np.where(
+            is_leaf[roots], rows.leaf[words[roots]], rows.inner[roots] + num_leaves
+        )
+        inner_words = words[np.concatenate([fringe.examples, inner.core])]
         return cls(
-            words=to_tensor(
-                np.concatenate([np.flatnonzero(leaf_words), words[fringe.examples], words[core]])
-            ),
+            words=to_tensor(np.concatenate([rows.leaf_words, inner_words])),
             num_leaves=num_leaves,
             num_fringe=num_fringe,
             num_fringe_sums=fringe.num_sums,
             fringe_sums=to_tensor(fringe.sum_of_row),
-            leaf_to_sum=(to_tensor(child_rows[into_sum]), to_tensor(child_sums[into_sum])),
-            leaf_to_inner=(
-                to_tensor(child_rows[into_inner]),
-                to_tensor(row[child_parents[into_inner]]),
-            ),
-            fringe_to_core=(to_tensor(row[pushing]), to_tensor(row[parent[pushing]] - num_fringe)),
-            core_parents=to_tensor(row[parent[below_last]] - num_fringe),
+            leaf_to_sum=_edges(child_rows[into_sum], child_sums[into_sum]),
+            leaf_to_inner=_edges(child_rows[into_inner], rows.inner[parents[into_inner]]),
+            fringe_to_core=_edges(rows.inner[pushing], rows.inner[parent[pushing]] - num_fringe),
+            core_parents=to_tensor(rows.inner[parent[below_last]] - num_fringe),
             level_starts=inner.level_starts,
-            roots=to_tensor(
-                np.where(is_leaf[roots], leaf_row[words[roots]], row[roots] + num_leaves)
-            ),
+            roots=to_tensor(root_rows),
         )
-
-    @property
-    def num_edges(self) -> int:
-        """Edges of all groups."""
-        to_parents = (self.leaf_to_inner[0], self.fringe_to_core[0], self.core_parents)
-        return sum(len(edges) for edges in to_parents)
 
     def to(self, device: torch.device | str) -> DependencySchedule:
         """Returns the schedule with its indices on ``device``."""
@@ -234,6 +213,42 @@ class _Fringe:
         sum_places, sum_of_token = distinct(sums[tokens])
         places, row_of_token = distinct_pairs(sum_of_token, words[tokens])
         return cls(tokens, row_of_token, tokens[places], sum_of_token[places], tokens[sum_places])
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Which row each word or token has."""
+
+    leaf_words: IndexArray
+    """[K]; the word types that stand at leaves."""
+    leaf: IndexArray
+    """[T]; leaf row of those."""
+    inner: IndexArray
+    """[N]; inner row of inner nodes."""
+    sums: IndexArray
+    """[N]; sum row of one node for each sum, -1 for others."""
+    is_example: BoolArray
+    """[N]; one node for each inner row."""
+
+    @classmethod
+    def number(
+        cls, at_leaves: BoolArray, fringe: _Fringe, core: IndexArray, num_tokens: int
+    ) -> _Rows:
+        """Args: at_leaves: [T], whether a word type stands at a leaf."""
+        num_fringe, num_core = len(fringe.examples), len(core)
+        inner = np.empty(num_tokens, dtype=np.int64)
+        inner[fringe.tokens] = fringe.row_of_token
+        inner[core] = np.arange(num_fringe, num_fringe + num_core)
+        sums = np.full(num_tokens, -1)
+        sums[fringe.sum_examples] = np.arange(fringe.num_sums)
+        sums[core] = np.arange(fringe.num_sums, fringe.num_sums + num_core)
+        is_example = mark(fringe.examples, num_tokens)
+        is_example[core] = True
+        return cls(np.flatnonzero(at_leaves), np.cumsum(at_leaves) - 1, inner, sums, is_example)
+
+
+def _edges(rows: IndexArray, parents: IndexArray) -> tuple[Tensor, Tensor]:
+    return to_tensor(rows), to_tensor(parents)
 
 
 def _parents(
