@@ -134,6 +134,12 @@ class DependencySchedule:
             roots=to_tensor(root_rows),
         )
 
+    @property
+    def num_edges(self) -> int:
+        """Edges of all nodes to their parents, those from equal leaves to equal parents once."""
+        to_parents = (self.leaf_to_inner[0], self.fringe_to_core[0], self.core_parents)
+        return sum(len(edges) for edges in to_parents)
+
     def to(self, device: torch.device | str) -> DependencySchedule:
         """Returns the schedule with its indices on ``device``."""
         return on_device(self, device)
