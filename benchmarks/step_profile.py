@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from benchmarks.arithmetic import milliseconds_by_kind, profiled
-from benchmarks.comparison import VIEWS, Task
+from benchmarks.contestants import VIEWS, Task
 from benchmarks.training_step import TrainingStep
 from models.encoders import build_encoder
 from models.kernels.gemm import use_gemm

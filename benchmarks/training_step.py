@@ -1,4 +1,4 @@
-"""One training step of a sentence encoder, and how fast several of them are beside one another.
+"""One training step of a sentence encoder, and how long it takes.
 
 All steps but the first of a kind are measured. Our encoders by then have the memory that they keep
 from step to step (`models.functions.buffers`), as they have in a training; autograd takes its own
@@ -11,8 +11,8 @@ Legend: B sentences, T word types, E word dimension, H hidden.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -34,8 +34,6 @@ class TrainingStep:
     gemm: GemmBackend
     scale: float = 1.0
     """By which a step's forward and backward are multiplied: nodes of the whole over its own."""
-    seconds: float = field(default=float("inf"), init=False)
-    """Of the best step so far."""
 
     def __post_init__(self) -> None:
         self.optimiser = torch.optim.Adam(self.module.parameters(), lr=LEARNING_RATE, fused=True)
@@ -47,15 +45,15 @@ class TrainingStep:
         output.backward(_output_gradient(output))
         return output.detach()
 
-    def measure(self) -> None:
-        """Takes one step and remembers how long it took if no other was faster."""
+    def measure(self) -> float:
+        """Takes one step; returns its seconds, forward and backward scaled."""
         use_gemm(self.gemm)
         started = time.perf_counter()
         self.forward_backward()
         learnt = time.perf_counter()
         self.optimiser.step()
         stepped = time.perf_counter()
-        self.seconds = min(self.seconds, self.scale * (learnt - started) + stepped - learnt)
+        return self.scale * (learnt - started) + stepped - learnt
 
     def gradients(self) -> dict[str, Tensor]:
         """Returns the gradient of every weight by its name, zero where it took no part."""
@@ -63,13 +61,6 @@ class TrainingStep:
             name: torch.zeros_like(weight) if weight.grad is None else weight.grad
             for name, weight in self.module.named_parameters()
         }
-
-
-def interleave(steps: Sequence[TrainingStep], repeats: int) -> None:
-    """Measures steps in turns, so that a slow moment of the machine strikes all of them."""
-    for _ in range(repeats):
-        for step in steps:
-            step.measure()
 
 
 def relative_difference(found: Tensor, expected: Tensor) -> Tensor:

@@ -1,8 +1,9 @@
 """Measures the encoders beside other implementations of the same equations.
 
 ``python -m benchmarks.tree_lstm`` trains each on the same sentences, on one thread: forward,
-backward and Adam, the orders of computation made beforehand. Before any timing it checks that all
-compute the same. The last line it prints is one JSON object.
+backward and Adam, the orders of computation made beforehand. Each runs in a process of its own, as
+in a training, and the processes take turns, one step at a time while the others wait. Before any
+timing it checks that all compute the same. The last line it prints is one JSON object.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from collections.abc import Sequence
 import torch
 
 from benchmarks.arithmetic import best_product_rate
-from benchmarks.comparison import VIEWS, Sentences, Task, compare
+from benchmarks.comparison import compare
+from benchmarks.contestants import VIEWS, Sentences, Task
 from benchmarks.corpus import (
     add_corpus_options,
     corpus_folders,
@@ -45,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print_table(profile_table(profile_rows(task, options.hidden), task), run)
             return 0
         results = _measure(task, options)
-    except (FileNotFoundError, ModuleNotFoundError, ValueError) as error:
+    except (ChildProcessError, FileNotFoundError, ModuleNotFoundError, ValueError) as error:
         return fail(str(error))
     print_table(comparison_table(results), run)
     print_table(schedule_table(results), run)
@@ -77,7 +79,7 @@ def _parser() -> argparse.ArgumentParser:
     add_corpus_options(parser)
     parser.add_argument("--sentences", type=int, default=400)
     parser.add_argument("--hidden", type=int, nargs="+", default=[256, 600, 1200])
-    parser.add_argument("--repeats", type=int, default=3, help="each is judged by its best one")
+    parser.add_argument("--repeats", type=int, default=3, help="steps of each; its best one counts")
     parser.add_argument(
         "--gemm",
         choices=("auto", "default", "onednn", "fastest"),

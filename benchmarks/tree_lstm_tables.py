@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import torch
 
-from benchmarks.comparison import Comparison, Contestant, Task
+from benchmarks.comparison import Comparison, Contestant
+from benchmarks.contestants import Task
 from benchmarks.report import Table
 from benchmarks.schedule_rate import ScheduleRate
 
@@ -15,10 +16,10 @@ VIEWS_NOTE = (
     "DEP: Child-Sum Tree-LSTM over dependency trees; CONST: binary N-ary Tree-LSTM over "
     "constituency trees; SEQ: GRU over the words; width: values in a hidden state"
 )
-BUFFERS_NOTE = (
-    "our encoders keep their memory from step to step, as they do in a training, and have it when "
-    "the clock starts; the others have theirs from autograd, which takes it from the operating "
-    "system anew in every step: part of the difference is that"
+PROCESSES_NOTE = (
+    "each implementation runs in a process of its own, as in a training; ours keeps its memory "
+    "from step to step, the others have theirs from autograd, which takes fresh pages from the "
+    "operating system in every step: part of the difference is that"
 )
 
 
@@ -36,15 +37,15 @@ class Results:
     def gemm_share(self, contestant: Contestant) -> float:
         """Returns the arithmetic done in a step over what the best product does meanwhile."""
         assert contestant.cost is not None
-        rate = contestant.cost.flops / contestant.step.seconds
-        return rate / self.product_rates[contestant.dtype]
+        rate = contestant.cost.flops / contestant.seconds
+        return rate / self.product_rates[contestant.entry.dtype]
 
     def tree_step_seconds(self) -> dict[int, float]:
         """Returns for each width the time of a step of DEP and CONST, which need both trees."""
         seconds: dict[int, float] = {}
         for comparison in self.comparisons:
             if comparison.view != "SEQ":
-                took = comparison.ours().step.seconds
+                took = comparison.ours().seconds
                 seconds[comparison.hidden_size] = seconds.get(comparison.hidden_size, 0.0) + took
         return seconds
 
@@ -83,7 +84,7 @@ def comparison_table(results: Results) -> Table:
     return Table(
         "Sentence encoders beside other implementations of the same equations",
         (
-            *("encoder", "width", "implementation", "precision", "gemm", "sentences/s"),
+            *("encoder", "width", "implementation", "precision", "gemm", "sentences/s", "median"),
             *("ours is × as fast", "× with equal gemm", "share of best gemm", "difference"),
             "MiB a step",
         ),
@@ -99,14 +100,15 @@ def _rows(comparison: Comparison, results: Results) -> list[tuple[str, ...]]:
         (
             comparison.view,
             str(comparison.hidden_size),
-            contestant.step.label,
-            _name(contestant.dtype),
-            contestant.step.gemm,
-            f"{num_sentences / contestant.step.seconds:.1f}",
-            f"{ratios[contestant.name]:.2f}" if contestant.name in ratios else "-",
-            f"{same[contestant.name]:.2f}" if contestant.name in same else "-",
+            contestant.label,
+            _name(contestant.entry.dtype),
+            contestant.entry.gemm,
+            f"{num_sentences / contestant.seconds:.1f}",
+            f"{num_sentences / contestant.median_seconds:.1f}",
+            f"{ratios[contestant.entry.name]:.2f}" if contestant.entry.name in ratios else "-",
+            f"{same[contestant.entry.name]:.2f}" if contestant.entry.name in same else "-",
             "-" if contestant.cost is None else f"{results.gemm_share(contestant):.2f}",
-            "-" if contestant.difference is None else f"{contestant.difference:.1e}",
+            "-" if contestant is comparison.ours() else f"{contestant.difference:.1e}",
             "-" if contestant.cost is None else f"{contestant.cost.peak_bytes / (1 << 20):.0f}",
         )
         for contestant in comparison.contestants
@@ -124,8 +126,9 @@ def _comparison_notes(results: Results) -> list[str]:
         sentences_note(task),
         VIEWS_NOTE,
         "sentences/s: of training steps (forward, backward and Adam) on that batch, its orders of "
-        f"computation made beforehand; of the fastest of {task.repeats} steps, the implementations "
-        "taking turns",
+        f"computation made beforehand; of the fastest of {task.repeats} steps, after one that is "
+        "not counted, the implementations taking turns; median: of the step in the middle; all "
+        "other columns are of the fastest",
         "gemm: who multiplies float32 matrices, PyTorch's default BLAS or oneDNN; for ours "
         f"{task.gemm} was chosen, the others have the default",
         "ours is × as fast: the time of the others' steps over that of ours in float32 with "
@@ -135,7 +138,7 @@ def _comparison_notes(results: Results) -> list[str]:
         "difference: the largest of the outputs and of each weight's gradient, relative by norm, "
         "from ours in float32, checked before any timing",
         "MiB a step: the most memory held at once of what the first step takes itself",
-        BUFFERS_NOTE,
+        PROCESSES_NOTE,
         f"recursion: measured on the first {len(recursion)} sentences ({len(recursion.token_ids)} "
         "tokens), forward and backward scaled by the number of nodes, Adam added once",
     ]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
+from pathlib import Path
 from random import Random
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,9 +19,11 @@ from torch import nn
 
 from benchmarks import arithmetic, comparison
 from benchmarks.arithmetic import best_product_rate, cost_of
-from benchmarks.comparison import REFERENCES, Contestant, Sentences, Task, compare
+from benchmarks.comparison import Comparison, Contestant, compare
+from benchmarks.contestants import REFERENCES, Entry, Runner, Sentences, Task
 from benchmarks.references import PackedGRU, PyTorchTreeLSTM
 from benchmarks.schedule_rate import schedule_rates
+from benchmarks.step_process import StepProcess
 from benchmarks.step_profile import profile_step
 from benchmarks.training_step import TrainingStep
 from models.corpus.sentence_block import SentenceBlock
@@ -58,6 +63,17 @@ def task_of(block: SentenceBlock) -> Task:
     return Task(Sentences(block, vectors), recursion_sentences=3, gemm="default", repeats=1, seed=0)
 
 
+def entry_of(task: Task, view: str, name: str) -> Entry:
+    return Entry(view, 6, name, torch.float32, "default", len(task.sentences.block))
+
+
+def compare_here(
+    task: Task, view: str, width: int = 6, dtypes: Sequence[torch.dtype] = (torch.float32,)
+) -> Comparison:
+    """Returns the comparison, made without other processes, which take seconds to start."""
+    return compare(task, view, width, dtypes, lambda *which: nullcontext(Runner(*which)))
+
+
 def test_time_in_no_part_of_a_step_is_its_rest() -> None:
     layer = nn.Linear(300, 300)
 
@@ -88,22 +104,22 @@ def test_schedules_are_timed_at_best_and_in_the_middle() -> None:
 @pytest.mark.parametrize("view", REFERENCES)
 @pytest.mark.parametrize("lengths", [[5, 1, 12, 3, 1], [1, 1, 1, 1], [1, 40, 2]])
 def test_references_compute_what_the_encoders_do(view: str, lengths: list[int]) -> None:
-    ours, *references = compare(task_of(random_block(lengths)), view, 6).contestants
-    assert ours.name == "ours" and ours.difference is None
-    assert {found.name for found in references} == set(REFERENCES[view])
+    ours, *references = compare_here(task_of(random_block(lengths)), view).contestants
+    assert ours.entry.name == "ours" and ours.difference == 0
+    assert {found.entry.name for found in references} == set(REFERENCES[view])
     assert all(found.difference is not None and found.difference < 2e-6 for found in references)
 
 
 @needs_a_choice
 def test_with_another_gemm_ours_is_measured_with_the_references_as_well() -> None:
     task = replace(task_of(random_block([5, 1, 12])), gemm="onednn")
-    found = compare(task, "DEP", 6)
-    assert [c.step.gemm for c in found.contestants if c.name == "ours"] == ["onednn", "default"]
+    found = compare_here(task, "DEP")
+    ours = [c.entry.gemm for c in found.contestants if c.entry.name == "ours"]
+    assert ours == ["onednn", "default"]
     chosen, same = found.ours(), found.ours("default")
-    assert chosen.difference is None and same.difference is not None
     assert chosen.cost == same.cost
     assert found.times_faster("default")["recursion"] == pytest.approx(
-        found.times_faster()["recursion"] * chosen.step.seconds / same.step.seconds
+        found.times_faster()["recursion"] * chosen.seconds / same.seconds
     )
 
 
@@ -113,8 +129,10 @@ def test_recursion_is_scaled_by_the_nodes_that_the_view_computes(view: str, node
     assert sentences.num_nodes(view) == nodes
     if view != "SEQ":
         task = Task(sentences, recursion_sentences=2, gemm="default", repeats=1, seed=0)
-        recursion = compare(task, view, 6).contestants[-1]
-        assert recursion.step.scale == nodes / sentences.first(2).num_nodes(view)
+        recursion = compare_here(task, view).contestants[-1].entry
+        assert recursion.num_sentences == 2
+        scale = Runner(task, recursion).step.scale
+        assert scale == nodes / sentences.first(2).num_nodes(view)
 
 
 @pytest.mark.parametrize("weight", ["weight_ih_l0", "bias_hh_l0"])
@@ -128,7 +146,7 @@ def test_a_gradient_that_is_no_number_is_refused(
 
     monkeypatch.setitem(REFERENCES, "SEQ", {"nn_gru": Spoilt})
     with pytest.raises(ArithmeticError, match="differs from our encoder by nan"):
-        compare(task_of(random_block([5, 1, 12])), "SEQ", 6)
+        compare_here(task_of(random_block([5, 1, 12])), "SEQ")
 
 
 @pytest.mark.parametrize(
@@ -140,33 +158,105 @@ def test_a_gradient_that_is_no_number_is_refused(
         ("SEQ", "cell.state.bias"),
     ],
 )
-def test_rounding_to_bfloat16_passes_and_a_bias_lost_in_it_does_not(
-    view: str, bias: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rounding_to_bfloat16_passes_and_a_bias_lost_in_it_does_not(view: str, bias: str) -> None:
     task = task_of(random_block([5, 1, 12, 3]))
     both = (torch.float32, torch.bfloat16)
-    difference = compare(task, view, 32, both).contestants[1].difference
+    difference = compare_here(task, view, 32, both).contestants[1].difference
     assert difference is not None and 1e-3 < difference < 0.02
 
-    def lossy_step(encoder: nn.Module, *arguments: Any) -> TrainingStep:
-        if torch.bfloat16 in arguments:
+    def start_lossy(task: Task, entry: Entry) -> nullcontext[Runner]:
+        runner = Runner(task, entry)
+        if entry.dtype == torch.bfloat16:
             with torch.no_grad():
-                encoder.get_parameter(bias).zero_()
-        return our_step(encoder, *arguments)
+                runner.step.module.get_parameter(bias).zero_()
+        return nullcontext(runner)
 
-    our_step = comparison._our_step
-    monkeypatch.setattr(comparison, "_our_step", lossy_step)
     with pytest.raises(ArithmeticError, match=r"ours in torch\.bfloat16 differs .* by norm"):
-        compare(task, view, 32, both)
+        compare(task, view, 32, both, start_lossy)
 
 
 def test_an_implementation_that_computes_something_else_is_refused() -> None:
-    module = torch.nn.Linear(2, 2)
-    step = TrainingStep("another", module, module, torch.ones(1, 2), "default")
-    for difference in (1e-3, float("nan")):
-        contestant = Contestant("another", torch.float32, step, None, difference)
+    entry = entry_of(task_of(random_block([3])), "SEQ", "nn_gru")
+    contestant = Contestant(entry, "another", None, expected={"": torch.ones(4)})
+    contestant.check({"": torch.ones(4)})
+    for found in (1.001, float("nan")):
         with pytest.raises(ArithmeticError, match=r"another in torch\.float32 differs from our"):
-            contestant.check()
+            contestant.check({"": torch.full((4,), found)})
+
+
+def test_the_fastest_step_counts_and_the_one_in_the_middle_is_told() -> None:
+    entry = entry_of(task_of(random_block([3])), "SEQ", "nn_gru")
+    found = Contestant(entry, "another", None, expected={}, times=[5.0, 2.0, 3.0])
+    assert (found.seconds, found.median_seconds) == (2.0, 3.0)
+
+
+def test_implementations_take_turns_after_all_are_warm() -> None:
+    task = replace(task_of(random_block([5, 1])), repeats=2)
+    acts: list[str] = []
+
+    class Told(Runner):
+        def warm_up(self, outcome: Path) -> None:
+            acts.append(f"warm {self.step.label}")
+            super().warm_up(outcome)
+
+        def measure(self) -> float:
+            acts.append(self.step.label)
+            return super().measure()
+
+    found = compare(task, "SEQ", 6, start=lambda *which: nullcontext(Told(*which)))
+    turn = ["ours", "nn.GRU, packed"]
+    assert acts == [*(f"warm {label}" for label in turn), *turn, *turn]
+    assert all(len(contestant.times) == 2 for contestant in found.contestants)
+
+
+def test_no_more_implementations_run_at_once_than_memory_allows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    running: set[Entry] = set()
+    most = 0
+
+    class Counted(nullcontext[Runner]):
+        def __init__(self, task: Task, entry: Entry) -> None:
+            nonlocal most
+            super().__init__(Runner(task, entry))
+            self.entry = entry
+            running.add(entry)
+            most = max(most, len(running))
+
+        def __exit__(self, *error: object) -> None:
+            running.remove(self.entry)
+
+    dtypes = (torch.float32, torch.bfloat16)
+    monkeypatch.setattr(comparison, "MAX_PROCESSES", 2)
+    found = compare(task_of(random_block([5, 1])), "DEP", 6, dtypes, Counted)
+    assert len(found.contestants) == 5
+    assert most == 2
+    assert all(contestant.times for contestant in found.contestants)
+
+
+def test_a_step_in_another_process_comes_to_the_same(tmp_path: Path) -> None:
+    task = task_of(random_block([5, 1, 12]))
+    entry = entry_of(task, "SEQ", "ours")
+    with StepProcess(task, entry) as process:
+        process.warm_up(tmp_path / "outcome.pt")
+        assert process.measure() > 0
+    expected = Runner(task, entry).outcome()
+    found = torch.load(tmp_path / "outcome.pt")
+    assert set(found) == set(expected)
+    assert all(torch.allclose(found[name], value, rtol=1e-5) for name, value in expected.items())
+
+
+def test_what_another_process_raises_is_raised_here_and_its_death_told(tmp_path: Path) -> None:
+    task = task_of(random_block([5, 1]))
+    with StepProcess(task, entry_of(task, "SEQ", "nn_gru")) as process:
+        with pytest.raises(RuntimeError, match="no does not exist"):
+            process.warm_up(tmp_path / "no" / "outcome.pt")
+        assert process.measure() > 0
+        identity = process._process.pid
+        assert identity is not None
+        os.kill(identity, signal.SIGKILL)
+        with pytest.raises(ChildProcessError, match=r"nn_gru .* exit code -9; .* lower --hidden"):
+            process.measure()
 
 
 def test_pytorch_tree_lstm_that_is_absent_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

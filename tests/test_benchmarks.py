@@ -8,7 +8,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -17,6 +19,8 @@ import pytest
 import torch
 
 from benchmarks import reader, train_gpu, tree_lstm
+from benchmarks.comparison import compare
+from benchmarks.contestants import Runner
 from benchmarks.corpus import corpus_folders, identity
 from benchmarks.report import markdown_table
 from benchmarks.training_rate import make_setup, measure_training
@@ -45,6 +49,13 @@ def machine_as_before() -> Iterator[None]:
     torch.set_num_threads(threads)
 
 
+@pytest.fixture
+def one_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Has all implementations measured in this process, as others take seconds to start."""
+    here = partial(compare, start=lambda *which: nullcontext(Runner(*which)))
+    monkeypatch.setattr(tree_lstm, "compare", here)
+
+
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("corpus")
@@ -58,6 +69,7 @@ def last_line(capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
     return found
 
 
+@pytest.mark.usefixtures("one_process")
 def test_tree_lstm_ends_in_a_figure_for_each_comparison(
     corpus: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -92,6 +104,7 @@ def test_tree_lstm_ends_in_a_figure_for_each_comparison(
         (reader, ("--hidden", "8", "--repeats", "1", "--rate", "50"), 1),
     ],
 )
+@pytest.mark.usefixtures("one_process")
 def test_every_table_tells_what_ran_and_explains_its_columns(
     module: ModuleType,
     options: tuple[str, ...],
@@ -114,6 +127,7 @@ def test_every_table_tells_what_ran_and_explains_its_columns(
         assert len(notes) > 8
 
 
+@pytest.mark.usefixtures("one_process")
 def test_tree_lstm_compares_ours_with_nothing_and_others_with_ours(
     corpus: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -121,10 +135,19 @@ def test_tree_lstm_compares_ours_with_nothing_and_others_with_ours(
     tree_lstm.main(arguments)
     rows = [line.strip("| ").split("|") for line in capsys.readouterr().out.splitlines()]
     cells = [[cell.strip() for cell in row] for row in rows if row[0].strip() == "DEP"]
-    difference = {row[2]: row[9] for row in cells}
+    difference = {row[2]: row[10] for row in cells}
     assert difference.pop("ours") == "-"
     assert set(difference) == {"pytorch-tree-lstm 0.1.3", "plain autograd", "recursion"}
     assert all(float(cell) < 1e-5 for cell in difference.values())
+
+
+@pytest.mark.slow
+def test_tree_lstm_measures_each_in_its_own_process(
+    corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ("--corpus", str(corpus), "--sentences", "30", "--hidden", "8", *QUICK)
+    assert tree_lstm.main(arguments) == 0
+    assert last_line(capsys)["dep_8_vs_pytorch_tree_lstm"]
 
 
 def test_a_corpus_is_known_by_its_shards_wherever_it_lies(corpus: Path, tmp_path: Path) -> None:
