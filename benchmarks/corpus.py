@@ -16,6 +16,9 @@ from models.words.word_vectors import WordVectors
 from pipeline.shards import MANIFEST_NAME, read_dataset_manifest, read_shard
 
 DEFAULT_CORPORA = Path("data/work/corpora")
+DEFAULT_SENTENCES = f"python-docs-*/sentences/{MANIFEST_NAME}"
+ALTERED = "bigram-shift"
+"""In the name of a corpus of altered sentences, which a run makes for its probing task."""
 STAGES = ("sentences", "dependencies", "constituents")
 VECTOR_RMS = 0.35
 """Root mean square of the random vectors' components, as the laptop preset scales real ones."""
@@ -27,7 +30,7 @@ def add_corpus_options(parser: argparse.ArgumentParser) -> None:
         "--corpus",
         type=Path,
         help="folder of a parsed corpus, with sentences/, dependencies-*/ and constituents-*/ in "
-        "it; by default the newest one that `make run` made",
+        "it; by default the one that `make run` made",
     )
     parser.add_argument("--word-size", type=int, default=300, help="of the random word vectors")
     parser.add_argument("--seed", type=int, default=0)
@@ -38,18 +41,18 @@ def corpus_folders(corpus: Path | None) -> CorpusFolders:
 
     Args:
         corpus: the folder with ``sentences``, ``dependencies-…`` and ``constituents-…`` in it;
-            None takes the newest complete one of the default run's work folder.
+            None takes the default run's text, the newest if there are several.
 
     Raises:
         FileNotFoundError: no such corpus, or a stage of it is not complete; says how to make one.
     """
     if corpus is not None:
         return _stages(corpus)
-    found = [path.parent.parent for path in DEFAULT_CORPORA.glob(f"*/sentences/{MANIFEST_NAME}")]
-    complete = [folder for folder in found if not _missing(folder)]
+    found = [path.parent.parent for path in DEFAULT_CORPORA.glob(DEFAULT_SENTENCES)]
+    complete = [folder for folder in found if ALTERED not in folder.name and not _missing(folder)]
     if not complete:
         raise FileNotFoundError(
-            f"{DEFAULT_CORPORA}: no parsed corpus here; run `make run` first, which makes one, or "
+            f"{DEFAULT_CORPORA}: no parsed text of the default run here; run `make run` first, or "
             "give a corpus folder with --corpus"
         )
     return _stages(max(complete, key=lambda folder: folder.stat().st_mtime))
@@ -115,8 +118,9 @@ def _newest(corpus: Path, stage: str) -> Path | None:
 def _stages(corpus: Path) -> CorpusFolders:
     if missing := _missing(corpus):
         raise FileNotFoundError(
-            f"{corpus}: no complete {' and no '.join(missing)}; give the folder of a parsed corpus "
-            "(`make run` makes one under data/work/corpora)"
+            f"{corpus}: no complete {' and no '.join(missing)} in this folder; give the one that "
+            "holds sentences/, dependencies-…/ and constituents-…/ (`make run` makes one under "
+            "data/work/corpora)"
         )
     sentences = _newest(corpus, "sentences")
     assert sentences is not None

@@ -385,6 +385,22 @@ def test_processes_share_the_cores_that_they_may_use(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize(
+    ("device", "message"),
+    [
+        ("cuda", "device is cuda, but PyTorch .* finds no CUDA device here; give cpu"),
+        ("gpu", "device must be one of cpu, cuda, not 'gpu'"),
+    ],
+)
+def test_a_device_that_is_not_there_is_named(
+    device: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+
+    with pytest.raises(ValueError, match=message):
+        device_of(device, Place())
+
+
+@pytest.mark.parametrize(
     ("device", "place", "expected"),
     [
         ("cuda", Place(rank=5, size=8, local_rank=1, local_size=2), "cuda:1"),
@@ -398,6 +414,7 @@ def test_processes_share_the_cores_that_they_may_use(monkeypatch: pytest.MonkeyP
 def test_each_process_takes_a_device_of_its_own(
     device: str, place: Place, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
 
     assert device_of(device, place) == expected
@@ -413,6 +430,7 @@ def test_each_process_takes_a_device_of_its_own(
 def test_processes_that_would_share_a_device_are_refused(
     device: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
 
     with pytest.raises(ValueError, match=message):

@@ -128,14 +128,23 @@ def set_threads(threads: int | None, place: Place) -> None:
         os.environ.update(dict.fromkeys(THREAD_VARIABLES, str(share)))
 
 
+DEVICES = ("cpu", "cuda")
+"""Kinds of devices to train on; cuda:1 is the second of its kind."""
+
+
 def device_of(device: str, place: Place) -> str:
     """Returns the device of one process among several: on cuda one of its machine for itself.
 
     Raises:
-        ValueError: processes would share a device.
+        ValueError: no such device, or processes would share one.
     """
     kind, _, index = device.partition(":")
-    if kind != "cuda" or place.size == 1:
+    if kind not in DEVICES:
+        raise ValueError(f"device must be one of {', '.join(DEVICES)}, not {device!r}")
+    if kind != "cuda":
+        return device
+    _require_cuda(device)
+    if place.size == 1:
         return device
     if index:
         if place.local_size > 1:
@@ -152,3 +161,13 @@ def device_of(device: str, place: Place) -> str:
             "here; each process needs its own"
         )
     return f"cuda:{place.local_rank}"
+
+
+def _require_cuda(device: str) -> None:
+    import torch
+
+    if not torch.cuda.is_available():
+        raise ValueError(
+            f"device is {device}, but PyTorch {torch.__version__} finds no CUDA device here; give "
+            "cpu, or install a PyTorch for this machine's GPU"
+        )
