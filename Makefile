@@ -4,11 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: run test check format clean help
+.PHONY: run test test-slow check format clean help
 
 help:
 	@echo "make run     install, then run the whole pipeline on the embedded default corpus"
 	@echo "make test    install, then run the tests"
+	@echo "make test-slow  the tests that start trainings and benchmarks of their own"
 	@echo "make check   install, then ruff and mypy"
 	@echo "make clean   remove the environment (data/work, the results, stays)"
 
@@ -16,7 +17,10 @@ run: $(STAMP)
 	$(BIN)/luigi --module tasks RunAll --local-scheduler
 
 test: $(STAMP)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m "not slow"
+
+test-slow: $(STAMP)
+	$(BIN)/python -m pytest -m slow
 
 check: $(STAMP)
 	$(BIN)/ruff check .

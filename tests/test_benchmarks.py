@@ -131,8 +131,8 @@ def test_every_table_tells_what_ran_and_explains_its_columns(
 def test_tree_lstm_compares_ours_with_nothing_and_others_with_ours(
     corpus: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    arguments = ("--corpus", str(corpus), "--sentences", "30", "--hidden", "8", *QUICK)
-    tree_lstm.main(arguments)
+    text = ("--corpus", str(corpus), "--sentences", "30")
+    tree_lstm.main((*text, "--hidden", "8", "--gemm", "default", *QUICK))
     rows = [line.strip("| ").split("|") for line in capsys.readouterr().out.splitlines()]
     cells = [[cell.strip() for cell in row] for row in rows if row[0].strip() == "DEP"]
     difference = {row[2]: row[10] for row in cells}

@@ -127,7 +127,7 @@ def measure_training_products(
 
 
 def choose_gemm(
-    *, width: int = 1024, max_error: float = MAX_ERROR, margin: float = 1.15
+    *, width: int = 1024, max_error: float = MAX_ERROR, margin: float = 1.3
 ) -> GemmBackend:
     """Returns the backend to use on this machine with the threads now set; changes nothing.
 
