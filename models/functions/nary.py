@@ -8,6 +8,7 @@ side, P_S of them shared, H hidden.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -25,10 +26,15 @@ from models.schedules.binary import Side
 
 @dataclass(frozen=True, slots=True)
 class _Level:
-    """A level of the core: inner rows, and for each side the operands that its nodes are."""
+    """A level of the core; for each side, which state rows and which operands its nodes are."""
 
     inner: slice
+    states: tuple[slice, slice]
     operands: tuple[slice, slice]
+
+    def by_side(self) -> Iterator[tuple[slice, slice]]:
+        """Yields the state rows and the operands of the left ones, then of the right ones."""
+        return zip(self.states, self.operands, strict=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +85,15 @@ class _Pass:
         reached = [s.left.num_shared, s.right.num_shared]
         levels = []
         for number, (first, last) in enumerate(pairwise(s.level_starts)):
-            operands = []
-            for side, counts in enumerate((s.left.level_counts, s.right.level_counts)):
-                operands.append(slice(reached[side], reached[side] + counts[number]))
-                reached[side] += counts[number]
             inner = slice(s.num_cherries + first, s.num_cherries + last)
-            levels.append(_Level(inner, (operands[0], operands[1])))
+            states, operands, row = [], [], s.num_leaves + inner.start
+            for side, counts in enumerate((s.left.level_counts, s.right.level_counts)):
+                count = counts[number]
+                states.append(slice(row, row + count))
+                operands.append(slice(reached[side], reached[side] + count))
+                row += count
+                reached[side] += count
+            levels.append(_Level(inner, (states[0], states[1]), (operands[0], operands[1])))
         return levels
 
     def pairs(self, inner: slice) -> Pairs:
@@ -154,13 +163,10 @@ class _Pass:
         """Goes down the core, from the roots."""
         weights = child_pair.split(self.hidden.shape[1], 1)
         for level in reversed(self.core_levels()):
-            start = self.schedule.num_leaves + level.inner.start
-            for number, operands in enumerate(level.operands):
-                stop = start + operands.stop - operands.start
-                if stop > start:
+            for number, (states, operands) in enumerate(level.by_side()):
+                if states.stop > states.start:
                     grad = self.gather_operands(number, operands)
-                    write_product(gradients.hidden[start:stop], grad, weights[number])
-                start = stop
+                    write_product(gradients.hidden[states], grad, weights[number])
             self.inner_backward(level.inner, gradients)
 
     def shared_backward(self, child_pair: Tensor, gradients: PairGradients) -> None:
@@ -229,11 +235,8 @@ class NaryFunction(torch.autograd.Function):
         p.multiply_shared([side.cherry_operands for side in p.sides], child_pair, bias)
         for level in p.core_levels():
             p.compute_inner(level.inner)
-            start = T + level.inner.start
-            for number, operands in enumerate(level.operands):
-                stop = start + operands.stop - operands.start
-                p.multiply(number, operands, p.hidden[start:stop], child_pair, bias)
-                start = stop
+            for number, (states, operands) in enumerate(level.by_side()):
+                p.multiply(number, operands, p.hidden[states], child_pair, bias)
         ctx.save_for_backward(child_pair)
         ctx.buffers = p
         return p.hidden.index_select(0, schedule.roots)
