@@ -1,0 +1,56 @@
+"""What a protocol answers: predictions beside the gold answers, and how it came to them.
+
+Legend: n test items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Predictions:
+    """The answer to every test item, in the order of the task's items.
+
+    That order is a function of the data alone, so two encoders' predictions are paired.
+    """
+
+    predicted: FloatArray
+    """[n]; a class's number, or a score."""
+    gold: FloatArray
+    """[n]; the same of the right answer."""
+    groups: IntArray
+    """[n]; outer fold or subset of each item, numbered from 0; 0 where there is only one."""
+    group_names: tuple[str, ...] = ("test",)
+    """Name of each group."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """What a protocol found out about one set of embeddings."""
+
+    predictions: Predictions
+    counts: Mapping[str, int]
+    """Items of each split."""
+    width: int
+    """Dimensions of the representation of a sentence."""
+    dev_score: float | None = None
+    """Best score on dev or inner folds, in percent (100 times Pearson's r for relatedness); the
+    mean over outer folds; None where nothing is chosen."""
+    regularisers: tuple[float, ...] = ()
+    """What was chosen, one an outer fold; in the units of the classifier's own grid."""
+    at_grid_edge: int = 0
+    """How many of the chosen are the smallest or largest offered."""
+    num_fits: int = 0
+    """Classifiers fitted."""
+    not_converged: int = 0
+    """Of these, how many stopped before the tolerance was reached."""
+    details: Mapping[str, float] = field(default_factory=dict)
+    """Further figures of the protocol: gradient norms, epochs."""
