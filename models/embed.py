@@ -34,7 +34,7 @@ import torch
 
 from models.contrastive_model import ContrastiveModel
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus
-from models.encode import bag_of_words, encode_corpus
+from models.encode_corpus import bag_of_words, encode_corpus
 from models.evaluation.probing.data import ProbingData, read_probing
 from models.evaluation.rows import BAG_OF_WORDS_FILE
 from models.model_folder import load_model, random_model

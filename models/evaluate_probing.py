@@ -24,7 +24,7 @@ import torch
 from models.evaluation.probe import probe, probe_majority
 from models.evaluation.probe_config import PROBE_VERSION, ProbeConfig
 from models.evaluation.probing.data import ProbingData, read_probing
-from models.evaluation.projection import random_projection
+from models.evaluation.representations.projection import random_projection
 from models.evaluation.result_files import RowResult, write_row
 from pipeline.job import Progress, run_from_command_line
 

@@ -29,3 +29,5 @@ Precision = Literal["float32", "tf32", "bfloat16"]
 """In what precision the encoders multiply."""
 KeptWeights = Literal["last", "best"]
 """Which weights a training ends with."""
+Pooling = Literal["last", "max", "mean", "min"]
+"""How a sentence's states become one vector: the state an encoder gives, or one over all of them."""

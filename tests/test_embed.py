@@ -14,7 +14,7 @@ from safetensors.numpy import save_file
 
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus
 from models.embed import execute
-from models.encode import encode_corpus
+from models.encode_corpus import encode_corpus
 from models.evaluation.probing.build import build_probing
 from models.evaluation.probing.data import read_probing
 from models.model_folder import random_model

@@ -17,7 +17,7 @@ from models.evaluation.probe import probe, probe_majority
 from models.evaluation.probe_config import ProbeConfig
 from models.evaluation.probing.build import FORMAT_VERSION
 from models.evaluation.probing.data import ProbingData, SplitItems
-from models.evaluation.projection import random_projection
+from models.evaluation.representations.projection import random_projection
 from models.evaluation.result_files import read_row
 from models.evaluation.rows import (
     MAJORITY_ROW,

@@ -12,7 +12,7 @@ import torch
 
 from models.contrastive_model import ContrastiveModel, batch_of
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
-from models.encode import bag_of_words, encode_corpus
+from models.encode_corpus import bag_of_words, encode_corpus
 from models.model_folder import load_model, random_model
 from models.training.context_accuracy import held_out_context_accuracy
 from models.training.trainer import RunSettings, TrainingJob, train
