@@ -15,7 +15,7 @@ from models.evaluation.probe_result import ProbeResult, TaskScore
 from models.evaluation.probing.build import FORMAT_VERSION
 from models.evaluation.probing.shifts import make_shifted_sentences
 from models.evaluation.result_files import RowResult, write_row
-from models.evaluation.statistics import mean_interval
+from models.evaluation.statistics.cluster_bootstrap import mean_interval
 from models.report.inputs import ReportInputs, StageRecord
 from models.report.markdown import duration, markdown_table
 from models.report.plots import smoothed

@@ -14,7 +14,7 @@ from models.evaluation.logistic_regression import Standardiser, fit_logistic_reg
 from models.evaluation.probe_config import ProbeConfig
 from models.evaluation.probe_result import ProbeResult, TaskScore
 from models.evaluation.probing.data import IntArray, ProbingData
-from models.evaluation.statistics import mean_interval
+from models.evaluation.statistics.cluster_bootstrap import mean_interval
 from pipeline.job import Progress
 
 FloatArray = npt.NDArray[np.float32]

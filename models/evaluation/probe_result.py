@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from models.evaluation.statistics import Interval
+from models.evaluation.statistics.interval import Interval
 
 
 @dataclass(frozen=True, slots=True)

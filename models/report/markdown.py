@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from models.evaluation.statistics import Interval
+from models.evaluation.statistics.interval import Interval
 
 
 def markdown_table(

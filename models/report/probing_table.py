@@ -18,7 +18,8 @@ from models.evaluation.rows import (
     is_random_row,
     is_trained_row,
 )
-from models.evaluation.statistics import Interval, paired_difference
+from models.evaluation.statistics.cluster_bootstrap import paired_difference
+from models.evaluation.statistics.interval import Interval
 
 RANDOM_WEIGHTS = "random weights"
 """Stands for the rows of all random seeds together, as the mean of their answers to each item."""

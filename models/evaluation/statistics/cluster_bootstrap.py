@@ -14,36 +14,26 @@ Legend: R resamples, C clusters, T tasks.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from models.evaluation.statistics.interval import (
+    CONFIDENCE,
+    NUM_RESAMPLES,
+    Interval,
+    percentile_interval,
+)
+
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
-NUM_RESAMPLES = 2_000
-CONFIDENCE = 0.95
 DRAWS_AT_ONCE = 1_000_000
 """Clusters drawn before they are summed up; bounds the memory."""
 
 Average = Literal["tasks", "items"]
 """Whether the mean is over tasks, each of equal weight, or over all their items."""
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A figure and the bounds of its bootstrap interval, in percent."""
-
-    value: float
-    low: float
-    high: float
-
-    @property
-    def excludes_zero(self) -> bool:
-        """Whether zero lies outside the interval."""
-        return self.low > 0.0 or self.high < 0.0
 
 
 def mean_interval(
@@ -76,9 +66,7 @@ def mean_interval(
     resampled = _resampled_means(
         sums_ct, counts_ct, average, np.random.default_rng(seed), num_resamples
     )
-    tail = 50.0 * (1.0 - confidence)
-    low, high = np.percentile(resampled, [tail, 100.0 - tail])
-    return Interval(100.0 * value, 100.0 * float(low), 100.0 * float(high))
+    return percentile_interval(100.0 * value, 100.0 * resampled, confidence=confidence)
 
 
 def paired_difference(

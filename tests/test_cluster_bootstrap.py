@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from models.evaluation.statistics import Interval, mean_interval, paired_difference
+from models.evaluation.statistics.cluster_bootstrap import mean_interval, paired_difference
+from models.evaluation.statistics.interval import Interval
 
 
 def test_value_is_the_mean_of_the_tasks_means() -> None:
