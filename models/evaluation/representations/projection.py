@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import numpy.typing as npt
 
@@ -20,8 +22,12 @@ def random_projection(
     """
     if width < 1:
         raise ValueError(f"the width of a projection must be at least 1, got {width}")
-    size = embeddings.shape[1]
-    bound = (6.0 / (size + width)) ** 0.5
-    matrix = np.random.default_rng(seed).uniform(-bound, bound, size=(size, width))
+    matrix = _matrix(embeddings.shape[1], width, seed)
     projected: npt.NDArray[np.float32] = (embeddings @ matrix).astype(np.float32)
     return projected
+
+
+@functools.lru_cache(maxsize=1)  # a task's batches are all projected by the same one
+def _matrix(size: int, width: int, seed: int) -> npt.NDArray[np.float64]:
+    bound = (6.0 / (size + width)) ** 0.5
+    return np.random.default_rng(seed).uniform(-bound, bound, size=(size, width))

@@ -1,0 +1,107 @@
+"""Removal of the directions that a set of sentence vectors shares (Arora et al. 2017, algorithm 1).
+
+As there and in Tang & de Sa 2018, the vectors are not centred: the first direction is mostly their
+mean.
+
+Legend: n sentences, d width, k components.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float32]
+Method = Literal["exact", "power_iteration"]
+"""How components are found: by an eigendecomposition, or as Tang & de Sa 2018 estimate them."""
+
+POWER_ITERATIONS = 5
+"""T of Tang & de Sa 2018, appendix, algorithm 1."""
+ROUNDING = 1e-6
+"""Of a vector's length; what is shorter after a removal is an error of components in float32."""
+SMALLEST_SHARE = 1e-12
+"""Of the largest eigenvalue; a smaller one is rounding, and its direction no component."""
+
+
+def principal_components(
+    vectors: FloatArray, count: int, *, method: Method = "exact"
+) -> FloatArray:
+    """Returns the first components of vectors [n, d] as orthonormal rows, [k, d].
+
+    k is ``count``, or less where the vectors span fewer dimensions.
+
+    Differs from Arora et al.'s code, which finds the same directions by a randomised SVD. Without
+    a method of its own, ``exact`` is used, so that the result has no seed.
+
+    Raises:
+        ValueError: a negative count, or vectors that are not finite.
+    """
+    if count < 0:
+        raise ValueError(f"the number of components must not be negative, got {count}")
+    if not np.isfinite(vectors).all():
+        raise ValueError("vectors that are not finite have no principal components")
+    # The smaller of the two products has the same eigenvalues (Tang & de Sa 2018, appendix, 2).
+    z = vectors.astype(np.float64)
+    is_wide = len(z) < z.shape[1]
+    gram = z @ z.T if is_wide else z.T @ z
+    found = _by_power(gram, count) if method == "power_iteration" else _exact(gram, count)
+    directions = found @ z if is_wide else found
+    # Estimated directions are not quite orthogonal by themselves.
+    components: FloatArray = np.linalg.qr(directions.T)[0].T.astype(np.float32)
+    return components
+
+
+def remove_components(vectors: FloatArray, components: FloatArray) -> FloatArray:
+    """Returns vectors [n, d] without their part along the components [k, d].
+
+    A single vector that is its own set has nothing left. What rounding leaves of it is set to zero,
+    or a normalisation would make a direction of it.
+
+    Raises:
+        ValueError: components of another width.
+    """
+    if components.shape[1] != vectors.shape[1]:
+        raise ValueError(
+            f"components of width {components.shape[1]} cannot be removed from vectors of width "
+            f"{vectors.shape[1]}; fit them on the same views and poolings"
+        )
+    z, u = vectors.astype(np.float64), components.astype(np.float64)
+    rest = z - (z @ u.T) @ u
+    is_gone = np.linalg.norm(rest, axis=1) <= ROUNDING * np.linalg.norm(z, axis=1)
+    rest[is_gone] = 0.0
+    left: FloatArray = rest.astype(np.float32)
+    return left
+
+
+def _exact(gram: npt.NDArray[np.float64], count: int) -> npt.NDArray[np.float64]:
+    """Returns the eigenvectors of the largest eigenvalues as rows, those of zero left out."""
+    values, columns = np.linalg.eigh(gram)
+    smallest = SMALLEST_SHARE * max(values.max(initial=0.0), 0.0)
+    kept = [i for i in range(len(values))[::-1][:count] if values[i] > smallest]
+    rows: npt.NDArray[np.float64] = columns[:, kept].T
+    return rows
+
+
+def _by_power(gram: npt.NDArray[np.float64], count: int) -> npt.NDArray[np.float64]:
+    """Returns estimates of the same, each in what the ones before it leave."""
+    rest = gram
+    found: list[npt.NDArray[np.float64]] = []
+    smallest = SMALLEST_SHARE * float(np.trace(gram))
+    for _ in range(min(count, len(gram))):
+        if np.trace(rest) <= smallest:
+            break
+        # The paper starts from any unit vector; a column of the product is never lost on it.
+        u = _unit(rest[:, np.argmax(np.diag(rest))])
+        for _ in range(POWER_ITERATIONS):
+            u = _unit(rest @ u)
+        projection = np.eye(len(u)) - np.outer(u, u)
+        rest = projection @ rest @ projection
+        found.append(u)
+    return np.array(found).reshape(len(found), len(gram))
+
+
+def _unit(vector: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    scaled: npt.NDArray[np.float64] = vector / np.linalg.norm(vector)
+    return scaled

@@ -1,0 +1,276 @@
+"""From the views of a batch of sentences to the one vector a sentence that is evaluated.
+
+Each view by itself: its poolings side by side, components removed, normalised. Then the views
+together, projected if asked, and the mean of the word vectors beside them if asked.
+
+Legend: b sentences of a batch, d_v width of a view, k components, D width of the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from models.config_fields import check_choices, checked_fields
+from models.evaluation.encoder import (
+    OPAQUE_VIEW,
+    WORDS_VIEW,
+    FloatArray,
+    Pooling,
+    is_bag,
+    key_of,
+    view_and_pooling,
+)
+from models.evaluation.representations.principal_component import (
+    Method,
+    principal_components,
+    remove_components,
+)
+from models.evaluation.representations.projection import random_projection
+from models.evaluation.tasks.task import Protocol
+from pipeline.digest import digest_of
+
+Combine = Literal["concatenate", "average"]
+Components = Mapping[str, FloatArray]
+"""View -> the components [k, d_v] that are removed from it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Representation:
+    """How views become features; supervised and unsupervised (cosine) protocols may differ."""
+
+    name: str = "plain"
+    """For tables."""
+    supervised_pooling: tuple[Pooling, ...] = ("last",)
+    """Of each view, side by side, where a classifier is learnt."""
+    unsupervised_pooling: tuple[Pooling, ...] = ("last",)
+    """The same where the cosine of two vectors is the answer."""
+    supervised_combine: Combine = "concatenate"
+    """What is done with the views."""
+    unsupervised_combine: Combine = "concatenate"
+    remove_components: int = 0
+    """So many principal components are removed from each view."""
+    components_from: Literal["batch", "train"] = "batch"
+    """Those of each batch of representations, as published, or those of a set that `fit` is given,
+    such as the training split."""
+    components_by: Method = "exact"
+    normalise: bool = False
+    """Whether each view is then scaled to length 1; a vector of zeros stays as it is."""
+    project_to_width: int | None = None
+    """Where given, the combined views are projected to this width at random."""
+    projection_seed: int = 0
+    join_words: bool = False
+    """Whether the mean of the word vectors, treated like a view, stands beside the result."""
+
+    def __post_init__(self) -> None:
+        check_choices(self)
+        for name in ("supervised_pooling", "unsupervised_pooling"):
+            poolings = getattr(self, name)
+            if unknown := [p for p in poolings if p not in get_args(Pooling)]:
+                raise ValueError(
+                    f"{name}: unknown {unknown}; known: {', '.join(get_args(Pooling))}"
+                )
+            if not poolings or len(set(poolings)) < len(poolings):
+                raise ValueError(f"{name} must name one pooling or several that differ: {poolings}")
+        if self.remove_components < 0:
+            raise ValueError(f"remove_components must be 0 or more, not {self.remove_components}")
+        if self.project_to_width is not None and self.project_to_width < 1:
+            raise ValueError(f"project_to_width must be 1 or more, not {self.project_to_width}")
+
+    @property
+    def needs_fit(self) -> bool:
+        """Whether `apply` must be given what `fit` found."""
+        return bool(self.remove_components) and self.components_from == "train"
+
+    @property
+    def digest(self) -> str:
+        """Of all that determines the result; the name does not."""
+        return digest_of({**self.to_dict(), "name": ""})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the fields as JSON knows them."""
+        fields = asdict(self)
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in fields.items()}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Representation:
+        """Returns the representation with these fields; the others take their defaults.
+
+        Raises:
+            ValueError: an unknown field, or a value of another type or out of range.
+        """
+        return cls(**checked_fields(cls, values, "representation"))
+
+    def poolings(self, protocol: Protocol) -> tuple[Pooling, ...]:
+        """Returns what an encoder is asked for."""
+        return self.unsupervised_pooling if _is_cosine(protocol) else self.supervised_pooling
+
+    def word_poolings(self) -> tuple[Pooling, ...]:
+        """Returns what a bag of words is asked for beside the encoder; () if it is not joined."""
+        return ("mean",) if self.join_words else ()
+
+    def keys(self, available: Iterable[str], protocol: Protocol) -> dict[str, tuple[str, ...]]:
+        """Returns, for each view, the keys that are put side by side, in order.
+
+        The mean of a bag stands for its last state, and the one matrix of an encoder that knows
+        no states for any pooling. The joined words, if any, come last.
+
+        Raises:
+            ValueError: a pooling or the words are missing, or a bag of words is joined with itself.
+        """
+        found: dict[str, list[str]] = {}
+        for key in available:
+            view, pooling = view_and_pooling(key)
+            found.setdefault(view, []).append(pooling)
+        main = [view for view in found if view != WORDS_VIEW]
+        if self.join_words and (not main or "mean" not in found.get(WORDS_VIEW, ())):
+            raise ValueError(
+                "join_words needs an encoder's views and words.mean, got "
+                f"{sorted(available) or 'nothing'}; a bag of words cannot be joined with itself"
+            )
+        chosen = {
+            view: tuple(f"{view}.{p}" for p in self._chosen(view, found[view], protocol))
+            for view in main or found
+        }
+        if not chosen:
+            raise ValueError("there are no embeddings to represent sentences by")
+        if self.join_words:
+            chosen[WORDS_VIEW] = (key_of(WORDS_VIEW, "mean"),)
+        return chosen
+
+    def _chosen(self, view: str, found: list[str], protocol: Protocol) -> list[str]:
+        if view == OPAQUE_VIEW:
+            return found[:1]
+        wanted: list[str] = list(self.poolings(protocol))
+        if is_bag(view):
+            wanted = list(dict.fromkeys("mean" if p == "last" else p for p in wanted))
+            if "mean" not in found and "last" in found:
+                wanted = ["last" if p == "mean" else p for p in wanted]
+        if missing := [p for p in wanted if p not in found]:
+            raise ValueError(
+                f"{self.name}: view {view} has no pooling {missing}, only {found}; encode with "
+                f"pooling {list(self.poolings(protocol))}"
+            )
+        return wanted
+
+    def fit(self, views: Mapping[str, FloatArray], protocol: Protocol) -> dict[str, FloatArray]:
+        """Returns the components [k, d_v] of each view of a set of sentences.
+
+        Args:
+            views: as in `apply`, of the whole set.
+
+        Raises:
+            ValueError: see `keys` and `principal_components`.
+        """
+        return {
+            view: self._components(_side_by_side(views, keys))
+            for view, keys in self.keys(views, protocol).items()
+        }
+
+    def apply(
+        self,
+        views: Mapping[str, FloatArray],
+        protocol: Protocol,
+        *,
+        components: Components | None = None,
+    ) -> FloatArray:
+        """Returns the features of one batch, float32 [b, D].
+
+        Args:
+            views: [b, width of the view] by view and pooling, see `key_of`.
+            components: what `fit` found, if `needs_fit`.
+
+        Raises:
+            ValueError: see `keys`; components are missing; or views that differ in width are
+                averaged.
+        """
+        if self.needs_fit and components is None:
+            raise ValueError(
+                f"{self.name}: components_from is train, so components must be fitted first"
+            )
+        parts = {
+            view: self._processed(view, _side_by_side(views, keys), components)
+            for view, keys in self.keys(views, protocol).items()
+        }
+        words = parts.pop(WORDS_VIEW) if self.join_words else None
+        features = self._combined(parts, protocol)
+        if self.project_to_width is not None:
+            features = random_projection(features, self.project_to_width, seed=self.projection_seed)
+        return features if words is None else np.concatenate([features, words], axis=1)
+
+    def _components(self, vectors: FloatArray) -> FloatArray:
+        return principal_components(vectors, self.remove_components, method=self.components_by)
+
+    def _processed(
+        self, view: str, vectors: FloatArray, components: Components | None
+    ) -> FloatArray:
+        """Returns a view's vectors [b, d_v] without its components, normalised if asked."""
+        if self.remove_components:
+            is_own = not self.needs_fit or components is None
+            shared = self._components(vectors) if is_own else _fitted(components, view)
+            vectors = remove_components(vectors, shared)
+        if self.normalise:
+            lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+            vectors = (vectors / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)
+        return vectors
+
+    def _combined(self, parts: Mapping[str, FloatArray], protocol: Protocol) -> FloatArray:
+        is_cosine = _is_cosine(protocol)
+        combine = self.unsupervised_combine if is_cosine else self.supervised_combine
+        if combine == "concatenate":
+            return np.concatenate(list(parts.values()), axis=1)
+        widths = {view: part.shape[1] for view, part in parts.items()}
+        if len(set(widths.values())) > 1:
+            raise ValueError(
+                f"{self.name}: views of different widths cannot be averaged: {widths}; "
+                "concatenate them"
+            )
+        averaged: FloatArray = np.mean(list(parts.values()), axis=0, dtype=np.float32)
+        return averaged
+
+
+def _is_cosine(protocol: Protocol) -> bool:
+    return protocol == "similarity"
+
+
+def _side_by_side(views: Mapping[str, FloatArray], keys: tuple[str, ...]) -> FloatArray:
+    return np.concatenate([views[key] for key in keys], axis=1).astype(np.float32, copy=False)
+
+
+def _fitted(components: Components | None, view: str) -> FloatArray:
+    if components is None or view not in components:
+        raise ValueError(f"no components were fitted for view {view}; fit on the same views")
+    return components[view]
+
+
+REPRESENTATIONS: dict[str, Representation] = {
+    "plain": Representation(),
+    "multi-view": Representation(
+        name="multi-view",
+        supervised_pooling=("max", "mean", "min", "last"),
+        unsupervised_pooling=("mean",),
+        unsupervised_combine="average",
+        remove_components=1,
+        normalise=True,
+    ),
+}
+"""``plain``: each view's last state, side by side. ``multi-view``: Tang & de Sa 2018, table 2 and
+section 2.4, and Tang & de Sa 2019."""
+
+
+def representation_named(name: str, **changes: Any) -> Representation:
+    """Returns a preset with some fields changed.
+
+    Raises:
+        ValueError: no such preset or field, or a value of another type or out of range.
+    """
+    if name not in REPRESENTATIONS:
+        raise ValueError(
+            f"unknown representation {name!r}; known: {', '.join(REPRESENTATIONS)}; options are "
+            "changed by field"
+        )
+    checked = checked_fields(Representation, changes, "representation")
+    return replace(REPRESENTATIONS[name], **checked)

@@ -1,0 +1,237 @@
+"""How the views of a batch become features: pooling, components, length, projection, words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from models.evaluation.representations.principal_component import (
+    principal_components,
+    remove_components,
+)
+from models.evaluation.representations.projection import random_projection
+from models.evaluation.representations.representation import (
+    REPRESENTATIONS,
+    Representation,
+    representation_named,
+)
+
+Matrix = npt.NDArray[np.float32]
+POOLINGS = ("last", "max", "mean", "min")
+
+
+def vectors(rows: int, width: int, *, seed: int = 0) -> Matrix:
+    found: Matrix = np.random.default_rng(seed).normal(size=(rows, width)).astype(np.float32)
+    return found
+
+
+def views(*names: str, rows: int = 6, width: int = 4) -> dict[str, Matrix]:
+    keys = [f"{name}.{pooling}" for name in names for pooling in POOLINGS]
+    return {key: vectors(rows, width, seed=i) for i, key in enumerate(keys)}
+
+
+def unit(matrix: Matrix) -> Matrix:
+    scaled: Matrix = matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
+    return scaled
+
+
+def without_first(matrix: Matrix) -> Matrix:
+    """By the definition: numpy's singular value decomposition of the vectors as they are."""
+    first = np.linalg.svd(matrix.astype(np.float64), full_matrices=False)[2][0]
+    removed: Matrix = (matrix - np.outer(matrix @ first, first)).astype(np.float32)
+    return removed
+
+
+@pytest.mark.parametrize("shape", [(20, 5), (5, 20)])
+def test_components_are_right_singular_vectors(shape: tuple[int, int]) -> None:
+    matrix = vectors(*shape)
+
+    found = principal_components(matrix, 3)
+
+    expected = np.linalg.svd(matrix)[2][:3]
+    np.testing.assert_allclose(np.abs(np.sum(found * expected, axis=1)), 1, atol=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(200, 5), (5, 200)])
+def test_power_iteration_finds_a_direction_that_stands_out(shape: tuple[int, int]) -> None:
+    matrix = vectors(*shape) + 3
+
+    estimated = principal_components(matrix, 2, method="power_iteration")
+
+    assert abs(float(estimated[0] @ principal_components(matrix, 1)[0])) > 1 - 1e-5
+    np.testing.assert_allclose(estimated @ estimated.T, np.eye(2), atol=1e-5)
+
+
+@pytest.mark.parametrize("method", ["exact", "power_iteration"])
+def test_vectors_of_one_dimension_have_one_component(method: Any) -> None:
+    matrix = np.outer(np.arange(1, 4), [3, 4]).astype(np.float32)
+
+    found = principal_components(matrix, 2, method=method)
+
+    assert found.shape == (1, 2)
+    np.testing.assert_allclose(np.abs(found), [[0.6, 0.8]], atol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["exact", "power_iteration"])
+def test_zeros_have_no_components(method: Any) -> None:
+    assert principal_components(np.zeros((3, 2), dtype=np.float32), 1, method=method).shape == (
+        0,
+        2,
+    )
+
+
+def test_nothing_is_left_along_what_was_removed() -> None:
+    matrix = vectors(30, 8)
+    components = principal_components(matrix, 2)
+
+    np.testing.assert_allclose(remove_components(matrix, components) @ components.T, 0, atol=1e-5)
+
+
+def test_vectors_that_are_not_finite_are_refused() -> None:
+    with pytest.raises(ValueError, match="not finite have no principal components"):
+        principal_components(np.full((2, 2), np.nan, dtype=np.float32), 1)
+
+
+def test_components_of_another_width_are_refused() -> None:
+    with pytest.raises(ValueError, match="width 3 cannot be removed from vectors of width 4"):
+        remove_components(vectors(2, 4), vectors(1, 3))
+
+
+def test_plain_is_the_last_states_side_by_side() -> None:
+    batch = views("0-DEP", "1-CONST")
+
+    features = REPRESENTATIONS["plain"].apply(batch, "split")
+
+    expected = np.concatenate([batch["0-DEP.last"], batch["1-CONST.last"]], axis=1)
+    np.testing.assert_array_equal(features, expected)
+    assert features.dtype == np.float32
+
+
+def test_multi_view_supervised_is_table_2_of_the_paper() -> None:
+    batch = views("0-SEQ", "1-BOW")
+
+    features = REPRESENTATIONS["multi-view"].apply(batch, "nested_folds")
+
+    f = np.concatenate([batch[f"0-SEQ.{p}"] for p in ("max", "mean", "min", "last")], axis=1)
+    g = np.concatenate([batch[f"1-BOW.{p}"] for p in ("max", "mean", "min")], axis=1)
+    parts = [unit(without_first(f)), unit(without_first(g))]
+    np.testing.assert_allclose(features, np.concatenate(parts, axis=1), atol=1e-5)
+
+
+def test_multi_view_unsupervised_is_the_average_of_means() -> None:
+    batch = views("0-SEQ", "1-BOW")
+
+    features = REPRESENTATIONS["multi-view"].apply(batch, "similarity")
+
+    parts = [unit(without_first(batch[f"{view}.mean"])) for view in ("0-SEQ", "1-BOW")]
+    np.testing.assert_allclose(features, (parts[0] + parts[1]) / 2, atol=1e-5)
+
+
+def test_components_of_a_given_set_are_the_same_for_every_batch() -> None:
+    representation = representation_named("multi-view", components_from="train")
+    everything = views("0-SEQ", rows=10)
+    components = representation.fit(everything, "split")
+
+    def part(start: int, stop: int) -> Matrix:
+        batch = {key: matrix[start:stop] for key, matrix in everything.items()}
+        return representation.apply(batch, "split", components=components)
+
+    whole = representation.apply(everything, "split", components=components)
+    np.testing.assert_allclose(np.concatenate([part(0, 3), part(3, 10)]), whole, atol=1e-6)
+
+
+def test_components_of_a_given_set_must_be_fitted() -> None:
+    representation = representation_named("multi-view", components_from="train")
+
+    with pytest.raises(ValueError, match="components must be fitted first"):
+        representation.apply(views("0-SEQ"), "split")
+
+
+def test_a_batch_of_one_loses_all_and_stays_finite() -> None:
+    features = REPRESENTATIONS["multi-view"].apply(views("0-SEQ", rows=1), "similarity")
+
+    assert not features.any()
+
+
+def test_the_mean_of_a_bag_stands_for_its_last_state() -> None:
+    words = {"words.mean": vectors(3, 4)}
+
+    np.testing.assert_array_equal(
+        REPRESENTATIONS["plain"].apply(words, "split"), words["words.mean"]
+    )
+
+
+def test_an_encoder_without_states_gives_its_matrix_for_any_pooling() -> None:
+    matrix = {"0-encoder.last": vectors(5, 4)}
+
+    features = representation_named("multi-view", remove_components=0, normalise=False).apply(
+        matrix, "split"
+    )
+
+    np.testing.assert_array_equal(features, matrix["0-encoder.last"])
+
+
+def test_words_are_joined_after_projection() -> None:
+    batch = {**views("0-DEP"), "words.mean": vectors(6, 3, seed=9)}
+    representation = representation_named("plain", join_words=True, project_to_width=7)
+
+    features = representation.apply(batch, "folds")
+
+    projected = random_projection(batch["0-DEP.last"], 7, seed=0)
+    np.testing.assert_array_equal(features[:, :7], projected)
+    np.testing.assert_array_equal(features[:, 7:], batch["words.mean"])
+    assert representation.word_poolings() == ("mean",)
+
+
+def test_words_beside_an_encoder_are_left_out_unless_joined() -> None:
+    batch = {**views("0-DEP"), "words.mean": vectors(6, 3)}
+
+    assert REPRESENTATIONS["plain"].keys(batch, "split") == {"0-DEP": ("0-DEP.last",)}
+
+
+def test_a_bag_is_not_joined_with_itself() -> None:
+    with pytest.raises(ValueError, match="a bag of words cannot be joined with itself"):
+        representation_named("plain", join_words=True).keys(["words.mean"], "split")
+
+
+def test_a_missing_pooling_names_the_remedy() -> None:
+    with pytest.raises(ValueError, match=r"view 0-DEP has no pooling \['mean'\].*encode with"):
+        REPRESENTATIONS["multi-view"].keys(["0-DEP.last"], "similarity")
+
+
+def test_views_of_different_widths_are_not_averaged() -> None:
+    batch = {"0-DEP.mean": vectors(3, 4), "1-BOW.mean": vectors(3, 5)}
+
+    with pytest.raises(ValueError, match="different widths cannot be averaged"):
+        REPRESENTATIONS["multi-view"].apply(batch, "similarity")
+
+
+def test_a_representation_survives_json() -> None:
+    representation = representation_named("multi-view", project_to_width=5, join_words=True)
+
+    assert Representation.from_dict(representation.to_dict()) == representation
+    assert representation.digest != REPRESENTATIONS["multi-view"].digest
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"remove_components": -1}, "remove_components must be 0 or more"),
+        ({"project_to_width": 0}, "project_to_width must be 1 or more"),
+        ({"supervised_pooling": ["sum"]}, r"supervised_pooling: unknown \['sum'\]"),
+        ({"supervised_pooling": []}, "must name one pooling or several"),
+        ({"supervised_combine": "add"}, "supervised_combine must be one of concatenate"),
+        ({"normalize": True}, "unknown representation settings"),
+    ],
+)
+def test_impossible_settings_are_named(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        representation_named("plain", **changes)
+
+
+def test_an_unknown_preset_lists_the_known_ones() -> None:
+    with pytest.raises(ValueError, match="unknown representation 'best'; known: plain, multi-view"):
+        representation_named("best")
