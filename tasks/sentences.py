@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import luigi
 
 from pipeline.corpora.document import Source
-from pipeline.corpora.download import download
+from pipeline.download import download
 from pipeline.corpora.registry import open_source
 from pipeline.sentences.split import SentenceConfig, describe_splitter, split_sentences
 from tasks.artefact import Artefact

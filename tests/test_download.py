@@ -2,91 +2,29 @@ from __future__ import annotations
 
 import hashlib
 import ssl
-import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from pipeline.corpora.download import DownloadConfig, DownloadError, download
+from pipeline.download import DownloadConfig, DownloadError, download
+from tests.download_server import DownloadServer, serving
 
 CONTENT = b"".join(b"line %d of the file\n" % number for number in range(20_000))
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
 IMPATIENT = DownloadConfig(attempts=3, timeout_seconds=0.5, backoff_seconds=0.01)
 
 
-class Server:
-    """A scripted server: each request consumes one step, after the script it behaves well.
-
-    Steps: a status to send, ``cut:N`` (N bytes, then the connection ends), ``stall:N`` (N bytes,
-    then silence), ``wrong`` (other bytes of the same length), ``whole`` (ignores ranges).
-    """
-
-    def __init__(self) -> None:
-        self.script: list[str] = []
-        self.requests: list[dict[str, str]] = []
-        self.etag: str | None = '"one"'
-        self.knows_ranges = True
-        self.released = threading.Event()
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                outer.answer(self)
-
-            def log_message(self, *arguments: object) -> None:
-                pass
-
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.http.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self.http.server_port}/corpus.txt"
-
-    def answer(self, handler: BaseHTTPRequestHandler) -> None:
-        self.requests.append(dict(handler.headers))
-        step = self.script.pop(0) if self.script else "good"
-        if step.isdigit():
-            handler.send_error(int(step))
-            return
-        kind, _, amount = step.partition(":")
-        body, start = CONTENT, 0
-        wanted = handler.headers.get("Range")
-        if_range = handler.headers.get("If-Range")
-        if wanted and kind != "whole" and self.knows_ranges and if_range in (None, self.etag):
-            start = int(wanted.removeprefix("bytes=").removesuffix("-"))
-        if start >= len(body):
-            handler.send_response(416)
-            handler.send_header("Content-Range", f"bytes */{len(body)}")
-            handler.end_headers()
-            return
-        handler.send_response(206 if start else 200)
-        if start:
-            handler.send_header("Content-Range", f"bytes {start}-{len(body) - 1}/{len(body)}")
-        handler.send_header("Content-Length", str(len(body) - start))
-        if self.etag:
-            handler.send_header("ETag", self.etag)
-        handler.end_headers()
-        body = bytes(reversed(body)) if kind == "wrong" else body[start:]
-        handler.wfile.write(body[: int(amount)] if amount else body)
-        if kind == "stall":
-            handler.wfile.flush()
-            self.released.wait(10)
-
-
 @pytest.fixture
-def server() -> Iterator[Server]:
-    found = Server()
-    thread = threading.Thread(target=found.http.serve_forever, daemon=True)
-    thread.start()
-    yield found
-    found.released.set()
-    found.http.shutdown()
-    found.http.server_close()
+def server() -> Iterator[DownloadServer]:
+    with serving({"corpus.txt": CONTENT}) as found:
+        yield found
 
 
-def fetch(server: Server, folder, **keywords):
-    return download(server.url, folder / "corpus.txt", SHA256, config=IMPATIENT, **keywords)
+def fetch(server: DownloadServer, folder, sha256=SHA256, config=IMPATIENT, **keywords):
+    url = f"{server.address}/corpus.txt"
+    return download(url, folder / "corpus.txt", sha256, config=config, **keywords)
 
 
 def test_a_file_arrives_whole_and_leaves_nothing_beside_it(server, tmp_path):
@@ -209,7 +147,7 @@ def test_a_part_without_validator_starts_over(server, tmp_path):
     assert "Range" not in server.requests[0]
 
 
-def leave_part(server: Server, folder, content: bytes) -> None:
+def leave_part(server: DownloadServer, folder, content: bytes) -> None:
     """Leaves a part of the server's present version, with this content."""
     server.script = ["cut:1000", "500", "500", "500"]
     with pytest.raises(DownloadError):
@@ -258,3 +196,24 @@ def test_progress_reaches_one(server, tmp_path):
 def test_malformed_arguments_are_errors(tmp_path, url, sha256, message):
     with pytest.raises(ValueError, match=message):
         download(url, tmp_path / "x", sha256)
+
+
+def test_without_a_sha256_whatever_comes_whole_is_taken(server, tmp_path):
+    server.script = ["cut:1000"]
+    assert fetch(server, tmp_path, sha256=None).read_bytes() == CONTENT
+    assert fetch(server, tmp_path, sha256=None).read_bytes() == CONTENT
+    assert len(server.requests) == 2
+
+
+def test_a_redirect_is_followed(server, tmp_path):
+    server.script = ["to:corpus.txt"]
+    assert fetch(server, tmp_path).read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize("step", ["good", "endless"])
+def test_a_file_longer_than_expected_is_not_taken(server, tmp_path, step):
+    server.script = [step]
+    short = DownloadConfig(attempts=3, backoff_seconds=0.01, max_bytes=len(CONTENT) - 1)
+    with pytest.raises(ValueError, match=r"corpus.txt: longer than the [\d,]+ bytes"):
+        fetch(server, tmp_path, config=short)
+    assert list(tmp_path.iterdir()) == []

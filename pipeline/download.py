@@ -1,5 +1,7 @@
 """Downloads one file over HTTP: goes on where it broke off, and trusts nothing but the sha256.
 
+Where no sha256 is known, ``sha256=None`` takes what comes, and the caller judges it.
+
 What has arrived waits in ``NAME.part``, with the server's validator in ``NAME.part.json``. A part
 is continued by a range request that the server answers with the rest (206) or, if the file has
 changed or it knows no ranges, with the whole file (200), which then starts over (RFC 9110,
@@ -55,12 +57,14 @@ class DownloadConfig:
     backoff_seconds: float = 1.0
     """Pause before the second attempt; doubles with each further one."""
     max_backoff_seconds: float = 60.0
+    max_bytes: int | None = None
+    """Longest file that is taken; None takes any."""
 
 
 def download(
     url: str,
     destination: Path,
-    sha256: str,
+    sha256: str | None,
     *,
     config: DownloadConfig | None = None,
     on_progress: Progress | None = None,
@@ -68,27 +72,27 @@ def download(
     """Downloads ``url`` to ``destination``, which appears whole and verified or not at all.
 
     Args:
-        sha256: of the file, in hexadecimal.
+        sha256: of the file, in hexadecimal; None where it is unknown, and whatever comes is taken.
         on_progress: called as bytes arrive.
 
     Returns:
-        ``destination``; at once where the right file is there already.
+        ``destination``; at once where the right file is there already, or any without a sha256.
 
     Raises:
-        ValueError: the address or sha256 is malformed, or the file has another sha256.
+        ValueError: the address or sha256 is malformed, or the file has another sha256 or is
+            longer than the configuration allows.
         DownloadError: the server refuses, or keeps failing; what has arrived is kept.
     """
     _check_arguments(url, sha256)
     config = config or DownloadConfig()
-    if destination.exists() and sha256_of_file(destination) == sha256.lower():
+    if destination.exists() and _matches(destination, sha256):
         return destination
     destination.parent.mkdir(parents=True, exist_ok=True)
     part = _Part(destination.with_name(f"{destination.name}.part"))
     while True:
         resumed = part.size > 0
         _fetch_patiently(url, part, config, on_progress)
-        found = sha256_of_file(part.path)
-        if found == sha256.lower():
+        if sha256 is None or (found := sha256_of_file(part.path)) == sha256.lower():
             part.path.replace(destination)
             part.discard()
             return destination
@@ -100,10 +104,16 @@ def download(
             )
 
 
-def _check_arguments(url: str, sha256: str) -> None:
+def _matches(path: Path, sha256: str | None) -> bool:
+    return sha256 is None or sha256_of_file(path) == sha256.lower()
+
+
+def _check_arguments(url: str, sha256: str | None) -> None:
     if urlsplit(url).scheme not in {"http", "https"}:
-        raise ValueError(f"{url!r}: not an http or https address; use source 'files' for a path")
-    if not _SHA256.fullmatch(sha256.lower()):
+        raise ValueError(
+            f"{url!r}: not an http or https address; name a file that is here already by its path"
+        )
+    if sha256 is not None and not _SHA256.fullmatch(sha256.lower()):
         raise ValueError(
             f"{url}: sha256 is {sha256!r}, not 64 hexadecimal digits; compute it from a copy you "
             "trust with `sha256sum FILE`"
@@ -152,7 +162,7 @@ def _fetch_patiently(
     failures, reached = 0, part.size
     while True:
         try:
-            _fetch(url, part, config.timeout_seconds, on_progress)
+            _fetch(url, part, config, on_progress)
             return
         except urllib.error.HTTPError as error:
             if error.code not in _RETRIED_STATUS:
@@ -178,30 +188,31 @@ def _fetch_patiently(
 
 def _refusal(url: str, error: urllib.error.HTTPError) -> str:
     remedy = {
-        401: "the server asks for a login: download it yourself and use source 'files'",
-        403: "the server forbids it: download it yourself and use source 'files'",
+        401: "the server asks for a login: download it yourself and name your copy",
+        403: "the server forbids it: download it yourself and name your copy",
         404: "there is no such file: check the address",
         410: "the file is gone: find another address",
     }.get(error.code, "check the address in a browser")
     return f"{url}: HTTP {error.code} {error.reason}; {remedy}"
 
 
-def _fetch(url: str, part: _Part, timeout_seconds: float, on_progress: Progress | None) -> None:
+def _fetch(url: str, part: _Part, config: DownloadConfig, on_progress: Progress | None) -> None:
     """Asks once for what is missing and appends what comes.
 
     Raises:
         HTTPError: a status other than success.
         HTTPException, OSError: the connection failed or ended early.
+        ValueError: the file is longer than the configuration allows.
     """
     try:
-        response = _open(url, part, timeout_seconds)
+        response = _open(url, part, config.timeout_seconds)
     except urllib.error.HTTPError as error:
         if error.code != 416 or part.size == 0:
             raise
         if error.headers.get("Content-Range") == f"bytes */{part.size}":
             return  # the part is the whole file
         part.discard()
-        response = _open(url, part, timeout_seconds)
+        response = _open(url, part, config.timeout_seconds)
     with response:
         start = _first_byte(response)
         if start != part.size:
@@ -211,7 +222,7 @@ def _fetch(url: str, part: _Part, timeout_seconds: float, on_progress: Progress 
         part.note_validator(
             url, response.headers.get("ETag") or response.headers.get("Last-Modified")
         )
-        _append(response, part, on_progress)
+        _append(response, part, config.max_bytes, on_progress)
 
 
 def _open(url: str, part: _Part, timeout_seconds: float) -> http.client.HTTPResponse:
@@ -233,12 +244,19 @@ def _first_byte(response: http.client.HTTPResponse) -> int:
     return int(match.group(1)) if response.status == 206 and match else 0
 
 
-def _append(response: http.client.HTTPResponse, part: _Part, on_progress: Progress | None) -> None:
+def _append(
+    response: http.client.HTTPResponse,
+    part: _Part,
+    max_bytes: int | None,
+    on_progress: Progress | None,
+) -> None:
     announced = response.headers.get("Content-Length")
     total = part.size + int(announced) if announced is not None else None
+    _check_length(total or 0, response, part, max_bytes)
     with part.path.open("ab") as stream:
         while block := response.read(_BLOCK_BYTES):
             stream.write(block)
+            _check_length(stream.tell(), response, part, max_bytes)
             if on_progress is not None:
                 arrived = stream.tell()
                 of_all = f" of {total / 1e6:,.1f}" if total else ""
@@ -248,3 +266,15 @@ def _append(response: http.client.HTTPResponse, part: _Part, on_progress: Progre
         os.fsync(stream.fileno())
         if total is not None and stream.tell() < total:
             raise _Truncated(f"the connection ended after {stream.tell():,} of {total:,} bytes")
+
+
+def _check_length(
+    num_bytes: int, response: http.client.HTTPResponse, part: _Part, max_bytes: int | None
+) -> None:
+    """Refuses a file that is, or says it is, longer than any that could be meant."""
+    if max_bytes is not None and num_bytes > max_bytes:
+        part.discard()
+        raise ValueError(
+            f"{response.url}: longer than the {max_bytes:,} bytes that were to be expected; not "
+            "the file that is meant: check the address"
+        )
