@@ -1,0 +1,35 @@
+"""Writes small files of SentEval's layout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from models.evaluation.tasks.declarations import task_named
+from models.evaluation.tasks.layout import DATASETS
+from models.evaluation.tasks.load import load_task
+from models.evaluation.tasks.task import Items, TaskData
+
+
+def write_files(folder: Path, dataset: str, files: dict[str, str | bytes]) -> None:
+    """Writes files of a dataset, by what they are to its loader; bytes as they are."""
+    declared = DATASETS[dataset]
+    for role, text in files.items():
+        path = folder / declared.files[role]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode(declared.encoding))
+
+
+def load(name: str, folder: Path) -> TaskData:
+    return load_task(task_named(name), folder)
+
+
+def rows(data: TaskData, split: str) -> list[tuple[str | float, ...]]:
+    """Returns (sentence, label) or (first, second, label) of each item, in order."""
+    items: Items = data.splits[split]
+    columns: list[list[str | float]] = [[data.sentences[i] for i in items.first]]
+    if items.second is not None:
+        columns.append([data.sentences[i] for i in items.second])
+    columns.append([value.item() for value in np.asarray(items.labels)])
+    return list(zip(*columns, strict=True))
