@@ -1,0 +1,71 @@
+"""Whether two encoders differ on the same items: p values by permutation and by bootstrap.
+
+Permutation (Noreen 1989, approximate randomisation; Dror et al. 2018, section 3.2): if it made no
+difference which encoder answered, swapping the two answers to an item would not either. Each
+item is swapped or not by a fair coin, both sides are scored anew, and p is the share of such
+swaps, the observed one among them, whose difference is at least as large as the observed one.
+
+Bootstrap: twice the smaller share of resampled differences on either side of zero, that is, the
+largest 1 − confidence at which the percentile interval excludes zero.
+
+Both are two-sided and about other test items; neither covers another training.
+
+Legend: R resamples, n items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from models.evaluation.statistics.resampling import Resampling, Scorer, concatenated
+
+FloatArray = npt.NDArray[np.float64]
+
+ROUNDING = 1e-9
+"""By how much a difference may fall short of the observed one and still count as equal to it."""
+
+
+def permutation_p_values(
+    scorers: Sequence[Scorer], num_items: int, resampling: Resampling, *, stream: int = 0
+) -> dict[str, float]:
+    """Returns the two-sided p value of each score's difference.
+
+    Args:
+        scorers: each scores weights over 2n answers, [R, 2n]: those of the first encoder, then
+            those of the second. Several are pairs of seeds, swapped by the same coins and
+            averaged, so that an item's answers stay together.
+        stream: as in `bootstrap_scores`.
+    """
+    generator = np.random.default_rng([resampling.seed, stream])
+    observed = _differences(scorers, np.zeros((1, num_items)))
+    parts = [
+        _differences(scorers, generator.integers(0, 2, (size, num_items)).astype(np.float64))
+        for size in resampling.block_sizes(2 * num_items)
+    ]
+    p_values = {}
+    for name, swapped_r in concatenated(parts).items():
+        as_large = np.abs(swapped_r) >= abs(observed[name][0]) - ROUNDING
+        p_values[name] = (1.0 + float(as_large.sum())) / (1.0 + resampling.num_resamples)
+    return p_values
+
+
+def bootstrap_p_value(differences_r: FloatArray) -> float:
+    """Returns the two-sided p value that resampled differences, [R], give for none."""
+    low, high = (differences_r <= 0.0).sum(), (differences_r >= 0.0).sum()
+    return min(1.0, 2.0 * (1.0 + float(min(low, high))) / (1.0 + len(differences_r)))
+
+
+def _differences(scorers: Sequence[Scorer], swapped_rn: FloatArray) -> dict[str, FloatArray]:
+    """Returns first side minus second of each score, [R], where some items are swapped."""
+    kept_rn = 1.0 - swapped_rn
+    first = np.concatenate([kept_rn, swapped_rn], axis=1)
+    second = np.concatenate([swapped_rn, kept_rn], axis=1)
+    sums: dict[str, FloatArray] = {}
+    for scorer in scorers:
+        scores_a, scores_b = scorer(first), scorer(second)
+        for name, value in scores_a.items():
+            sums[name] = sums.get(name, 0.0) + (value - scores_b[name]) / len(scorers)
+    return sums

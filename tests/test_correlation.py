@@ -1,0 +1,74 @@
+"""Correlations against scipy's and hand-made cases."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from models.evaluation.statistics.correlation import (
+    Correlation,
+    average_ranks,
+    pearson,
+    spearman,
+    standardised,
+)
+
+
+def test_equal_numbers_share_the_mean_of_their_ranks() -> None:
+    assert average_ranks([10, 20, 20, 5, 20]).tolist() == [2, 4, 4, 1, 4]
+
+
+def test_a_line_correlates_fully() -> None:
+    assert pearson([1, 2, 3], [10, 20, 30]).value == pytest.approx(1.0)
+    assert pearson([1, 2, 3], [3, 2, 1]).value == pytest.approx(-1.0)
+
+
+def test_ranks_see_order_alone() -> None:
+    assert spearman([1, 2, 3, 4], [1, 10, 100, 1000]).value == pytest.approx(1.0)
+    assert pearson([1, 2, 3, 4], [1, 10, 100, 1000]).value < 0.9
+
+
+@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=3, max_size=40))
+def test_both_are_scipys_with_ties(pairs: list[tuple[int, int]]) -> None:
+    x, y = (np.array(column, dtype=float) for column in zip(*pairs, strict=True))
+    if len(set(x)) == 1 or len(set(y)) == 1:
+        assert pearson(x, y) == spearman(x, y) == Correlation(0.0, defined=False)
+        return
+    assert pearson(x, y).value == pytest.approx(stats.pearsonr(x, y)[0], abs=1e-12)
+    assert spearman(x, y).value == pytest.approx(stats.spearmanr(x, y)[0], abs=1e-12)
+
+
+def test_a_constant_series_counts_as_zero_and_says_so() -> None:
+    assert pearson([0.1, 0.1, 0.1], [1, 2, 3]) == Correlation(0.0, defined=False)
+    assert spearman([1, 2, 3], [7, 7, 7]) == Correlation(0.0, defined=False)
+
+
+def test_neither_scale_nor_place_matters() -> None:
+    x, y = np.random.default_rng(0).normal(size=(2, 50))
+    assert pearson(1e200 * x, 1e-200 * y).value == pytest.approx(pearson(x, y).value)
+    assert pearson(1e6 + x, y).value == pytest.approx(pearson(x, y).value)
+
+
+def test_standardised_numbers_have_mean_0_and_deviation_1() -> None:
+    found = standardised(np.array([3.0, 5.0, 10.0]))
+    assert found.mean() == pytest.approx(0.0)
+    assert found.std() == pytest.approx(1.0)
+    assert standardised(np.array([0.3, 0.3])).tolist() == [0.0, 0.0]
+
+
+def test_series_of_other_lengths_are_refused() -> None:
+    with pytest.raises(ValueError, match="one length, got 2 and 3"):
+        pearson([1, 2], [1, 2, 3])
+
+
+def test_one_item_has_no_correlation() -> None:
+    with pytest.raises(ValueError, match="at least 2 items, got 1"):
+        spearman([1], [2])
+
+
+def test_numbers_that_are_not_finite_are_refused() -> None:
+    with pytest.raises(ValueError, match="item 1 is nan"):
+        pearson([1, float("nan"), 2], [1, 2, 3])
