@@ -1,0 +1,1 @@
+"""Linear classifiers on top of fixed sentence representations."""
