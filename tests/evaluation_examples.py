@@ -5,8 +5,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from models.evaluation.outcome import Predictions
+from models.evaluation.outcome import Outcome, Predictions
+from models.evaluation.statistics.resampling import Resampling
+from models.evaluation.task_result import DataRecord, EncoderIdentity, Setup, TaskResult, scored
 from models.evaluation.tasks.task import EvaluationTask, Protocol
+
+ENCODER = EncoderIdentity("bag of words", "0123abcd")
 
 
 def task(name: str = "MR", protocol: Protocol = "split", *, f1: bool = False) -> EvaluationTask:
@@ -41,3 +45,25 @@ def similarities(num_items: int, noise: float, *, seed: int = 0, subsets: int = 
     gold = np.random.default_rng(99).integers(0, 6, num_items).astype(np.float64)
     noisy = gold + noise * np.random.default_rng(seed).normal(size=num_items)
     return predictions(noisy, gold, np.arange(num_items) % subsets)
+
+
+def result(
+    made: Predictions,
+    of: EvaluationTask,
+    *,
+    encoder: EncoderIdentity = ENCODER,
+    data_digest: str = "d0",
+    resampling: Resampling | None = None,
+) -> TaskResult:
+    """Returns the result that these predictions give."""
+    outcome = Outcome(
+        made, {"train": 100, "test": len(made.gold)}, 300, dev_score=71.5, regularisers=(0.5, 2.0)
+    )
+    return scored(
+        of,
+        Setup(encoder, {"name": "plain"}, {"name": "logistic regression"}, {"device": "cpu"}),
+        DataRecord(data_digest, "s0"),
+        outcome,
+        seconds={"embed": 1.5, "fit": 0.5},
+        resampling=resampling or Resampling(num_resamples=100),
+    )

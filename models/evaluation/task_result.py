@@ -1,0 +1,299 @@
+"""One JSON file per encoder and task: its scores, and the predictions by which it is compared.
+
+A task whose data is absent has a file, too, which says so: a table lists it and never drops it.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import zlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from models.evaluation.outcome import Outcome, Predictions
+from models.evaluation.scores import score_intervals, undefined_scores
+from models.evaluation.statistics.interval import Interval
+from models.evaluation.statistics.resampling import Resampling
+from models.evaluation.tasks.task import EvaluationTask, TaskData
+from pipeline.digest import DIGEST_CHARACTERS
+from pipeline.shards import write_json_atomically
+
+FORMAT = "treeviews task result"
+FORMAT_VERSION = 1
+
+ARRAY_TYPES = ("|u1", "<i2", "<f8")
+"""How numbers are stored, narrowest first; an array takes the first that holds it exactly."""
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderIdentity:
+    """Who answered; encoders of one name that differ in digest are seeds of one another."""
+
+    name: str
+    digest: str
+    """Of everything that determines its embeddings."""
+    seed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What was evaluated, and how."""
+
+    encoder: EncoderIdentity
+    representation: Mapping[str, Any] = field(default_factory=dict)
+    """The post-processing of the embeddings, resolved."""
+    classifier: Mapping[str, Any] = field(default_factory=dict)
+    """The classifier's configuration, resolved; empty where nothing is learnt."""
+    run: Mapping[str, Any] = field(default_factory=dict)
+    """Where it was made: device, library versions; determines nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class DataRecord:
+    """Which sentences and answers were used."""
+
+    digest: str
+    """Of sentences, items and gold answers: equal digests mean the same items in the same order."""
+    sentences_digest: str
+    files: Mapping[str, str] = field(default_factory=dict)
+    """sha256 of each file, by its path within the data folder."""
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    replaced: Mapping[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, data: TaskData) -> DataRecord:
+        """Returns the record of a task's data."""
+        sentences = hashlib.sha256(json.dumps(data.sentences).encode())
+        content = sentences.copy()
+        for name in sorted(data.splits):
+            items = data.splits[name]
+            content.update(f"{name} {len(items)} {items.second is not None}".encode())
+            for column in (items.first, items.second, items.labels):
+                if column is not None:
+                    content.update(np.asarray(column, dtype="<f8").tobytes())
+        return cls(
+            content.hexdigest()[:DIGEST_CHARACTERS],
+            sentences.hexdigest()[:DIGEST_CHARACTERS],
+            dict(data.files),
+            dict(data.left_out),
+            dict(data.replaced),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TaskResult:
+    """What one encoder reached on one task, and how."""
+
+    task: EvaluationTask
+    setup: Setup
+    data: DataRecord
+    outcome: Outcome
+    scores: Mapping[str, Interval]
+    undefined: tuple[str, ...]
+    """Scores that are 0 because there is none, such as a correlation with a constant."""
+    resampling: Resampling
+    """How the intervals were made."""
+    seconds: Mapping[str, float]
+    """By phase, such as ``embed`` and ``fit``."""
+
+
+@dataclass(frozen=True, slots=True)
+class AbsentResult:
+    """A task that could not be scored because its data is not there."""
+
+    task: EvaluationTask
+    setup: Setup
+    reason: str
+    """What is missing and the remedy."""
+
+
+Result = TaskResult | AbsentResult
+
+
+def scored(
+    task: EvaluationTask,
+    setup: Setup,
+    data: DataRecord,
+    outcome: Outcome,
+    *,
+    seconds: Mapping[str, float],
+    resampling: Resampling | None = None,
+) -> TaskResult:
+    """Returns the result of an outcome, with its scores and their intervals.
+
+    Raises:
+        ValueError: the predictions do not fit the task; names it.
+    """
+    how = resampling or Resampling()
+    return TaskResult(
+        task=task,
+        setup=setup,
+        data=data,
+        outcome=outcome,
+        scores=score_intervals(task, outcome.predictions, how),
+        undefined=tuple(undefined_scores(task, outcome.predictions)),
+        resampling=how,
+        seconds=dict(seconds),
+    )
+
+
+def result_path(folder: Path, task: EvaluationTask) -> Path:
+    """Returns where the result of a task stands in an encoder's folder."""
+    return folder / f"{task.name}.json"
+
+
+def write_result(path: Path, result: Result) -> None:
+    """Writes a result; the file appears whole or not at all."""
+    value = {entry.name: _as_json(getattr(result, entry.name)) for entry in fields(result)}
+    if isinstance(result, TaskResult):
+        value["outcome"]["predictions"] = _packed_predictions(result.outcome.predictions)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    header = {"format": FORMAT, "format_version": FORMAT_VERSION}
+    write_json_atomically(path, {**header, "absent": isinstance(result, AbsentResult), **value})
+
+
+def _as_json(value: Any) -> Any:
+    if isinstance(value, Outcome):
+        shown = [entry.name for entry in fields(Outcome) if entry.name != "predictions"]
+        return {name: _as_json(getattr(value, name)) for name in shown}
+    if isinstance(value, Mapping):
+        return {str(name): _as_json(one) for name, one in value.items()}
+    if isinstance(value, Interval | Resampling | EvaluationTask | Setup | DataRecord):
+        return asdict(value)
+    return value
+
+
+def read_result(path: Path) -> Result:
+    """Returns a result.
+
+    Raises:
+        FileNotFoundError: no such file.
+        ValueError: not a result of this version, or a damaged one; names the file and the remedy.
+    """
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: no such result; run the evaluation that writes it")
+    value = _read_json(path)
+    if not _is_result(value):
+        raise ValueError(f"{path}: not a task result; give a file that the evaluation wrote")
+    if value.get("format_version") != FORMAT_VERSION:
+        raise ValueError(
+            f"{path}: a task result of version {value.get('format_version')}, this release reads "
+            f"{FORMAT_VERSION}; evaluate again or install the release that wrote it"
+        )
+    try:
+        return _absent(value) if value["absent"] else _present(value)
+    except (KeyError, TypeError, ValueError, zlib.error) as error:
+        raise ValueError(
+            f"{path}: not readable as a task result ({type(error).__name__}: {error}); delete it "
+            "and evaluate again"
+        ) from error
+
+
+def read_results(folder: Path) -> dict[str, Result]:
+    """Returns the results in an encoder's folder by the task's name, sorted.
+
+    Other JSON files that stand there are passed over.
+
+    Raises:
+        FileNotFoundError: no such folder, or no result in it.
+        ValueError: as `read_result`, or two files of one task.
+    """
+    if not folder.is_dir():
+        raise FileNotFoundError(f"{folder}: no such folder; give one that holds task results")
+    found: dict[str, Result] = {}
+    for path in sorted(folder.glob("*.json")):
+        if not _is_result(_read_json(path)):
+            continue
+        result = read_result(path)
+        if result.task.name in found:
+            raise ValueError(
+                f"{path}: a second result of {result.task.name} in this folder; keep the results "
+                "of one encoder and one seed in a folder"
+            )
+        found[result.task.name] = result
+    if not found:
+        raise FileNotFoundError(f"{folder}: holds no task result; run the evaluation first")
+    return dict(sorted(found.items()))
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path}: not JSON ({error}); delete it and evaluate again") from error
+
+
+def _is_result(value: Any) -> bool:
+    return isinstance(value, dict) and value.get("format") == FORMAT
+
+
+def _present(value: Mapping[str, Any]) -> TaskResult:
+    outcome = value["outcome"]
+    return TaskResult(
+        task=_task(value["task"]),
+        setup=_setup(value["setup"]),
+        data=DataRecord(**value["data"]),
+        outcome=Outcome(
+            **{
+                **outcome,
+                "predictions": _unpacked_predictions(outcome["predictions"]),
+                "regularisers": tuple(outcome["regularisers"]),
+            }
+        ),
+        scores={name: Interval(**one) for name, one in value["scores"].items()},
+        undefined=tuple(value["undefined"]),
+        resampling=Resampling(**value["resampling"]),
+        seconds=value["seconds"],
+    )
+
+
+def _absent(value: Mapping[str, Any]) -> AbsentResult:
+    return AbsentResult(_task(value["task"]), _setup(value["setup"]), str(value["reason"]))
+
+
+def _setup(value: Mapping[str, Any]) -> Setup:
+    return Setup(**{**value, "encoder": EncoderIdentity(**value["encoder"])})
+
+
+def _task(value: Mapping[str, Any]) -> EvaluationTask:
+    return EvaluationTask(**{**value, "classes": tuple(value["classes"])})
+
+
+def _packed_predictions(predictions: Predictions) -> dict[str, Any]:
+    arrays = {name: _packed(getattr(predictions, name)) for name in ("predicted", "gold", "groups")}
+    return {**arrays, "group_names": list(predictions.group_names)}
+
+
+def _unpacked_predictions(value: Mapping[str, Any]) -> Predictions:
+    return Predictions(
+        predicted=_unpacked(value["predicted"]),
+        gold=_unpacked(value["gold"]),
+        groups=_unpacked(value["groups"]).astype(np.int64),
+        group_names=tuple(value["group_names"]),
+    )
+
+
+def _packed(array: npt.NDArray[Any]) -> dict[str, Any]:
+    """Returns an array as text: the narrowest type that is exact, deflated, in base 64."""
+    exact = np.asarray(array, dtype=np.float64)
+    with np.errstate(invalid="ignore"):
+        kind = next(k for k in ARRAY_TYPES if k == "<f8" or (exact == exact.astype(k)).all())
+    deflated = zlib.compress(exact.astype(kind).tobytes(), 9)
+    return {"type": kind, "length": exact.size, "base64": base64.b64encode(deflated).decode()}
+
+
+def _unpacked(value: Mapping[str, Any]) -> npt.NDArray[np.float64]:
+    if value["type"] not in ARRAY_TYPES:
+        raise ValueError(f"an array of type {value['type']!r}")
+    raw = zlib.decompress(base64.b64decode(value["base64"], validate=True))
+    array = np.frombuffer(raw, dtype=value["type"]).astype(np.float64)
+    if array.size != value["length"]:
+        raise ValueError(f"an array of {array.size} numbers instead of {value['length']}")
+    return array
