@@ -1,1 +1,59 @@
 """From parsed shards to sentence encoders and their scores; runs on torch, numpy and pyarrow."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from models.text.reading_encoder import OnRefusal
+    from models.text_encoder import TextEncoder
+
+__all__ = ["load"]
+
+
+def load(
+    path: str | Path,
+    *,
+    device: str = "cpu",
+    on_refusal: OnRefusal = "error",
+    dependency_parser: str | Path | None = None,
+    constituency_parser: str | Path | None = None,
+    vectors: str | Path | None = None,
+) -> TextEncoder:
+    """Returns a trained model as an encoder of raw sentences::
+
+        embeddings = models.load("data/work/models/DEP-CONST-…").encode(["It rains."])
+
+    Parsers (only those the model's views read) and word vectors are those of the model's corpus,
+    verified by checksum; the paths say where they lie now, if not where they lay in training.
+
+    Args:
+        path: the model's folder.
+        device: torch's name of where to parse and embed.
+        on_refusal: ``error`` for a sentence that cannot be taken (empty, longer than the parsers'
+            510 tokens, rejected by one), or ``zero`` for a vector of zeros, listed in ``refused``.
+        dependency_parser: folder of the parser of view DEP.
+        constituency_parser: folder of the parser of view CONST.
+        vectors: the word vectors.
+
+    Raises:
+        FileNotFoundError: no model there, or no word vectors.
+        ValueError: parsers or vectors are not found, or are others than the model's.
+    """
+    # torch is not loaded by importing the package: whoever defines tasks forks processes.
+    from models.text.reading_encoder import EncodingSettings
+    from models.text_encoder import ParserPaths, load_text_encoder
+
+    parsers = ParserPaths(_path(dependency_parser), _path(constituency_parser))
+    return load_text_encoder(
+        Path(path),
+        device=device,
+        parsers=parsers,
+        vectors=_path(vectors),
+        settings=EncodingSettings(on_refusal=on_refusal),
+    )
+
+
+def _path(value: str | Path | None) -> Path | None:
+    return None if value is None else Path(value)

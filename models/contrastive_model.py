@@ -156,11 +156,14 @@ def build_model(config: TrainingConfig, vectors: WordVectors, seed: int) -> Cont
         return ContrastiveModel(config, vectors)
 
 
-def batch_of(block: SentenceBlock, *, share_words: bool = True) -> SentenceBatch:
+def batch_of(
+    block: SentenceBlock, *, share_words: bool = True, with_nodes: bool = False
+) -> SentenceBatch:
     """Returns a block's sentences as the encoders take them.
 
     Args:
         share_words: whether tokens of one word share its vector; see `SentenceBatch`.
+        with_nodes: whether all states of the sentences will be asked for; see `SentenceBatch`.
     """
     return SentenceBatch.from_arrays(
         block.token_ids,
@@ -169,6 +172,7 @@ def batch_of(block: SentenceBlock, *, share_words: bool = True) -> SentenceBatch
         block.binary_left,
         block.binary_right,
         share_words=share_words,
+        with_nodes=with_nodes,
     )
 
 

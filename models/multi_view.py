@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from models.encoders import build_encoder
+from models.encoders import SentenceEncoder, build_encoder
 from models.sentence_batch import SentenceBatch
-from models.variants import DepCell, Init, Precision
+from models.variants import DepCell, Init, Pooling, Precision
 from models.words.embedding import WordEmbedding
 
 
@@ -127,6 +128,31 @@ class MultiViewEncoder(nn.Module):
             inputs = inputs.bfloat16()
         encoded: Tensor = self.encoders[place](batch, inputs)
         return encoded.to(word_vectors.dtype)
+
+    @torch.no_grad()
+    def pool(
+        self, batch: SentenceBatch, pooling: Sequence[Pooling]
+    ) -> tuple[dict[Pooling, Tensor], ...]:
+        """Returns each view's vectors, [B, H] for each pooling; for evaluation, no gradient.
+
+        Args:
+            batch: made with ``with_nodes=True`` if there is another pooling than ``last``.
+            pooling: how a view's states become one vector; several share one computation.
+
+        Raises:
+            ValueError: the batch was made without the trees a view reads, or without nodes.
+        """
+        if set(pooling) == {"last"}:
+            return tuple({"last": view} for view in self(batch))
+        vectors = [embedding(batch.word_ids) for embedding in self.embeddings]
+        pooled = []
+        for place, encoder in enumerate(self.encoders):
+            word_vectors = vectors[place % len(vectors)]
+            is_low = self.config.precision == "bfloat16"
+            inputs = word_vectors.bfloat16() if is_low else word_vectors
+            states = cast(SentenceEncoder, encoder).states(batch, inputs).to(word_vectors.dtype)
+            pooled.append({name: states.pool(name) for name in pooling})
+        return tuple(pooled)
 
     def embed(self, batch: SentenceBatch) -> Tensor:
         """Returns the sentences' embeddings, [B, 2H]: both views side by side."""

@@ -57,6 +57,7 @@ class SentenceBatch:
         binary_right: npt.ArrayLike | None = None,
         *,
         share_words: bool = True,
+        with_nodes: bool = False,
     ) -> SentenceBatch:
         """Returns the batch of sentences given as flat arrays, as Arrow's list columns hold them.
 
@@ -68,6 +69,7 @@ class SentenceBatch:
             binary_right: [N-B]; given if and only if ``binary_left`` is.
             share_words: whether equal words are one word type. Without it every token is a type of
                 its own, so that tokens may be given vectors that differ, as by dropout.
+            with_nodes: whether the trees' schedules say which state is which node's, for pooling.
 
         Raises:
             ValueError: arrays that do not fit together, or a malformed tree; names the array or
@@ -90,14 +92,14 @@ class SentenceBatch:
         if heads is not None:
             flat_heads = _aligned(heads, "heads", len(ids))
             dependencies = DependencySchedule.build(
-                flat_heads, word_of_token, num_words, offsets, lengths
+                flat_heads, word_of_token, num_words, offsets, lengths, with_nodes=with_nodes
             )
         if binary_left is not None and binary_right is not None:
             num_inner = len(ids) - len(lengths)
             left = _aligned(binary_left, "binary_left", num_inner)
             right = _aligned(binary_right, "binary_right", num_inner)
             constituents = BinarySchedule.build(
-                left, right, word_of_token, num_words, offsets, lengths
+                left, right, word_of_token, num_words, offsets, lengths, with_nodes=with_nodes
             )
         return cls(
             token_offsets=to_tensor(offsets.copy()),

@@ -1,7 +1,8 @@
 """The trainer's command line: ``python -m models.train JOB.json``, in a process of its own.
 
 JOB.json holds ``config`` (`TrainingConfig`), ``corpus`` (folders by stage), ``vectors``, ``out``
-and optionally ``settings`` (`RunSettings`) and ``launch`` (`LaunchSettings`).
+and optionally ``parsers`` (folders by parse stage, for the model to find them again), ``settings``
+(`RunSettings`) and ``launch`` (`LaunchSettings`).
 
 With more than one process the command becomes torchrun's agent, which starts it once a rank.
 Several machines train together by calling torchrun on each, ``torchrun --nnodes=… -m models.train
@@ -94,6 +95,7 @@ def _read(job: Mapping[str, Any]) -> TrainingJob:
             CorpusFolders(**{stage: Path(path) for stage, path in job["corpus"].items()}),
             Path(job["vectors"]),
             Path(job["out"]),
+            {stage: Path(path) for stage, path in job.get("parsers", {}).items()},
         )
     except KeyError as error:
         raise ValueError(f"the training job lacks {error}") from error

@@ -133,6 +133,11 @@ class TrainEncoders(
         job = {
             "config": self.config.to_dict(),
             "corpus": {name: str(task.folder) for name, task in self.requires().items()},
+            "parsers": {
+                name: str(task.parser_folder)
+                for name, task in self.requires().items()
+                if isinstance(task, ParseStage)
+            },
             "vectors": str(self.vectors),
             "out": str(self.folder),
             "launch": asdict(launch),

@@ -5,10 +5,12 @@ Legend: B sentences, T word types, E word dimension, H hidden.
 
 from __future__ import annotations
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from models.encoders.initialisation import initialise
+from models.encoders.states import SentenceStates
 from models.sentence_batch import SentenceBatch
 from models.variants import Init
 
@@ -36,7 +38,23 @@ class BagOfWords(nn.Module):
         mean = F.embedding_bag(
             batch.word_of_token, word_vectors, batch.token_offsets[:-1], mode="mean"
         )
+        return self._project(mean)
+
+    @torch.no_grad()
+    def states(self, batch: SentenceBatch, word_vectors: Tensor) -> SentenceStates:
+        """Returns the words' vectors through the linear map (W X of Tang & de Sa 2018, table 2).
+
+        Their last is their mean, as there is no order. Arguments as in `forward`.
+        """
+        return SentenceStates(
+            rows=self._project(word_vectors),
+            row_of_node=batch.word_of_token,
+            node_offsets=batch.token_offsets,
+            last=self.forward(batch, word_vectors),
+        )
+
+    def _project(self, vectors: Tensor) -> Tensor:
         if self.projection is None:
-            return mean
-        dtype = word_vectors.dtype
-        return F.linear(mean, self.projection.weight.to(dtype), self.projection.bias.to(dtype))
+            return vectors
+        dtype = vectors.dtype
+        return F.linear(vectors, self.projection.weight.to(dtype), self.projection.bias.to(dtype))

@@ -6,6 +6,7 @@ from typing import Protocol, TypeVar
 
 from torch import Tensor
 
+from models.encoders.states import SentenceStates
 from models.sentence_batch import SentenceBatch
 
 ScheduleT = TypeVar("ScheduleT")
@@ -29,6 +30,18 @@ class SentenceEncoder(Protocol):
 
         Raises:
             ValueError: the batch was made without the trees this encoder reads.
+        """
+        ...
+
+    def states(self, batch: SentenceBatch, word_vectors: Tensor) -> SentenceStates:
+        """Returns all states of the sentences, without a gradient; for pooling in evaluation.
+
+        Args:
+            batch: made with ``with_nodes=True`` if this encoder reads trees.
+            word_vectors: as above.
+
+        Raises:
+            ValueError: the batch was made without the trees this encoder reads, or without nodes.
         """
         ...
 

@@ -25,13 +25,16 @@ from __future__ import annotations
 
 from typing import get_args
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from models.encoders.base import require
 from models.encoders.initialisation import initialise, open_forget_gates
+from models.encoders.states import SentenceStates
 from models.functions.buffers import BufferPool
-from models.functions.child_sum import ChildSumFunction
+from models.functions.child_sum import ChildSumFunction, child_sum_states
+from models.schedules import DependencySchedule
 from models.sentence_batch import SentenceBatch
 from models.variants import DepCell, Init
 
@@ -109,8 +112,33 @@ class ChildSumTreeLSTM(nn.Module):
             ValueError: the batch was made without heads.
         """
         schedule = require(batch.dependencies, "ChildSumTreeLSTM", "heads")
+        roots: Tensor = ChildSumFunction.apply(*self._inputs(schedule, word_vectors))
+        return roots
+
+    @torch.no_grad()
+    def states(self, batch: SentenceBatch, word_vectors: Tensor) -> SentenceStates:
+        """Returns the state of each node of the trees, a token each.
+
+        Arguments as in `forward`.
+
+        Raises:
+            ValueError: the batch was made without heads or without nodes.
+        """
+        schedule = require(batch.dependencies, "ChildSumTreeLSTM", "heads")
+        rows = child_sum_states(*self._inputs(schedule, word_vectors))
+        return SentenceStates(
+            rows=rows,
+            row_of_node=require(schedule.node_rows, "pooling", "with_nodes=True"),
+            node_offsets=batch.token_offsets,
+            last=rows.index_select(0, schedule.roots),
+        )
+
+    def _inputs(
+        self, schedule: DependencySchedule, word_vectors: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor, DependencySchedule, BufferPool, Tensor | None]:
+        """Returns the arguments of `ChildSumFunction`."""
         gates, forget = self.cell.read_words(word_vectors)
-        roots: Tensor = ChildSumFunction.apply(
+        return (
             gates,
             forget,
             self.cell.child_sum.weight.to(gates.dtype),
@@ -119,7 +147,6 @@ class ChildSumTreeLSTM(nn.Module):
             self._pool,
             self._queries(word_vectors),
         )
-        return roots
 
     def _queries(self, word_vectors: Tensor) -> Tensor | None:
         if self.cell.query is None:

@@ -19,8 +19,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from models.encoders.initialisation import initialise
+from models.encoders.states import SentenceStates
 from models.functions.buffers import BufferPool
-from models.functions.gru import GRUFunction
+from models.functions.gru import GRUFunction, gru_states
+from models.schedules import SequenceSchedule
 from models.sentence_batch import SentenceBatch
 from models.variants import Init
 
@@ -77,12 +79,41 @@ class GRU(nn.Module):
         tokens = batch.sequence.reversed_tokens
         return torch.cat([last, self._read(self.reverse_cell, batch, tokens, word_vectors)], 1)
 
+    @torch.no_grad()
+    def states(self, batch: SentenceBatch, word_vectors: Tensor) -> SentenceStates:
+        """Returns the state after each word, that of both directions side by side.
+
+        Arguments as in `forward`.
+        """
+        schedule = batch.sequence
+        directions = [(self.cell, schedule.tokens)]
+        if self.reverse_cell is not None:
+            directions.append((self.reverse_cell, schedule.reversed_tokens))
+        by_token, last = [], []
+        for cell, tokens in directions:
+            hidden = gru_states(*self._inputs(cell, batch, tokens, word_vectors))
+            by_token.append(torch.empty_like(hidden).index_copy_(0, tokens, hidden))
+            last.append(hidden.index_select(0, schedule.last_rows))
+        return SentenceStates(
+            rows=torch.cat(by_token, 1),
+            row_of_node=torch.arange(batch.num_tokens, device=word_vectors.device),
+            node_offsets=batch.token_offsets,
+            last=torch.cat(last, 1),
+        )
+
     def _read(
         self, cell: GRUCell, batch: SentenceBatch, tokens: Tensor, word_vectors: Tensor
     ) -> Tensor:
+        last: Tensor = GRUFunction.apply(*self._inputs(cell, batch, tokens, word_vectors))
+        return last
+
+    def _inputs(
+        self, cell: GRUCell, batch: SentenceBatch, tokens: Tensor, word_vectors: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor, SequenceSchedule, BufferPool]:
+        """Returns the arguments of `GRUFunction`, for tokens in the order of the packed rows."""
         dtype = word_vectors.dtype
         gates = F.linear(word_vectors, cell.word.weight.to(dtype), cell.word.bias.to(dtype))
-        last: Tensor = GRUFunction.apply(
+        return (
             gates,
             cell.state.weight.to(gates.dtype),
             cell.state.bias.to(gates.dtype),
@@ -90,4 +121,3 @@ class GRU(nn.Module):
             batch.sequence,
             self._pool,
         )
-        return last

@@ -23,8 +23,10 @@ from torch import Tensor, nn
 
 from models.encoders.base import require
 from models.encoders.initialisation import initialise, open_forget_gates
+from models.encoders.states import SentenceStates
 from models.functions.buffers import BufferPool
-from models.functions.nary import NaryFunction
+from models.functions.nary import NaryFunction, nary_states
+from models.schedules import BinarySchedule
 from models.sentence_batch import SentenceBatch
 from models.variants import Init
 
@@ -70,13 +72,34 @@ class NaryTreeLSTM(nn.Module):
             ValueError: the batch was made without binary trees.
         """
         schedule = require(batch.constituents, "NaryTreeLSTM", "binary_left and binary_right")
+        roots: Tensor = NaryFunction.apply(*self._inputs(schedule, word_vectors))
+        return roots
+
+    @torch.no_grad()
+    def states(self, batch: SentenceBatch, word_vectors: Tensor) -> SentenceStates:
+        """Returns the state of each node of the trees, leaves included.
+
+        Arguments as in `forward`.
+
+        Raises:
+            ValueError: the batch was made without binary trees or without nodes.
+        """
+        schedule = require(batch.constituents, "NaryTreeLSTM", "binary_left and binary_right")
+        rows = nary_states(*self._inputs(schedule, word_vectors))
+        offsets = batch.token_offsets
+        return SentenceStates(
+            rows=rows,
+            row_of_node=require(schedule.node_rows, "pooling", "with_nodes=True"),
+            # n leaves and n - 1 inner nodes a sentence.
+            node_offsets=2 * offsets - torch.arange(len(offsets), device=offsets.device),
+            last=rows.index_select(0, schedule.roots),
+        )
+
+    def _inputs(
+        self, schedule: BinarySchedule, word_vectors: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor, BinarySchedule, BufferPool]:
+        """Returns the arguments of `NaryFunction`."""
         dtype, cell = word_vectors.dtype, self.cell
         gates = F.linear(word_vectors, cell.word.weight.to(dtype), cell.word.bias.to(dtype))
-        roots: Tensor = NaryFunction.apply(
-            gates,
-            cell.child_pair.weight.to(gates.dtype),
-            cell.bias.to(gates.dtype),
-            schedule,
-            self._pool,
-        )
-        return roots
+        child_pair, bias = cell.child_pair.weight.to(gates.dtype), cell.bias.to(gates.dtype)
+        return gates, child_pair, bias, schedule, self._pool

@@ -123,6 +123,46 @@ class _Pass:
         return grad_product, grad_forget
 
 
+def _climbed(
+    word_gates: Tensor,
+    word_forget: Tensor,
+    child_sum: Tensor,
+    child: Tensor,
+    schedule: DependencySchedule,
+    pool: BufferPool,
+    word_query: Tensor | None,
+) -> _Pass:
+    """Returns the pass with all states; arguments as in `ChildSumFunction.forward`."""
+    lease, cells = pool.lease(word_gates), cells_for(word_gates)
+    sums: ChildSums
+    if word_query is None:
+        sums = AddedSums(schedule, child_sum, lease, cells)
+    else:
+        inner_words = schedule.words[schedule.num_leaves :]
+        sums = AttendedSums(child_sum, word_query.index_select(0, inner_words))
+    p = _Pass.begin(schedule, lease, cells, sums, child.shape[0])
+    p.climb(word_gates, word_forget, child)
+    return p
+
+
+@torch.no_grad()
+def child_sum_states(
+    word_gates: Tensor,
+    word_forget: Tensor,
+    child_sum: Tensor,
+    child: Tensor,
+    schedule: DependencySchedule,
+    pool: BufferPool,
+    word_query: Tensor | None = None,
+) -> Tensor:
+    """Returns the distinct nodes' h, [R, H], without a gradient.
+
+    Arguments as in `ChildSumFunction.forward`.
+    """
+    arguments = (word_gates, word_forget, child_sum, child, schedule, pool, word_query)
+    return _climbed(*arguments).hidden.clone()
+
+
 class ChildSumFunction(torch.autograd.Function):
     """Root states from what the words give, with one weight-gradient product a matrix."""
 
@@ -148,15 +188,7 @@ class ChildSumFunction(torch.autograd.Function):
             pool: where the buffers come from.
             word_query: [T, H]; q for each word type, if children are summed by attention.
         """
-        lease, cells = pool.lease(word_gates), cells_for(word_gates)
-        sums: ChildSums
-        if word_query is None:
-            sums = AddedSums(schedule, child_sum, lease, cells)
-        else:
-            inner_words = schedule.words[schedule.num_leaves :]
-            sums = AttendedSums(child_sum, word_query.index_select(0, inner_words))
-        p = _Pass.begin(schedule, lease, cells, sums, child.shape[0])
-        p.climb(word_gates, word_forget, child)
+        p = _climbed(word_gates, word_forget, child_sum, child, schedule, pool, word_query)
         ctx.save_for_backward(child, child_sum)  # both, to have them checked for changes
         ctx.buffers, ctx.num_words = p, len(word_gates)
         return p.hidden.index_select(0, schedule.roots)

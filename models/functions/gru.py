@@ -7,6 +7,7 @@ Legend: B sentences, N tokens (= rows), T word types, H hidden.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -14,9 +15,67 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from models.functions.buffers import BufferPool, single_use
-from models.kernels.cells import cells_for
+from models.functions.buffers import BufferPool, Lease, single_use
+from models.kernels.cells import Cells, cells_for
 from models.schedules import SequenceSchedule
+
+
+@dataclass(frozen=True, slots=True)
+class _Pass:
+    """The buffers of one forward pass, which the backward pass overwrites with gradients."""
+
+    lease: Lease
+    cells: Cells
+    gates: Tensor
+    """[N, 3H]; of the words, and likewise of the states before."""
+    state_gates: Tensor
+    hidden: Tensor
+    """[N, H]."""
+    initial: Tensor
+    """[B, H]; zeros."""
+
+    @classmethod
+    def read(
+        cls,
+        word_gates: Tensor,
+        weight: Tensor,
+        bias: Tensor,
+        words: Tensor,
+        schedule: SequenceSchedule,
+        pool: BufferPool,
+    ) -> _Pass:
+        """Computes all states; arguments as in `GRUFunction.forward`."""
+        H, N = weight.shape[1], len(words)
+        lease, cells = pool.lease(word_gates), cells_for(word_gates)
+        gates = torch.index_select(word_gates, 0, words, out=lease.empty("gates", N, 3 * H))
+        state_gates = lease.empty("state_gates", N, 3 * H)
+        hidden = lease.empty("hidden", N, H)
+        initial = previous = lease.empty("initial", schedule.step_sizes[0], H).zero_()
+        for first, last in pairwise(accumulate(schedule.step_sizes, initial=0)):
+            rows, previous = slice(first, last), previous[: last - first]
+            if first:
+                torch.addmm(bias, previous, weight.T, out=state_gates[rows])
+            else:  # the first state is zero
+                state_gates[rows] = bias
+            cells.gru_forward(gates[rows], state_gates[rows], previous, hidden[rows])
+            previous = hidden[rows]
+        return cls(lease, cells, gates, state_gates, hidden, initial)
+
+
+@torch.no_grad()
+def gru_states(
+    word_gates: Tensor,
+    weight: Tensor,
+    bias: Tensor,
+    words: Tensor,
+    schedule: SequenceSchedule,
+    pool: BufferPool,
+) -> Tensor:
+    """Returns the state after each word, [N, H] by row, without a gradient.
+
+    Arguments as in `GRUFunction.forward`.
+    """
+    return _Pass.read(word_gates, weight, bias, words, schedule, pool).hidden.clone()
 
 
 class GRUFunction(torch.autograd.Function):
@@ -42,31 +101,25 @@ class GRUFunction(torch.autograd.Function):
             schedule: on the tensors' device.
             pool: where the buffers come from.
         """
-        H, N = weight.shape[1], len(words)
-        lease, cells = pool.lease(word_gates), cells_for(word_gates)
-        gates = torch.index_select(word_gates, 0, words, out=lease.empty("gates", N, 3 * H))
-        state_gates = lease.empty("state_gates", N, 3 * H)
-        hidden = lease.empty("hidden", N, H)
-        initial = previous = lease.empty("initial", schedule.step_sizes[0], H).zero_()
-        for first, last in pairwise(accumulate(schedule.step_sizes, initial=0)):
-            rows, previous = slice(first, last), previous[: last - first]
-            if first:
-                torch.addmm(bias, previous, weight.T, out=state_gates[rows])
-            else:  # the first state is zero
-                state_gates[rows] = bias
-            cells.gru_forward(gates[rows], state_gates[rows], previous, hidden[rows])
-            previous = hidden[rows]
+        p = _Pass.read(word_gates, weight, bias, words, schedule, pool)
         ctx.save_for_backward(weight)
-        ctx.buffers = (lease, cells, (gates, state_gates, hidden, initial))
+        ctx.buffers = p
         ctx.words, ctx.schedule, ctx.num_words = words, schedule, len(word_gates)
-        return hidden.index_select(0, schedule.last_rows)
+        return p.hidden.index_select(0, schedule.last_rows)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad_last: Tensor) -> tuple[Tensor | None, ...]:
         """Returns the gradients of the three tensors of `forward`."""
         (weight,) = ctx.saved_tensors
-        lease, cells, (gates, state_gates, hidden, initial) = single_use(ctx)
+        p: _Pass = single_use(ctx)
+        lease, cells, gates, state_gates, hidden = (
+            p.lease,
+            p.cells,
+            p.gates,
+            p.state_gates,
+            p.hidden,
+        )
         schedule: SequenceSchedule = ctx.schedule
         B, H = grad_last.shape
         # Sentences that end at a step stand last in it, so their gradients wait here until then.
@@ -77,7 +130,7 @@ class GRUFunction(torch.autograd.Function):
         for step in range(len(schedule.step_sizes) - 1, -1, -1):
             rows = slice(starts[step], starts[step + 1])
             size = rows.stop - rows.start
-            before = hidden[starts[step - 1] : starts[step - 1] + size] if step else initial
+            before = hidden[starts[step - 1] : starts[step - 1] + size] if step else p.initial
             cells.gru_backward(gates[rows], state_gates[rows], before, carried[:size])
             if step:
                 carried[:size].addmm_(state_gates[rows], weight)

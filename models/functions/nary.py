@@ -202,6 +202,38 @@ class _Pass:
             )
 
 
+def _climbed(
+    word_gates: Tensor, child_pair: Tensor, bias: Tensor, schedule: BinarySchedule, pool: BufferPool
+) -> _Pass:
+    """Returns the pass with all states; arguments as in `NaryFunction.forward`."""
+    H = child_pair.shape[1] // 2
+    lease = pool.lease(word_gates)
+    p = _Pass.begin(schedule, lease, cells_for(word_gates), H)
+    T, Q = schedule.num_leaves, schedule.num_cherries
+    p.word_gates.copy_(word_gates)
+    p.cells.lstm_forward(p.word_gates, None, p.hidden[:T], p.memory[:T], p.squashed[:T])
+
+    p.multiply_shared([side.leaf_operands for side in p.sides], child_pair, bias)
+    p.compute_inner(slice(0, Q))
+    p.multiply_shared([side.cherry_operands for side in p.sides], child_pair, bias)
+    for level in p.core_levels():
+        p.compute_inner(level.inner)
+        for number, (states, operands) in enumerate(level.by_side()):
+            p.multiply(number, operands, p.hidden[states], child_pair, bias)
+    return p
+
+
+@torch.no_grad()
+def nary_states(
+    word_gates: Tensor, child_pair: Tensor, bias: Tensor, schedule: BinarySchedule, pool: BufferPool
+) -> Tensor:
+    """Returns the distinct nodes' h, [R, H], without a gradient.
+
+    Arguments as in `NaryFunction.forward`.
+    """
+    return _climbed(word_gates, child_pair, bias, schedule, pool).hidden.clone()
+
+
 class NaryFunction(torch.autograd.Function):
     """Root states from what the words give, with one weight-gradient product a matrix."""
 
@@ -223,20 +255,7 @@ class NaryFunction(torch.autograd.Function):
             schedule: on the tensors' device.
             pool: where the buffers come from.
         """
-        H = child_pair.shape[1] // 2
-        lease = pool.lease(word_gates)
-        p = _Pass.begin(schedule, lease, cells_for(word_gates), H)
-        T, Q = schedule.num_leaves, schedule.num_cherries
-        p.word_gates.copy_(word_gates)
-        p.cells.lstm_forward(p.word_gates, None, p.hidden[:T], p.memory[:T], p.squashed[:T])
-
-        p.multiply_shared([side.leaf_operands for side in p.sides], child_pair, bias)
-        p.compute_inner(slice(0, Q))
-        p.multiply_shared([side.cherry_operands for side in p.sides], child_pair, bias)
-        for level in p.core_levels():
-            p.compute_inner(level.inner)
-            for number, (states, operands) in enumerate(level.by_side()):
-                p.multiply(number, operands, p.hidden[states], child_pair, bias)
+        p = _climbed(word_gates, child_pair, bias, schedule, pool)
         ctx.save_for_backward(child_pair)
         ctx.buffers = p
         return p.hidden.index_select(0, schedule.roots)

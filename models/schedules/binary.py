@@ -82,6 +82,9 @@ class BinarySchedule:
     right: Side
     roots: Tensor
     """[B] int64; state row of each sentence's root."""
+    node_rows: Tensor | None = None
+    """[2N - B] int64; state row of each node, sentence by sentence: its inner nodes, then its
+    tokens. None unless asked for."""
 
     @property
     def num_inner(self) -> int:
@@ -102,6 +105,8 @@ class BinarySchedule:
         num_words: int,
         token_offsets: IndexArray,
         lengths: IndexArray,
+        *,
+        with_nodes: bool = False,
     ) -> BinarySchedule:
         """Returns the schedule of the trees given by their inner nodes' children.
 
@@ -113,6 +118,7 @@ class BinarySchedule:
             num_words: T.
             token_offsets: [B+1].
             lengths: [B], each >= 1.
+            with_nodes: whether ``node_rows`` is asked for.
 
         Raises:
             ValueError: a child out of range, a node with no or several parents, or a cycle;
@@ -147,11 +153,19 @@ class BinarySchedule:
             left=_side(row[nodes.left[parents]], sizes, [level.num_left for level in levels]),
             right=_side(row[nodes.right[parents]], sizes, [level.num_right for level in levels]),
             roots=to_tensor(row[nodes.roots]),
+            node_rows=to_tensor(row[_by_sentence(lengths)]) if with_nodes else None,
         )
 
     def to(self, device: torch.device | str) -> BinarySchedule:
         """Returns the schedule with its indices on ``device``."""
         return on_device(self, device)
+
+
+def _by_sentence(lengths: IndexArray) -> IndexArray:
+    """Returns the numbers of all nodes (inner ones first, then tokens), sentence by sentence."""
+    sentences = np.arange(len(lengths))
+    owners = np.concatenate([np.repeat(sentences, lengths - 1), np.repeat(sentences, lengths)])
+    return np.argsort(owners, kind="stable")
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,6 +66,8 @@ class DependencySchedule:
     """Bounds of the core's levels, from 0 to C; (0,) if there is no core."""
     roots: Tensor
     """[B] int64; state row of each sentence's root."""
+    node_rows: Tensor | None = None
+    """[N] int64; state row of each token; None unless asked for."""
 
     @property
     def num_core(self) -> int:
@@ -90,6 +92,8 @@ class DependencySchedule:
         num_words: int,
         token_offsets: IndexArray,
         lengths: IndexArray,
+        *,
+        with_nodes: bool = False,
     ) -> DependencySchedule:
         """Returns the schedule of the trees given by 1-based heads.
 
@@ -99,6 +103,7 @@ class DependencySchedule:
             num_words: T.
             token_offsets: [B+1].
             lengths: [B], each >= 1.
+            with_nodes: whether ``node_rows`` is asked for.
 
         Raises:
             ValueError: heads out of range, not exactly one root, or a cycle; names the sentence.
@@ -116,9 +121,11 @@ class DependencySchedule:
         pushing = fringe.tokens[heads[fringe.tokens] != 0]
         below_last = inner.core[: inner.level_starts[-2]] if len(inner.core) else inner.core
         num_leaves, num_fringe = len(rows.leaf_words), len(fringe.examples)
-        root_rows = np.where(
-            is_leaf[roots], rows.leaf[words[roots]], rows.inner[roots] + num_leaves
-        )
+
+        def state_rows(tokens: IndexArray) -> IndexArray:
+            inner_rows = rows.inner[tokens] + num_leaves
+            return np.where(is_leaf[tokens], rows.leaf[words[tokens]], inner_rows)
+
         inner_words = words[np.concatenate([fringe.examples, inner.core])]
         return cls(
             words=to_tensor(np.concatenate([rows.leaf_words, inner_words])),
@@ -131,7 +138,8 @@ class DependencySchedule:
             fringe_to_core=_edges(rows.inner[pushing], rows.inner[parent[pushing]] - num_fringe),
             core_parents=to_tensor(rows.inner[parent[below_last]] - num_fringe),
             level_starts=inner.level_starts,
-            roots=to_tensor(root_rows),
+            roots=to_tensor(state_rows(roots)),
+            node_rows=to_tensor(state_rows(np.arange(len(heads)))) if with_nodes else None,
         )
 
     @property

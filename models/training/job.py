@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Part, Selection
+from models.text.parser_record import parsers_of_corpus
 from models.training_config import TRAINING_VERSION, TrainingConfig
 from models.words.word_vectors import WordVectors
 from pipeline.digest import digest_of
@@ -34,6 +35,9 @@ class TrainingJob:
     """Word vectors, see `load_word_vectors`."""
     out: Path
     """The model's folder."""
+    parsers: Mapping[str, Path] = field(default_factory=dict)
+    """Parse stage -> folder of the parser that made it, to be found again for raw sentences. Which
+    parser that is the shards say; where it lies changes no result."""
 
     def provenance(self, vectors: WordVectors) -> Provenance:
         """Returns what the training is made from.
@@ -43,7 +47,7 @@ class TrainingJob:
 
         Raises:
             FileNotFoundError: a stage of the corpus is not complete.
-            ValueError: a stage is missing.
+            ValueError: a stage is missing, or its shards are by several parsers.
         """
         needed = self.folders.needed_by(self.config.views)
         shards = {
@@ -63,6 +67,10 @@ class TrainingJob:
                 "checksum": vectors.checksum,
                 "rms": round(vectors.rms, 6),
                 "duplicates": vectors.num_duplicates,
+            },
+            "parsers": {
+                stage: record.to_dict()
+                for stage, record in parsers_of_corpus(needed, self.parsers).items()
             },
         }
         return Provenance(digest_of(content), origin)

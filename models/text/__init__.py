@@ -1,0 +1,1 @@
+"""From raw sentences to what encoders take: tokens, parses, vocabulary, batches."""

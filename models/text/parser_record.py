@@ -1,0 +1,149 @@
+"""Which parsers a model was trained with, and where they lie now."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pipeline.shards import read_dataset_manifest
+
+logger = logging.getLogger(__name__)
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+OPTION_OF_STAGE = {"dependencies": "dependency_parser", "constituents": "constituency_parser"}
+"""Parse stage -> the argument that says where its parser lies."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParserRecord:
+    """A parser as a model's folder names it."""
+
+    name: str
+    checksum: str
+    """See `pipeline.parsers.parser_folder.checksum_of_parser_folder`."""
+    path: Path | None
+    """Where it lay in training; None if that is not known."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the fields as JSON knows them."""
+        path = None if self.path is None else str(self.path.absolute())
+        return {"name": self.name, "checksum": self.checksum, "path": path}
+
+
+def parsers_of_corpus(
+    folders: Mapping[str, Path], paths: Mapping[str, Path]
+) -> dict[str, ParserRecord]:
+    """Returns the parser of each parse stage, as its shards' manifests name it.
+
+    Stages whose shards name no parser are left out.
+
+    Args:
+        folders: folder of each stage.
+        paths: where the stages' parsers lie, as far as that is known.
+
+    Raises:
+        FileNotFoundError: a stage is not complete.
+        ValueError: the shards of a stage are by several parsers.
+    """
+    records = {}
+    for stage, folder in folders.items():
+        if stage not in OPTION_OF_STAGE:
+            continue
+        shards = read_dataset_manifest(folder, stage).shards
+        found = {(s.extra.get("parser"), s.extra.get("parser_checksum")) for s in shards}
+        if len(found) > 1:
+            raise ValueError(
+                f"{folder}: shards by several parsers {sorted(map(str, found))}; parse all of the "
+                "corpus with one"
+            )
+        for name, checksum in found:
+            if checksum is not None:
+                records[stage] = ParserRecord(str(name), checksum, paths.get(stage))
+    return records
+
+
+def recorded_parsers(
+    description: Mapping[str, Any], stages: list[str]
+) -> dict[str, ParserRecord | None]:
+    """Returns what a model's description knows of the parsers of these stages.
+
+    A model made before parsers were recorded has them from its corpus; None if that is gone or
+    names none.
+
+    Args:
+        description: `models.model_folder.read_model_description`.
+    """
+    records: dict[str, ParserRecord | None] = {}
+    for stage in stages:
+        if (values := description.get("parsers", {}).get(stage)) is not None:
+            path = values.get("path")
+            records[stage] = ParserRecord(
+                values["name"], values["checksum"], None if path is None else Path(path)
+            )
+            continue
+        folder = description.get("corpus", {}).get(stage)
+        try:
+            found = {} if folder is None else parsers_of_corpus({stage: Path(folder)}, {})
+        except (FileNotFoundError, ValueError) as error:
+            logger.warning("parser of %s: not to be had from the corpus: %s", stage, error)
+            found = {}
+        records[stage] = found.get(stage)
+    return records
+
+
+def find_parser(stage: str, record: ParserRecord | None, given: Path | None) -> Path:
+    """Returns the folder of the parser that a stage needs, its checksum verified.
+
+    Looked for where the user says, else where it lay in training, else among the bundled ones.
+
+    Args:
+        record: None if it is not known which parser that is; then only ``given`` will do.
+        given: where the user says it lies.
+
+    Raises:
+        ValueError: no such folder, or another parser; names the argument that helps.
+    """
+    option = OPTION_OF_STAGE[stage]
+    if record is None:
+        if given is None:
+            raise ValueError(
+                f"the model does not say which parser made its {stage}: it was trained before "
+                f"parsers were recorded and its corpus is gone; give {option}=FOLDER"
+            )
+        logger.warning("%s: taken as given; the model names no checksum to compare", given)
+        return given
+    if given is not None:
+        candidates = [given]
+    else:
+        candidates = [path for path in (record.path, bundled_parser(stage)) if path is not None]
+    faults = []
+    for path in candidates:
+        fault = _fault(path, record.checksum)
+        if fault is None:
+            return path
+        faults.append(fault)
+    raise ValueError(
+        f"the {stage} parser {record.name!r} of the model (checksum {record.checksum[:12]}…) was "
+        f"not found: {'; '.join(faults)}; give {option}=FOLDER of that parser"
+    )
+
+
+def bundled_parser(stage: str) -> Path:
+    """Returns the folder of the parser that ships for a stage."""
+    return REPOSITORY / "data" / "parsers" / OPTION_OF_STAGE[stage].removesuffix("_parser")
+
+
+def _fault(path: Path, checksum: str) -> str | None:
+    """Returns why a folder is not the parser with this checksum, or None if it is."""
+    from pipeline.parsers.parser_folder import checksum_of_parser_folder
+
+    if not path.is_dir():
+        return f"{path}: no such folder"
+    try:
+        found = checksum_of_parser_folder(path)
+    except ValueError as error:
+        return str(error)
+    return None if found == checksum else f"{path}: another parser (checksum {found[:12]}…)"

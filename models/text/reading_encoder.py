@@ -1,0 +1,149 @@
+"""What every encoder of raw sentences shares: reading in chunks, batches by length, refusals.
+
+Legend: n sentences, H width of a view, d width of all views together.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.corpus.sentence_block import SentenceBlock
+from models.text.sentence_reader import Refusal, SentenceReader
+from models.variants import Pooling
+
+FloatArray = NDArray[np.float32]
+OnRefusal = Literal["error", "zero"]
+
+SENTENCES_AT_ONCE = 2_048
+"""Sentences tokenized and parsed together; bounds the memory of their parses."""
+TOKENS_AT_ONCE = 16_384
+"""Tokens of a batch, unless a single sentence has more; bounds the memory of their states."""
+
+
+@dataclass(slots=True)
+class EncodingSettings:
+    """How sentences are encoded; nothing here changes the embedding of one that can be taken."""
+
+    batch_size: int = 256
+    """Sentences embedded at once; fewer where they are long."""
+    on_refusal: OnRefusal = "error"
+    """A sentence that cannot be taken ends it all, or is a vector of zeros and listed."""
+
+    def __post_init__(self) -> None:
+        if self.batch_size < 1:
+            raise ValueError(f"batch_size must be at least 1, not {self.batch_size}")
+        if self.on_refusal not in get_args(OnRefusal):
+            raise ValueError(
+                f"on_refusal must be one of {', '.join(get_args(OnRefusal))}, "
+                f"not {self.on_refusal!r}"
+            )
+
+
+class ReadingEncoder(ABC):
+    """Raw sentences in, one vector a sentence out, in their order."""
+
+    def __init__(self, reader: SentenceReader, settings: EncodingSettings | None = None) -> None:
+        self.settings = settings or EncodingSettings()
+        self.refused: list[Refusal] = []
+        """Sentences of the last call that became zeros."""
+        self._reader = reader
+
+    @property
+    @abstractmethod
+    def digest(self) -> str:
+        """Of everything that determines the embeddings of a sentence, but for rounding."""
+
+    @abstractmethod
+    def widths(self, pooling: Sequence[Pooling] = ("last",)) -> dict[str, int]:
+        """Returns the width of each array of `encode_views`, by its key and in its order."""
+
+    @abstractmethod
+    def _embed(self, block: SentenceBlock, pooling: Sequence[Pooling]) -> dict[str, FloatArray]:
+        """Returns the vectors of one batch, [b, H] by key."""
+
+    def encode(
+        self, sentences: Sequence[str], *, pooling: Sequence[Pooling] = ("last",)
+    ) -> FloatArray:
+        """Returns the embeddings, float32 [n, d]: all views and poolings side by side.
+
+        Args:
+            sentences: raw text; each string is one sentence.
+            pooling: how a view's states become one vector; several stand side by side.
+
+        Raises:
+            ValueError: a sentence cannot be taken and ``on_refusal`` is ``error``; names it, the
+                reason and the remedy.
+        """
+        views = self.encode_views(sentences, pooling)
+        return np.concatenate(list(views.values()), axis=1)
+
+    def encode_views(
+        self,
+        sentences: Sequence[str],
+        pooling: Sequence[Pooling] = ("last",),
+        *,
+        on_progress: Callable[[float], None] | None = None,
+    ) -> dict[str, FloatArray]:
+        """Returns each view's vectors, float32 [n, H], by view and pooling (``0-DEP.last``).
+
+        Args:
+            sentences: raw text; each string is one sentence.
+            pooling: how a view's states become one vector.
+            on_progress: told the share of the sentences done.
+
+        Raises:
+            ValueError: see `encode`.
+        """
+        _check(sentences, pooling)
+        widths = self.widths(pooling)
+        arrays = {key: np.zeros((len(sentences), w), np.float32) for key, w in widths.items()}
+        self.refused = []
+        for start in range(0, len(sentences), SENTENCES_AT_ONCE):
+            read = self._reader.read(sentences[start : start + SENTENCES_AT_ONCE], start)
+            if read.refusals and self.settings.on_refusal == "error":
+                raise ValueError(
+                    f"{read.refusals[0]}; leave it out, or give on_refusal='zero' for a vector of "
+                    "zeros in its place"
+                )
+            self.refused += read.refusals
+            for batch in self._batches(read.block):
+                for key, vectors in self._embed(batch, pooling).items():
+                    arrays[key][batch.rows] = vectors
+            if on_progress is not None:
+                on_progress(min(1.0, (start + SENTENCES_AT_ONCE) / len(sentences)))
+        return arrays
+
+    def _batches(self, block: SentenceBlock) -> Iterator[SentenceBlock]:
+        """Yields the sentences in batches of like length, so that few levels run half empty."""
+        by_length = np.argsort(block.lengths, kind="stable")
+        lengths = block.lengths[by_length]
+        start = 0
+        while start < len(by_length):
+            limit = start + self.settings.batch_size
+            # Sorted, so a batch's tokens are at most its size times its last length.
+            tokens = lengths[start:limit] * np.arange(1, len(lengths[start:limit]) + 1)
+            stop = start + max(1, int(np.searchsorted(tokens, TOKENS_AT_ONCE, side="right")))
+            yield block.take(by_length[start:stop])
+            start = stop
+
+
+def _check(sentences: Sequence[str], pooling: Sequence[Pooling]) -> None:
+    if isinstance(sentences, str):
+        raise ValueError("give a list of sentences, not one string")
+    for index, sentence in enumerate(sentences):
+        if not isinstance(sentence, str):
+            raise ValueError(
+                f"sentence {index} (from 0) is {type(sentence).__name__}, not a string"
+            )
+    unknown = [name for name in pooling if name not in get_args(Pooling)]
+    if unknown or not pooling or len(set(pooling)) < len(pooling):
+        raise ValueError(
+            f"pooling must name one or several of {', '.join(get_args(Pooling))}, got "
+            f"{list(pooling)}"
+        )

@@ -1,0 +1,200 @@
+"""A trained or an untrained model as an encoder of raw sentences.
+
+Legend: n sentences, b of a batch, H width of a view.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from models.contrastive_model import ContrastiveModel, batch_of
+from models.corpus.sentence_block import SentenceBlock
+from models.model_folder import load_model, random_model, read_model_description
+from models.multi_view import MultiViewEncoder
+from models.text.parser_record import OPTION_OF_STAGE, find_parser, recorded_parsers
+from models.text.reading_encoder import EncodingSettings, FloatArray, ReadingEncoder
+from models.text.sentence_reader import Parsers, SentenceReader
+from models.training_config import TrainingConfig
+from models.variants import Pooling
+from models.views import STAGE_OF_VIEW
+from models.words.word_vectors import WordVectors
+from pipeline.digest import digest_of
+from pipeline.parsers.base import SentenceParser
+from pipeline.parsing import Parse
+
+ENCODING_VERSION = 1
+"""Raised when the same weights, parsers and sentences would give other embeddings."""
+
+
+class TextEncoder(ReadingEncoder):
+    """Tokenizes, parses and embeds raw sentences as the model's own corpus was.
+
+    Not for several threads at once: buffers are reused from call to call.
+    """
+
+    def __init__(
+        self,
+        model: ContrastiveModel,
+        parsers: Parsers,
+        *,
+        device: torch.device | str = "cpu",
+        settings: EncodingSettings | None = None,
+    ) -> None:
+        """Takes a model over, in evaluation mode.
+
+        Args:
+            parsers: of the stages that the model's views read, and no others.
+
+        Raises:
+            ValueError: a parser is missing.
+        """
+        needed = needed_stages(model.encoder.views)
+        if missing := [stage for stage in needed if stage not in parsers]:
+            raise ValueError(f"views {model.encoder.views} need parsers of {missing}")
+        parsers = {stage: parsers[stage] for stage in needed}
+        super().__init__(SentenceReader(model.vectors, parsers), settings)
+        self.device = torch.device(device)
+        self.config = model.config
+        self.vectors = model.vectors
+        """Those that tokens are looked up by, as loaded."""
+        self._encoder = model.encoder.to(self.device).eval()
+
+    @cached_property
+    def digest(self) -> str:
+        """Of weights, architecture, word vectors, parsers and tokenization."""
+        config = self._encoder.config
+        architecture = {
+            "views": list(self._encoder.views),
+            "bidirectional": config.bidirectional,
+            "dep_cell": config.dep_cell,
+            "precision": config.precision,
+        }
+        return digest_of(
+            {
+                "encoding_version": ENCODING_VERSION,
+                "architecture": architecture,
+                "weights": _checksum(self._encoder),
+                "reading": self._reader.describe(),
+            }
+        )
+
+    def widths(self, pooling: Sequence[Pooling] = ("last",)) -> dict[str, int]:
+        """Returns the width of each array of `encode_views`, by its key and in its order."""
+        size = self._encoder.config.hidden_size
+        return {
+            f"{place}-{view}.{name}": size
+            for place, view in enumerate(self._encoder.views)
+            for name in pooling
+        }
+
+    @torch.no_grad()
+    def _embed(self, block: SentenceBlock, pooling: Sequence[Pooling]) -> dict[str, FloatArray]:
+        batch = batch_of(block, with_nodes=set(pooling) != {"last"})
+        pooled = self._encoder.pool(batch.to(self.device), pooling)
+        vectors = [view[name] for view in pooled for name in pooling]
+        arrays = [vector.float().cpu().numpy() for vector in vectors]
+        return dict(zip(self.widths(pooling), arrays, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class ParserPaths:
+    """Where parsers lie; None looks where they lay in training, then among the bundled ones."""
+
+    dependencies: Path | None = None
+    constituents: Path | None = None
+
+
+def load_text_encoder(
+    folder: Path,
+    *,
+    device: str = "cpu",
+    parsers: ParserPaths | None = None,
+    vectors: Path | None = None,
+    settings: EncodingSettings | None = None,
+) -> TextEncoder:
+    """Returns a trained model with the parsers of its corpus; see `models.load`.
+
+    Raises:
+        FileNotFoundError: no model there, or no word vectors.
+        ValueError: a parser that its views need is not found, or what is found is another one.
+    """
+    device = available_device(device)
+    description = read_model_description(folder)
+    stages = needed_stages(description["config"]["views"])
+    records = recorded_parsers(description, stages)
+    given = parsers or ParserPaths()
+    paths = {stage: find_parser(stage, records[stage], getattr(given, stage)) for stage in stages}
+    model = load_model(folder, vectors_path=vectors)
+    return TextEncoder(model, load_parsers(paths, device), device=device, settings=settings)
+
+
+def random_text_encoder(
+    config: TrainingConfig,
+    vectors: WordVectors,
+    seed: int,
+    *,
+    parsers: Parsers,
+    device: str = "cpu",
+    settings: EncodingSettings | None = None,
+) -> TextEncoder:
+    """Returns a configuration's architecture with untrained weights, a function of the seed."""
+    model = random_model(config, vectors, seed)
+    return TextEncoder(model, parsers, device=available_device(device), settings=settings)
+
+
+def needed_stages(views: Sequence[str]) -> list[str]:
+    """Returns the parse stages that views read, each once and in a fixed order."""
+    needed = {STAGE_OF_VIEW[view] for view in views}
+    return [stage for stage in OPTION_OF_STAGE if stage in needed]
+
+
+def load_parsers(paths: Mapping[str, Path], device: str) -> dict[str, SentenceParser[Parse]]:
+    """Returns the parser of each stage, loaded.
+
+    Raises:
+        ValueError: a folder lacks a file, or holds another kind of parser.
+    """
+    loaded: dict[str, SentenceParser[Parse]] = {}
+    for stage, path in paths.items():
+        if stage == "dependencies":
+            from pipeline.parsers.dependency.supar_adapter import load_dependency_parser
+
+            loaded[stage] = load_dependency_parser(path, device=device)
+        else:
+            from pipeline.parsers.constituency.benepar_adapter import load_constituency_parser
+
+            loaded[stage] = load_constituency_parser(path, device=device)
+    return loaded
+
+
+def available_device(name: str) -> str:
+    """Returns the name of a device that this machine has.
+
+    Raises:
+        ValueError: no such device here.
+    """
+    try:
+        torch.empty(0, device=name)
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).splitlines()[0]
+        raise ValueError(f"device {name!r} is not to be had here ({reason}); use cpu") from error
+    return name
+
+
+def _checksum(encoder: MultiViewEncoder) -> str:
+    """Returns the sha256 of a module's saved state, the same on every device."""
+    digest = hashlib.sha256()
+    state: dict[str, Any] = encoder.state_dict()
+    for name in sorted(state):
+        array = state[name].detach().cpu().numpy()
+        digest.update(f"{name} {array.dtype} {array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
