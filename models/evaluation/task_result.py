@@ -54,6 +54,13 @@ class Setup:
     run: Mapping[str, Any] = field(default_factory=dict)
     """Where it was made: device, library versions; determines nothing."""
 
+    def how_used(self) -> tuple[str, str]:
+        """Returns representation and classifier in one comparable form each."""
+        return (
+            json.dumps(_as_json(self.representation), sort_keys=True),
+            json.dumps(_as_json(self.classifier), sort_keys=True),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class DataRecord:

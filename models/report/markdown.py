@@ -43,10 +43,10 @@ def percent(value: float) -> str:
     return f"{value:.1f}"
 
 
-def with_interval(interval: Interval, *, signed: bool = False) -> str:
+def with_interval(interval: Interval, *, signed: bool = False, digits: int = 1) -> str:
     """Returns a figure with its interval's bounds, as ``63.2 [61.0, 65.4]``."""
-    mark = "+" if signed else ""
-    return f"{interval.value:{mark}.1f} [{interval.low:{mark}.1f}, {interval.high:{mark}.1f}]"
+    form = f"{'+' if signed else ''}.{digits}f"
+    return f"{interval.value:{form}} [{interval.low:{form}}, {interval.high:{form}}]"
 
 
 def count(value: int) -> str:

@@ -1,0 +1,237 @@
+"""Two encoders on the same items of the same tasks, one or several seeds a side.
+
+The difference is that of the means over seeds, its interval a paired bootstrap: both sides are
+scored on the same resamples. Where the sides have unequal numbers of seeds, the permutation test
+repeats the seeds of each in turn until all are paired. Neither covers another training seed; the
+deviation over seeds stands beside the means for that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from models.evaluation.outcome import Predictions
+from models.evaluation.scores import main_metric, resampled_scores, score, scorer, stream_of
+from models.evaluation.statistics.correction import CORRECTIONS, Correction, corrected
+from models.evaluation.statistics.interval import Interval, percentile_interval
+from models.evaluation.statistics.resampling import Resampling
+from models.evaluation.statistics.seeds import SeedMean, over_seeds
+from models.evaluation.statistics.significance import bootstrap_p_value, permutation_p_values
+from models.evaluation.task_result import AbsentResult, Result, Setup, TaskResult
+
+FloatArray = npt.NDArray[np.float64]
+
+Test = Literal["permutation", "bootstrap"]
+TESTS: tuple[Test, ...] = get_args(Test)
+
+Seeds = Sequence[Mapping[str, Result]]
+"""The results of one encoder, by task, a mapping a seed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonConfig:
+    """How two encoders are compared.
+
+    Raises:
+        ValueError: no such test or correction.
+    """
+
+    test: Test = "permutation"
+    correction: Correction = "holm"
+    all_scores: bool = False
+    """Whether to compare every score but those of single subsets, instead of each task's main
+    one; the correction then counts them all."""
+    resampling: Resampling = field(default_factory=Resampling)
+
+    def __post_init__(self) -> None:
+        if self.test not in TESTS:
+            raise ValueError(f"no test {self.test!r}; choose one of {', '.join(TESTS)}")
+        if self.correction not in CORRECTIONS:
+            raise ValueError(
+                f"no correction {self.correction!r}; choose one of {', '.join(CORRECTIONS)}"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class TaskComparison:
+    """One score of one task, in the score's unit."""
+
+    task: str
+    score: str
+    first: SeedMean
+    second: SeedMean
+    difference: Interval
+    """First minus second."""
+    p: float
+    corrected_p: float
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What two encoders differ in."""
+
+    first: tuple[Setup, ...]
+    """One a seed."""
+    second: tuple[Setup, ...]
+    tasks: tuple[TaskComparison, ...]
+    absent: Mapping[str, str]
+    """Tasks that neither side was scored on, with the reason."""
+    config: ComparisonConfig
+
+
+def compare(first: Seeds, second: Seeds, config: ComparisonConfig | None = None) -> Comparison:
+    """Returns the comparison of two encoders over their tasks.
+
+    Raises:
+        ValueError: no results, a seed given twice, tasks that one folder has and another lacks,
+            or a task scored on different data; names the task and the remedy.
+    """
+    how = config or ComparisonConfig()
+    if not (first and second and all(first) and all(second)):
+        raise ValueError("a comparison needs at least one folder with results a side")
+    _check_seeds(_setups(first))
+    _check_seeds(_setups(second))
+    names = _shared_tasks([*first, *second])
+    present = [name for name in names if isinstance(first[0][name], TaskResult)]
+    absent = {name: _reason(first[0][name]) for name in names if name not in present}
+    rows = [
+        row
+        for name in present
+        for row in _compare_task(_of_task(first, name), _of_task(second, name), how)
+    ]
+    adjusted = corrected([row.p for row in rows], how.correction)
+    return Comparison(
+        _setups(first),
+        _setups(second),
+        tuple(replace(row, corrected_p=p) for row, p in zip(rows, adjusted, strict=True)),
+        absent,
+        how,
+    )
+
+
+def _compare_task(
+    first: Sequence[TaskResult], second: Sequence[TaskResult], config: ComparisonConfig
+) -> list[TaskComparison]:
+    task = first[0].task
+    _check_items([*first, *second])
+    sides = [[result.outcome.predictions for result in side] for side in (first, second)]
+    observed = [[score(task, seed) for seed in side] for side in sides]
+    chosen = [main_metric(task)]
+    if config.all_scores:
+        chosen = [name for name in observed[0][0] if ":" not in name]
+    resampled = _resampled_difference(task_results=(first, second), config=config)
+    if config.test == "permutation":
+        p_values = _permuted(first, sides, config.resampling)
+    else:
+        p_values = {name: bootstrap_p_value(resampled[name]) for name in chosen}
+    rows = []
+    for name in chosen:
+        a, b = (over_seeds([scores[name] for scores in side]) for side in observed)
+        difference = percentile_interval(
+            a.mean - b.mean, resampled[name], confidence=config.resampling.confidence
+        )
+        rows.append(
+            TaskComparison(task.name, name, a, b, difference, p_values[name], p_values[name])
+        )
+    return rows
+
+
+def _resampled_difference(
+    *, task_results: tuple[Sequence[TaskResult], Sequence[TaskResult]], config: ComparisonConfig
+) -> dict[str, FloatArray]:
+    """Returns first side minus second of each score, [R], both on the same resamples."""
+    sums: dict[str, FloatArray] = {}
+    for sign, side in zip((1.0, -1.0), task_results, strict=True):
+        for result in side:
+            scores = resampled_scores(result.task, result.outcome.predictions, config.resampling)
+            for name, value in scores.items():
+                sums[name] = sums.get(name, 0.0) + sign * value / len(side)
+    return sums
+
+
+def _permuted(
+    first: Sequence[TaskResult], sides: Sequence[Sequence[Predictions]], resampling: Resampling
+) -> dict[str, float]:
+    task = first[0].task
+    a, b = sides
+    pairs = [(a[i % len(a)], b[i % len(b)]) for i in range(math.lcm(len(a), len(b)))]
+    return permutation_p_values(
+        [scorer(task, *pair) for pair in pairs], len(a[0].gold), resampling, stream=stream_of(task)
+    )
+
+
+def _check_seeds(setups: Sequence[Setup]) -> None:
+    name = setups[0].encoder.name
+    digests = [setup.encoder.digest for setup in setups]
+    twice = sorted({digest for digest in digests if digests.count(digest) > 1})
+    if twice:
+        raise ValueError(
+            f"the encoder {name} of digest {twice[0]} is given twice on one side; give each seed "
+            "once"
+        )
+    if any(setup.how_used() != setups[0].how_used() for setup in setups):
+        raise ValueError(
+            f"the seeds of {name} differ in representation or classifier; compare one at a time"
+        )
+
+
+def _shared_tasks(folders: Seeds) -> list[str]:
+    """Returns the tasks, which all folders must have, absent in all or in none."""
+    for name in sorted({task for results in folders for task in results}):
+        having = [results for results in folders if name in results]
+        lacking = [results for results in folders if name not in results]
+        if lacking:
+            raise ValueError(
+                f"{name}: {_name(having)} has a result and {_name(lacking)} has none; evaluate "
+                "both on it, or name the tasks to compare with --tasks"
+            )
+        absent = [results for results in folders if isinstance(results[name], AbsentResult)]
+        if absent and len(absent) < len(folders):
+            raise ValueError(
+                f"{name}: absent for {_name(absent)} ({_reason(absent[0][name])}) and not for the "
+                "others; get the data and evaluate again, or name the tasks to compare with --tasks"
+            )
+    return list(folders[0])
+
+
+def _check_items(results: Sequence[TaskResult]) -> None:
+    one = results[0]
+    for other in results[1:]:
+        if other.data.digest != one.data.digest:
+            raise ValueError(
+                f"{one.task.name}: scored on data {one.data.digest} for {_label(one)} and on "
+                f"{other.data.digest} for {_label(other)}; evaluate both on the same files"
+            )
+        if other.task.protocol != one.task.protocol:
+            raise ValueError(
+                f"{one.task.name}: scored by {one.task.protocol} and by {other.task.protocol}; "
+                "evaluate both with one release"
+            )
+
+
+def _of_task(seeds: Seeds, name: str) -> list[TaskResult]:
+    found = [results[name] for results in seeds]
+    return [result for result in found if isinstance(result, TaskResult)]
+
+
+def _reason(result: Result) -> str:
+    return result.reason if isinstance(result, AbsentResult) else ""
+
+
+def _label(result: Result) -> str:
+    encoder = result.setup.encoder
+    return f"{encoder.name} ({encoder.digest})"
+
+
+def _name(seeds: Seeds) -> str:
+    return _setups(seeds)[0].encoder.name
+
+
+def _setups(seeds: Seeds) -> tuple[Setup, ...]:
+    return tuple(next(iter(results.values())).setup for results in seeds)

@@ -1,0 +1,87 @@
+"""The comparison of two encoders as a Markdown table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from models.evaluation.comparison import Comparison, TaskComparison
+from models.evaluation.statistics.seeds import SeedMean
+from models.evaluation.task_result import Setup
+from models.report.markdown import bullets, markdown_table, with_interval
+
+TESTS_IN_WORDS = {
+    "permutation": "paired permutation test, answers swapped item by item",
+    "bootstrap": "paired bootstrap over items",
+}
+CORRECTIONS_IN_WORDS = {
+    "holm": "Holm's correction",
+    "bh": "Benjamini and Hochberg's correction",
+    "none": "no correction",
+}
+SCORES_OF_ERRORS = frozenset({"mse"})
+"""Scores of which the lower is the better; in their own unit, which needs more digits."""
+
+
+def comparison_table(comparison: Comparison) -> str:
+    """Returns the table, what it was computed by and the tasks without data."""
+    config, sides = comparison.config, (comparison.first, comparison.second)
+    header = [
+        "task",
+        "score",
+        *_names(comparison),
+        f"difference [{config.resampling.confidence:.0%}]",
+        "p",
+        "corrected p",
+    ]
+    rows = [_row(row) for row in comparison.tasks]
+    notes = [
+        *(_side(name, setups) for name, setups in zip(_names(comparison), sides, strict=True)),
+        f"{TESTS_IN_WORDS[config.test]}, {config.resampling.num_resamples:,} resamples; "
+        f"{CORRECTIONS_IN_WORDS[config.correction]} over {len(rows)} rows.",
+        "Intervals and p values are about other test items, not about another training.",
+    ]
+    if any(row.score in SCORES_OF_ERRORS for row in comparison.tasks):
+        notes.append("Of mse the lower is the better.")
+    absent = [f"{task}: absent ({reason})" for task, reason in comparison.absent.items()]
+    return f"{markdown_table(header, rows, num_text_columns=2)}\n\n{bullets([*notes, *absent])}"
+
+
+def _names(comparison: Comparison) -> tuple[str, str]:
+    first, second = (side[0].encoder.name for side in (comparison.first, comparison.second))
+    return (first, second) if first != second else (f"{first}, first", f"{second}, second")
+
+
+def _side(name: str, setups: Sequence[Setup]) -> str:
+    digests = ", ".join(setup.encoder.digest for setup in setups)
+    representation, classifier = setups[0].how_used()
+    return f"{name}: encoder {digests}; representation {representation}; classifier {classifier}."
+
+
+def _row(row: TaskComparison) -> list[str]:
+    digits = digits_of(row.score)
+    return [
+        row.task,
+        row.score,
+        with_seeds(row.first, digits=digits),
+        with_seeds(row.second, digits=digits),
+        with_interval(row.difference, signed=True, digits=digits),
+        p_value(row.p),
+        p_value(row.corrected_p),
+    ]
+
+
+def digits_of(score: str) -> int:
+    """Returns how many decimals a score is given with."""
+    return 3 if score in SCORES_OF_ERRORS else 1
+
+
+def with_seeds(figure: SeedMean, *, digits: int = 1) -> str:
+    """Returns a figure as ``80.1 ± 0.3 (3)``: mean, deviation and number of seeds."""
+    if figure.deviation is None:
+        return f"{figure.mean:.{digits}f}"
+    return f"{figure.mean:.{digits}f} ± {figure.deviation:.{digits}f} ({figure.num_seeds})"
+
+
+def p_value(p: float) -> str:
+    """Returns a p value with as many digits as matter."""
+    return f"{p:.3f}" if p >= 0.001 else f"{p:.1e}"
