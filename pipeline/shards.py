@@ -91,9 +91,14 @@ def quarantine_path(folder: Path, number: int) -> Path:
 
 def write_text_atomically(path: Path, text: str) -> None:
     """Writes a UTF-8 file that appears whole or not at all, and durably."""
+    write_bytes_atomically(path, text.encode("utf-8"))
+
+
+def write_bytes_atomically(path: Path, content: bytes) -> None:
+    """Writes a file that appears whole or not at all, and durably."""
     temporary = path.with_name(f"{path.name}.{os.getpid()}{TEMPORARY_SUFFIX}")
-    with temporary.open("w", encoding="utf-8") as stream:
-        stream.write(text)
+    with temporary.open("wb") as stream:
+        stream.write(content)
         stream.flush()
         os.fsync(stream.fileno())
     rename_durably(temporary, path)

@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 import luigi
 
 from pipeline.corpora.document import Source
-from pipeline.download import download
 from pipeline.corpora.registry import open_source
+from pipeline.download import download
 from pipeline.sentences.split import SentenceConfig, describe_splitter, split_sentences
 from tasks.artefact import Artefact
 from tasks.parameters import CorpusParameters

@@ -1,0 +1,126 @@
+"""Brings SentEval's data together in one folder, set by set; what fails loses nothing else."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from pipeline.digest import sha256_of_file
+from pipeline.download import DownloadError
+from pipeline.evaluation_data.declaration import Dataset
+from pipeline.evaluation_data.fetch import FetchConfig, Fetcher
+from pipeline.evaluation_data.make import MadeDataset, make_dataset
+from pipeline.evaluation_data.manifest import (
+    DataManifest,
+    DatasetEntry,
+    read_manifest,
+    write_manifest,
+)
+from pipeline.job import Progress
+from pipeline.shards import write_bytes_atomically
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class CollectConfig:
+    """How the sets are brought together."""
+
+    fetch: FetchConfig = field(default_factory=FetchConfig)
+    accept_unverified: bool = False
+    """Take sets that nothing declared can verify, and note their downloads' sha256: later runs
+    ask for the same bytes."""
+
+
+def collect_datasets(
+    datasets: Sequence[Dataset],
+    folder: Path,
+    downloads: Path,
+    config: CollectConfig | None = None,
+    on_progress: Progress | None = None,
+) -> DataManifest:
+    """Downloads what is missing of these sets, and returns what is there of all so far.
+
+    A set whose files all stand with the sha256 of the manifest is not touched. The manifest is
+    written after each set, so that a run that ends early is gone on with.
+
+    Args:
+        folder: becomes SentEval's ``data`` folder: ``downstream/``, ``probing/`` and the manifest.
+        downloads: keeps what was downloaded.
+
+    Returns:
+        The manifest. A set that could not be had is in it as absent, with the reason.
+
+    Raises:
+        OSError: the folder cannot be written.
+        ValueError: the folder's manifest is damaged.
+    """
+    config = config or CollectConfig()
+    manifest = read_manifest(folder)
+    report = on_progress or _no_progress
+    fetcher = Fetcher(downloads, manifest.trusted, config.fetch)
+    for number, dataset in enumerate(datasets):
+        fetcher.on_progress = _scaled(report, dataset.name, number, len(datasets))
+        if not _stands(manifest.datasets.get(dataset.name), folder):
+            manifest = _collect(dataset, folder, manifest, fetcher, config)
+            write_manifest(folder, manifest)
+    fetcher.remove_suspects()
+    return manifest
+
+
+def _no_progress(fraction: float, status: str) -> None:
+    """Says nothing."""
+
+
+def _scaled(report: Progress, name: str, number: int, num_datasets: int) -> Progress:
+    """Returns what reports a set's progress as its share of all sets'."""
+    report(number / num_datasets, name)
+    return lambda fraction, status: report((number + fraction) / num_datasets, f"{name}: {status}")
+
+
+def _collect(
+    dataset: Dataset,
+    folder: Path,
+    manifest: DataManifest,
+    fetcher: Fetcher,
+    config: CollectConfig,
+) -> DataManifest:
+    start = time.monotonic()
+    try:
+        made = make_dataset(
+            dataset, fetcher, manifest.trusted, accept_unverified=config.accept_unverified
+        )
+    except (DownloadError, ValueError) as error:
+        logger.warning("%s is absent: %s", dataset.name, error)
+        entry = DatasetEntry("absent", str(error), dataset.licence)
+        trusted = manifest.trusted
+    else:
+        _write_files(made, folder)
+        files = {path: file.entry for path, file in made.files.items()}
+        entry = DatasetEntry("present", "", dataset.licence, files)
+        trusted = {**manifest.trusted, **made.trusted}
+        logger.info("%s: %d files, %.1f s", dataset.name, len(files), time.monotonic() - start)
+    entry = replace(entry, seconds=round(time.monotonic() - start, 3))
+    return DataManifest({**manifest.datasets, dataset.name: entry}, trusted)
+
+
+def _write_files(made: MadeDataset, folder: Path) -> None:
+    for path, file in made.files.items():
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write_bytes_atomically(target, file.content)
+
+
+def _stands(entry: DatasetEntry | None, folder: Path) -> bool:
+    """Returns whether a set's files are all there as its entry says."""
+    return (
+        entry is not None
+        and entry.state == "present"
+        and all(
+            (folder / path).is_file() and sha256_of_file(folder / path) == file.sha256
+            for path, file in entry.files.items()
+        )
+    )

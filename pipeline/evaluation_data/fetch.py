@@ -1,0 +1,133 @@
+"""Fetches the declared downloads, each once, from a mirror or the declared addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from pipeline.digest import sha256_of_file
+from pipeline.download import DownloadConfig, DownloadError, download
+from pipeline.evaluation_data.declaration import Download
+from pipeline.evaluation_data.manifest import MANIFEST_NAME
+from pipeline.evaluation_data.unpack import MissingMemberError, UnpackLimits, read_members
+from pipeline.job import Progress
+
+MAX_DOWNLOAD_BYTES = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class FetchConfig:
+    """Where downloads come from and how much they may hold."""
+
+    mirror: str = ""
+    """Address under which every download stands by its name; empty: the declared addresses."""
+    download: DownloadConfig = field(
+        default_factory=lambda: DownloadConfig(attempts=4, max_bytes=MAX_DOWNLOAD_BYTES)
+    )
+    limits: UnpackLimits = field(default_factory=UnpackLimits)
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """A download that is there."""
+
+    path: Path
+    address: str
+    sha256: str
+
+
+class Fetcher:
+    """Keeps downloads in one folder and remembers for a run what failed.
+
+    Args:
+        folder: of the downloads; a part that a run left behind is gone on with.
+        trusted: sha256 of undeclared downloads that were accepted before, by name.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        trusted: Mapping[str, str],
+        config: FetchConfig,
+    ) -> None:
+        self._folder = folder
+        self._trusted = dict(trusted)
+        self._config = config
+        self.on_progress: Progress | None = None
+        """Called as bytes arrive."""
+        self._fetched: dict[str, Fetched] = {}
+        self._failures: dict[str, Exception] = {}
+        self._suspects: set[str] = set()
+
+    def fetch(self, wanted: Download) -> Fetched:
+        """Returns the download; a failure is remembered, and raised again at the next call.
+
+        Raises:
+            DownloadError: no address gives it with the sha256 that is declared or was accepted.
+        """
+        if wanted.name in self._failures:
+            raise self._failures[wanted.name]
+        if wanted.name not in self._fetched:
+            try:
+                self._fetched[wanted.name] = self._from_any_address(wanted)
+            except DownloadError as error:
+                self._failures[wanted.name] = error
+                raise
+        return self._fetched[wanted.name]
+
+    def read(self, wanted: Download, members: Sequence[str]) -> dict[str, bytes]:
+        """Returns these members of an archive.
+
+        Raises:
+            DownloadError, ValueError: as `fetch`; or the archive is damaged, unsafe or another.
+        """
+        path = self.fetch(wanted).path
+        try:
+            return read_members(path, members, self._config.limits)
+        except MissingMemberError:
+            self.suspect(wanted)
+            raise
+        except ValueError as error:
+            self.suspect(wanted)
+            self._failures[wanted.name] = error
+            raise
+
+    def suspect(self, wanted: Download) -> None:
+        """Notes that a download may not be what it should.
+
+        One with its declared sha256 is beyond suspicion: asking again would give the same.
+        """
+        if wanted.sha256 is None:
+            self._suspects.add(wanted.name)
+
+    def remove_suspects(self) -> None:
+        """Removes what was suspect, so that another run asks for it again."""
+        for name in self._suspects & set(self._fetched):
+            self._fetched.pop(name).path.unlink(missing_ok=True)
+        self._suspects.clear()
+
+    def _from_any_address(self, wanted: Download) -> Fetched:
+        sha256 = wanted.sha256 or self._trusted.get(wanted.name)
+        path = self._folder / wanted.name
+        limits = self._config.download
+        if wanted.num_bytes is not None:
+            limits = replace(limits, max_bytes=wanted.num_bytes)
+        faults = []
+        for address in self._addresses(wanted):
+            try:
+                download(address, path, sha256, config=limits, on_progress=self.on_progress)
+            except (DownloadError, ValueError) as error:
+                faults.append(str(error))
+            else:
+                return Fetched(path, address, sha256 or sha256_of_file(path))
+        if sha256 != wanted.sha256:
+            faults.append(
+                f"{wanted.name} was accepted with this sha256 before: to accept another, delete it "
+                f"from trusted in {MANIFEST_NAME}"
+            )
+        raise DownloadError("; ".join(faults))
+
+    def _addresses(self, wanted: Download) -> tuple[str, ...]:
+        mirror = self._config.mirror.rstrip("/")
+        return (f"{mirror}/{wanted.name}",) if mirror else wanted.addresses

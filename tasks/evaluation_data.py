@@ -1,0 +1,124 @@
+"""The stage that brings SentEval's data: downloaded and verified, or a folder of the user's own."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+import luigi
+
+from pipeline.evaluation_data.collect import CollectConfig, collect_datasets
+from pipeline.evaluation_data.declaration import Dataset, digest_of_declaration
+from pipeline.evaluation_data.fetch import FetchConfig
+from pipeline.evaluation_data.local_folder import examine_folder
+from pipeline.evaluation_data.manifest import (
+    MANIFEST_NAME,
+    DataManifest,
+    read_manifest,
+    write_manifest,
+)
+from pipeline.evaluation_data.sources import DATASETS, datasets_named
+from pipeline.sentences.tokenization import TOKENIZATION_VERSION
+from tasks.artefact import Artefact, checksum
+
+
+class DownloadSentEval(Artefact):
+    """Brings SentEval's data together: ``downstream/``, ``probing/`` and ``manifest.json``.
+
+    Output: the manifest, which says of each set whether it is there, from where and why it is
+    believed, or why it is absent. One folder serves every choice of sets: what one run brought,
+    another finds. A set that fails does not stop the others; the task then fails at its end and
+    keeps what came, and another run asks only for what is missing. With ``allow_absent`` the task
+    succeeds and leaves the absent ones listed; a run without it asks for them again.
+
+    With ``senteval_data`` nothing is downloaded: the user's folder is examined where it stands.
+    """
+
+    marker = MANIFEST_NAME
+    resources: ClassVar[dict[str, int]] = {"evaluation-data": 1}
+    """One at a time: the tasks of all choices of sets fill the same folder."""
+
+    datasets = luigi.Parameter(
+        default="all", description="all, or names separated by commas: MR,SST2."
+    )
+    senteval_data = luigi.Parameter(
+        default="",
+        description="Your own copy of SentEval's data folder: it holds downstream/ and probing/.",
+    )
+    mirror = luigi.Parameter(
+        default="",
+        significant=False,
+        description="Address under which all downloads stand by their names, in place of the "
+        "declared addresses.",
+    )
+    accept_unverified = luigi.BoolParameter(
+        significant=False,
+        description="Take sets whose sha256 nobody has published; later runs ask for what the "
+        "first one got.",
+    )
+    allow_absent = luigi.BoolParameter(
+        significant=False, description="Succeed although sets are absent; the manifest lists them."
+    )
+
+    @cached_property
+    def chosen(self) -> tuple[Dataset, ...]:
+        """The sets that are asked for."""
+        return datasets_named(self.datasets)
+
+    def content(self) -> dict[str, Any]:
+        """Returns the declaration's digest, or the checksums of the user's files."""
+        if not self.senteval_data:
+            return {
+                "declaration": digest_of_declaration(DATASETS),
+                "tokenization_version": TOKENIZATION_VERSION,
+            }
+        root = Path(self.senteval_data)
+        paths = [file.path for dataset in DATASETS for file in dataset.files]
+        present = [path for path in paths if (root / path).is_file()]
+        return {"files": {path: checksum(root / path) for path in present}}
+
+    def place(self) -> Path:
+        """Returns the folder of the evaluation data."""
+        name = "senteval-own" if self.senteval_data else "senteval"
+        return self.work_folder / "evaluation-data" / name
+
+    @property
+    def data_folder(self) -> Path:
+        """The folder that SentEval calls ``data``: this task's, or the user's own."""
+        return Path(self.senteval_data) if self.senteval_data else self.folder
+
+    def complete(self) -> bool:
+        """Returns whether the chosen sets are there, or listed as absent where that is allowed."""
+        if not super().complete():
+            return False
+        manifest = read_manifest(self.folder)
+        if self.allow_absent:
+            return all(dataset.name in manifest.datasets for dataset in self.chosen)
+        return not self._lacking(manifest)
+
+    def run(self) -> None:
+        """Brings what is missing; fails at the end if a set is absent and must not be."""
+        self.write_config()
+        lacking = self._lacking(self._collect())
+        if lacking and not self.allow_absent:
+            listed = "\n".join(f"  {name}: {reason}" for name, reason in lacking.items())
+            raise RuntimeError(
+                f"{len(lacking)} of {len(self.chosen)} sets are absent; the others are kept in "
+                f"{self.data_folder}. Run again to ask for these alone, or with --allow-absent to "
+                f"go on without them:\n{listed}"
+            )
+
+    def _lacking(self, manifest: DataManifest) -> dict[str, str]:
+        return manifest.lacking([dataset.name for dataset in self.chosen], self.data_folder)
+
+    def _collect(self) -> DataManifest:
+        if self.senteval_data:
+            manifest = examine_folder(DATASETS, self.data_folder)
+            write_manifest(self.folder, manifest)
+            return manifest
+        config = CollectConfig(FetchConfig(mirror=self.mirror), self.accept_unverified)
+        downloads = self.work_folder / "downloads" / "senteval"
+        return collect_datasets(
+            self.chosen, self.folder, downloads, config, on_progress=self.report_progress
+        )
