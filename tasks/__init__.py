@@ -1,6 +1,7 @@
 """Every stage as a resumable Luigi task: ``luigi --module tasks RunAll --local-scheduler``."""
 
 from tasks.evaluation import BuildProbing, EmbedProbing, ProbeEncoder
+from tasks.evaluation_data import DownloadSentEval
 from tasks.orphans import watch_every_task
 from tasks.parsers import TrainConstituencyParser, TrainDependencyParser
 from tasks.parsing import ParseConstituents, ParseDependencies, ParseShard
@@ -13,6 +14,7 @@ from tasks.workflows import RunAll
 __all__ = [
     "BuildProbing",
     "DownloadCorpus",
+    "DownloadSentEval",
     "EmbedProbing",
     "ParseConstituents",
     "ParseDependencies",
