@@ -17,8 +17,8 @@ from pipeline.shards import MANIFEST_NAME, read_dataset_manifest, read_shard
 
 DEFAULT_CORPORA = Path("data/work/corpora")
 DEFAULT_SENTENCES = f"python-docs-*/sentences/{MANIFEST_NAME}"
-ALTERED = "bigram-shift"
-"""In the name of a corpus of altered sentences, which a run makes for its probing task."""
+ALTERED = "-altered-"
+"""In the name of a corpus of altered sentences, which a run makes for its probing tasks."""
 STAGES = ("sentences", "dependencies", "constituents")
 VECTOR_RMS = 0.35
 """Root mean square of the random vectors' components, as the laptop preset scales real ones."""

@@ -4,7 +4,7 @@ The job names the probing folder, the two parsed datasets and the encoder::
 
     {"probing": "...", "out": "...", "threads": 1, "device": "cpu",
      "corpus":  {"sentences": "...", "dependencies": "...", "constituents": "..."},
-     "shifted": {"sentences": "...", "dependencies": "...", "constituents": "..."},
+     "altered": {"sentences": "...", "dependencies": "...", "constituents": "..."},
      "encoder": {"kind": "trained", "model": "..."}}
 
 The encoder is one of::

@@ -5,23 +5,29 @@ from tasks.evaluation_data import DownloadSentEval
 from tasks.orphans import watch_every_task
 from tasks.parsers import TrainConstituencyParser, TrainDependencyParser
 from tasks.parsing import ParseConstituents, ParseDependencies, ParseShard
-from tasks.probing_text import ShiftBigrams
+from tasks.probing_text import (
+    AlterSentences,
+    ParseAlteredConstituents,
+    ParseAlteredDependencies,
+)
 from tasks.report import WriteReport
 from tasks.sentences import DownloadCorpus, SplitSentences
 from tasks.training import TrainEncoders
 from tasks.workflows import RunAll
 
 __all__ = [
+    "AlterSentences",
     "BuildProbing",
     "DownloadCorpus",
     "DownloadSentEval",
     "EmbedProbing",
+    "ParseAlteredConstituents",
+    "ParseAlteredDependencies",
     "ParseConstituents",
     "ParseDependencies",
     "ParseShard",
     "ProbeEncoder",
     "RunAll",
-    "ShiftBigrams",
     "SplitSentences",
     "TrainConstituencyParser",
     "TrainDependencyParser",

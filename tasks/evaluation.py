@@ -29,7 +29,11 @@ from tasks.parameters import (
     TrainingParameters,
 )
 from tasks.parsing import ParseConstituents, ParseDependencies
-from tasks.probing_text import ShiftBigrams
+from tasks.probing_text import (
+    AlterSentences,
+    ParseAlteredConstituents,
+    ParseAlteredDependencies,
+)
 from tasks.process import run_job
 from tasks.sentences import SplitSentences
 from tasks.training import VECTOR_FILES, TrainEncoders
@@ -45,20 +49,23 @@ class BuildProbing(CorpusParameters, HeldOutParameters, ParserParameters, Artefa
 
     def requires(self) -> dict[str, dict[str, Artefact]]:
         """Returns the corpus and the altered sentences, each with both parses."""
-        parts = {"corpus": ("corpus", SplitSentences), "shifted": ("bigram_shift", ShiftBigrams)}
         return {
-            part: {
-                "sentences": self.clone(sentences),
-                "dependencies": self.clone(ParseDependencies, text=text),
-                "constituents": self.clone(ParseConstituents, text=text),
-            }
-            for part, (text, sentences) in parts.items()
+            "corpus": {
+                "sentences": self.clone(SplitSentences),
+                "dependencies": self.clone(ParseDependencies),
+                "constituents": self.clone(ParseConstituents),
+            },
+            "altered": {
+                "sentences": self.clone(AlterSentences),
+                "dependencies": self.clone(ParseAlteredDependencies),
+                "constituents": self.clone(ParseAlteredConstituents),
+            },
         }
 
     @property
     def config(self) -> ProbingConfig:
         """Sizes, limits and seeds of the tasks."""
-        config: ProbingConfig = self.clone(ShiftBigrams).config
+        config: ProbingConfig = self.clone(AlterSentences).config
         return config
 
     def folders(self) -> dict[str, ParsedFolders]:
@@ -85,7 +92,7 @@ class BuildProbing(CorpusParameters, HeldOutParameters, ParserParameters, Artefa
         """Builds all tasks in one pass over the held-out sentences."""
         self.write_config()
         folders = self.folders()
-        build_probing(folders["corpus"], folders["shifted"], self.folder, self.config)
+        build_probing(folders["corpus"], folders["altered"], self.folder, self.config)
 
 
 class ProbingStage(

@@ -16,8 +16,7 @@ from pipeline.shards import (
     write_dataset_manifest,
 )
 from tasks.artefact import Artefact, checksum
-from tasks.parameters import CorpusParameters, HeldOutParameters, ParserParameters
-from tasks.probing_text import ShiftBigrams
+from tasks.parameters import CorpusParameters, ParserParameters
 from tasks.process import run_job
 from tasks.sentences import SplitSentences
 
@@ -59,16 +58,10 @@ class ParseShard(luigi.Task):
         run_job(self, "pipeline.parse_shard", job, path, threads=1)
 
 
-class ParseStage(CorpusParameters, HeldOutParameters, ParserParameters, Artefact):
+class ParseStage(CorpusParameters, ParserParameters, Artefact):
     """Parses every shard of a dataset, then sums them up in ``manifest.json``."""
 
     stage: ClassVar[str]
-
-    text = luigi.ChoiceParameter(
-        default="corpus",
-        choices=["corpus", "bigram_shift"],
-        description="What to parse: the corpus, or the altered sentences of the bigram-shift task.",
-    )
 
     @property
     def parser_folder(self) -> Path:
@@ -77,7 +70,7 @@ class ParseStage(CorpusParameters, HeldOutParameters, ParserParameters, Artefact
 
     def requires(self) -> Artefact:
         """Returns the stage that writes the sentences."""
-        upstream: Artefact = self.clone(SplitSentences if self.text == "corpus" else ShiftBigrams)
+        upstream: Artefact = self.clone(SplitSentences)
         return upstream
 
     def content(self) -> dict[str, Any]:

@@ -1,30 +1,36 @@
-"""The stage that makes the altered sentences of the bigram-shift probing task."""
+"""The stages that make and parse the altered sentences of some probing tasks."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-from models.evaluation.probing.config import SHIFT_VERSION, ProbingConfig
-from models.evaluation.probing.shifts import make_shifted_sentences
+from models.evaluation.probing.alterations.make import make_altered_sentences
+from models.evaluation.probing.config import ALTERATION_VERSION, ProbingConfig
 from tasks.artefact import Artefact
-from tasks.parameters import CorpusParameters, HeldOutParameters, joined
+from tasks.parameters import CorpusParameters, HeldOutParameters, ParserParameters, joined
+from tasks.parsing import ParseConstituents, ParseDependencies
 from tasks.sentences import SplitSentences
 
 
-class ShiftBigrams(CorpusParameters, HeldOutParameters, Artefact):
-    """Swaps two neighbouring words in half of the held-out sentences.
+class AlterSentences(CorpusParameters, HeldOutParameters, ParserParameters, Artefact):
+    """Alters half of the held-out sentences, once for each task that asks what was altered.
 
-    Output: sentence shards like the corpus's own, to be parsed by the same parsers.
+    Swaps two words (bigram shift), swaps two clauses (coordination inversion), or replaces a word
+    (odd word out). Output: sentence shards like the corpus's own, to be parsed by the same
+    parsers, and the list of what was altered and what was not.
     """
 
-    def requires(self) -> SplitSentences:
-        """Returns the stage that writes the sentences."""
-        return self.clone(SplitSentences)
+    def requires(self) -> dict[str, Artefact]:
+        """Returns the sentences and their constituents, which say what can be altered."""
+        return {
+            "sentences": self.clone(SplitSentences),
+            "constituents": self.clone(ParseConstituents),
+        }
 
     @property
     def config(self) -> ProbingConfig:
-        """Which documents are held out, and the seed of the swaps."""
+        """Which documents are held out, and the seed of the alterations."""
         own = {
             "seed": self.probing_seed,
             "held_out_fraction": self.held_out_fraction,
@@ -34,16 +40,16 @@ class ShiftBigrams(CorpusParameters, HeldOutParameters, Artefact):
         return ProbingConfig.from_dict(joined(dict(self.probing_changes), own, "probing_changes"))
 
     def content(self) -> dict[str, Any]:
-        """Returns the sentences' digest and what of the configuration the swaps depend on."""
+        """Returns the digests of what is read, and what of the configuration matters."""
         return {
-            "sentences": self.requires().digest,
-            "shift": self.config.shift_dict(),
-            "shift_version": SHIFT_VERSION,
+            **{name: task.digest for name, task in self.requires().items()},
+            "alterations": self.config.alteration_dict(),
+            "alteration_version": ALTERATION_VERSION,
         }
 
     def place(self) -> Path:
         """Returns a folder beside the corpora."""
-        return self.work_folder / "corpora" / f"{self.source}-bigram-shift"
+        return self.work_folder / "corpora" / f"{self.source}-altered"
 
     @property
     def folder(self) -> Path:
@@ -53,4 +59,25 @@ class ShiftBigrams(CorpusParameters, HeldOutParameters, Artefact):
     def run(self) -> None:
         """Writes the altered sentences."""
         self.write_config()
-        make_shifted_sentences(self.requires().folder, self.folder, self.config)
+        stages = self.requires()
+        make_altered_sentences(
+            stages["sentences"].folder, stages["constituents"].folder, self.folder, self.config
+        )
+
+
+class ParseAlteredDependencies(HeldOutParameters, ParseDependencies):
+    """Parses the altered sentences into dependency trees."""
+
+    def requires(self) -> Artefact:
+        """Returns the stage that writes the altered sentences."""
+        upstream: Artefact = self.clone(AlterSentences)
+        return upstream
+
+
+class ParseAlteredConstituents(HeldOutParameters, ParseConstituents):
+    """Parses the altered sentences into constituency trees."""
+
+    def requires(self) -> Artefact:
+        """Returns the stage that writes the altered sentences."""
+        upstream: Artefact = self.clone(AlterSentences)
+        return upstream

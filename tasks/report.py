@@ -121,7 +121,7 @@ class WriteReport(ProbingStage):
 
 def shard_records(probing: BuildProbing) -> tuple[StageRecord, ...]:
     """Returns rows, drops and seconds of every stage that writes shards."""
-    titles = {"corpus": "", "shifted": " (altered sentences)"}
+    titles = {"corpus": "", "altered": " (altered sentences)"}
     return tuple(
         StageRecord.of_dataset(name + titles[part], read_dataset_manifest(task.folder, name))
         for part, stages in probing.requires().items()

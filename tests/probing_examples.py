@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,12 +11,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from models.evaluation.probing.alterations.make import make_altered_sentences
+from models.evaluation.probing.alterations.plan import PLAN_NAME
 from models.evaluation.probing.build import build_probing
 from models.evaluation.probing.config import ProbingConfig
 from models.evaluation.probing.sentences import ParsedFolders, ParsedSentence
-from models.evaluation.probing.shifts import make_shifted_sentences
 from pipeline.schema import schema_for
-from pipeline.shards import read_shard, write_dataset_manifest, write_shard
+from pipeline.shards import (
+    read_dataset_manifest,
+    read_shard,
+    write_dataset_manifest,
+    write_shard,
+)
 from tests.parsed_corpora import left_branching
 
 STAGES = ("sentences", "dependencies", "constituents")
@@ -102,11 +109,50 @@ def clause(random: np.random.Generator) -> dict[str, Any]:
     }
 
 
+def coordination(random: np.random.Generator) -> dict[str, Any]:
+    """Returns one row of all stages: ``nouns verbed nouns [,] and nouns verbed nouns .``"""
+    comma = random.random() < 0.5
+    tokens: list[str] = []
+    spans: list[tuple[int, int, str]] = []
+    verbs: list[int] = []
+    for clause_number in range(2):
+        if clause_number:
+            tokens += [","] * comma + ["and"]
+        start = len(tokens)
+        noun, other = (str(random.choice(NOUNS)) + "s" for _ in range(2))
+        tokens += [noun, str(random.choice(_VERBS)) + "ed", other]
+        verbs.append(start + 2)  # 1-based
+        spans += [(start, start + 3, "S"), (start, start + 1, "NP"), (start + 1, start + 3, "VP")]
+        spans.append((start + 2, start + 3, "NP"))
+    tokens.append(".")
+    first, second = verbs
+    between = [second] * (int(comma) + 1)
+    left, right = left_branching(len(tokens))
+    return {
+        "tokens": tokens,
+        "heads": [first, 0, first, *between, second, first, second, first],
+        "deprels": [
+            *("nsubj", "root", "obj", *["punct"] * comma, "cc"),
+            *("nsubj", "conj", "obj", "punct"),
+        ],
+        "span_starts": [0, *(span[0] for span in spans)],
+        "span_ends": [len(tokens), *(span[1] for span in spans)],
+        "span_labels": ["S", *(span[2] for span in spans)],
+        "tags": ["NNS", "VBD", "NNS", *[","] * comma, "CC", "NNS", "VBD", "NNS", "."],
+        "binary_left": left,
+        "binary_right": right,
+    }
+
+
 def corpus_rows(num_documents: int = 40, *, sentences: int = 40) -> list[dict[str, Any]]:
     """Returns the rows of a corpus, sentence and parse together."""
     random = np.random.default_rng(11)
     return [
-        {"document_id": f"document-{document:03d}", "sentence_index": index, **clause(random)}
+        {
+            "document_id": f"document-{document:03d}",
+            "sentence_index": index,
+            **(coordination if index % 8 == 5 else clause)(random),
+        }
         for document in range(num_documents)
         for index in range(sentences)
     ]
@@ -130,25 +176,35 @@ def write_rows(
     return ParsedFolders(*(folder / stage for stage in STAGES))
 
 
-def shifted_corpus(
+def altered_corpus(
     folder: Path,
     corpus: ParsedFolders,
     rows: Sequence[dict[str, Any]],
     config: ProbingConfig = CONFIG,
 ) -> ParsedFolders:
-    """Writes the shifted sentences and stands in for their parsers with the originals' parses."""
-    manifest = make_shifted_sentences(corpus.sentences, folder / "unparsed", config)
+    """Writes the altered sentences and stands in for their parsers with the originals' parses."""
+    unparsed = folder / "unparsed"
+    manifest = make_altered_sentences(corpus.sentences, corpus.constituents, unparsed, config)
     originals = {(row["document_id"], row["sentence_index"]): row for row in rows}
-    shifted: list[dict[str, Any]] = []
+    altered: list[dict[str, Any]] = []
     for shard in manifest.shards:
-        for row in read_shard(folder / "unparsed", "sentences", shard.number).to_pylist():
-            shifted.append({**originals[row["document_id"], row["sentence_index"]], **row})
-    return write_rows(folder, shifted)
+        for row in read_shard(unparsed, "sentences", shard.number).to_pylist():
+            altered.append({**originals[row["document_id"], row["sentence_index"]], **row})
+    folders = write_rows(folder, altered)
+    shutil.copy(unparsed / PLAN_NAME, folders.sentences)
+    return folders
+
+
+def tokens_of(sentences: Path) -> list[list[str]]:
+    """Returns the tokens of every row of a sentence stage."""
+    shards = read_dataset_manifest(sentences).shards
+    tables = [read_shard(sentences, "sentences", shard.number, ["tokens"]) for shard in shards]
+    return [tokens for table in tables for tokens in table["tokens"].to_pylist()]
 
 
 def built(folder: Path, config: ProbingConfig = CONFIG) -> dict[str, Any]:
     """Builds probing data from the made corpus; returns the summary."""
     rows = corpus_rows()
     corpus = write_rows(folder / "corpus", rows)
-    shifted = shifted_corpus(folder / "shifted", corpus, rows, config)
-    return build_probing(corpus, shifted, folder / "probing", config)
+    altered = altered_corpus(folder / "altered", corpus, rows, config)
+    return build_probing(corpus, altered, folder / "probing", config)

@@ -21,8 +21,7 @@ from models.model_folder import random_model
 from models.training.trainer import RunSettings, TrainingJob, train
 from models.training_config import TrainingConfig, preset
 from models.words.vector_files import load_word_vectors
-from pipeline.shards import read_shard
-from tests.probing_examples import CONFIG, corpus_rows, shifted_corpus, write_rows
+from tests.probing_examples import CONFIG, altered_corpus, corpus_rows, tokens_of, write_rows
 
 WORD_SIZE = 6
 
@@ -32,8 +31,8 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     folder = tmp_path_factory.mktemp("embed")
     rows = corpus_rows()
     corpus = write_rows(folder / "corpus", rows)
-    shifted = shifted_corpus(folder / "shifted", corpus, rows)
-    build_probing(corpus, shifted, folder / "probing", CONFIG)
+    altered = altered_corpus(folder / "altered", corpus, rows)
+    build_probing(corpus, altered, folder / "probing", CONFIG)
     words = sorted({word for row in rows for word in row["tokens"]})
     vectors = np.random.default_rng(3).normal(size=(len(words), WORD_SIZE)).astype(np.float16)
     (folder / "vectors").mkdir()
@@ -45,7 +44,7 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     folders = CorpusFolders(**{name: getattr(corpus, name) for name in asdict(corpus)})
     training = TrainingJob(config, folders, folder / "vectors", folder / "model")
     train(training, settings=RunSettings(gemm="default", tensorboard=False))
-    parts = {"corpus": corpus, "shifted": shifted}
+    parts = {"corpus": corpus, "altered": altered}
     paths = {part: {k: str(v) for k, v in asdict(f).items()} for part, f in parts.items()}
     return {"probing": str(folder / "probing"), "out": str(folder / "out"), **paths}
 
@@ -141,12 +140,12 @@ def test_bag_of_words_is_the_mean_of_the_rows_own_words(job: dict[str, Any]) -> 
     vectors = load_word_vectors(Path(place(job, "vectors")))
     place_of = {word: i for i, word in enumerate(vectors.words)}
     num_corpus = len(data.dataset_rows["corpus"])
-    shifted = read_shard(Path(job["shifted"]["sentences"]), "sentences", 0).to_pylist()
+    altered = tokens_of(Path(job["altered"]["sentences"]))
     tokens = [row["tokens"] for row in corpus_rows()]
     for row in (data.used_rows()[3], data.used_rows()[-1]):
-        part = "corpus" if row < num_corpus else "shifted"
+        part = "corpus" if row < num_corpus else "altered"
         number = data.dataset_rows[part][row - (0 if part == "corpus" else num_corpus)]
-        words = tokens[number] if part == "corpus" else shifted[number]["tokens"]
+        words = tokens[number] if part == "corpus" else altered[number]
         expected = vectors.matrix[[place_of[word] for word in words]].mean(axis=0)
         np.testing.assert_allclose(found[row], expected, rtol=1e-4, atol=1e-5)
 

@@ -89,7 +89,7 @@ def test_the_reports_path_is_the_last_thing_printed(finished: tuple[Path, str]) 
 
 def test_every_stage_keeps_every_row(finished: tuple[Path, str]) -> None:
     work, _ = finished
-    (corpus,) = (work / "corpora").glob("files-bigram-shift-*")
+    (corpus,) = (work / "corpora").glob("files-altered-*")
     (whole,) = set((work / "corpora").glob("files-*")) - {corpus}
 
     for dataset in (corpus, whole):
@@ -134,7 +134,7 @@ STAGES_FROM_THE_LAST = {
     "embeddings/*": "embeddings/trained-*/job.json",
     "models/*": "models/*/metrics.jsonl",
     "probing/*": "probing/*/config.json",
-    "corpora/files-bigram-shift-*": "corpora/files-bigram-shift-*/dependencies-*/jobs/00000.json",
+    "corpora/files-altered-*": "corpora/files-altered-*/dependencies-*/jobs/00000.json",
     "corpora/files-*/constituents-*": "corpora/files-*/constituents-*/jobs/00000.json",
     "corpora/files-*/dependencies-*": "corpora/files-*/dependencies-*/jobs/00000.json",
     "corpora/*": "corpora/files-*/sentences/config.json",

@@ -46,7 +46,7 @@ def probing_data(labels: np.ndarray[Any, np.dtype[np.int64]]) -> ProbingData:
     splits = {s: SplitItems(rows[a:b], labels[a:b]) for s, (a, b) in bounds.items()}
     tasks = {"made": {"classes": ["a", "b", "c"]}}
     summary = {"tasks": tasks, "absent": {}, "format_version": FORMAT_VERSION}
-    parts = {"corpus": rows, "shifted": rows[:0]}
+    parts = {"corpus": rows, "altered": rows[:0]}
     return ProbingData(summary, {"made": splits}, parts, units=rows // 5)
 
 

@@ -6,9 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from models.corpus.held_out import HoldOut
+from models.evaluation.probing.alterations.plan import PLAN_NAME
 from models.evaluation.probing.build import build_probing
 from models.evaluation.probing.candidates import quantile_bins
 from models.evaluation.probing.config import SPLITS, ProbingConfig
@@ -17,12 +19,12 @@ from models.evaluation.probing.declarations import TASKS
 from models.evaluation.probing.depth_classes import pearson
 from models.evaluation.probing.selection import class_quotas
 from models.evaluation.probing.splits import SCARCE_SHARES, assign_units, split_shares
-from pipeline.shards import read_shard
 from tests.probing_examples import (
     CONFIG,
+    altered_corpus,
     built,
     corpus_rows,
-    shifted_corpus,
+    tokens_of,
     write_rows,
 )
 
@@ -43,21 +45,21 @@ def held_out() -> list[dict[str, object]]:
     return [row for row in corpus_rows() if HoldOut(0.5).takes(str(row["document_id"]))]
 
 
-def test_all_eight_tasks_are_there_in_declared_order(data: ProbingData) -> None:
+def test_all_ten_tasks_are_there_in_declared_order(data: ProbingData) -> None:
     assert data.summary["absent"] == {}
     assert list(data.tasks) == [task.name for task in TASKS]
     assert list(data.summary["tasks"]) == list(data.tasks)
 
 
-def test_rows_are_the_held_out_rows_in_dataset_order_then_the_shifted_ones(
+def test_rows_are_the_held_out_rows_in_dataset_order_then_the_altered_ones(
     data: ProbingData,
 ) -> None:
     documents = [row["document_id"] for row in corpus_rows()]
     expected = [i for i, name in enumerate(documents) if HoldOut(0.5).takes(str(name))]
     assert data.dataset_rows["corpus"].tolist() == expected
-    shifted = data.dataset_rows["shifted"]
-    assert shifted.tolist() == list(range(len(shifted)))
-    assert data.num_rows == len(expected) + len(shifted)
+    altered = data.dataset_rows["altered"]
+    assert altered.tolist() == list(range(len(altered)))
+    assert data.num_rows == len(expected) + len(altered)
 
 
 def test_labels_are_those_of_the_sentences(data: ProbingData) -> None:
@@ -89,28 +91,39 @@ def test_word_content_sentences_hold_exactly_one_of_the_words(data: ProbingData)
             }
 
 
-def test_bigram_shift_rows_are_shifted_exactly_where_labelled(data: ProbingData) -> None:
+ALTERATIONS = {
+    "bigram_shift": "shifted",
+    "coordination_inversion": "inverted",
+    "odd_word_out": "replaced",
+}
+
+
+@pytest.mark.parametrize(("name", "label"), ALTERATIONS.items())
+def test_rows_of_a_task_are_altered_exactly_where_labelled(
+    name: str, label: str, data: ProbingData
+) -> None:
     num_corpus = len(data.dataset_rows["corpus"])
-    classes = data.summary["tasks"]["bigram_shift"]["classes"]
-    for items in data.tasks["bigram_shift"].values():
+    classes = data.summary["tasks"][name]["classes"]
+    assert set(classes) == {"intact", label}
+    for items in data.tasks[name].values():
         labels = np.array(classes, dtype=object)[items.labels]
-        assert ((items.rows >= num_corpus) == (labels == "shifted")).all()
+        assert ((items.rows >= num_corpus) == (labels == label)).all()
 
 
-def test_no_text_appears_both_intact_and_shifted(folder: Path, data: ProbingData) -> None:
-    sentences = [" ".join(row["tokens"]) for row in held_out()]  # type: ignore[arg-type]
-    originals = {
-        (row["document_id"], row["sentence_index"]): " ".join(row["tokens"])  # type: ignore[arg-type]
-        for row in held_out()
-    }
-    num_corpus = len(sentences)
-    shifted = read_shard(folder / "shifted" / "sentences", "sentences", 0).to_pylist()
-    used = [row for items in data.tasks["bigram_shift"].values() for row in items.rows]
-    intact_texts = {sentences[row] for row in used if row < num_corpus}
-    shifted_rows = [shifted[row - num_corpus] for row in used if row >= num_corpus]
-    shifted_texts = {originals[r["document_id"], r["sentence_index"]] for r in shifted_rows}
-    assert intact_texts and shifted_texts
-    assert not intact_texts & shifted_texts
+@pytest.mark.parametrize("name", ALTERATIONS)
+def test_no_text_appears_both_intact_and_altered(
+    name: str, folder: Path, data: ProbingData
+) -> None:
+    texts = [" ".join(row["tokens"]) for row in held_out()]  # type: ignore[arg-type]
+    num_corpus = len(texts)
+    plan = pq.read_table(folder / "altered" / "sentences" / PLAN_NAME).to_pylist()
+    sources = {row["altered_row"]: row["corpus_row"] for row in plan}
+    corpus = tokens_of(folder / "corpus" / "sentences")
+    used = [row for items in data.tasks[name].values() for row in items.rows]
+    intact_texts = {texts[row] for row in used if row < num_corpus}
+    altered_texts = {" ".join(corpus[sources[r - num_corpus]]) for r in used if r >= num_corpus}
+    assert intact_texts and altered_texts
+    assert not intact_texts & altered_texts
 
 
 def test_no_sentence_is_in_two_splits_and_none_twice(data: ProbingData) -> None:
@@ -122,7 +135,7 @@ def test_no_sentence_is_in_two_splits_and_none_twice(data: ProbingData) -> None:
 def test_documents_do_not_cross_splits_in_tasks_split_by_document(data: ProbingData) -> None:
     sentences = held_out()
     for name, items in data.tasks.items():
-        if data.summary["tasks"][name]["split_by"] != "document" or name == "bigram_shift":
+        if data.summary["tasks"][name]["split_by"] != "document" or name in ALTERATIONS:
             continue
         documents = [{sentences[row]["document_id"] for row in items[s].rows} for s in SPLITS]
         assert not documents[0] & documents[1]
@@ -162,9 +175,9 @@ def test_building_twice_gives_the_same_bytes_and_another_seed_gives_others(
 ) -> None:
     rows = corpus_rows()
     corpus = write_rows(tmp_path / "corpus", rows)
-    shifted = shifted_corpus(tmp_path / "shifted", corpus, rows)
+    altered = altered_corpus(tmp_path / "altered", corpus, rows)
     for name, config in (("same", CONFIG), ("other", replace(CONFIG, seed=1))):
-        build_probing(corpus, shifted, tmp_path / name, config)
+        build_probing(corpus, altered, tmp_path / name, config)
     first = (folder / "probing" / "probing.parquet").read_bytes()
     assert (tmp_path / "same" / "probing.parquet").read_bytes() == first
     assert (tmp_path / "other" / "probing.parquet").read_bytes() != first
@@ -175,8 +188,8 @@ def test_sentences_without_parse_are_used_by_no_task_and_counted(tmp_path: Path)
     numbers = [i for i, r in enumerate(rows) if HoldOut(0.5).takes(r["document_id"])]
     missing = numbers[5:25]
     corpus = write_rows(tmp_path / "corpus", rows, without_parse=missing)
-    shifted = shifted_corpus(tmp_path / "shifted", corpus, rows)
-    summary = build_probing(corpus, shifted, tmp_path / "probing", CONFIG)
+    altered = altered_corpus(tmp_path / "altered", corpus, rows)
+    summary = build_probing(corpus, altered, tmp_path / "probing", CONFIG)
     data = read_probing(tmp_path / "probing")
     assert summary["excluded"]["no_parse"] == 20
     assert data.dataset_rows["corpus"].tolist() == numbers
@@ -188,8 +201,8 @@ def test_duplicate_texts_are_counted_and_used_once(tmp_path: Path) -> None:
     for row in rows[len(rows) // 2 :]:
         row.update(rows[0], document_id=row["document_id"], sentence_index=row["sentence_index"])
     corpus = write_rows(tmp_path / "corpus", rows)
-    shifted = shifted_corpus(tmp_path / "shifted", corpus, rows)
-    summary = build_probing(corpus, shifted, tmp_path / "probing", CONFIG)
+    altered = altered_corpus(tmp_path / "altered", corpus, rows)
+    summary = build_probing(corpus, altered, tmp_path / "probing", CONFIG)
     held_out_copies = sum(HoldOut(0.5).takes(row["document_id"]) for row in rows[len(rows) // 2 :])
     assert summary["excluded"]["duplicate_text"] >= held_out_copies - 1
 
@@ -199,8 +212,8 @@ def test_a_task_with_too_little_data_is_absent_with_a_reason(tmp_path: Path) -> 
     for row in rows:
         row["tags"] = ["VBP" if tag == "VBD" else tag for tag in row["tags"]]
     corpus = write_rows(tmp_path / "corpus", rows)
-    shifted = shifted_corpus(tmp_path / "shifted", corpus, rows)
-    summary = build_probing(corpus, shifted, tmp_path / "probing", CONFIG)
+    altered = altered_corpus(tmp_path / "altered", corpus, rows)
+    summary = build_probing(corpus, altered, tmp_path / "probing", CONFIG)
     assert "tense" not in summary["tasks"]
     assert summary["absent"]["tense"].startswith("fewer than two classes have 4 training sentences")
     assert "tense" not in read_probing(tmp_path / "probing").tasks
@@ -209,10 +222,10 @@ def test_a_task_with_too_little_data_is_absent_with_a_reason(tmp_path: Path) -> 
 def test_too_little_text_for_any_task_is_refused_with_remedies(tmp_path: Path) -> None:
     rows = corpus_rows(12)
     corpus = write_rows(tmp_path / "corpus", rows)
-    shifted = shifted_corpus(tmp_path / "shifted", corpus, rows)
+    altered = altered_corpus(tmp_path / "altered", corpus, rows)
     config = replace(CONFIG, min_train=1000)
-    with pytest.raises(ValueError, match="too few for any of the 8 probing tasks") as raised:
-        build_probing(corpus, shifted, tmp_path / "probing", config)
+    with pytest.raises(ValueError, match="too few for any of the 10 probing tasks") as raised:
+        build_probing(corpus, altered, tmp_path / "probing", config)
     message = str(raised.value)
     for part in (
         "usable held-out sentences", "1000 needed", "--held-out-fraction",
@@ -226,8 +239,8 @@ def test_a_single_document_is_split_by_sentence(tmp_path: Path) -> None:
     config = replace(CONFIG, held_out_fraction=1.0)
     rows = corpus_rows(1, sentences=800)
     corpus = write_rows(tmp_path / "corpus", rows)
-    shifted = shifted_corpus(tmp_path / "shifted", corpus, rows, config)
-    summary = build_probing(corpus, shifted, tmp_path / "probing", config)
+    altered = altered_corpus(tmp_path / "altered", corpus, rows, config)
+    summary = build_probing(corpus, altered, tmp_path / "probing", config)
     for task in summary["tasks"].values():
         assert task["split_by"] in {"sentence", "target_word"}
         assert task["resampled_by"] == "sentence"
@@ -238,8 +251,8 @@ def test_held_out_blocks_are_split_and_resampled_whole(tmp_path: Path) -> None:
     config = replace(CONFIG, held_out_unit="block", held_out_block_sentences=10)
     rows = corpus_rows(2, sentences=900)
     corpus = write_rows(tmp_path / "corpus", rows)
-    shifted = shifted_corpus(tmp_path / "shifted", corpus, rows, config)
-    summary = build_probing(corpus, shifted, tmp_path / "probing", config)
+    altered = altered_corpus(tmp_path / "altered", corpus, rows, config)
+    summary = build_probing(corpus, altered, tmp_path / "probing", config)
     data = read_probing(tmp_path / "probing")
     assert summary["tasks"]["tense"]["split_by"] == "block"
     assert summary["tasks"]["tense"]["resampled_by"] == "block"
@@ -248,13 +261,13 @@ def test_held_out_blocks_are_split_and_resampled_whole(tmp_path: Path) -> None:
     assert set(data.test_clusters("tense").tolist()) == units[2]
 
 
-def test_a_shifted_sentence_whose_intact_form_has_no_parse_is_used(tmp_path: Path) -> None:
+def test_an_altered_sentence_whose_intact_form_has_no_parse_is_used(tmp_path: Path) -> None:
     rows = corpus_rows()
     first = next(i for i, r in enumerate(rows) if HoldOut(0.5).takes(r["document_id"]))
     of_document = [i for i, r in enumerate(rows) if r["document_id"] == rows[first]["document_id"]]
     corpus = write_rows(tmp_path / "corpus", rows, without_parse=of_document)
-    shifted = shifted_corpus(tmp_path / "shifted", corpus, rows)
-    build_probing(corpus, shifted, tmp_path / "probing", CONFIG)
+    altered = altered_corpus(tmp_path / "altered", corpus, rows)
+    build_probing(corpus, altered, tmp_path / "probing", CONFIG)
     data = read_probing(tmp_path / "probing")
     unit = data.units[0]
     used = data.used_rows()
@@ -286,10 +299,10 @@ def test_stages_of_different_lengths_are_refused(tmp_path: Path) -> None:
     rows = corpus_rows(8)
     corpus = write_rows(tmp_path / "corpus", rows)
     shorter = write_rows(tmp_path / "shorter", rows[:-1])
-    shifted = shifted_corpus(tmp_path / "shifted", corpus, rows)
+    altered = altered_corpus(tmp_path / "altered", corpus, rows)
     mixed = replace(corpus, dependencies=shorter.dependencies)
     with pytest.raises(ValueError, match=r"shard 0 has 319 rows but .* has 320; parse this"):
-        build_probing(mixed, shifted, tmp_path / "probing", CONFIG)
+        build_probing(mixed, altered, tmp_path / "probing", CONFIG)
 
 
 def test_a_folder_without_summary_is_not_complete(folder: Path, tmp_path: Path) -> None:
@@ -332,7 +345,7 @@ def test_published_facts_are_pinned() -> None:
     assert {task.name: task.published_chance for task in TASKS} == {
         "sentence_length": 20.0, "word_content": 0.5, "tree_depth": 17.9,
         "top_constituents": 5.0, "bigram_shift": 50.0, "tense": 50.0, "subject_number": 50.0,
-        "object_number": 50.0,
+        "object_number": 50.0, "odd_word_out": 50.0, "coordination_inversion": 50.0,
     }  # fmt: skip
 
 

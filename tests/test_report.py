@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from models.evaluation.probe_result import ProbeResult, TaskScore
+from models.evaluation.probing.alterations.make import make_altered_sentences
 from models.evaluation.probing.build import FORMAT_VERSION
-from models.evaluation.probing.shifts import make_shifted_sentences
 from models.evaluation.result_files import RowResult, write_row
 from models.evaluation.statistics.cluster_bootstrap import mean_interval
 from models.report.inputs import ReportInputs, StageRecord
@@ -277,11 +277,13 @@ def test_rows_probed_on_other_sentences_are_refused(inputs: ReportInputs, tmp_pa
 
 
 def test_what_a_stage_did_not_select_is_no_refusal(tmp_path: Path) -> None:
-    sentences = write_rows(tmp_path / "corpus", corpus_rows(10)).sentences
-    manifest = make_shifted_sentences(sentences, tmp_path / "shifted", CONFIG)
+    corpus = write_rows(tmp_path / "corpus", corpus_rows(10))
+    manifest = make_altered_sentences(
+        corpus.sentences, corpus.constituents, tmp_path / "altered", CONFIG
+    )
     record = StageRecord.of_dataset("sentences (altered)", manifest)
     assert record.drops == {}
-    assert record.not_selected["kept_intact"] > 0
+    assert record.not_selected["bigram_shift: kept_intact"] > 0
     assert asdict(record)["not_selected"] == record.not_selected
 
 

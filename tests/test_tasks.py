@@ -9,13 +9,15 @@ import luigi
 import pytest
 
 from tasks import (
+    AlterSentences,
     BuildProbing,
     EmbedProbing,
+    ParseAlteredConstituents,
+    ParseAlteredDependencies,
     ParseConstituents,
     ParseDependencies,
     ProbeEncoder,
     RunAll,
-    ShiftBigrams,
     SplitSentences,
     TrainDependencyParser,
     TrainEncoders,
@@ -25,9 +27,11 @@ from tasks.artefact import Artefact
 
 STAGES: list[tuple[type[Artefact], dict[str, object]]] = [
     (SplitSentences, {}),
-    (ShiftBigrams, {}),
+    (AlterSentences, {}),
     (ParseDependencies, {}),
     (ParseConstituents, {}),
+    (ParseAlteredDependencies, {}),
+    (ParseAlteredConstituents, {}),
     (TrainEncoders, {}),
     (BuildProbing, {}),
     (EmbedProbing, {"encoder": "trained"}),
@@ -72,14 +76,14 @@ def test_output_stands_in_a_folder_that_ends_in_the_digest(
         (SplitSentences, {}, "max_tokens", 50),
         (SplitSentences, {}, "paragraphs", "line"),
         (SplitSentences, {}, "encoding", "latin-1"),
-        (ShiftBigrams, {}, "held_out_fraction", 0.5),
-        (ShiftBigrams, {}, "held_out_seed", 3),
-        (ShiftBigrams, {}, "probing_seed", 3),
-        (ShiftBigrams, {}, "held_out_unit", "block"),
+        (AlterSentences, {}, "held_out_fraction", 0.5),
+        (AlterSentences, {}, "held_out_seed", 3),
+        (AlterSentences, {}, "probing_seed", 3),
+        (AlterSentences, {}, "held_out_unit", "block"),
         (BuildProbing, {}, "probing_changes", {"test_size": 50}),
         (WriteReport, {}, "further_seeds", [5]),
         (ParseDependencies, {}, "limit", 10),
-        (ParseDependencies, {}, "text", "bigram_shift"),
+        (ParseAlteredDependencies, {}, "probing_seed", 3),
         (TrainEncoders, {}, "views", "SEQ,DEP"),
         (TrainEncoders, {}, "preset", "structured-views"),
         (TrainEncoders, {}, "changes", {"epochs": 7}),
@@ -225,6 +229,17 @@ def test_both_parses_stand_beside_the_sentences(tmp_path: Path, text: Path) -> N
     assert ParseConstituents(**base).folder.parent == corpus
 
 
+def test_altering_the_held_out_sentences_parses_the_corpus_no_second_time(
+    tmp_path: Path, text: Path
+) -> None:
+    base = {"work_folder": tmp_path, "source": "files", "paths": str(text)}
+    corpus, altered = ParseConstituents(**base), ParseAlteredConstituents(**base)
+
+    assert AlterSentences(**base).requires()["constituents"].task_id == corpus.task_id
+    assert altered.folder.parent == AlterSentences(**base).folder.parent != corpus.folder.parent
+    assert ParseConstituents(**base, limit=10).folder != corpus.folder
+
+
 def test_a_preset_brings_its_own_views_unless_others_are_given(tmp_path: Path, text: Path) -> None:
     arguments = {"work_folder": tmp_path, "source": "files", "paths": str(text)}
 
@@ -312,10 +327,11 @@ def test_a_change_of_a_field_with_a_parameter_of_its_own_is_refused(
 
 
 def test_the_size_of_the_probing_tasks_does_not_parse_again(tmp_path: Path, text: Path) -> None:
-    base = {"work_folder": tmp_path, "source": "files", "paths": str(text), "text": "bigram_shift"}
-    before = ParseDependencies(**base).output().path
+    base = {"work_folder": tmp_path, "source": "files", "paths": str(text)}
+    before = ParseAlteredDependencies(**base).output().path
+    smaller = ParseAlteredDependencies(probing_changes={"test_size": 50}, **base)
 
-    assert ParseDependencies(probing_changes={"test_size": 50}, **base).output().path == before
+    assert smaller.output().path == before
 
 
 def test_a_missing_parser_is_named(tmp_path: Path, text: Path) -> None:

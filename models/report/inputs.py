@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from models.evaluation.probing.shifts import NOT_SELECTED
+from models.evaluation.probing.alterations.make import NOT_SELECTED
 from pipeline.shards import DatasetManifest
 
 REPORT_VERSION = 3
@@ -20,7 +20,7 @@ class StageRecord:
     """One stage of the run."""
 
     name: str
-    """As a person would call it: ``sentences``, ``dependencies (shifted)``, ``training``."""
+    """As a person would call it: ``dependencies (altered sentences)``, ``training``."""
     rows: int
     """Rows it wrote, or sentences it worked through."""
     seconds: float

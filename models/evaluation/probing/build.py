@@ -1,4 +1,4 @@
-"""Builds the probing data of a parsed corpus: eight tasks, or the reason why one is absent."""
+"""Builds the probing data of a parsed corpus: ten tasks, or the reason why one is absent."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from pipeline.shards import TEMPORARY_SUFFIX, write_json_atomically
 ITEMS_NAME = "probing.parquet"
 ROWS_NAME = "rows.parquet"
 SUMMARY_NAME = "probing.json"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 
 _NAME = pa.dictionary(pa.int32(), pa.string())
 ITEMS = pa.schema(
@@ -48,7 +48,7 @@ ITEMS = pa.schema(
 )
 ROWS = pa.schema(
     [
-        # corpus or shifted; row i of this table is the sentence of embedding i.
+        # corpus or altered; row i of this table is the sentence of embedding i.
         pa.field("part", _NAME, nullable=False),
         # Row of that dataset, counted over its shards.
         pa.field("dataset_row", pa.int64(), nullable=False),
@@ -59,17 +59,17 @@ ROWS = pa.schema(
 
 
 def build_probing(
-    corpus: ParsedFolders, shifted: ParsedFolders, out: Path, config: ProbingConfig
+    corpus: ParsedFolders, altered: ParsedFolders, out: Path, config: ProbingConfig
 ) -> dict[str, Any]:
     """Writes the probing data of a corpus's held-out documents.
 
     ``probing.parquet`` holds the items, ``rows.parquet`` the sentence of each embedding row (all
-    held-out rows of the corpus in dataset order, then those of the shifted dataset) and
+    held-out rows of the corpus in dataset order, then the altered ones) and
     ``probing.json`` the summary, written last: without it the data do not exist.
 
     Args:
         corpus: the parsed corpus.
-        shifted: the parsed output of ``make_shifted_sentences``.
+        altered: the parsed output of ``make_altered_sentences``.
         out: folder to write.
 
     Returns:
@@ -80,10 +80,9 @@ def build_probing(
         FileNotFoundError: a stage is not complete.
         ValueError: no sentence is left, too few for any task, or the stages do not fit together.
     """
-    intact = read_held_out(corpus, "corpus", config, first_row=0)
-    swapped = read_held_out(shifted, "shifted", config, first_row=len(intact.addresses))
-    excluded = Counter(no_parse=intact.num_without_parse + swapped.num_without_parse)
-    sentences = _usable([*intact.parsed, *swapped.parsed], excluded, config)
+    intact, changed = read_held_out(corpus, altered, config)
+    excluded = Counter(no_parse=intact.num_without_parse + changed.num_without_parse)
+    sentences = _usable([*intact.parsed, *changed.parsed], excluded, config)
     if not sentences:
         raise ValueError(
             f"{corpus.sentences}: no held-out sentence is left for probing "
@@ -92,7 +91,7 @@ def build_probing(
     built = _build_tasks(sentences, config)
     if not built.tasks:
         raise ValueError(f"{corpus.sentences}: {_shortfall(built, len(sentences), config)}")
-    addresses = [*intact.addresses, *swapped.addresses]
+    addresses = [*intact.addresses, *changed.addresses]
     summary = {
         "format_version": FORMAT_VERSION,
         "config": config.to_dict(),
@@ -155,7 +154,7 @@ def _usable(
     usable: list[ParsedSentence] = []
     for sentence in sentences:
         text = text_key(sentence.tokens)
-        if not config.min_tokens <= len(sentence.tokens) <= config.max_tokens:
+        if not config.takes_length(len(sentence.tokens)):
             excluded["outside_length_limits"] += 1
         elif text in seen:
             excluded["duplicate_text"] += 1

@@ -19,8 +19,8 @@ class Candidate:
 
 
 def intact_of(sentences: Sequence[ParsedSentence]) -> list[ParsedSentence]:
-    """Returns the sentences in which no words were swapped."""
-    return [sentence for sentence in sentences if not sentence.shifted]
+    """Returns the sentences that stand in the corpus as they are."""
+    return [sentence for sentence in sentences if not sentence.alteration]
 
 
 def quantile_bins(values: Sequence[int], num_bins: int) -> list[int]:

@@ -12,7 +12,6 @@ from models.evaluation.probing.candidates import Candidate, intact_of, quantile_
 from models.evaluation.probing.config import ProbingConfig
 from models.evaluation.probing.label_rules import Marked
 from models.evaluation.probing.sentences import ParsedSentence
-from models.evaluation.probing.shift_rule import can_be_shifted, is_chosen
 from models.evaluation.probing.splits import sentences_of_a_class
 
 OTHER = "other"
@@ -89,16 +88,21 @@ def common_top_constituents(
     ]
 
 
-def bigram_shift(sentences: Sequence[ParsedSentence], config: ProbingConfig) -> list[Candidate]:
-    """Labels sentences as shifted or intact.
+def by_alteration(
+    kind: str, label: str
+) -> Callable[[Sequence[ParsedSentence], ProbingConfig], list[Candidate]]:
+    """Returns a task's candidates function for one kind of altered sentences.
 
-    A text appears as one of them alone; those that could not be shifted are left out, so the two
-    classes differ in nothing else.
+    A text appears intact or altered, never as both; those that could not be altered are left out,
+    so the two classes differ in nothing else.
+
+    Args:
+        kind: one of ``alterations``.
+        label: class of the altered sentences; the others are ``intact``.
     """
-    shifted = [Candidate(sentence, "shifted") for sentence in sentences if sentence.shifted]
-    intact = [
-        Candidate(sentence, "intact")
-        for sentence in intact_of(sentences)
-        if can_be_shifted(sentence.tokens) and not is_chosen(sentence.tokens, config.seed)
-    ]
-    return intact + shifted
+
+    def candidates(sentences: Sequence[ParsedSentence], config: ProbingConfig) -> list[Candidate]:
+        intact = [Candidate(s, "intact") for s in sentences if kind in s.intact_in]
+        return intact + [Candidate(s, label) for s in sentences if s.alteration == kind]
+
+    return candidates

@@ -11,9 +11,10 @@ from models.corpus.held_out import HeldOutUnit, HoldOut
 
 SPLITS = ("train", "dev", "test")
 
-SHIFT_VERSION = 1
-"""Raised when the same sentences and `ProbingConfig.shift_dict` would give other shifted ones."""
-PROBING_VERSION = 2
+ALTERATION_VERSION = 1
+"""Raised when the same parses and `ProbingConfig.alteration_dict` would give other altered
+sentences."""
+PROBING_VERSION = 3
 """Raised when the same parses and configuration would give other tasks: another label rule, split
 or constant of this package, such as the largest share of a class."""
 
@@ -95,10 +96,14 @@ class ProbingConfig:
         """Fewest sentences of each split for which a task stands."""
         return dict(zip(SPLITS, (self.min_train, self.min_dev, self.min_test), strict=True))
 
-    def shift_dict(self) -> dict[str, Any]:
-        """Returns the fields that decide what `make_shifted_sentences` writes, and no others.
+    def takes_length(self, num_tokens: int) -> bool:
+        """Returns whether sentences of this many tokens are probed."""
+        return self.min_tokens <= num_tokens <= self.max_tokens
 
-        So a change of any other field leaves the shifted sentences, and their parses, as they are.
+    def alteration_dict(self) -> dict[str, Any]:
+        """Returns the fields that decide what `make_altered_sentences` writes, and no others.
+
+        So a change of any other field leaves the altered sentences, and their parses, as they are.
         """
         names = ("seed", "min_tokens", "max_tokens", "max_sentences")
         held_out = {name for name in asdict(self) if name.startswith("held_out_")}

@@ -39,7 +39,7 @@ class ProbingData:
     tasks: Mapping[str, Mapping[str, SplitItems]]
     """Items of each present task and split, in the declared order of tasks."""
     dataset_rows: Mapping[str, IntArray]
-    """``corpus`` and ``shifted``: dataset row of each embedding of that part, in order; the
+    """``corpus`` and ``altered``: dataset row of each embedding of that part, in order; the
     corpus's embeddings come first."""
     units: IntArray
     """[num_rows]; number of the document, or held-out block, of each embedding's sentence."""
@@ -109,6 +109,6 @@ def read_probing(folder: Path) -> ProbingData:
     addresses = pq.read_table(folder / ROWS_NAME)
     parts = np.array(addresses["part"].to_pylist(), dtype=object)
     dataset_rows = addresses["dataset_row"].to_numpy().astype(np.int64)
-    by_part = {part: dataset_rows[parts == part] for part in ("corpus", "shifted")}
+    by_part = {part: dataset_rows[parts == part] for part in ("corpus", "altered")}
     units = np.unique(np.array(addresses["unit"].to_pylist(), dtype=object), return_inverse=True)[1]
     return ProbingData(summary, tasks, by_part, units.astype(np.int64))

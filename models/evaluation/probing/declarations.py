@@ -1,4 +1,4 @@
-"""The eight probing tasks, declared: what is asked, how classes form, what differs."""
+"""The ten probing tasks, declared: what is asked, how classes form, what differs."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ TASKS: tuple[ProbingTask, ...] = (
         name="bigram_shift",
         description="Whether two adjacent words were swapped",
         label_rule="shifted or intact; a sentence appears as one of them, never as both",
-        candidates=classes.bigram_shift,
+        candidates=classes.by_alteration("bigram_shift", "shifted"),
         published_chance=50.0,
         differs="the first word and punctuation stay in place, so case gives nothing away",
         balance="equal",
@@ -119,6 +119,28 @@ TASKS: tuple[ProbingTask, ...] = (
         differs="",
         balance="equal",
         split_by="target_word",
+    ),
+    ProbingTask(
+        name="odd_word_out",
+        description="Whether a noun or verb was replaced by one that does not belong",
+        label_rule="replaced or intact; a sentence appears as one of them, never as both",
+        candidates=classes.by_alteration("odd_word_out", "replaced"),
+        published_chance=50.0,
+        differs="two sentences exchange their words, so both classes have the same words equally "
+        "often; tags agree, bigrams with both neighbours occur about as often elsewhere in the "
+        "corpus; proper nouns and auxiliaries stay; replacements are not disjoint between splits",
+        balance="equal",
+    ),
+    ProbingTask(
+        name="coordination_inversion",
+        description="Whether two coordinated clauses stand in the other order",
+        label_rule="inverted or intact, of sentences whose top S is S CC S, with or without a "
+        "comma; a sentence appears as one of them, never as both",
+        candidates=classes.by_alteration("coordination_inversion", "inverted"),
+        published_chance=50.0,
+        differs="first words take the case that the text gives them in their new place; a "
+        "sentence for which that is not known is left out",
+        balance="equal",
     ),
 )
 

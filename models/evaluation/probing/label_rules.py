@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from models.evaluation.probing.constituents import below_top_clause
 from models.evaluation.probing.sentences import ParsedSentence
 
 TENSES = {"VBD": "past", "VBP": "present", "VBZ": "present"}
@@ -45,22 +46,8 @@ def top_constituents(sentence: ParsedSentence) -> str | None:
 
     A word that hangs from S directly gives its part-of-speech tag. None where the top is no S.
     """
-    top, *below = sentence.labels[0].split("+")
-    if top != "S":
-        return None
-    if below:
-        return below[0]
-    sequence: list[str] = []
-    position = 0
-    for start, end, label in zip(
-        sentence.starts[1:], sentence.ends[1:], sentence.labels[1:], strict=True
-    ):
-        if start < position:
-            continue
-        sequence += sentence.tags[position:start]
-        sequence.append(label.split("+")[0])
-        position = end
-    return " ".join([*sequence, *sentence.tags[position:]])
+    below = below_top_clause(sentence)
+    return None if below is None else " ".join(constituent.label for constituent in below)
 
 
 def tense(sentence: ParsedSentence) -> Marked | None:

@@ -1,10 +1,26 @@
-"""Which adjacent words of a sentence are swapped for the bigram-shift task."""
+"""Bigram shift: two adjacent words of a sentence swapped."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from models.evaluation.probing.alterations.halves import Halves, halves_by_text
+from models.evaluation.probing.alterations.source import SourceSentence, SourceText
+from models.evaluation.probing.config import ProbingConfig
 from models.evaluation.probing.stable_order import stable_number, text_key
+
+
+def shift_bigrams(text: SourceText, config: ProbingConfig) -> Halves:
+    """Swaps two adjacent words in half of the sentences that have such a pair.
+
+    Differs from Conneau et al. 2018 in what may be swapped: see `shift_positions`.
+    """
+
+    def altered(sentence: SourceSentence) -> tuple[str, ...] | None:
+        tokens = sentence.tokens
+        return shift(tokens, config.seed) if shift_positions(tokens) else None
+
+    return halves_by_text(text, config, altered, salt="choose", unalterable="no_pair_to_swap")
 
 
 def shift_positions(tokens: Sequence[str]) -> list[int]:
@@ -20,19 +36,6 @@ def shift_positions(tokens: Sequence[str]) -> list[int]:
         and _is_word(tokens[i + 1])
         and tokens[i].lower() != tokens[i + 1].lower()
     ]
-
-
-def can_be_shifted(tokens: Sequence[str]) -> bool:
-    """Returns whether a sentence has any pair of words to swap."""
-    return bool(shift_positions(tokens))
-
-
-def is_chosen(tokens: Sequence[str], seed: int) -> bool:
-    """Returns whether a sentence is to appear shifted: half of all texts, by hash.
-
-    The text decides and not the row, so two copies of a text are both shifted or both intact.
-    """
-    return stable_number(seed, "choose", text_key(tokens)) % 2 == 0
 
 
 def shift(tokens: Sequence[str], seed: int) -> tuple[str, ...]:
