@@ -116,12 +116,12 @@ def test_with_few_documents_sentences_are_drawn() -> None:
 def test_a_fit_cut_short_is_recorded_as_not_converged() -> None:
     labels = made_labels()
     full, short = (
-        probe(separable(labels), probing_data(labels), ProbeConfig(max_iterations=n)).tasks["made"]
+        probe(separable(labels), probing_data(labels), ProbeConfig(max_steps=n)).tasks["made"]
         for n in (500, 2)
     )
-    assert full.converged and full.gradient_norm is not None
-    assert not short.converged and short.gradient_norm is not None
-    assert short.gradient_norm > full.gradient_norm
+    assert full.converged and full.decrement is not None
+    assert not short.converged and short.decrement is not None
+    assert short.decrement > full.decrement
 
 
 def test_a_class_missing_in_train_is_no_error() -> None:
@@ -151,14 +151,14 @@ def test_unknown_probe_settings_are_refused() -> None:
         ProbeConfig.from_dict({"regularisers": []})
     with pytest.raises(ValueError, match="tolerance must be a finite number, got 'small'"):
         ProbeConfig.from_dict({"tolerance": "small"})
-    with pytest.raises(ValueError, match="max_iterations must be at least 1, got 0"):
-        ProbeConfig.from_dict({"max_iterations": 0})
+    with pytest.raises(ValueError, match="max_steps must be at least 1, got 0"):
+        ProbeConfig.from_dict({"max_steps": 0})
 
 
 def test_protocol_is_pinned() -> None:
     config = ProbeConfig()
     assert config.regularisers == (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
-    assert (config.tolerance, config.num_resamples, config.bootstrap_seed) == (1e-3, 2000, 0)
+    assert (config.tolerance, config.num_resamples, config.bootstrap_seed) == (1e-8, 2000, 0)
     assert ProbeConfig.from_dict(config.to_dict()) == config
 
 
@@ -283,5 +283,5 @@ def test_a_missing_or_foreign_result_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="no such result"):
         read_row(tmp_path / "none.json")
     (tmp_path / "other.json").write_text(json.dumps({"format_version": 99}))
-    with pytest.raises(ValueError, match="not a probing result of version 2"):
+    with pytest.raises(ValueError, match="not a probing result of version 3"):
         read_row(tmp_path / "other.json")

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from models.evaluation.logistic_regression import Standardiser, fit_logistic_regression
+from models.evaluation.classifiers.logistic_regression import fit_logistic_regression
+from models.evaluation.classifiers.standardiser import Standardiser
 from models.evaluation.probe_config import ProbeConfig
 from models.evaluation.probe_result import ProbeResult, TaskScore
 from models.evaluation.probing.data import IntArray, ProbingData
@@ -111,10 +112,10 @@ def _fit_and_test(
     models = fit_logistic_regression(
         standardise(train),
         torch.from_numpy(splits["train"].labels),
-        torch.tensor(config.regularisers, dtype=torch.float64),
+        len(train) * torch.tensor(config.regularisers, dtype=torch.float64),
         num_classes=data.num_classes(task),
         tolerance=config.tolerance,
-        max_iterations=config.max_iterations,
+        max_steps=config.max_steps,
     )
     right_dev = _right(models.predict(standardise(features("dev"))), splits["dev"].labels)
     dev_accuracies = right_dev.mean(axis=1)
@@ -131,7 +132,7 @@ def _fit_and_test(
         regulariser=chosen,
         at_grid_edge=at_edge,
         converged=bool(models.converged.all()),
-        gradient_norm=float(models.gradient_norms.max()),
+        decrement=float(models.decrements.max()),
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from models.config_fields import checked_fields
 
-PROBE_VERSION = 2
+PROBE_VERSION = 3
 """Raised when the same embeddings, items and configuration would give other scores: another
 objective, solver, standardisation, projection or bootstrap."""
 
@@ -18,11 +18,12 @@ class ProbeConfig:
     """How classifiers are fitted and intervals drawn."""
 
     regularisers: tuple[float, ...] = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
-    """λ of the objective in ``logistic_regression``; the best on dev is taken. Differs from
-    SentEval, whose penalty stands beside a sum over sentences: λ here is per sentence, so one
+    """λ, the penalty of ``classifiers.logistic_regression`` a training sentence; the best on dev
+    is taken. Differs from SentEval, whose penalty stands beside a sum over sentences: with λ one
     grid serves tasks of any size."""
-    tolerance: float = 1e-3
-    max_iterations: int = 500
+    tolerance: float = 1e-8
+    """Nats a training sentence that a fit may still gain."""
+    max_steps: int = 500
     bootstrap_seed: int = 0
     num_resamples: int = 2_000
     projection_seed: int = 0
@@ -37,7 +38,7 @@ class ProbeConfig:
             raise ValueError(f"regularisers must be positive numbers, got {self.regularisers}")
         if self.tolerance <= 0:
             raise ValueError(f"tolerance must be positive, got {self.tolerance}")
-        for name in ("max_iterations", "num_resamples"):
+        for name in ("max_steps", "num_resamples"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
 

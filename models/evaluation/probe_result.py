@@ -26,9 +26,10 @@ class TaskScore:
     at_grid_edge: bool = False
     """Whether the chosen λ is the smallest or largest offered, so a wider grid might do better."""
     converged: bool = True
-    """Whether all fits, one a regulariser, reached the tolerance before the last iteration."""
-    gradient_norm: float | None = None
-    """Largest gradient entry left by any of these fits; None where nothing was fitted."""
+    """Whether all fits, one a regulariser, reached the tolerance before the last step."""
+    decrement: float | None = None
+    """Nats a training sentence that the least finished of these fits may still gain; None where
+    nothing was fitted."""
     seconds: float = 0.0
 
 

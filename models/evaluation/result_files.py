@@ -13,7 +13,7 @@ from models.evaluation.probing.declarations import in_declared_order
 from models.evaluation.statistics.interval import Interval
 from pipeline.shards import write_json_atomically
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 
 
 @dataclass(frozen=True, slots=True)

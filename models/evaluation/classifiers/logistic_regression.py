@@ -1,0 +1,170 @@
+"""Logistic regression: many problems over the same sentences, solved together.
+
+A problem is a choice of training sentences and a penalty. For each it minimises, over weights
+W [V, D] and biases b [V] (not penalised),
+
+    sum over its sentences of loss(W x + b, y)  +  penalty/2 · ‖W‖²
+
+which is scikit-learn's objective with penalty = 1/C. With two classes V = 1 and the loss is that
+of one logit; with more, V = K and the loss is softmax cross-entropy, as scikit-learn has it.
+
+All problems walk together (``lbfgs``), so a step is two products of matrices for a whole
+cross-validation instead of two readings of the features for each of its fits. All start from
+zero: no problem sees a label it does not train on. A problem is done when Newton's decrement, the
+fall of its objective that a step promises, is below the tolerance for each of its sentences. The
+objective is convex, so the answer does not depend on the way, and the same call gives the same
+bits on a CPU.
+
+Legend: N sentences, D features, P problems, K classes, V vectors of weights a problem.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from models.evaluation.classifiers.lbfgs import Arrival, Walk
+from models.evaluation.classifiers.losses import loss_for
+from models.evaluation.classifiers.metric import Metric
+from models.evaluation.classifiers.row_space import in_row_space
+
+ELEMENTS_AT_ONCE = 100_000_000
+"""Logits that walk together; more are solved in turns, which bounds the memory."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LogisticModels:
+    """One fitted model a problem, in the order of the problems."""
+
+    weights: Tensor
+    """[P, V, D], in the features' type."""
+    biases: Tensor
+    """[P, V]."""
+    answers: Tensor
+    """[P, N]; most likely class of each sentence given, also of those not trained on; int64."""
+    decrements: Tensor
+    """[P]; Newton's decrement a training sentence at the end, in nats; float64."""
+    converged: Tensor
+    """[P], bool; whether the decrement fell below the tolerance."""
+    num_steps: int
+    """Steps of the longest walk."""
+
+    def logits(self, features: Tensor) -> Tensor:
+        """Returns the logits [P, N, V] of features [N, D]."""
+        flat = features.to(self.weights) @ self.weights.flatten(0, 1).T
+        shaped = flat.view(len(features), *self.biases.shape) + self.biases
+        return shaped.transpose(0, 1)
+
+    def predict(self, features: Tensor) -> Tensor:
+        """Returns the most likely class [P, N] (int64) of each sentence of features [N, D]."""
+        logits = self.logits(features)
+        return logits.argmax(dim=2) if logits.shape[2] > 1 else (logits[:, :, 0] > 0).long()
+
+
+def fit_logistic_regression(
+    features: Tensor,
+    targets: Tensor,
+    penalties: Tensor,
+    *,
+    num_classes: int,
+    rows: Tensor | None = None,
+    tolerance: float = 1e-6,
+    max_steps: int = 500,
+) -> LogisticModels:
+    """Returns the minimisers of the module's objective, one a problem.
+
+    Args:
+        features: [N, D], float32 or float64: what the problems are solved in, where they lie.
+        targets: classes [N], int64, 0 to K - 1; or distributions over them [N, K], for which the
+            loss is softmax cross-entropy also with K = 2.
+        penalties: [P], above 0.
+        rows: [P, N], bool; which sentences each problem trains on; by default all.
+        tolerance: in nats a training sentence.
+
+    Raises:
+        ValueError: sizes that do not fit, labels out of range, features that are not finite, a
+            problem without sentences, or a penalty that is not positive.
+    """
+    _check(features, targets, penalties, rows, num_classes)
+    mean = features.mean(dim=0, dtype=torch.float64).to(features)
+    coordinates, basis = in_row_space(features - mean)
+    # A column of about the features' size, so that no entry of the metric dwarfs the others.
+    constant = max(float(coordinates.square().mean().sqrt()), 1e-3)
+    columns = torch.full_like(coordinates[:, :1], constant)
+    extended = torch.cat([coordinates, columns], dim=1)
+    order = torch.argsort(penalties, stable=True)
+    chosen = None if rows is None else rows[order]
+    arrival = _solve(extended, targets, penalties[order], chosen, num_classes, tolerance, max_steps)
+    back = torch.argsort(order)
+    turned, biases = arrival.weights[back, :, :-1], arrival.weights[back, :, -1] * constant
+    weights = turned if basis is None else turned @ basis.T
+    return LogisticModels(
+        weights,
+        biases - weights @ mean,
+        arrival.answers[back],
+        arrival.decrements[back],
+        arrival.decrements[back] <= tolerance,
+        arrival.num_steps,
+    )
+
+
+def _solve(
+    features_nf: Tensor,
+    targets: Tensor,
+    penalties: Tensor,
+    rows_pn: Tensor | None,
+    num_classes: int,
+    tolerance: float,
+    max_steps: int,
+) -> Arrival:
+    """Returns where the problems end, sorted by penalty as they are given."""
+    loss = loss_for(targets, num_classes, features_nf.dtype)
+    distinct, group = torch.unique_consecutive(penalties, return_inverse=True)
+    metric = Metric(features_nf, distinct, loss.curvature_bound)
+    at_once = max(1, ELEMENTS_AT_ONCE // (len(features_nf) * loss.num_vectors))
+    arrivals: list[Arrival] = []
+    for first in range(0, len(penalties), at_once):
+        part = slice(first, first + at_once)
+        if rows_pn is None:
+            rows_np = features_nf.new_ones((len(features_nf), len(penalties[part])))
+        else:
+            rows_np = rows_pn[part].T.to(features_nf).contiguous()
+        walk = Walk(features_nf, loss, metric)
+        arrivals.append(
+            walk(rows_np, penalties[part], group[part], tolerance=tolerance, max_steps=max_steps)
+        )
+    return Arrival(
+        torch.cat([a.weights for a in arrivals]),
+        torch.cat([a.decrements for a in arrivals]),
+        torch.cat([a.answers for a in arrivals]),
+        max(a.num_steps for a in arrivals),
+    )
+
+
+def _check(
+    features: Tensor, targets: Tensor, penalties: Tensor, rows: Tensor | None, num_classes: int
+) -> None:
+    if features.ndim != 2 or len(targets) != len(features) or not len(features):
+        raise ValueError(
+            f"features must be [N, D] and targets [N] or [N, K] with N >= 1, got "
+            f"{tuple(features.shape)} and {tuple(targets.shape)}"
+        )
+    if features.dtype not in (torch.float32, torch.float64):
+        raise ValueError(f"features must be float32 or float64, got {features.dtype}")
+    if targets.ndim == 1 and not 0 <= int(targets.min()) <= int(targets.max()) < num_classes:
+        raise ValueError(f"labels must lie in 0 to {num_classes - 1}")
+    if targets.ndim == 2 and targets.shape[1] != num_classes:
+        raise ValueError(f"targets must be [N, {num_classes}], got {tuple(targets.shape)}")
+    if not bool(torch.isfinite(features).all()):
+        row = int((~torch.isfinite(features)).any(dim=1).nonzero()[0])
+        raise ValueError(f"features of training sentence {row} are not finite")
+    if penalties.ndim != 1 or not bool((penalties > 0).all()):
+        raise ValueError("penalties must be above 0: without one the minimum may not exist")
+    if rows is not None and rows.shape != (len(penalties), len(features)):
+        raise ValueError(
+            f"rows must be [{len(penalties)}, {len(features)}], got {tuple(rows.shape)}"
+        )
+    if rows is not None and not bool(rows.any(dim=1).all()):
+        raise ValueError(f"problem {int((~rows.any(dim=1)).nonzero()[0])} trains on no sentence")
