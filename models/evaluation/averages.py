@@ -1,0 +1,113 @@
+"""Averages over tasks as publications give them, from result files.
+
+Simoulin & Crabbé's average (2021, table on multi-view) scales every figure to percent, takes the
+mean of a task's own figures first (MRPC: accuracy and F1; SICK-R: 100 r, 100 ρ and 100 − 100 MSE)
+and then the mean over MR, CR, SUBJ, MPQA, TREC, MRPC and SICK-R. Three of the six rows that they
+average are also given task by task, and the formula gives all three to the printed digit: SEQ,
+CONST 85.12 (85.1), DEP, SEQ 85.34 (85.3), DEP, CONST 86.00 (86.0). Where only accuracies and r are
+published, another mean has to do; on these rows it is higher by 0.4 and must not stand in the same
+column.
+
+Legend: R resamples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from models.evaluation.scores import resampled_scores
+from models.evaluation.statistics.interval import Interval, percentile_interval
+from models.evaluation.statistics.resampling import Resampling
+from models.evaluation.task_result import Result, TaskResult
+
+FloatArray = npt.NDArray[np.float64]
+
+ACCURACY_TASKS = ("MR", "CR", "SUBJ", "MPQA", "TREC")
+
+
+@dataclass(frozen=True, slots=True)
+class AverageDeclaration:
+    """An average: which scores of which tasks."""
+
+    name: str
+    description: str
+    parts: Mapping[str, tuple[str, ...]]
+    """Scores by task; a task counts with their mean, and an error as 100 − 100 times itself."""
+
+
+AVERAGES = (
+    AverageDeclaration(
+        "avg7",
+        "mean over MR, CR, SUBJ, MPQA, TREC, MRPC (mean of accuracy and F1) and SICK-R (mean of "
+        "100 r, 100 ρ and 100 − 100 MSE), as Simoulin & Crabbé (2021)",
+        {
+            **dict.fromkeys(ACCURACY_TASKS, ("accuracy",)),
+            "MRPC": ("accuracy", "f1"),
+            "SICK-R": ("pearson", "spearman", "mse"),
+        },
+    ),
+    AverageDeclaration(
+        "avg7 of accuracies and r",
+        "mean over the same tasks of their accuracies and of 100 r for SICK-R, for comparison "
+        "with tables that give no more",
+        {
+            **dict.fromkeys(ACCURACY_TASKS, ("accuracy",)),
+            "MRPC": ("accuracy",),
+            "SICK-R": ("pearson",),
+        },
+    ),
+)
+
+
+def lacking(declaration: AverageDeclaration, results: Mapping[str, Result]) -> list[str]:
+    """Returns the tasks that an average needs and that were not scored."""
+    return [task for task in declaration.parts if not isinstance(results.get(task), TaskResult)]
+
+
+def published_average(
+    declaration: AverageDeclaration,
+    results: Mapping[str, Result],
+    resampling: Resampling | None = None,
+) -> Interval:
+    """Returns an average with its interval, each task's items resampled by themselves.
+
+    Raises:
+        ValueError: a task was not scored, since the mean of the others is another figure; names
+            it.
+    """
+    if missing := lacking(declaration, results):
+        raise ValueError(
+            f"{declaration.name} needs results of {', '.join(missing)}; evaluate them first"
+        )
+    how = resampling or Resampling()
+    scored = {task: results[task] for task in declaration.parts}
+    observed, drawn = {}, {}
+    for task, result in scored.items():
+        assert isinstance(result, TaskResult)
+        observed[task] = {name: np.array([one.value]) for name, one in result.scores.items()}
+        drawn[task] = resampled_scores(result.task, result.outcome.predictions, how)
+    return percentile_interval(
+        float(average_of(declaration, observed)[0]),
+        average_of(declaration, drawn),
+        confidence=how.confidence,
+    )
+
+
+def average_of(
+    declaration: AverageDeclaration, scores: Mapping[str, Mapping[str, FloatArray]]
+) -> FloatArray:
+    """Returns the average of R sets of scores, [R], given by task and score, [R] each."""
+    parts = [
+        np.mean([_in_percent(name, scores[task][name]) for name in names], axis=0)
+        for task, names in declaration.parts.items()
+    ]
+    average: FloatArray = np.mean(parts, axis=0)
+    return average
+
+
+def _in_percent(name: str, values: FloatArray) -> FloatArray:
+    return 100.0 - 100.0 * values if name == "mse" else values

@@ -1,0 +1,229 @@
+"""Tasks by encoders as Markdown, from result files: intervals, seeds together, absences named."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from models.evaluation.averages import AVERAGES, AverageDeclaration, lacking, published_average
+from models.evaluation.scores import main_metric
+from models.evaluation.statistics.resampling import Resampling
+from models.evaluation.statistics.seeds import over_seeds
+from models.evaluation.task_result import AbsentResult, Result, Setup, TaskResult, read_results
+from models.evaluation.tasks.declarations import TASKS
+from models.report.comparison_table import SCORES_OF_ERRORS, digits_of, with_seeds
+from models.report.markdown import bullets, markdown_table, section, with_interval
+
+ABSENT = "absent"
+NOT_EVALUATED = "not evaluated"
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderColumn:
+    """One encoder, with the results of each of its seeds by task."""
+
+    title: str
+    setups: tuple[Setup, ...]
+    seeds: tuple[Mapping[str, Result], ...]
+
+    def of_task(self, task: str) -> list[TaskResult]:
+        """Returns the results of the seeds that were scored on a task."""
+        found = [results.get(task) for results in self.seeds]
+        return [result for result in found if isinstance(result, TaskResult)]
+
+    def why_not(self, task: str) -> str | None:
+        """Returns why a task was not scored, or None where no seed was to be."""
+        found = [results.get(task) for results in self.seeds]
+        return next((one.reason for one in found if isinstance(one, AbsentResult)), None)
+
+
+def evaluation_table(
+    folders: Sequence[Path],
+    *,
+    by_subset: bool = True,
+    resampling: Resampling | None = None,
+) -> str:
+    """Returns the sections of the table: scores, averages, subsets and what was evaluated.
+
+    Args:
+        folders: one for each encoder and seed. Encoders of one name, representation and
+            classifier are taken for seeds of one another.
+        by_subset: whether to give the subsets of similarity tasks, too.
+        resampling: of the averages' intervals.
+
+    Raises:
+        FileNotFoundError: a folder without results.
+        ValueError: no folder, a damaged result, or results of a task on different data.
+    """
+    columns = columns_of([read_results(folder) for folder in folders])
+    tasks = _tasks(columns)
+    _check_data(columns, tasks)
+    header = ["task", "score", *(column.title for column in columns)]
+    rows = [row for task in tasks for row in _rows(columns, task, subsets=False)]
+    averages = [_average_row(declared, columns, resampling) for declared in AVERAGES]
+    notes = [_intervals_note(columns), *_absences(columns, tasks), *_lacks(columns)]
+    notes += [f"{declared.name}: {declared.description}." for declared in AVERAGES]
+    parts = [
+        section(
+            "Scores", markdown_table(header, [*rows, *averages], num_text_columns=2), bullets(notes)
+        )
+    ]
+    subsets = [row for task in tasks for row in _rows(columns, task, subsets=True)]
+    if by_subset and subsets:
+        table = markdown_table(header, subsets, num_text_columns=2)
+        parts.append(section("Subsets of the similarity tasks", table))
+    parts.append(section("What was evaluated", bullets([_origin(column) for column in columns])))
+    return "\n\n".join(parts)
+
+
+def columns_of(folders: Sequence[Mapping[str, Result]]) -> list[EncoderColumn]:
+    """Returns the encoders in the order given, seeds together.
+
+    Raises:
+        ValueError: no folder, or the same encoder twice.
+    """
+    if not folders:
+        raise ValueError("a table needs at least one folder of task results")
+    groups: dict[tuple[str, ...], list[Mapping[str, Result]]] = {}
+    for results in folders:
+        groups.setdefault(_key(results), []).append(results)
+    names = [key[0] for key in groups]
+    columns = []
+    for place, (key, seeds) in enumerate(groups.items()):
+        setups = tuple(_setup(results) for results in seeds)
+        digests = [setup.encoder.digest for setup in setups]
+        if len(set(digests)) < len(digests):
+            raise ValueError(f"{key[0]}: two folders hold the same encoder; give each seed once")
+        title = key[0] if names.count(key[0]) == 1 else f"{key[0]} #{place + 1}"
+        columns.append(EncoderColumn(title, setups, tuple(seeds)))
+    return columns
+
+
+def _key(results: Mapping[str, Result]) -> tuple[str, ...]:
+    """Returns what seeds of one encoder share; classifiers only where something is learnt."""
+    setups = [result.setup for result in results.values()]
+    used = {setup.how_used()[0] for setup in setups}
+    used |= {setup.how_used()[1] for setup in setups if setup.classifier}
+    return (setups[0].encoder.name, *sorted(used))
+
+
+def _setup(results: Mapping[str, Result]) -> Setup:
+    """Returns a setup of the folder, one with a classifier where there is any."""
+    setups = [result.setup for result in results.values()]
+    return next((setup for setup in setups if setup.classifier), setups[0])
+
+
+def _tasks(columns: Sequence[EncoderColumn]) -> list[str]:
+    """Returns the tasks in their declared order, then others by name."""
+    found = {task for column in columns for results in column.seeds for task in results}
+    declared = [task.name for task in TASKS if task.name in found]
+    return [*declared, *sorted(found - set(declared))]
+
+
+def _check_data(columns: Sequence[EncoderColumn], tasks: Sequence[str]) -> None:
+    for task in tasks:
+        digests = {result.data.digest for column in columns for result in column.of_task(task)}
+        if len(digests) > 1:
+            raise ValueError(
+                f"{task}: the encoders were scored on different data ({', '.join(sorted(digests))})"
+                "; evaluate all on the same files"
+            )
+
+
+def _rows(columns: Sequence[EncoderColumn], task: str, *, subsets: bool) -> list[list[str]]:
+    scored = [result for column in columns for result in column.of_task(task)]
+    if not scored:
+        return [] if subsets else [[task, "", *(_cell(column, task, "") for column in columns)]]
+    names = [name for name in scored[0].scores if (":" in name) == subsets]
+    if subsets and len(names) <= 2:  # both correlations of an only subset are those of the task
+        return []
+    names.sort(key=lambda name: name != main_metric(scored[0].task))
+    return [[task, name, *(_cell(column, task, name) for column in columns)] for name in names]
+
+
+def _cell(column: EncoderColumn, task: str, score: str) -> str:
+    results = column.of_task(task)
+    if not results:
+        return NOT_EVALUATED if column.why_not(task) is None else ABSENT
+    if len(results) == 1:
+        return with_interval(results[0].scores[score], digits=digits_of(score))
+    figure = over_seeds([result.scores[score].value for result in results])
+    return with_seeds(figure, digits=digits_of(score))
+
+
+def _average_row(
+    declared: AverageDeclaration, columns: Sequence[EncoderColumn], resampling: Resampling | None
+) -> list[str]:
+    cells = []
+    for column in columns:
+        if any(lacking(declared, results) for results in column.seeds):
+            cells.append("not given")
+            continue
+        found = [published_average(declared, results, resampling) for results in column.seeds]
+        if len(found) == 1:
+            cells.append(with_interval(found[0]))
+        else:
+            cells.append(with_seeds(over_seeds([one.value for one in found])))
+    return [declared.name, "", *cells]
+
+
+def _lacks(columns: Sequence[EncoderColumn]) -> list[str]:
+    """Returns which tasks an average lacks; said once, as all averages need the same tasks."""
+    notes = []
+    for column in columns:
+        missing = {task for one in AVERAGES for seed in column.seeds for task in lacking(one, seed)}
+        if missing:
+            notes.append(
+                f"{column.title}: no average, for lack of {', '.join(sorted(missing))}; the mean "
+                "of the other tasks would be another figure."
+            )
+    return notes
+
+
+def _absences(columns: Sequence[EncoderColumn], tasks: Sequence[str]) -> list[str]:
+    notes: dict[str, list[str]] = {}
+    for task in tasks:
+        for column in columns:
+            reason = column.why_not(task)
+            if reason is not None:
+                notes.setdefault(f"{task}: absent ({reason})", []).append(column.title)
+    return [
+        note if len(titles) == len(columns) else f"{note}, for {', '.join(titles)}"
+        for note, titles in notes.items()
+    ]
+
+
+def _intervals_note(columns: Sequence[EncoderColumn]) -> str:
+    shown = {
+        f"{result.resampling.confidence:.0%}"
+        for column in columns
+        for results in column.seeds
+        for result in results.values()
+        if isinstance(result, TaskResult)
+    }
+    note = (
+        f"In brackets: bootstrap interval over test items ({', '.join(sorted(shown))})."
+        if shown
+        else "Nothing was scored."
+    )
+    if any(len(column.seeds) > 1 for column in columns):
+        note += " With ±: mean and standard deviation over seeds, their number in parentheses."
+    return f"{note} Of {', '.join(sorted(SCORES_OF_ERRORS))} the lower is the better."
+
+
+def _origin(column: EncoderColumn) -> str:
+    setup = column.setups[0]
+    digests = ", ".join(one.encoder.digest for one in column.setups)
+    widths = {
+        result.outcome.width
+        for results in column.seeds
+        for result in results.values()
+        if isinstance(result, TaskResult)
+    }
+    used = {"representation": setup.representation, "classifier": setup.classifier}
+    return (
+        f"{column.title}: encoder {digests}, width {', '.join(map(str, sorted(widths))) or '?'}; "
+        f"{json.dumps(used, sort_keys=True, ensure_ascii=False, default=str)}"
+    )

@@ -1,0 +1,185 @@
+"""The table of tasks by encoders and the published averages, from results made by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from models.evaluation.averages import (
+    AVERAGES,
+    AverageDeclaration,
+    average_of,
+    lacking,
+    published_average,
+)
+from models.evaluation.statistics.resampling import Resampling
+from models.evaluation.task_result import (
+    AbsentResult,
+    EncoderIdentity,
+    Result,
+    Setup,
+    result_path,
+    write_result,
+)
+from models.report.evaluation_table import evaluation_table
+from tests.evaluation_examples import answers, result, similarities, task
+
+FAST = Resampling(num_resamples=100)
+AVG7, ACCURACIES_AND_R = AVERAGES
+ACCURACIES = ("MR", "CR", "SUBJ", "MPQA", "TREC")
+
+
+def seven(encoder: EncoderIdentity, share: float) -> list[Result]:
+    """Returns the results of the seven tasks of the published average."""
+    made = answers(100, share)
+    results: list[Result] = [result(made, task(name), encoder=encoder) for name in ACCURACIES]
+    results.append(result(made, task("MRPC", "folds", f1=True), encoder=encoder))
+    related = task("SICK-R", "relatedness")
+    return [*results, result(similarities(100, 0.3, subsets=1), related, encoder=encoder)]
+
+
+def written(folder: Path, results: Sequence[Result]) -> Path:
+    for one in results:
+        write_result(result_path(folder, one.task), one)
+    return folder
+
+
+def cells(table: str, task_name: str, score: str = "accuracy") -> list[str]:
+    """Returns a row's cells after task and score."""
+    rows = [line.strip("| ").split(" | ") for line in table.splitlines() if line.startswith("| ")]
+    return next(row[2:] for row in rows if row[:2] == [task_name, score])
+
+
+@pytest.mark.parametrize(
+    ("accuracies", "mrpc", "sick", "published"),
+    [
+        ((79.8, 82.9, 94.6, 88.5, 90.4), (76.4, 83.7), (86.1, 78.9, 0.263), 85.1),
+        ((79.7, 82.2, 94.4, 88.6, 91.0), (77.9, 84.4), (86.6, 79.8, 0.255), 85.3),
+        ((80.7, 83.6, 94.9, 89.2, 92.6), (76.8, 83.6), (87.0, 80.3, 0.248), 86.0),
+    ],
+    ids=["SEQ,CONST", "DEP,SEQ", "DEP,CONST"],
+)
+def test_the_formula_gives_the_averages_that_the_paper_prints(
+    accuracies: tuple[float, ...],
+    mrpc: tuple[float, ...],
+    sick: tuple[float, ...],
+    published: float,
+) -> None:
+    """Rows of Simoulin & Crabbé (2021): their task table against their table of averages."""
+    scores = {
+        name: {"accuracy": np.array([value])}
+        for name, value in zip(ACCURACIES, accuracies, strict=True)
+    }
+    scores["MRPC"] = {"accuracy": np.array([mrpc[0]]), "f1": np.array([mrpc[1]])}
+    names = ("pearson", "spearman", "mse")
+    scores["SICK-R"] = {n: np.array([value]) for n, value in zip(names, sick, strict=True)}
+    found = float(average_of(AVG7, scores)[0])
+    assert round(found, 1) == published
+    assert float(average_of(ACCURACIES_AND_R, scores)[0]) - found == pytest.approx(0.4, abs=0.05)
+
+
+def test_an_average_of_independent_tasks_is_surer_than_each() -> None:
+    both = AverageDeclaration("both", "", {"MR": ("accuracy",), "CR": ("accuracy",)})
+    made = {name: result(answers(200, 0.8), task(name)) for name in ("MR", "CR")}
+    found = published_average(both, made, Resampling(1000))
+    single = published_average(AverageDeclaration("", "", {"MR": ("accuracy",)}), made)
+    assert found.value == pytest.approx(80.0)
+    ratio = (found.high - found.low) / (single.high - single.low)
+    assert ratio == pytest.approx(1 / np.sqrt(2), abs=0.12)
+
+
+def test_an_average_that_lacks_a_task_is_not_given() -> None:
+    results = {one.task.name: one for one in seven(EncoderIdentity("a", "a"), 0.8)}
+    del results["TREC"]
+    assert lacking(AVG7, results) == ["TREC"]
+    with pytest.raises(ValueError, match="avg7 needs results of TREC"):
+        published_average(AVG7, results)
+
+
+def test_one_seed_has_an_interval_and_several_a_deviation(tmp_path: Path) -> None:
+    words = written(tmp_path / "words", seven(EncoderIdentity("words", "w"), 0.7))
+    trained = [
+        written(tmp_path / f"trained-{seed}", seven(EncoderIdentity("trained", str(seed), seed), s))
+        for seed, s in enumerate((0.8, 0.84))
+    ]
+    table = evaluation_table([words, *trained], resampling=FAST)
+    assert "| task | score | words | trained |" in table
+    first, second = cells(table, "MR")
+    assert first.startswith("70.0 [")
+    assert second == "82.0 ± 2.8 (2)"
+    assert cells(table, "avg7", "")[0].count("[") == 1
+    assert cells(table, "avg7", "")[1].endswith("(2)")
+    assert "- trained: encoder 0, 1, width 300" in table
+
+
+def test_an_absent_task_is_listed_with_its_reason_and_ends_the_average(tmp_path: Path) -> None:
+    encoder = EncoderIdentity("words", "w")
+    results = [one for one in seven(encoder, 0.7) if one.task.name != "CR"]
+    absent = AbsentResult(task("CR"), Setup(encoder, {"name": "plain"}), "custrev.pos is missing")
+    table = evaluation_table([written(tmp_path / "words", [*results, absent])], resampling=FAST)
+    assert "| CR |  | absent |" in table
+    assert "- CR: absent (custrev.pos is missing)" in table
+    assert cells(table, "avg7", "") == ["not given"]
+    assert "words: no average, for lack of CR" in table
+
+
+def test_a_task_that_one_encoder_was_not_evaluated_on_says_so(tmp_path: Path) -> None:
+    a = written(tmp_path / "a", [result(answers(40, 0.8), task("MR"))])
+    other = EncoderIdentity("other", "o")
+    b = written(tmp_path / "b", [result(answers(40, 0.8), task("TREC"), encoder=other)])
+    table = evaluation_table([a, b], resampling=FAST)
+    assert cells(table, "MR")[1] == cells(table, "TREC")[0] == "not evaluated"
+
+
+def test_tasks_stand_in_their_declared_order_and_others_last(tmp_path: Path) -> None:
+    names = ("TREC", "a corpus' own", "CR", "MR")
+    folder = written(tmp_path / "a", [result(answers(40, 0.8), task(name)) for name in names])
+    table = evaluation_table([folder], resampling=FAST)
+    order = [
+        line.split(" | ")[0].strip("| ") for line in table.splitlines() if "accuracy |" in line
+    ]
+    assert order[:4] == ["MR", "CR", "TREC", "a corpus' own"]
+
+
+def test_similarity_is_given_in_six_ways_and_by_subset(tmp_path: Path) -> None:
+    made = result(similarities(60, 1.0), task("STS14", "similarity"))
+    table = evaluation_table([written(tmp_path / "a", [made])], resampling=FAST)
+    for measure in ("pearson", "spearman"):
+        for form in ("mean", "weighted", "all"):
+            assert len(cells(table, "STS14", f"{measure}_{form}")) == 1
+    scores, subsets = table.split("## Subsets")
+    assert "pearson:g1" in subsets
+    assert "pearson:g1" not in scores
+
+
+def test_one_encoder_in_two_representations_is_two_columns(tmp_path: Path) -> None:
+    made = result(answers(40, 0.8), task("MR"))
+    plain = written(tmp_path / "plain", [made])
+    setup = Setup(made.setup.encoder, {"name": "multi-view"}, made.setup.classifier)
+    other = written(tmp_path / "other", [replace(made, setup=setup)])
+    table = evaluation_table([plain, other], resampling=FAST)
+    assert "| bag of words #1 | bag of words #2 |" in table
+    assert '"multi-view"' in table
+
+
+def test_results_on_other_data_are_not_put_side_by_side(tmp_path: Path) -> None:
+    a = written(tmp_path / "a", [result(answers(40, 0.8), task("MR"))])
+    other = EncoderIdentity("other", "o")
+    made = result(answers(40, 0.8), task("MR"), encoder=other, data_digest="d1")
+    with pytest.raises(ValueError, match=r"MR: .* different data \(d0, d1\); evaluate all"):
+        evaluation_table([a, written(tmp_path / "b", [made])])
+
+
+def test_the_same_encoder_twice_is_refused(tmp_path: Path) -> None:
+    a = written(tmp_path / "a", [result(answers(40, 0.8), task("MR"))])
+    with pytest.raises(ValueError, match="bag of words: two folders hold the same encoder"):
+        evaluation_table([a, a])
+
+
+def test_no_folder_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least one folder"):
+        evaluation_table([])
