@@ -156,6 +156,20 @@ def test_similarity_is_given_in_six_ways_and_by_subset(tmp_path: Path) -> None:
     assert "pearson:g1" not in scores
 
 
+def test_a_score_that_is_not_defined_is_said_to_be_none(tmp_path: Path) -> None:
+    flat = replace(similarities(40, 1.0), predicted=np.full(40, 0.5))
+    made = result(flat, task("STS14", "similarity"))
+    table = evaluation_table([written(tmp_path / "a", [made])], resampling=FAST)
+    assert "STS14, bag of words: 0 stands for no value in pearson:g0, pearson:g1" in table
+
+
+def test_scores_stand_in_one_order(tmp_path: Path) -> None:
+    made = result(similarities(40, 0.3, subsets=1), task("SICK-R", "relatedness"))
+    table = evaluation_table([written(tmp_path / "a", [made])], resampling=FAST)
+    places = [table.index(f"| SICK-R | {name} |") for name in ("pearson", "spearman", "mse")]
+    assert places == sorted(places)
+
+
 def test_one_encoder_in_two_representations_is_two_columns(tmp_path: Path) -> None:
     made = result(answers(40, 0.8), task("MR"))
     plain = written(tmp_path / "plain", [made])

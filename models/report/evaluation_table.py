@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from models.evaluation.averages import AVERAGES, AverageDeclaration, lacking, published_average
-from models.evaluation.scores import main_metric
 from models.evaluation.statistics.resampling import Resampling
 from models.evaluation.statistics.seeds import over_seeds
 from models.evaluation.task_result import AbsentResult, Result, Setup, TaskResult, read_results
@@ -18,6 +17,14 @@ from models.report.markdown import bullets, markdown_table, section, with_interv
 
 ABSENT = "absent"
 NOT_EVALUATED = "not evaluated"
+
+SCORES_IN_ORDER = (
+    "accuracy",
+    "f1",
+    *("pearson", "spearman", "mse"),
+    *("pearson_mean", "pearson_weighted", "pearson_all"),
+    *("spearman_mean", "spearman_weighted", "spearman_all"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +71,7 @@ def evaluation_table(
     rows = [row for task in tasks for row in _rows(columns, task, subsets=False)]
     averages = [_average_row(declared, columns, resampling) for declared in AVERAGES]
     notes = [_intervals_note(columns), *_absences(columns, tasks), *_lacks(columns)]
+    notes += _undefined(columns, tasks)
     notes += [f"{declared.name}: {declared.description}." for declared in AVERAGES]
     parts = [
         section(
@@ -139,7 +147,7 @@ def _rows(columns: Sequence[EncoderColumn], task: str, *, subsets: bool) -> list
     names = [name for name in scored[0].scores if (":" in name) == subsets]
     if subsets and len(names) <= 2:  # both correlations of an only subset are those of the task
         return []
-    names.sort(key=lambda name: name != main_metric(scored[0].task))
+    names.sort(key=lambda name: (SCORES_IN_ORDER.index(name), "") if not subsets else (0, name))
     return [[task, name, *(_cell(column, task, name) for column in columns)] for name in names]
 
 
@@ -192,6 +200,18 @@ def _absences(columns: Sequence[EncoderColumn], tasks: Sequence[str]) -> list[st
     return [
         note if len(titles) == len(columns) else f"{note}, for {', '.join(titles)}"
         for note, titles in notes.items()
+    ]
+
+
+def _undefined(columns: Sequence[EncoderColumn], tasks: Sequence[str]) -> list[str]:
+    """Returns which scores count as 0 because there is none."""
+    return [
+        f"{task}, {column.title}: 0 stands for no value in {', '.join(result.undefined)}, of "
+        "answers that are all equal or lack class 1."
+        for task in tasks
+        for column in columns
+        for result in column.of_task(task)
+        if result.undefined
     ]
 
 
