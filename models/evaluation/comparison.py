@@ -125,7 +125,7 @@ def _compare_task(
     chosen = [main_metric(task)]
     if config.all_scores:
         chosen = [name for name in observed[0][0] if ":" not in name]
-    resampled = _resampled_difference(task_results=(first, second), config=config)
+    resampled = _resampled_difference(first, second, config.resampling)
     if config.test == "permutation":
         p_values = _permuted(first, sides, config.resampling)
     else:
@@ -143,13 +143,13 @@ def _compare_task(
 
 
 def _resampled_difference(
-    *, task_results: tuple[Sequence[TaskResult], Sequence[TaskResult]], config: ComparisonConfig
+    first: Sequence[TaskResult], second: Sequence[TaskResult], resampling: Resampling
 ) -> dict[str, FloatArray]:
     """Returns first side minus second of each score, [R], both on the same resamples."""
     sums: dict[str, FloatArray] = {}
-    for sign, side in zip((1.0, -1.0), task_results, strict=True):
+    for sign, side in ((1.0, first), (-1.0, second)):
         for result in side:
-            scores = resampled_scores(result.task, result.outcome.predictions, config.resampling)
+            scores = resampled_scores(result.task, result.outcome.predictions, resampling)
             for name, value in scores.items():
                 sums[name] = sums.get(name, 0.0) + sign * value / len(side)
     return sums
