@@ -20,7 +20,7 @@ from pipeline.evaluation_data.manifest import (
     write_manifest,
 )
 from pipeline.job import Progress
-from pipeline.shards import write_bytes_atomically
+from pipeline.shards import sweep_unfinished, write_bytes_atomically
 
 logger = logging.getLogger(__name__)
 
@@ -111,6 +111,7 @@ def _write_files(made: MadeDataset, folder: Path) -> None:
     for path, file in made.files.items():
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
+        sweep_unfinished(target.parent)
         write_bytes_atomically(target, file.content)
 
 

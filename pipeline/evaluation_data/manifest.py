@@ -75,6 +75,7 @@ class DataManifest:
 
 def write_manifest(folder: Path, manifest: DataManifest) -> None:
     """Writes the folder's manifest, whole or not at all."""
+    folder.mkdir(parents=True, exist_ok=True)
     write_json_atomically(folder / MANIFEST_NAME, {"version": MANIFEST_VERSION, **asdict(manifest)})
 
 

@@ -1,0 +1,114 @@
+"""DownloadSentEval as Luigi runs it: what fails, what is kept, what a second run asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import luigi
+import pytest
+
+from pipeline.evaluation_data.manifest import read_manifest
+from tasks import DownloadSentEval
+from tests.download_server import DownloadServer, serving
+from tests.evaluation_archives import zipped
+
+TENSE = b"tr\tPAST\tIt rained .\n"
+ARCHIVE = zipped({"data/customerr/custrev.pos": b"good\n", "data/customerr/custrev.neg": b"bad\n"})
+
+
+@pytest.fixture
+def server() -> Iterator[DownloadServer]:
+    with serving({"past_present.txt": TENSE, "datasmall_NB_ACL12.zip": ARCHIVE}) as found:
+        yield found
+
+
+def download(server: DownloadServer, folder: Path, datasets: str, **options: bool):
+    return DownloadSentEval(work_folder=folder, mirror=server.address, datasets=datasets, **options)
+
+
+def build(task: luigi.Task) -> bool:
+    succeeded: bool = luigi.build([task], local_scheduler=True, workers=1, log_level="ERROR")
+    return succeeded
+
+
+def test_sets_are_brought_into_sentevals_layout(server, tmp_path):
+    task = download(server, tmp_path, "past_present,CR", accept_unverified=True)
+    assert build(task)
+    assert (task.data_folder / "probing/past_present.txt").read_bytes() == TENSE
+    assert (task.data_folder / "downstream/CR/custrev.pos").read_bytes() == b"good \n"
+    assert task.complete()
+
+
+def test_an_absent_set_fails_the_task_which_keeps_the_others(server, tmp_path):
+    task = download(server, tmp_path, "past_present,obj_number", accept_unverified=True)
+    assert not build(task)
+    assert not task.complete()
+    assert download(server, tmp_path, "past_present").complete()
+    assert read_manifest(task.folder).datasets["obj_number"].state == "absent"
+
+    server.files["obj_number.txt"] = b"tr\tNN\tA dog ran .\n"
+    before = server.paths.count("past_present.txt")
+    assert build(task)
+    assert server.paths.count("past_present.txt") == before
+
+
+def test_an_absent_set_may_be_allowed_and_is_listed(server, tmp_path):
+    options = {"accept_unverified": True, "allow_absent": True}
+    task = download(server, tmp_path, "past_present,obj_number", **options)
+    assert build(task)
+    assert "HTTP 404" in read_manifest(task.folder).datasets["obj_number"].reason
+    assert not download(server, tmp_path, "past_present,obj_number").complete()
+    assert not download(server, tmp_path, "subj_number", **options).complete()
+
+
+def test_what_is_unverified_is_absent_until_it_is_accepted(server, tmp_path):
+    assert not build(download(server, tmp_path, "past_present"))
+    assert build(download(server, tmp_path, "past_present", accept_unverified=True))
+    assert server.paths == ["past_present.txt"]
+
+
+def test_a_removed_file_makes_the_task_incomplete(server, tmp_path):
+    task = download(server, tmp_path, "past_present", accept_unverified=True)
+    assert build(task)
+    (task.data_folder / "probing/past_present.txt").unlink()
+    assert not task.complete()
+
+
+def write_own(folder: Path) -> None:
+    (folder / "probing").mkdir(parents=True)
+    (folder / "probing/past_present.txt").write_bytes(TENSE)
+
+
+def test_a_folder_of_ones_own_is_not_copied(tmp_path):
+    write_own(tmp_path / "own")
+    task = DownloadSentEval(
+        work_folder=tmp_path / "work",
+        senteval_data=str(tmp_path / "own"),
+        datasets="past_present",
+    )
+    assert build(task)
+    assert task.data_folder == tmp_path / "own"
+    assert sorted(path.name for path in task.folder.iterdir()) == ["config.json", "manifest.json"]
+
+
+def test_a_folder_of_ones_own_that_lacks_a_set_fails(tmp_path):
+    write_own(tmp_path / "own")
+    task = DownloadSentEval(
+        work_folder=tmp_path / "work", senteval_data=str(tmp_path / "own"), datasets="MR"
+    )
+    with pytest.raises(RuntimeError, match=r"(?s)1 of 1 sets are absent.*lacks downstream/MR/rt"):
+        task.run()
+
+
+def test_the_path_follows_what_determines_the_content(tmp_path):
+    write_own(tmp_path / "own")
+    base = DownloadSentEval(work_folder=tmp_path)
+    own = DownloadSentEval(work_folder=tmp_path, senteval_data=str(tmp_path / "own"))
+    assert DownloadSentEval(work_folder=tmp_path, datasets="MR").folder == base.folder
+    assert own.folder != base.folder
+    (tmp_path / "own/probing/past_present.txt").write_bytes(TENSE * 2)
+    changed = DownloadSentEval(
+        work_folder=tmp_path, senteval_data=str(tmp_path / "own"), datasets="MR"
+    )
+    assert changed.folder != own.folder
