@@ -246,6 +246,18 @@ def test_an_archive_of_several_sets_is_asked_for_once(server, tmp_path):
     assert server.paths == ["reviews.zip"]
 
 
+def test_an_archive_that_lacks_one_set_is_kept_for_the_others(server, tmp_path):
+    server.files["reviews.zip"] = zipped({"data/pos": POSITIVE, "data/neg": NEGATIVE})
+    download = reviews().ways[0].makings[0].download
+    making = Making("downstream/CR/pos", download, "data/CR/pos")
+    lacking = Dataset("CR", "", (DataFile("downstream/CR/pos"),), (Way("original", (making,)),))
+    for _ in range(2):
+        manifest = collect(server, tmp_path, lacking, reviews())
+        (tmp_path / "data/downstream/MR/pos").unlink()
+    assert "no member named data/CR/pos" in manifest.datasets["CR"].reason
+    assert server.paths == ["reviews.zip"]
+
+
 def test_a_missing_download_is_asked_for_once_a_run(server, tmp_path):
     del server.files["reviews.zip"], server.files["finished.tar"]
     other = Dataset("copy", "", reviews().files, reviews().ways)

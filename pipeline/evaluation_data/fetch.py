@@ -59,6 +59,7 @@ class Fetcher:
         self._fetched: dict[str, Fetched] = {}
         self._failures: dict[str, Exception] = {}
         self._suspects: set[str] = set()
+        self._proven: set[str] = set()
 
     def fetch(self, wanted: Download) -> Fetched:
         """Returns the download; a failure is remembered, and raised again at the next call.
@@ -101,9 +102,13 @@ class Fetcher:
         if wanted.sha256 is None:
             self._suspects.add(wanted.name)
 
+    def prove(self, wanted: Download) -> None:
+        """Notes that a download gave files of known sha256: whatever it lacks, it is the one."""
+        self._proven.add(wanted.name)
+
     def remove_suspects(self) -> None:
-        """Removes what was suspect, so that another run asks for it again."""
-        for name in self._suspects & set(self._fetched):
+        """Removes what was suspect and not proven, so that another run asks for it again."""
+        for name in (self._suspects - self._proven) & set(self._fetched):
             self._fetched.pop(name).path.unlink(missing_ok=True)
         self._suspects.clear()
 

@@ -83,6 +83,8 @@ def _make(dataset: Dataset, way: Way, fetcher: Fetcher, trusted: Mapping[str, st
             fetcher.suspect(making.download)
             raise ValueError(f"{file.path} from {making.download.name}: {error}") from error
         files[file.path] = made
+        if made.entry.proof == "finished":
+            fetcher.prove(making.download)
         if made.entry.proof == "first use":
             accepted[making.download.name] = fetcher.fetch(making.download).sha256
     new = {name: sha256 for name, sha256 in accepted.items() if trusted.get(name) != sha256}
