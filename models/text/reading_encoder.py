@@ -26,7 +26,7 @@ TOKENS_AT_ONCE = 16_384
 """Tokens of a batch, unless a single sentence has more; bounds the memory of their states."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class EncodingSettings:
     """How sentences are encoded; nothing here changes the embedding of one that can be taken."""
 

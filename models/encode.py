@@ -1,0 +1,182 @@
+"""Embeds sentences: ``python -m models.encode MODEL < sentences.txt > embeddings.npy``.
+
+One sentence a line of UTF-8 text goes in, one row of a float32 ``.npy`` comes out, in the same
+order: all views and poolings side by side. Messages go to standard error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, get_args
+
+import numpy as np
+
+from models.evaluation.encoder import FloatArray, Pooling, ViewEncoder
+from models.evaluation.named_encoder import FORMS, EncoderSettings, resolve_encoder
+from pipeline.shards import TEMPORARY_SUFFIX
+
+SECONDS_BETWEEN_REPORTS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the command line says."""
+
+    encoder: str
+    settings: EncoderSettings
+    pooling: tuple[Pooling, ...]
+    source: Path | None
+    """None is standard input."""
+    target: Path | None
+    """None is standard output."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the command; returns its exit code: 0, or 1 with one line that says what is wrong."""
+    try:
+        options = _parse(argv)
+        if options.target is None and sys.stdout.isatty():
+            raise ValueError("embeddings are binary: redirect standard output, or give --output")
+        sentences = _read_sentences(options.source)
+        embeddings = _encode(options, sentences)
+        _write(embeddings, options.target)
+    except BrokenPipeError:
+        # Whoever reads has enough; nothing is left for Python to write to it at its end.
+        with suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except (OSError, ValueError) as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _parse(argv: Sequence[str] | None) -> Options:
+    parser = argparse.ArgumentParser(
+        prog="python -m models.encode", description=(__doc__ or "").split("\n\n")[0]
+    )
+    parser.add_argument("encoder", metavar="MODEL", help=f"{FORMS}.")
+    parser.add_argument("--input", type=Path, help="Text file; by default standard input.")
+    parser.add_argument("--output", type=Path, help="File; by default standard output.")
+    parser.add_argument("--device", default="cpu", help="cpu, cuda, cuda:1, ...")
+    parser.add_argument("--batch-size", type=int, help="Sentences embedded at once.")
+    parser.add_argument(
+        "--on-refusal",
+        choices=["error", "zero"],
+        default="error",
+        help="A sentence that cannot be taken ends the command, or is a row of zeros.",
+    )
+    parser.add_argument(
+        "--pooling",
+        default="last",
+        help=f"One or several of {', '.join(get_args(Pooling))}, separated by commas.",
+    )
+    for name in ("vectors", "dependency-parser", "constituency-parser"):
+        parser.add_argument(f"--{name}", type=Path, help="Where it lies, if it was moved.")
+    values = parser.parse_args(argv)
+    settings = EncoderSettings(
+        device=values.device,
+        batch_size=values.batch_size,
+        on_refusal=values.on_refusal,
+        vectors=values.vectors,
+        dependency_parser=values.dependency_parser,
+        constituency_parser=values.constituency_parser,
+    )
+    pooling = tuple(name.strip() for name in values.pooling.split(","))
+    return Options(values.encoder, settings, pooling, values.input, values.output)
+
+
+def _read_sentences(source: Path | None) -> list[str]:
+    """Returns the lines; a last one without a line break counts, an empty rest does not.
+
+    Raises:
+        ValueError: no lines, or one that is not UTF-8.
+    """
+    content = sys.stdin.buffer.read() if source is None else source.read_bytes()
+    lines = content.split(b"\n")  # other breaks, such as form feeds, are white space in a sentence
+    if lines[-1] == b"":
+        lines.pop()
+    name = "standard input" if source is None else str(source)
+    if not lines:
+        raise ValueError(f"{name}: no sentences; give one a line")
+    sentences = []
+    for number, line in enumerate(lines, 1):
+        try:
+            sentences.append(line.decode("utf-8"))
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{name}:{number}: not UTF-8 ({error.reason}); convert it") from error
+    return sentences
+
+
+def _encode(options: Options, sentences: list[str]) -> FloatArray:
+    encoder = resolve_encoder(options.encoder, options.settings)
+    started = time.perf_counter()
+    if not isinstance(encoder, ViewEncoder):
+        if options.pooling != ("last",):
+            raise ValueError(f"{options.encoder} gives no states to pool; leave out --pooling")
+        embeddings = encoder.encode(sentences)
+    else:
+        views = _encode_views(encoder, sentences, options.pooling)
+        embeddings = np.concatenate(list(views.values()), axis=1)
+    seconds = time.perf_counter() - started
+    rate = len(sentences) / max(seconds, 1e-9)
+    refused = getattr(encoder, "refused", [])
+    for refusal in refused:
+        print(f"zeros for {refusal}", file=sys.stderr)
+    print(
+        f"{len(sentences)} sentences, {len(refused)} refused, width {embeddings.shape[1]}, "
+        f"{seconds:.1f} s, {rate:.0f} sentences/s",
+        file=sys.stderr,
+    )
+    return embeddings
+
+
+def _encode_views(
+    encoder: ViewEncoder, sentences: list[str], pooling: tuple[Pooling, ...]
+) -> dict[str, FloatArray]:
+    from models.text.reading_encoder import ReadingEncoder
+
+    if not isinstance(encoder, ReadingEncoder):
+        return encoder.encode_views(sentences, pooling)
+    last_report = time.monotonic()
+
+    def report(share: float) -> None:
+        nonlocal last_report
+        if time.monotonic() - last_report >= SECONDS_BETWEEN_REPORTS:
+            last_report = time.monotonic()
+            print(f"{share:.0%} of {len(sentences)} sentences", file=sys.stderr)
+
+    return encoder.encode_views(sentences, pooling, on_progress=report)
+
+
+def _write(embeddings: FloatArray, target: Path | None) -> None:
+    """Writes the matrix; a file appears whole or not at all."""
+    if target is None:
+        _save(sys.stdout.buffer, embeddings)
+        return
+    temporary = target.with_name(f"{target.name}.{os.getpid()}{TEMPORARY_SUFFIX}")
+    try:
+        with temporary.open("wb") as stream:
+            _save(stream, embeddings)
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _save(stream: IO[bytes], embeddings: FloatArray) -> None:
+    # numpy.save asks for a position in its file, which a pipe has not.
+    rows = np.ascontiguousarray(embeddings)
+    np.lib.format.write_array_header_1_0(stream, np.lib.format.header_data_from_array_1_0(rows))
+    stream.write(rows.data)
+    stream.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

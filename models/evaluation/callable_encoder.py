@@ -1,0 +1,133 @@
+"""A user's own function or object as an encoder whose answers are checked.
+
+Legend: n sentences, b of a batch, d width.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from models.evaluation.encoder import FloatArray
+
+Function = Callable[[list[str]], Any]
+
+DEFAULT_BATCH_SIZE = 128
+"""Sentences a call, as SentEval's own batches."""
+
+
+class CallableEncoder:
+    """Calls a function from sentences to vectors on batches, and refuses what is no embedding."""
+
+    def __init__(
+        self, function: Function, name: str, *, batch_size: int = DEFAULT_BATCH_SIZE
+    ) -> None:
+        """Takes the function.
+
+        Args:
+            function: from a list of b strings to a matrix [b, d] (numpy, torch or lists).
+            name: for messages.
+            batch_size: sentences of a call; 0 gives all of them in one.
+        """
+        if batch_size < 0:
+            raise ValueError(f"batch_size must be 0 or more, not {batch_size}")
+        self.name = name
+        self._function = function
+        self._batch_size = batch_size
+
+    def encode(self, sentences: Sequence[str]) -> FloatArray:
+        """Returns the embeddings, float32 [n, d].
+
+        Raises:
+            ValueError: no sentences, or an answer that is no finite matrix with a row a sentence
+                and the width of the others.
+        """
+        if not sentences:
+            raise ValueError(
+                f"{self.name}: an encoder of one's own tells no width for no sentences"
+            )
+        size = self._batch_size or len(sentences)
+        batches: list[FloatArray] = []
+        for start in range(0, len(sentences), size):
+            batch = list(sentences[start : start + size])
+            vectors = self._checked(self._function(batch), batch, start)
+            if batches and vectors.shape[1] != batches[0].shape[1]:
+                raise ValueError(
+                    f"{self.name}: {vectors.shape[1]} numbers a sentence from sentence {start} on, "
+                    f"{batches[0].shape[1]} before; all embeddings must have one width"
+                )
+            batches.append(vectors)
+        return np.concatenate(batches)
+
+    def _checked(self, answer: Any, batch: list[str], start: int) -> FloatArray:
+        if hasattr(answer, "detach"):  # a tensor, wherever it lies
+            answer = answer.detach().float().cpu().numpy()
+        try:
+            vectors: FloatArray = np.asarray(answer, dtype=np.float32)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"{self.name}: gave {type(answer).__name__}, no matrix of numbers ({error})"
+            ) from error
+        if vectors.ndim != 2 or len(vectors) != len(batch) or not vectors.shape[1]:
+            raise ValueError(
+                f"{self.name}: gave shape {list(vectors.shape)} for {len(batch)} sentences; give "
+                f"[{len(batch)}, d], one row a sentence"
+            )
+        wrong = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
+        if len(wrong):
+            raise ValueError(
+                f"{self.name}: the embedding of sentence {start + wrong[0]} is not finite: "
+                f"{batch[wrong[0]][:80]!r}"
+            )
+        return vectors
+
+
+def import_encoder(spec: str) -> tuple[Any, Function]:
+    """Returns what ``package.module:name`` stands for and its function from strings to vectors.
+
+    The name is an object with ``encode``, a function from a list of strings to vectors, or a
+    function or class without arguments that gives one of these.
+
+    Raises:
+        ValueError: no such module or name, or it is no encoder; names the remedy.
+    """
+    module_name, _, attribute = spec.partition(":")
+    if not module_name or not attribute:
+        raise ValueError(f"{spec!r}: give package.module:name")
+    try:
+        found: Any = importlib.import_module(module_name)
+    except ImportError as error:
+        raise ValueError(
+            f"{spec}: {module_name} cannot be imported ({error}); run from the folder that holds "
+            "it, or put that into PYTHONPATH"
+        ) from error
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            public = [name for name in dir(found) if not name.startswith("_")]
+            raise ValueError(f"{spec}: nothing called {part!r} there, only {', '.join(public)}")
+        found = getattr(found, part)
+    if _takes_nothing(found):
+        found = found()
+    function = getattr(found, "encode", found)
+    if not callable(function):
+        raise ValueError(
+            f"{spec}: {type(found).__name__} is no encoder; give a function from a list of "
+            "strings to a matrix [n, d], or an object with such a method encode"
+        )
+    return found, function
+
+
+def _takes_nothing(found: Any) -> bool:
+    """Returns whether something must be called to have an encoder: a class, or a maker of one."""
+    if inspect.isclass(found):
+        return True
+    if hasattr(found, "encode") or not callable(found):
+        return False
+    try:
+        return not inspect.signature(found).parameters
+    except ValueError:  # built in, without a signature
+        return False

@@ -1,0 +1,207 @@
+"""Embeddings of a list of sentences, computed once and shared by all tasks that read it.
+
+A folder a triple of encoder, sentences and pooling, ``<encoder>/<sentences>/<pooling>/``, holds one
+``.npy`` a view and ``manifest.json``; it appears whole, under its name, or not at all.
+
+Legend: n sentences, H width of a view.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import re
+import shutil
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from models.evaluation.encoder import (
+    OPAQUE_VIEW,
+    Encoder,
+    FloatArray,
+    Pooling,
+    ViewEncoder,
+    key_of,
+)
+from pipeline.digest import sha256_of_file
+from pipeline.shards import TEMPORARY_SUFFIX, write_json_atomically
+
+logger = logging.getLogger(__name__)
+
+FORMAT_VERSION = 1
+MANIFEST_FILE = "manifest.json"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Embeddings:
+    """What an encoder makes of sentences."""
+
+    views: dict[str, FloatArray]
+    """[n, H] by view and pooling."""
+    seconds: float
+    """Time that the computation took, now or when they were stored."""
+    num_refused: int
+    """Sentences that the encoder could not take and gave zeros for."""
+    from_cache: bool
+    """Whether all of them were there already."""
+
+
+class EmbeddingCache:
+    """Embeddings by what determines them; without a folder nothing is kept."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self.folder = folder
+
+    def embeddings(
+        self,
+        encoder: Encoder,
+        sentences: Sequence[str],
+        pooling: Sequence[Pooling] = ("last",),
+        *,
+        name: str | None = None,
+    ) -> Embeddings:
+        """Returns the embeddings, from the folder as far as they stand there.
+
+        Args:
+            encoder: one that knows no views gives the view ``0-encoder.last``, whatever the
+                pooling.
+            sentences: in an order that is part of what they are found by.
+            pooling: how a view's states become one vector.
+            name: what an encoder without a digest is found by. It is for the user to change it
+                when the encoder does; without it, such an encoder's embeddings are not kept.
+
+        Raises:
+            ValueError: a name that is no file name, or what the encoder says of its input.
+        """
+        if not isinstance(encoder, ViewEncoder):
+            pooling = ("last",)
+        place = self._place(encoder, sentences, name)
+        found = {} if place is None else _stored(place, pooling, len(sentences))
+        missing = [pool for pool in pooling if pool not in found]
+        if missing:
+            made = _computed(encoder, sentences, missing)
+            for pool, stored in made.items():
+                if place is not None:
+                    _store(place / pool, stored)
+                found[pool] = stored
+        parts = [found[pool] for pool in pooling]
+        keys = {key: matrix for part in parts for key, matrix in part.views.items()}
+        return Embeddings(
+            views={key: keys[key] for key in sorted(keys, key=_by_view)},
+            seconds=sum(part.seconds for part in parts),
+            num_refused=max(part.num_refused for part in parts),
+            from_cache=not missing,
+        )
+
+    def _place(self, encoder: Encoder, sentences: Sequence[str], name: str | None) -> Path | None:
+        if name is not None and not _NAME.fullmatch(name):
+            raise ValueError(
+                f"cache name {name!r}: give letters, digits, points, hyphens and underscores"
+            )
+        digest = encoder.digest if isinstance(encoder, ViewEncoder) else None
+        if self.folder is None or (digest or name) is None:
+            return None
+        identity = digest if digest is not None else f"named-{name}"
+        return self.folder / identity / sentences_digest(sentences)
+
+
+def sentences_digest(sentences: Sequence[str]) -> str:
+    """Returns the first 16 hexadecimal digits of the sha256 of a list of sentences."""
+    text = json.dumps(list(sentences), ensure_ascii=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _by_view(key: str) -> str:
+    return key.rpartition(".")[0]
+
+
+def _computed(
+    encoder: Encoder, sentences: Sequence[str], pooling: Sequence[Pooling]
+) -> dict[Pooling, Embeddings]:
+    """Returns the embeddings by each pooling; they share one computation and its time."""
+    started = time.perf_counter()
+    if isinstance(encoder, ViewEncoder):
+        views = encoder.encode_views(sentences, pooling)
+    else:
+        views = {key_of(OPAQUE_VIEW, "last"): np.asarray(encoder.encode(sentences), np.float32)}
+    for key, matrix in views.items():
+        if matrix.ndim != 2 or len(matrix) != len(sentences) or not np.isfinite(matrix).all():
+            raise ValueError(
+                f"the encoder's {key} has shape {list(matrix.shape)} for {len(sentences)} "
+                "sentences, or values that are not finite"
+            )
+    seconds = (time.perf_counter() - started) / len(pooling)
+    num_refused = len(getattr(encoder, "refused", ()))
+    return {
+        name: Embeddings(_of_pooling(views, name), seconds, num_refused, False) for name in pooling
+    }
+
+
+def _of_pooling(views: dict[str, FloatArray], pooling: Pooling) -> dict[str, FloatArray]:
+    """Returns the arrays of a pooling; of a bag without a last state, its mean."""
+    chosen = {key: matrix for key, matrix in views.items() if key.endswith(f".{pooling}")}
+    if not chosen and pooling == "last":
+        return {key: matrix for key, matrix in views.items() if key.endswith(".mean")}
+    return chosen
+
+
+def _stored(
+    place: Path, pooling: Sequence[Pooling], num_sentences: int
+) -> dict[Pooling, Embeddings]:
+    """Returns what stands whole; what is broken is said, removed and computed again."""
+    found: dict[Pooling, Embeddings] = {}
+    for name in pooling:
+        folder = place / name
+        if not folder.exists():
+            continue
+        try:
+            found[name] = _read(folder, num_sentences)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            logger.warning("%s: broken embeddings are computed again: %s", folder, error)
+            shutil.rmtree(folder, ignore_errors=True)
+    return found
+
+
+def _read(folder: Path, num_sentences: int) -> Embeddings:
+    manifest: dict[str, Any] = json.loads((folder / MANIFEST_FILE).read_text(encoding="utf-8"))
+    if manifest["format_version"] != FORMAT_VERSION:
+        raise ValueError(f"format version {manifest['format_version']}")
+    views = {}
+    for key, sha256 in manifest["views"].items():
+        path = folder / f"{key}.npy"
+        if sha256_of_file(path) != sha256:
+            raise ValueError(f"{path.name} has another checksum than its manifest says")
+        views[key] = np.load(path, allow_pickle=False)
+        if len(views[key]) != num_sentences:
+            raise ValueError(f"{path.name} holds {len(views[key])} rows")
+    return Embeddings(views, manifest["seconds"], manifest["num_refused"], True)
+
+
+def _store(folder: Path, embeddings: Embeddings) -> None:
+    """Writes embeddings beside their place and renames them into it."""
+    unfinished = folder.with_name(f"{folder.name}.{os.getpid()}{TEMPORARY_SUFFIX}")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished.mkdir(parents=True)
+    for key, matrix in embeddings.views.items():
+        np.save(unfinished / f"{key}.npy", matrix, allow_pickle=False)
+    manifest = {
+        "format_version": FORMAT_VERSION,
+        "views": {key: sha256_of_file(unfinished / f"{key}.npy") for key in embeddings.views},
+        "seconds": round(embeddings.seconds, 3),
+        "num_refused": embeddings.num_refused,
+    }
+    write_json_atomically(unfinished / MANIFEST_FILE, manifest)
+    try:
+        unfinished.rename(folder)
+    except OSError:
+        if not folder.exists():
+            raise
+        shutil.rmtree(unfinished)  # another process was faster, with the same embeddings

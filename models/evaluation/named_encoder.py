@@ -1,0 +1,133 @@
+"""From an encoder's name to the encoder: a model's folder, a baseline, or a user's own function."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from models.evaluation.callable_encoder import CallableEncoder, import_encoder
+from models.evaluation.encoder import Encoder, ViewEncoder
+from models.training_config import PRESETS, TrainingConfig
+
+if TYPE_CHECKING:
+    from models.text.reading_encoder import EncodingSettings, OnRefusal
+    from models.text.words_encoder import WordsEncoder
+    from models.text_encoder import ParserPaths
+
+BAG_OF_WORDS = "bag_of_words"
+_RANDOM = re.compile(r"random-(\d+)")
+BUNDLED_VECTORS = Path(__file__).resolve().parents[2] / "data" / "vectors" / "english"
+
+FORMS = (
+    f"{BAG_OF_WORDS}, random-SEED, the folder of a model, or package.module:name of a function "
+    "from a list of strings to a matrix"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderSettings:
+    """What encoders are made with, each taking what concerns it."""
+
+    device: str = "cpu"
+    batch_size: int | None = None
+    """Sentences at once; None takes what the kind of encoder has by default."""
+    on_refusal: OnRefusal = "zero"
+    """What becomes of a sentence that cannot be taken, see `models.load`."""
+    vectors: Path | None = None
+    """Word vectors; by default a model's own, and for baselines those that ship."""
+    dependency_parser: Path | None = None
+    """By default a model's own, and for untrained ones that which ships."""
+    constituency_parser: Path | None = None
+    config: TrainingConfig = PRESETS["laptop"]
+    """Whose architecture an untrained encoder has."""
+
+
+def resolve_encoder(spec: str, settings: EncoderSettings | None = None) -> Encoder:
+    """Returns the encoder of this name; loads what it needs.
+
+    Args:
+        spec: ``bag_of_words``; ``random-0``, the architecture of ``settings.config`` with untrained
+            weights of that seed; a model's folder; or ``package.module:name``, see
+            `import_encoder`.
+
+    Raises:
+        FileNotFoundError: word vectors are not there.
+        ValueError: the name stands for nothing, or for what is no encoder.
+    """
+    settings = settings or EncoderSettings()
+    if spec == BAG_OF_WORDS:
+        return words_encoder(settings)
+    if (seed := _RANDOM.fullmatch(spec)) is not None:
+        return _random(int(seed[1]), settings)
+    if Path(spec).is_dir():
+        from models.text_encoder import load_text_encoder
+
+        return load_text_encoder(
+            Path(spec),
+            device=settings.device,
+            parsers=_paths(settings),
+            vectors=settings.vectors,
+            settings=_encoding(settings),
+        )
+    if ":" in spec:
+        return _own(spec, settings)
+    raise ValueError(f"encoder {spec!r}: no such folder and no known name; give {FORMS}")
+
+
+def words_encoder(settings: EncoderSettings) -> WordsEncoder:
+    """Returns the bag of words, which is also what representations join with.
+
+    Raises:
+        FileNotFoundError: word vectors are not there.
+    """
+    from models.text.words_encoder import WordsEncoder
+    from models.words.vector_files import load_word_vectors
+
+    vectors = load_word_vectors(settings.vectors or BUNDLED_VECTORS)
+    return WordsEncoder(vectors, _encoding(settings))
+
+
+def _random(seed: int, settings: EncoderSettings) -> Encoder:
+    from models.text.parser_record import bundled_parser
+    from models.text_encoder import load_parsers, needed_stages, random_text_encoder
+    from models.words.vector_files import load_word_vectors
+
+    given = _paths(settings)
+    paths = {
+        stage: getattr(given, stage) or bundled_parser(stage)
+        for stage in needed_stages(settings.config.views)
+    }
+    return random_text_encoder(
+        settings.config,
+        load_word_vectors(settings.vectors or BUNDLED_VECTORS),
+        seed,
+        parsers=load_parsers(paths, settings.device),
+        device=settings.device,
+        settings=_encoding(settings),
+    )
+
+
+def _own(spec: str, settings: EncoderSettings) -> Encoder:
+    """Returns a user's encoder, as it is if it gives views, else with its answers checked."""
+    found, function = import_encoder(spec)
+    if isinstance(found, ViewEncoder):
+        return found
+    if settings.batch_size is None:
+        return CallableEncoder(function, spec)
+    return CallableEncoder(function, spec, batch_size=settings.batch_size)
+
+
+def _paths(settings: EncoderSettings) -> ParserPaths:
+    from models.text_encoder import ParserPaths
+
+    return ParserPaths(settings.dependency_parser, settings.constituency_parser)
+
+
+def _encoding(settings: EncoderSettings) -> EncodingSettings:
+    from models.text.reading_encoder import EncodingSettings
+
+    if settings.batch_size is None:
+        return EncodingSettings(on_refusal=settings.on_refusal)
+    return EncodingSettings(settings.batch_size, settings.on_refusal)

@@ -1,0 +1,146 @@
+"""Encoders by name, and what is said of a user's own that are none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from models.evaluation.callable_encoder import CallableEncoder
+from models.evaluation.encoder import Encoder, ViewEncoder
+from models.evaluation.named_encoder import EncoderSettings, resolve_encoder
+from models.training_config import preset
+from tests.parsed_corpora import write_vectors
+
+SENTENCES = ["the cat sees the dog", "the mouse", "nobody knows"]
+
+OWN = """
+import numpy as np
+
+def lengths(sentences):
+    return np.array([[len(s), 1.0] for s in sentences])
+
+class Model:
+    def encode(self, sentences):
+        return [[float(len(s))] for s in sentences]
+
+def make():
+    return Model()
+
+model = Model()
+number = 3
+"""
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "own_encoders.py").write_text(OWN)
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+
+@pytest.fixture(scope="module")
+def vectors(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_vectors(tmp_path_factory.mktemp("named") / "vectors", size=4)
+
+
+@pytest.mark.usefixtures("own")
+@pytest.mark.parametrize(
+    ("name", "width"), [("lengths", 2), ("Model", 1), ("make", 1), ("model", 1)]
+)
+def test_a_users_own_encoder_is_found_in_each_of_its_forms(name: str, width: int) -> None:
+    embeddings = resolve_encoder(f"own_encoders:{name}").encode(SENTENCES)
+
+    assert embeddings.shape == (3, width) and embeddings.dtype == np.float32
+    assert embeddings[:, 0].tolist() == [len(s) for s in SENTENCES]
+
+
+@pytest.mark.usefixtures("own")
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("own_encoders:nothing", "nothing called 'nothing' there, only .*lengths"),
+        ("own_encoders:number", "int is no encoder; give a function"),
+        ("absent_module:f", "absent_module cannot be imported .* PYTHONPATH"),
+        (":f", "give package.module:name"),
+        ("own_encoders", "no such folder and no known name; give bag_of_words, random-SEED"),
+    ],
+)
+def test_what_is_no_encoder_is_named_with_a_remedy(spec: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        resolve_encoder(spec)
+
+
+def test_sentences_are_given_in_batches_and_in_order() -> None:
+    sizes = []
+
+    def encode(sentences: list[str]) -> torch.Tensor:
+        sizes.append(len(sentences))
+        return torch.tensor([[float(s)] for s in sentences], requires_grad=True)
+
+    found = CallableEncoder(encode, "mine", batch_size=3).encode([str(i) for i in range(7)])
+
+    assert sizes == [3, 3, 1]
+    assert found[:, 0].tolist() == list(range(7))
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (np.ones((2, 3)), r"mine: gave shape \[2, 3\] for 3 sentences; give \[3, d\]"),
+        (np.ones(3), r"gave shape \[3\]"),
+        (np.ones((3, 0)), r"gave shape \[3, 0\]"),
+        (np.array([[1.0], [np.nan], [1.0]]), "embedding of sentence 1 is not finite: 'the mouse'"),
+        (None, "mine: gave .*"),
+        ([[1.0], [1.0, 2.0], [1.0]], "gave list, no matrix of numbers"),
+        ("text", "gave str, no matrix of numbers"),
+    ],
+)
+def test_an_answer_that_is_no_embedding_is_refused(answer: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        CallableEncoder(lambda _: answer, "mine").encode(SENTENCES)
+
+
+def test_batches_of_different_widths_are_refused() -> None:
+    widths = iter([2, 3])
+    encoder = CallableEncoder(lambda s: np.ones((len(s), next(widths))), "mine", batch_size=2)
+
+    with pytest.raises(ValueError, match="3 numbers a sentence from sentence 2 on, 2 before"):
+        encoder.encode(SENTENCES)
+
+
+def test_the_bag_of_words_pools_word_vectors(vectors: Path) -> None:
+    encoder = resolve_encoder("bag_of_words", EncoderSettings(vectors=vectors))
+
+    assert isinstance(encoder, Encoder) and isinstance(encoder, ViewEncoder)
+    views = encoder.encode_views(["the cat", "cat unheard"], ["mean", "max", "min"])
+    alone = encoder.encode(["the", "cat"])
+    both = {"mean": alone.mean(0), "max": alone.max(0), "min": alone.min(0)}
+    half = {"mean": alone[1] / 2, "max": alone[1].clip(min=0), "min": alone[1].clip(max=0)}
+    for pooling in ("mean", "max", "min"):
+        expected = np.stack([both[pooling], half[pooling]])
+        np.testing.assert_allclose(views[f"words.{pooling}"], expected, atol=1e-6)
+
+
+def test_random_encoders_are_a_function_of_the_seed(vectors: Path) -> None:
+    config = preset("laptop", views=("SEQ", "BOW"), hidden_size=3)
+    settings = EncoderSettings(vectors=vectors, config=config)
+
+    first, again, other = (resolve_encoder(f"random-{seed}", settings) for seed in (0, 0, 1))
+
+    np.testing.assert_array_equal(first.encode(SENTENCES), again.encode(SENTENCES))
+    assert not np.allclose(first.encode(SENTENCES), other.encode(SENTENCES))
+    assert isinstance(first, ViewEncoder)
+    assert isinstance(again, ViewEncoder) and isinstance(other, ViewEncoder)
+    assert first.digest == again.digest != other.digest
+
+
+def test_random_trees_are_made_by_the_bundled_parsers() -> None:
+    config = preset("laptop", hidden_size=3)
+
+    views = resolve_encoder("random-0", EncoderSettings(config=config))
+
+    assert isinstance(views, ViewEncoder)
+    found = views.encode_views(SENTENCES, ["last", "mean"])
+    assert list(found) == ["0-DEP.last", "0-DEP.mean", "1-CONST.last", "1-CONST.mean"]
