@@ -1,8 +1,8 @@
 """The one declaration of SentEval's data: addresses, sizes, sha256, licences, files.
 
 Nothing here is guessed. The sha256 and size of a download are those that public catalogues of data
-sets record for these addresses; the sha256 of a finished file is that of a folder which SentEval's
-own script made. Where neither is known the declaration says None, and the set is taken only from a
+sets record for these addresses; the sha256 of a finished file is that in a copy of SentEval's
+folder (MRPC's two are confirmed by such a catalogue). Where neither is known the declaration says None, and the set is taken only from a
 user who accepts it unverified (``--accept-unverified``). CR, SST5, STS15, STS-B and the ten
 probing files are such sets.
 
@@ -44,7 +44,7 @@ _SHA256 = {
     "binary/sentiment-dev": "9a6c7403b71a9b762158387afe4431253ae10cdfb2319b5275289f3766f48291",
     "binary/sentiment-test": "4fefd1cd67526cf87ebc7fafc3afc21cc7cfa6ae53b45e74f77f9456e3c62752",
 }
-"""Of files as SentEval's script makes them, taken from a folder that it made."""
+"""Of files as SentEval's script makes them, taken from a copy of its folder."""
 
 _STS12_SHA256 = {
     "gs.MSRpar": "5526be59228bc34ccb3cb6f1f56c0d7278d3419b8886713ae016fd92b151f19c",
@@ -114,7 +114,7 @@ _REVIEWS = Download(
     "datasmall_NB_ACL12.zip",
     (
         f"{_FACEBOOK}/datasmall_NB_ACL12.zip",
-        "https://nlp.stanford.edu/~sidaw/projects/datasmall_NB_ACL12.zip",
+        "http://www.stanford.edu/~sidaw/projects/datasmall_NB_ACL12.zip",
     ),
 )
 """MR, CR, SUBJ and MPQA as prepared for Wang & Manning (2012)."""
