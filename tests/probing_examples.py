@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from models.evaluation.probing.alterations.make import make_altered_sentences
-from models.evaluation.probing.alterations.plan import PLAN_NAME
+from models.evaluation.probing.alterations.plan import PLAN_NAME, read_plan
 from models.evaluation.probing.build import build_probing
 from models.evaluation.probing.config import ProbingConfig
 from models.evaluation.probing.sentences import ParsedFolders, ParsedSentence
@@ -185,11 +185,11 @@ def altered_corpus(
     """Writes the altered sentences and stands in for their parsers with the originals' parses."""
     unparsed = folder / "unparsed"
     manifest = make_altered_sentences(corpus.sentences, corpus.constituents, unparsed, config)
-    originals = {(row["document_id"], row["sentence_index"]): row for row in rows}
+    plan = read_plan(unparsed)
     altered: list[dict[str, Any]] = []
     for shard in manifest.shards:
         for row in read_shard(unparsed, "sentences", shard.number).to_pylist():
-            altered.append({**originals[row["document_id"], row["sentence_index"]], **row})
+            altered.append({**rows[plan.alterations[len(altered)].corpus_row], **row})
     folders = write_rows(folder, altered)
     shutil.copy(unparsed / PLAN_NAME, folders.sentences)
     return folders

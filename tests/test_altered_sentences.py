@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,12 +18,17 @@ from models.evaluation.probing.alterations.make import (
 )
 from models.evaluation.probing.alterations.plan import PLAN_NAME, Plan, read_plan
 from models.evaluation.probing.sentences import ParsedFolders
-from pipeline.shards import DatasetManifest
+from pipeline.inspect.row_checks import DocumentOrder
+from pipeline.shards import DatasetManifest, read_shard
 from tests.probing_examples import CONFIG, corpus_rows, tokens_of, write_rows
 
 
 def alter(corpus: ParsedFolders, out: Path) -> DatasetManifest:
     return make_altered_sentences(corpus.sentences, corpus.constituents, out, CONFIG)
+
+
+def kinds_in(folder: Path) -> Counter[str]:
+    return Counter(alteration.kind for alteration in read_plan(folder).alterations.values())
 
 
 def not_selected(manifest: DatasetManifest, kind: str) -> dict[str, int]:
@@ -59,7 +65,7 @@ def test_every_held_out_sentence_is_altered_or_counted_with_a_reason(
 ) -> None:
     manifest, plan, _ = made
     num_held_out = sum(HoldOut(0.5).takes(row["document_id"]) for row in corpus_rows())
-    num_altered = sum(name == kind for name in plan.kind_of.values())
+    num_altered = sum(alteration.kind == kind for alteration in plan.alterations.values())
     reasons = not_selected(manifest, kind)
     assert num_altered > 0 and manifest.drops == {}
     assert num_altered + sum(reasons.values()) == num_held_out
@@ -68,35 +74,65 @@ def test_every_held_out_sentence_is_altered_or_counted_with_a_reason(
 
 def test_the_plan_numbers_the_altered_rows(made: tuple[DatasetManifest, Plan, Path]) -> None:
     manifest, plan, _ = made
-    assert sorted(plan.kind_of) == list(range(manifest.rows))
+    assert sorted(plan.alterations) == list(range(manifest.rows))
+
+
+def test_documents_stay_whole_and_keep_their_order(
+    made: tuple[DatasetManifest, Plan, Path],
+) -> None:
+    manifest, plan, folder = made
+    rows, order, number = corpus_rows(), DocumentOrder(), 0
+    for shard in manifest.shards:
+        table = read_shard(folder, "sentences", shard.number)
+        assert list(order.faults(table)) == []
+        for row in table.to_pylist():
+            alteration = plan.alterations[number]
+            original = rows[alteration.corpus_row]
+            assert row["document_id"] == f"{original['document_id']} ({alteration.kind})"
+            assert row["sentence_index"] == original["sentence_index"]
+            number += 1
+
+
+def pairs_of(
+    kind: str, made: tuple[DatasetManifest, Plan, Path]
+) -> list[tuple[dict[str, Any], list[str]]]:
+    """Returns the corpus row and the altered tokens of each altered sentence of a kind."""
+    rows, altered = corpus_rows(), tokens_of(made[2])
+    return [
+        (rows[alteration.corpus_row], altered[number])
+        for number, alteration in made[1].alterations.items()
+        if alteration.kind == kind
+    ]
 
 
 def test_shifted_sentences_are_of_held_out_documents_and_differ_by_one_swap(
     made: tuple[DatasetManifest, Plan, Path],
 ) -> None:
-    _, plan, folder = made
-    held_out = [row for row in corpus_rows() if HoldOut(0.5).takes(row["document_id"])]
-    forms = {shift(row["tokens"], CONFIG.seed) for row in held_out}
-    altered = tokens_of(folder)
-    shifted = [tuple(altered[row]) for row, kind in plan.kind_of.items() if kind == "bigram_shift"]
-    assert shifted and set(shifted) <= forms
+    pairs = pairs_of("bigram_shift", made)
+    assert pairs
+    for original, tokens in pairs:
+        assert HoldOut(0.5).takes(original["document_id"])
+        assert tuple(tokens) == shift(original["tokens"], CONFIG.seed)
 
 
-def test_exchanged_words_are_the_replaced_ones(made: tuple[DatasetManifest, Plan, Path]) -> None:
+def test_inverted_sentences_hold_the_same_words_and_end_as_they_did(
+    made: tuple[DatasetManifest, Plan, Path],
+) -> None:
+    pairs = pairs_of("coordination_inversion", made)
+    assert pairs
+    for original, tokens in pairs:
+        assert sorted(tokens) == sorted(original["tokens"])
+        assert tokens[:3] == original["tokens"][-4:-1] and tokens[-1] == "."
+
+
+def test_replaced_words_are_exchanged(made: tuple[DatasetManifest, Plan, Path]) -> None:
     """So no single word says whether a sentence was altered."""
-    _, plan, folder = made
-    altered = tokens_of(folder)
-    replaced = [altered[row] for row, kind in plan.kind_of.items() if kind == "odd_word_out"]
-    corpus = [row["tokens"] for row in corpus_rows()]
-    sources = [min(corpus, key=lambda tokens: _distance(tokens, sentence)) for sentence in replaced]
-    assert [_distance(s, r) for s, r in zip(sources, replaced, strict=True)] == [1] * len(replaced)
-    assert Counter(w for s in sources for w in s) == Counter(w for s in replaced for w in s)
-
-
-def _distance(one: list[str], other: list[str]) -> int:
-    if len(one) != len(other):
-        return len(one) + len(other)
-    return sum(a != b for a, b in zip(one, other, strict=True))
+    pairs = pairs_of("odd_word_out", made)
+    before = Counter(word for original, _ in pairs for word in original["tokens"])
+    after = Counter(word for _, tokens in pairs for word in tokens)
+    assert before == after and pairs
+    for original, tokens in pairs:
+        assert sum(a != b for a, b in zip(original["tokens"], tokens, strict=True)) == 1
 
 
 def test_writing_twice_gives_identical_files(tmp_path: Path) -> None:
@@ -111,9 +147,7 @@ def test_duplicate_texts_are_altered_once(tmp_path: Path) -> None:
     again = [{**row, "sentence_index": row["sentence_index"] + 1000} for row in rows]
     once = alter(write_rows(tmp_path / "once", rows), tmp_path / "a")
     twice = alter(write_rows(tmp_path / "twice", rows + again), tmp_path / "b")
-    kinds_once, kinds_twice = (
-        Counter(read_plan(tmp_path / name).kind_of.values()) for name in ("a", "b")
-    )
+    kinds_once, kinds_twice = (kinds_in(tmp_path / name) for name in ("a", "b"))
     for kind in ("bigram_shift", "coordination_inversion"):
         assert kinds_twice[kind] == kinds_once[kind]
         before = not_selected(once, kind).get("duplicate_text", 0)
@@ -126,7 +160,7 @@ def test_sentences_without_constituents_are_shifted_alone(tmp_path: Path) -> Non
     columns = ("span_starts", "span_ends", "span_labels", "tags", "binary_left", "binary_right")
     corpus = write_rows(tmp_path / "corpus", [{**r, **dict.fromkeys(columns)} for r in rows])
     manifest = alter(corpus, tmp_path / "altered")
-    assert set(read_plan(tmp_path / "altered").kind_of.values()) == {"bigram_shift"}
+    assert set(kinds_in(tmp_path / "altered")) == {"bigram_shift"}
     assert not_selected(manifest, "odd_word_out")["no_parse"] > 0
 
 

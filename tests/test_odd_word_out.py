@@ -51,38 +51,11 @@ def exchanged(folder: Path, one: str, other: str, *rest: str) -> bool:
 
 
 def test_nouns_and_verbs_within_a_sentence_are_replaced() -> None:
-    tokens = [
-        "Dogs",
-        "were",
-        "chasing",
-        "Rex",
-        "and",
-        "3D",
-        "cats",
-        "at",
-        "UCL",
-        "in",
-        "is",
-        "it",
-        "x",
-        "house",
-    ]
-    tags = [
-        "NNS",
-        "VBD",
-        "VBG",
-        "NNP",
-        "CC",
-        "NN",
-        "NNS",
-        "IN",
-        "NN",
-        "IN",
-        "VBZ",
-        "PRP",
-        "NN",
-        "NN",
-    ]
+    tagged = (
+        "Dogs/NNS were/VBD chasing/VBG Rex/NNP and/CC 3D/NN cats/NNS at/IN UCL/NN in/IN is/VBZ "
+        "it/PRP x/NN house/NN"
+    )
+    tokens, tags = zip(*(word.split("/") for word in tagged.split()), strict=True)
     assert [tokens[i] for i in target_positions(tokens, tags)] == ["chasing", "cats"]
 
 

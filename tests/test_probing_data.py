@@ -6,11 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 
 from models.corpus.held_out import HoldOut
-from models.evaluation.probing.alterations.plan import PLAN_NAME
+from models.evaluation.probing.alterations.plan import read_plan
 from models.evaluation.probing.build import build_probing
 from models.evaluation.probing.candidates import quantile_bins
 from models.evaluation.probing.config import SPLITS, ProbingConfig
@@ -116,12 +115,13 @@ def test_no_text_appears_both_intact_and_altered(
 ) -> None:
     texts = [" ".join(row["tokens"]) for row in held_out()]  # type: ignore[arg-type]
     num_corpus = len(texts)
-    plan = pq.read_table(folder / "altered" / "sentences" / PLAN_NAME).to_pylist()
-    sources = {row["altered_row"]: row["corpus_row"] for row in plan}
+    alterations = read_plan(folder / "altered" / "sentences").alterations
     corpus = tokens_of(folder / "corpus" / "sentences")
     used = [row for items in data.tasks[name].values() for row in items.rows]
     intact_texts = {texts[row] for row in used if row < num_corpus}
-    altered_texts = {" ".join(corpus[sources[r - num_corpus]]) for r in used if r >= num_corpus}
+    altered_texts = {
+        " ".join(corpus[alterations[r - num_corpus].corpus_row]) for r in used if r >= num_corpus
+    }
     assert intact_texts and altered_texts
     assert not intact_texts & altered_texts
 
@@ -303,6 +303,22 @@ def test_stages_of_different_lengths_are_refused(tmp_path: Path) -> None:
     mixed = replace(corpus, dependencies=shorter.dependencies)
     with pytest.raises(ValueError, match=r"shard 0 has 319 rows but .* has 320; parse this"):
         build_probing(mixed, altered, tmp_path / "probing", CONFIG)
+
+
+def test_altered_sentences_of_other_held_out_ones_are_refused(tmp_path: Path) -> None:
+    rows = corpus_rows(8)
+    corpus = write_rows(tmp_path / "corpus", rows)
+    altered = altered_corpus(tmp_path / "altered", corpus, rows)
+    other = replace(CONFIG, held_out_fraction=0.1)
+    with pytest.raises(ValueError, match=r"made from row \d+ of the corpus, which .*again"):
+        build_probing(corpus, altered, tmp_path / "probing", other)
+
+
+def test_altered_sentences_are_split_with_the_document_they_come_from(data: ProbingData) -> None:
+    for name in ALTERATIONS:
+        assert data.summary["tasks"][name]["split_by"] == "document"
+        units = [set(data.units[data.tasks[name][split].rows].tolist()) for split in SPLITS]
+        assert not units[0] & units[1] and not units[0] & units[2] and not units[1] & units[2]
 
 
 def test_a_folder_without_summary_is_not_complete(folder: Path, tmp_path: Path) -> None:

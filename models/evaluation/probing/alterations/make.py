@@ -39,7 +39,8 @@ def make_altered_sentences(
     Args:
         sentences: a complete sentence stage.
         constituents: its constituency parses.
-        out: folder of the new sentence stage; rows keep the document and index of the original.
+        out: folder of the new sentence stage; an altered document is one of its own, so that its
+            name ends in the kind, and its rows keep the indices of the original.
 
     Returns:
         The new stage's manifest; ``not_selected`` in the extra facts of its first shard counts
@@ -74,8 +75,10 @@ def make_altered_sentences(
 
 def _write(text: SourceText, halves: Mapping[str, Halves], out: Path) -> None:
     source = {sentence.row.dataset_row: sentence.row for sentence in text.sentences}
-    rows: list[tuple[HeldOutRow, tuple[str, ...]]] = [
-        (source[row], tokens) for parts in halves.values() for row, tokens in parts.altered.items()
+    rows: list[tuple[str, HeldOutRow, tuple[str, ...]]] = [
+        (kind, source[row], parts.altered[row])
+        for kind, parts in halves.items()
+        for row in sorted(parts.altered)
     ]
     not_selected = {
         f"{kind}: {reason}": number
@@ -88,9 +91,9 @@ def _write(text: SourceText, halves: Mapping[str, Halves], out: Path) -> None:
         part = rows[first : first + rows_in_shard(number)]
         table = pa.table(
             {
-                "document_id": [row.document_id for row, _ in part],
-                "sentence_index": pa.array([row.sentence_index for row, _ in part], pa.int32()),
-                "tokens": [list(tokens) for _, tokens in part],
+                "document_id": [f"{row.document_id} ({kind})" for kind, row, _ in part],
+                "sentence_index": pa.array([row.sentence_index for _, row, _ in part], pa.int32()),
+                "tokens": [list(tokens) for _, _, tokens in part],
             }
         )
         extra = {NOT_SELECTED: not_selected} if number == 0 else {}

@@ -28,21 +28,29 @@ PLAN = pa.schema(
 
 
 @dataclass(frozen=True, slots=True)
+class Alteration:
+    """Where an altered sentence comes from."""
+
+    kind: str
+    corpus_row: int
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """The two classes of all kinds of alteration."""
 
-    kind_of: Mapping[int, str]
-    """Kind of each row of the altered dataset."""
+    alterations: Mapping[int, Alteration]
+    """Of each row of the altered dataset."""
     intact_in: Mapping[int, frozenset[str]]
     """By corpus row, the kinds in which the sentence is of the class that was not altered."""
 
 
 def write_plan(folder: Path, halves: Mapping[str, Halves]) -> None:
-    """Writes the plan; altered rows are numbered in the order of kinds, then of their sentences."""
+    """Writes the plan; altered rows are numbered by kind, then by the corpus row they come from."""
     rows: list[dict[str, object]] = []
     number = 0
     for kind, parts in halves.items():
-        for corpus_row in parts.altered:
+        for corpus_row in sorted(parts.altered):
             rows.append({"kind": kind, "corpus_row": corpus_row, "altered_row": number})
             number += 1
         rows += [{"kind": kind, "corpus_row": row, "altered_row": None} for row in parts.intact]
@@ -63,11 +71,11 @@ def read_plan(folder: Path) -> Plan:
         raise FileNotFoundError(
             f"{folder}: no {PLAN_NAME}, so these are no altered sentences; alter them again"
         )
-    kind_of: dict[int, str] = {}
+    alterations: dict[int, Alteration] = {}
     intact_in: dict[int, set[str]] = defaultdict(set)
     for row in pq.read_table(path).to_pylist():
         if row["altered_row"] is None:
             intact_in[row["corpus_row"]].add(row["kind"])
         else:
-            kind_of[row["altered_row"]] = row["kind"]
-    return Plan(kind_of, {row: frozenset(kinds) for row, kinds in intact_in.items()})
+            alterations[row["altered_row"]] = Alteration(row["kind"], row["corpus_row"])
+    return Plan(alterations, {row: frozenset(kinds) for row, kinds in intact_in.items()})
