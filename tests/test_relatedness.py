@@ -1,0 +1,144 @@
+"""The protocol of relatedness: its objective against an oracle, choice on dev, compatibility."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from models.evaluation.classifiers.adam_relatedness import fit_adam_relatedness
+from models.evaluation.protocols.relatedness import (
+    REGULARISERS,
+    FloatArray,
+    RelatednessConfig,
+    distributions,
+    relatedness,
+)
+from models.evaluation.statistics.correlation import pearson
+from tests.graded_pairs import graded_pairs
+
+TRAIN, DEV, TEST = graded_pairs(150), graded_pairs(60), graded_pairs(80)
+EXACT = RelatednessConfig(tolerance=1e-12)
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def minimised(features: Tensor, scores: Tensor, regulariser: float) -> Tensor:
+    """Returns weights and bias [5, D + 1] at the minimum of the documented objective."""
+    x, target = features.double(), distributions(scores).double()
+    parameters = torch.zeros(5, x.shape[1] + 1, dtype=torch.float64, requires_grad=True)
+    optimiser = torch.optim.LBFGS(
+        [parameters], max_iter=5000, tolerance_grad=1e-12, line_search_fn="strong_wolfe"
+    )
+
+    def closure() -> Tensor:
+        optimiser.zero_grad()
+        logits = x @ parameters[:, :-1].T + parameters[:, -1]
+        divergence = -(target * torch.log_softmax(logits, dim=1)).sum(dim=1).mean()
+        loss = divergence + regulariser / 2 * parameters[:, :-1].square().sum()
+        loss.backward()
+        return loss
+
+    optimiser.step(closure)
+    return parameters.detach()
+
+
+def expected(parameters: Tensor, features: Tensor) -> FloatArray:
+    logits = features.double() @ parameters[:, :-1].T + parameters[:, -1]
+    scores: FloatArray = torch.softmax(logits, dim=1).numpy() @ np.arange(1.0, 6.0)
+    return scores
+
+
+def test_the_answer_is_that_of_the_objective_s_minimum_which_is_best_on_dev() -> None:
+    result = relatedness(TRAIN[0].double(), TRAIN[1], *DEV, TEST[0], EXACT)
+    models = [minimised(*TRAIN, regulariser) for regulariser in REGULARISERS]
+    on_dev = [pearson(expected(model, DEV[0]), DEV[1].numpy()).value for model in models]
+    best = int(np.argmax(on_dev))
+    assert result.regulariser == REGULARISERS[best]
+    assert result.dev_pearson == pytest.approx(on_dev[best], abs=1e-5)
+    np.testing.assert_allclose(result.predicted, expected(models[best], TEST[0]), atol=1e-3)
+    assert (result.num_fits, result.not_converged) == (7, 0)
+
+
+def test_the_regulariser_is_a_pair_s_so_twice_the_pairs_change_nothing() -> None:
+    once = relatedness(TRAIN[0].double(), TRAIN[1], *DEV, TEST[0], EXACT)
+    doubled = torch.cat([TRAIN[0], TRAIN[0]]).double(), torch.cat([TRAIN[1], TRAIN[1]])
+    twice = relatedness(*doubled, *DEV, TEST[0], EXACT)
+    assert once.regulariser == twice.regulariser
+    np.testing.assert_allclose(once.predicted, twice.predicted, atol=1e-4)
+
+
+def test_graded_pairs_are_learnt_and_shuffled_ones_are_not() -> None:
+    train, dev, test = (graded_pairs(n, noise=0.0) for n in (400, 100, 500))
+    learnt = relatedness(*train, *dev, test[0])
+    assert pearson(learnt.predicted, test[1].numpy()).value > 0.98
+    generator = torch.Generator().manual_seed(1)
+    (x, y), on_dev, (test_x, test_y) = (
+        (features, scores[torch.randperm(len(scores), generator=generator)])
+        for features, scores in (train, dev, test)
+    )
+    chance = relatedness(x, y, *on_dev, test_x)
+    assert abs(pearson(chance.predicted, test_y.numpy()).value) < 0.15
+
+
+def test_compatibility_is_senteval_s_model() -> None:
+    result = relatedness(*TRAIN, *DEV, TEST[0], RelatednessConfig(classifier="compatibility"))
+    model = fit_adam_relatedness(*TRAIN, *DEV)
+    np.testing.assert_array_equal(result.predicted, model.predict(TEST[0]).numpy())
+    assert (result.dev_pearson, result.epochs) == (model.dev_pearson, model.epochs)
+    assert (result.regulariser, result.num_fits, result.at_grid_edge) == (None, 1, False)
+
+
+def test_a_choice_at_the_edge_of_the_grid_is_told() -> None:
+    middle = RelatednessConfig(regularisers=(1e-9, 1e-3, 1e3))
+    assert not relatedness(*TRAIN, *DEV, TEST[0], middle).at_grid_edge
+    edge = RelatednessConfig(regularisers=(1e-3, 1e2, 1e3))
+    assert relatedness(*TRAIN, *DEV, TEST[0], edge).at_grid_edge
+
+
+def test_scores_below_one_are_all_on_the_lowest_grade() -> None:
+    targets = distributions(torch.tensor([0.0, 0.5, 1.0, 2.25]))
+    assert targets.tolist() == [
+        [1, 0, 0, 0, 0],
+        [1, 0, 0, 0, 0],
+        [1, 0, 0, 0, 0],
+        [0, 0.75, 0.25, 0, 0],
+    ]
+
+
+def test_the_constants() -> None:
+    config = RelatednessConfig()
+    assert config.classifier == "logistic_regression"
+    assert config.regularisers == REGULARISERS == (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
+
+
+@pytest.mark.parametrize("classifier", ["logistic_regression", "compatibility"])
+@pytest.mark.parametrize(
+    ("train", "dev", "message"),
+    [
+        ((TRAIN[0], TRAIN[1][:-1]), DEV, r"train features must be \[N, D\] and scores \[N\]"),
+        ((TRAIN[0] / 0, TRAIN[1]), DEV, "features of train pair 0 are not finite"),
+        ((TRAIN[0], TRAIN[1] + 9), DEV, "scores must lie between 0 and 5"),
+        (TRAIN, (DEV[0][:0], DEV[1][:0]), r"dev features must be .* with N >= 1"),
+    ],
+)
+def test_input_that_does_not_fit_is_refused(
+    classifier: str, train: tuple[Tensor, Tensor], dev: tuple[Tensor, Tensor], message: str
+) -> None:
+    config = RelatednessConfig(classifier=classifier)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=message):
+        relatedness(*train, *dev, TEST[0], config)
+
+
+def test_regularisers_that_are_not_positive_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"regularisers must be above 0, got \(0\.0, 1\.0\)"):
+        RelatednessConfig(regularisers=(0.0, 1.0))
