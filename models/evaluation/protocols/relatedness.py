@@ -26,6 +26,7 @@ from models.evaluation.classifiers.adam_relatedness import (
     AdamRelatednessConfig,
     fit_adam_relatedness,
 )
+from models.evaluation.classifiers.checks import check_items
 from models.evaluation.classifiers.grades import NUM_GRADES, expected_scores, grade_targets
 from models.evaluation.classifiers.logistic_regression import fit_logistic_regression
 from models.evaluation.statistics.correlation import pearson
@@ -96,22 +97,11 @@ def relatedness(
         ValueError: scores out of range, features that are not finite, sizes that do not fit.
     """
     config = config or RelatednessConfig()
-    _check(train_x, train_scores, "train")
-    _check(dev_x, dev_scores, "dev")
+    check_items(train_x, train_scores, "train")
+    check_items(dev_x, dev_scores, "dev")
     if config.classifier == "compatibility":
         return _by_adam(train_x, train_scores, dev_x, dev_scores, test_x, config.adam)
     return _by_logistic_regression(train_x, train_scores, dev_x, dev_scores, test_x, config)
-
-
-def _check(features: Tensor, scores: Tensor, split: str) -> None:
-    if features.ndim != 2 or scores.shape != features.shape[:1] or not len(scores):
-        raise ValueError(
-            f"{split} features must be [N, D] and scores [N] with N >= 1, got "
-            f"{tuple(features.shape)} and {tuple(scores.shape)}"
-        )
-    if not bool(torch.isfinite(features).all()):
-        row = int((~torch.isfinite(features)).any(dim=1).nonzero()[0])
-        raise ValueError(f"features of {split} pair {row} are not finite")
 
 
 def _by_adam(

@@ -1,0 +1,165 @@
+"""Scores any sentence encoder on SentEval's tasks.
+
+    python -m models.evaluate --encoder package.module:function --data senteval/data
+    python -m models.evaluate --encoder data/work/models/DEP-CONST-… --data senteval/data --tasks MR
+
+The encoder is a model's folder, ``bag_of_words``, ``random-SEED``, or a function of your own from a
+list of strings to a float matrix, one row a string. One JSON file a task goes to ``--out``, a table
+to standard output. A task whose result stands already is not scored again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, get_args
+
+from models.evaluate_tasks import execute
+from models.evaluation.named_encoder import FORMS
+from models.evaluation.protocols.config import Classifier
+from models.evaluation.representations.representation import REPRESENTATIONS, representation_named
+from models.evaluation.tasks.declarations import TASKS, tasks_named
+from models.report.evaluation_table import evaluation_table
+from models.training_config import PRESETS, preset
+from pipeline.job import available_cores
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the command; returns its exit code: 0, or 1 with one line that says what is wrong."""
+    values = _parser().parse_args(argv)
+    if values.list:
+        print(listed_tasks())
+        return 0
+    try:
+        job = job_of(values)
+        sys.path.insert(0, str(Path.cwd()))  # where a function of the user's own is looked for
+        execute(job, _say)
+        print(evaluation_table([Path(job["out"])]))
+    except (OSError, ValueError) as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def job_of(values: argparse.Namespace) -> dict[str, Any]:
+    """Returns the job that the command line asks for.
+
+    Raises:
+        ValueError: an unknown task, preset or field.
+    """
+    if values.encoder is None or values.data is None:
+        raise ValueError("give --encoder and --data, or --list for the tasks")
+    representation = representation_named(
+        values.representation, **_object(values.representation_changes, "representation-changes")
+    )
+    protocol = {"classifier": values.classifier, "num_folds": values.folds}
+    config = preset(values.preset, **_object(values.changes, "changes")).to_dict()
+    settings = {
+        "batch_size": values.batch_size,
+        "on_refusal": values.on_refusal,
+        "vectors": values.vectors,
+        "dependency_parser": values.dependency_parser,
+        "constituency_parser": values.constituency_parser,
+    }
+    job: dict[str, Any] = {
+        "encoder": values.encoder,
+        "name": values.name or values.encoder,
+        "tasks": [task.name for task in tasks_named(values.tasks)],
+        "data": values.data,
+        "out": values.out or f"results/{_file_name(values.encoder)}",
+        "cache": values.cache,
+        "representation": representation.to_dict(),
+        "protocol": protocol,
+        "encoder_settings": {k: v for k, v in settings.items() if v is not None}
+        | {"config": config},
+        "device": values.device,
+        "threads": values.threads or available_cores(),
+    }
+    if values.encoder_version is not None:
+        job["encoder_version"] = values.encoder_version
+    return job
+
+
+def listed_tasks() -> str:
+    """Returns every task with what it asks, a line each."""
+    width = max(len(task.name) for task in TASKS)
+    return "\n".join(f"{task.name:{width}}  {task.description}" for task in TASKS)
+
+
+def _object(text: str, option: str) -> dict[str, Any]:
+    """Returns a JSON object.
+
+    Raises:
+        ValueError: the text is none.
+    """
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"--{option}: not JSON ({error}): {text!r}") from error
+    if not isinstance(value, dict):
+        raise ValueError(f"--{option}: must be an object such as '{{\"normalise\": true}}'")
+    return value
+
+
+def _file_name(encoder: str) -> str:
+    """Returns what a folder of results is called after an encoder; of a path, its last part."""
+    name = Path(encoder).name if Path(encoder).is_dir() else encoder
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-")
+
+
+def _say(fraction: float, status: str) -> None:
+    print(f"{100 * fraction:3.0f} %  {status}", file=sys.stderr, flush=True)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m models.evaluate", description=(__doc__ or "").split("\n\n")[0]
+    )
+    add = parser.add_argument
+    add("--encoder", help=f"{FORMS}.")
+    add("--data", help="SentEval's data folder: it holds downstream/ and probing/.")
+    add("--tasks", default="all", help="Names separated by commas, or all; --list names them.")
+    add("--list", action="store_true", help="List the tasks and end.")
+    add("--out", help="Folder of the results; by default results/ENCODER.")
+    add("--name", help="What tables call the encoder.")
+    add("--cache", default="results/embeddings", help="Folder that keeps embeddings.")
+    add(
+        "--encoder-version",
+        help="For a function of your own: what its embeddings are kept under; change it when the "
+        "function changes. Without it they are computed again each time.",
+    )
+    add("--representation", default="plain", help=f"One of {', '.join(REPRESENTATIONS)}.")
+    add(
+        "--representation-changes",
+        default="{}",
+        help='Fields to change, as JSON: \'{"join_words": true, "normalise": true}\'.',
+    )
+    add(
+        "--classifier",
+        default="logistic_regression",
+        choices=get_args(Classifier),
+        help="compatibility is SentEval's own, trained by Adam.",
+    )
+    add("--folds", type=int, default=10, help="Outer and inner folds; SentEval's quick way is 5.")
+    add("--device", default="cpu", help="cpu or cuda, for encoder and classifiers.")
+    add("--threads", type=int, default=0, help="CPU threads; 0 takes all cores.")
+    add("--batch-size", type=int, help="Sentences embedded at once.")
+    add(
+        "--on-refusal",
+        default="zero",
+        choices=["zero", "error"],
+        help="A sentence that the encoder cannot take is zeros, counted in the result, or ends it.",
+    )
+    add("--preset", default="laptop", help=f"Of random-SEED: {', '.join(PRESETS)}.")
+    add("--changes", default="{}", help="Of random-SEED: fields of the preset to change, as JSON.")
+    for name in ("vectors", "dependency-parser", "constituency-parser"):
+        add(f"--{name}", help="Where it lies, if not where the model says or ships.")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,183 @@
+"""Evaluates one encoder on tasks: ``python -m models.evaluate_tasks JOB.json``.
+
+The job names the encoder, the tasks and where their data lies::
+
+    {"encoder": "data/work/models/DEP-CONST-…", "name": "DEP,CONST trained", "tasks": ["MR"],
+     "data": "senteval/data", "out": "results", "cache": "embeddings", "threads": 2}
+
+``encoder`` is what ``models.evaluation.named_encoder`` understands. One JSON file a task comes out,
+also for a task whose data is absent. With ``"only_embed": true`` the embeddings of the tasks'
+sentences are put into the cache and nothing is scored. Further keys, all optional:
+``representation`` and ``protocol`` (fields that differ from their defaults), ``seed`` (of the
+encoder, for the result), ``encoder_version`` (what the embeddings of a function of your own are
+kept under), ``device``, ``encoder_settings`` (``batch_size``, ``on_refusal``, ``vectors``,
+``dependency_parser``, ``constituency_parser``, ``config`` of an untrained one).
+"""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from models.evaluation.embedding_cache import EmbeddingCache
+from models.evaluation.encoder import Encoder, ViewEncoder
+from models.evaluation.evaluate_task import Evaluation, embed_task, evaluate_task
+from models.evaluation.named_encoder import EncoderSettings, resolve_encoder, words_encoder
+from models.evaluation.protocols.config import ProtocolConfig
+from models.evaluation.representations.representation import Representation
+from models.evaluation.scores import main_metric
+from models.evaluation.task_result import (
+    AbsentResult,
+    EncoderIdentity,
+    Result,
+    TaskResult,
+    read_result,
+    result_path,
+    write_result,
+)
+from models.evaluation.tasks.declarations import task_named
+from models.evaluation.tasks.task import EvaluationTask
+from models.training_config import TrainingConfig
+from pipeline.digest import sha256_of_file
+from pipeline.job import Progress, run_from_command_line
+
+_NEEDED = ("encoder", "tasks", "data", "out")
+_OPTIONAL = (
+    "name",
+    "seed",
+    "cache",
+    "encoder_version",
+    "representation",
+    "protocol",
+    "encoder_settings",
+    "device",
+    "threads",
+    "only_embed",
+)
+_PATHS = ("vectors", "dependency_parser", "constituency_parser")
+
+
+def execute(job: Mapping[str, Any], progress: Progress) -> None:
+    """Runs a job; a result is written as soon as it is there.
+
+    Raises:
+        ValueError: a key is missing or unknown, a setting is out of range, or a task's data or an
+            encoder's answer is not as it must be.
+    """
+    _check_keys(job)
+    torch.set_num_threads(int(job.get("threads", 1)))
+    evaluation = evaluation_of(job)
+    out = Path(job["out"])
+    tasks = [task_named(name) for name in job["tasks"]]
+    for done, task in enumerate(tasks):
+        if job.get("only_embed", False):
+            status = embed_task(task, evaluation)
+        else:
+            path = result_path(out, task)
+            standing = standing_result(path, task, evaluation)
+            result = standing or evaluate_task(task, evaluation)
+            if standing is None:
+                write_result(path, result)
+            status = status_of(result)
+        progress((done + 1) / len(tasks), f"{task.name}: {status}")
+
+
+def evaluation_of(job: Mapping[str, Any]) -> Evaluation:
+    """Returns what a job asks for, its encoder loaded."""
+    device = str(job.get("device", "cpu"))
+    settings = _settings(job.get("encoder_settings", {}), device)
+    representation = Representation.from_dict(job.get("representation", {}))
+    encoder = resolve_encoder(str(job["encoder"]), settings)
+    cache = job.get("cache")
+    version = job.get("encoder_version")
+    return Evaluation(
+        encoder=encoder,
+        identity=_identity(job, encoder),
+        data_folder=Path(job["data"]),
+        representation=representation,
+        protocol=ProtocolConfig.from_dict(job.get("protocol", {})),
+        cache=EmbeddingCache(None if cache is None else Path(cache)),
+        cache_name=version,
+        words=words_encoder(settings) if representation.join_words else None,
+        device=device,
+        run={
+            "device": device,
+            "threads": torch.get_num_threads(),
+            "torch": torch.__version__,
+            "numpy": np.__version__,
+            "python": platform.python_version(),
+        },
+    )
+
+
+def standing_result(path: Path, task: EvaluationTask, evaluation: Evaluation) -> TaskResult | None:
+    """Returns the result that stands there, if the same evaluation would give it again.
+
+    That is known only of encoders whose digest covers what they do.
+
+    Raises:
+        ValueError: another evaluation's result stands there.
+    """
+    if not path.exists():
+        return None
+    result = read_result(path)
+    setup = evaluation.setup(task)
+    if (result.setup.encoder, *result.setup.how_used()) != (setup.encoder, *setup.how_used()):
+        raise ValueError(
+            f"{path}: holds the result of another encoder, representation or classifier "
+            f"({result.setup.encoder.name}); choose another folder for this one"
+        )
+    if isinstance(result, AbsentResult) or not isinstance(evaluation.encoder, ViewEncoder):
+        return None
+    files = {name: evaluation.data_folder / name for name in result.data.files}
+    same = all(
+        found.is_file() and sha256_of_file(found) == result.data.files[name]
+        for name, found in files.items()
+    )
+    return result if same and result.resampling == evaluation.resampling else None
+
+
+def status_of(result: Result) -> str:
+    """Returns a result in a few words."""
+    if isinstance(result, AbsentResult):
+        return "absent"
+    score = result.scores[main_metric(result.task)]
+    return f"{main_metric(result.task)} {score.value:.1f} [{score.low:.1f}, {score.high:.1f}]"
+
+
+def _check_keys(job: Mapping[str, Any]) -> None:
+    if missing := [key for key in _NEEDED if key not in job]:
+        raise ValueError(f"the job lacks {missing}")
+    if unknown := sorted(set(job) - {*_NEEDED, *_OPTIONAL}):
+        raise ValueError(f"the job has unknown keys {unknown}; known: {[*_NEEDED, *_OPTIONAL]}")
+
+
+def _identity(job: Mapping[str, Any], encoder: Encoder) -> EncoderIdentity:
+    spec = str(job["encoder"])
+    version = job.get("encoder_version")
+    own = spec if version is None else f"{spec}-{version}"
+    digest = encoder.digest if isinstance(encoder, ViewEncoder) else own
+    return EncoderIdentity(str(job.get("name", spec)), digest, job.get("seed"))
+
+
+def _settings(values: Mapping[str, Any], device: str) -> EncoderSettings:
+    resolved: dict[str, Any] = {**values, "device": device}
+    for name in _PATHS:
+        if resolved.get(name) is not None:
+            resolved[name] = Path(resolved[name])
+    if "config" in resolved:
+        resolved["config"] = TrainingConfig.from_dict(resolved["config"])
+    try:
+        return EncoderSettings(**resolved)
+    except TypeError as error:
+        raise ValueError(f"encoder_settings: {error}") from error
+
+
+if __name__ == "__main__":
+    sys.exit(run_from_command_line(execute))

@@ -1,0 +1,217 @@
+"""One encoder on one task: from data and embeddings to a result with its intervals."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from models.evaluation.classifiers.adam_relatedness import AdamRelatednessConfig
+from models.evaluation.embedding_cache import EmbeddingCache, Embeddings
+from models.evaluation.encoder import Encoder
+from models.evaluation.features import Featuriser
+from models.evaluation.outcome import Outcome, Predictions
+from models.evaluation.protocols.classes import folds_of_train, given_split, nested_folds
+from models.evaluation.protocols.config import PROTOCOL_VERSION, ProtocolConfig
+from models.evaluation.protocols.relatedness import RelatednessConfig, relatedness
+from models.evaluation.protocols.similarity import cosine_similarity
+from models.evaluation.representations.representation import Representation
+from models.evaluation.statistics.resampling import Resampling
+from models.evaluation.task_result import (
+    AbsentResult,
+    DataRecord,
+    EncoderIdentity,
+    Result,
+    Setup,
+    scored,
+)
+from models.evaluation.tasks.load import AbsentDataError, load_task
+from models.evaluation.tasks.task import EvaluationTask, TaskData
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """How an encoder is evaluated; one for all tasks of a run."""
+
+    encoder: Encoder
+    identity: EncoderIdentity
+    data_folder: Path
+    """SentEval's ``data`` folder, the one that holds ``downstream`` and ``probing``."""
+    representation: Representation = field(default_factory=Representation)
+    protocol: ProtocolConfig = field(default_factory=ProtocolConfig)
+    cache: EmbeddingCache = field(default_factory=lambda: EmbeddingCache(None))
+    cache_name: str | None = None
+    """What the embeddings of an encoder without a digest are kept under; None keeps none."""
+    words: Encoder | None = None
+    """The bag of words that is joined, where the representation asks for one."""
+    resampling: Resampling = field(default_factory=Resampling)
+    device: str = "cpu"
+    """Where classifiers are fitted."""
+    run: Mapping[str, Any] = field(default_factory=dict)
+    """What else the result says of where it was made."""
+
+    def setup(self, task: EvaluationTask) -> Setup:
+        """Returns what a result says of how it came about."""
+        learns = task.protocol != "similarity"
+        versions = {"protocol_version": PROTOCOL_VERSION}
+        return Setup(
+            encoder=self.identity,
+            representation=self.representation.to_dict(),
+            classifier=self.protocol.to_dict() | versions if learns else {},
+            run=dict(self.run),
+        )
+
+
+def evaluate_task(task: EvaluationTask, evaluation: Evaluation) -> Result:
+    """Returns the result, or that the task's data is absent.
+
+    Raises:
+        ValueError: malformed data or embeddings; names file and row, or encoder and view.
+    """
+    started = time.perf_counter()
+    try:
+        data = load_task(task, evaluation.data_folder)
+    except AbsentDataError as error:
+        return AbsentResult(task, evaluation.setup(task), str(error))
+    loaded = time.perf_counter()
+    views = _views(task, data, evaluation)
+    embedded = time.perf_counter()
+    featuriser = Featuriser.of(
+        views.views, task, data, evaluation.representation, evaluation.protocol.batch_items
+    )
+    outcome = run_protocol(task, data, featuriser, evaluation.protocol, evaluation.device)
+    fitted = time.perf_counter()
+    result = scored(
+        task,
+        evaluation.setup(task),
+        _record(data, views),
+        outcome,
+        seconds={
+            "load": round(loaded - started, 3),
+            "embed": round(embedded - loaded, 3),
+            "embed_when_computed": round(views.seconds, 3),
+            "fit": round(fitted - embedded, 3),
+        },
+        resampling=evaluation.resampling,
+    )
+    return result
+
+
+def embed_task(task: EvaluationTask, evaluation: Evaluation) -> str:
+    """Puts the embeddings of a task's sentences into the cache; returns what was done in words."""
+    try:
+        data = load_task(task, evaluation.data_folder)
+    except AbsentDataError:
+        return "absent"
+    views = _views(task, data, evaluation)
+    origin = "from the cache" if views.from_cache else f"in {views.seconds:.1f} s"
+    return f"{len(data.sentences)} sentences {origin}"
+
+
+def _record(data: TaskData, views: Embeddings) -> DataRecord:
+    record = DataRecord.of(data)
+    if not views.num_refused:
+        return record
+    refused = {"refused by the encoder, given as zeros": views.num_refused}
+    return DataRecord(
+        record.digest,
+        record.sentences_digest,
+        record.files,
+        record.left_out,
+        {**record.replaced, **refused},
+    )
+
+
+def _views(task: EvaluationTask, data: TaskData, evaluation: Evaluation) -> Embeddings:
+    """Returns the embeddings of all the dataset's sentences, shared with its other tasks."""
+    representation = evaluation.representation
+    found = evaluation.cache.embeddings(
+        evaluation.encoder,
+        data.sentences,
+        representation.poolings(task.protocol),
+        name=evaluation.cache_name,
+    )
+    if not representation.join_words:
+        return found
+    if evaluation.words is None:
+        raise ValueError("join_words needs a bag of words beside the encoder")
+    words = evaluation.cache.embeddings(
+        evaluation.words, data.sentences, representation.word_poolings()
+    )
+    return Embeddings(
+        {**found.views, **words.views},
+        found.seconds + words.seconds,
+        max(found.num_refused, words.num_refused),
+        found.from_cache and words.from_cache,
+    )
+
+
+def run_protocol(
+    task: EvaluationTask,
+    data: TaskData,
+    featuriser: Featuriser,
+    config: ProtocolConfig,
+    device: str = "cpu",
+) -> Outcome:
+    """Returns what the task's protocol finds."""
+    if task.protocol == "similarity":
+        return _similarity(data, featuriser)
+    features = {
+        name: torch.from_numpy(featuriser.features(items)).to(device)
+        for name, items in data.splits.items()
+    }
+    if task.protocol == "relatedness":
+        return _relatedness(data, features, config)
+    labels = {name: items.labels.astype(np.int64) for name, items in data.splits.items()}
+    num_classes = len(data.class_names)
+    if task.protocol == "nested_folds":
+        return nested_folds(features["all"], labels["all"], num_classes=num_classes, config=config)
+    protocol = folds_of_train if task.protocol == "folds" else given_split
+    return protocol(features, labels, num_classes=num_classes, config=config)
+
+
+def _similarity(data: TaskData, featuriser: Featuriser) -> Outcome:
+    pairs = {}
+    for name, items in data.splits.items():
+        assert items.second is not None
+        pairs[name] = (featuriser.vectors(items.first), featuriser.vectors(items.second))
+    gold = {name: items.labels.astype(np.float64) for name, items in data.splits.items()}
+    return cosine_similarity(pairs, gold)
+
+
+def _relatedness(
+    data: TaskData, features: Mapping[str, torch.Tensor], config: ProtocolConfig
+) -> Outcome:
+    gold = {name: items.labels.astype(np.float64) for name, items in data.splits.items()}
+    scores = {name: torch.from_numpy(values).to(features[name]) for name, values in gold.items()}
+    found = relatedness(
+        features["train"],
+        scores["train"],
+        features["dev"],
+        scores["dev"],
+        features["test"],
+        RelatednessConfig(
+            classifier=config.classifier,
+            tolerance=config.tolerance,
+            adam=AdamRelatednessConfig(seed=config.seed),
+        ),
+    )
+    predictions = Predictions(
+        found.predicted, gold["test"], np.zeros(len(gold["test"]), dtype=np.int64)
+    )
+    return Outcome(
+        predictions,
+        counts={name: len(values) for name, values in gold.items()},
+        width=features["test"].shape[1],
+        dev_score=100.0 * found.dev_pearson,
+        regularisers=() if found.regulariser is None else (found.regulariser,),
+        at_grid_edge=int(found.at_grid_edge),
+        num_fits=found.num_fits,
+        not_converged=found.not_converged,
+        details={"epochs": found.epochs},
+    )

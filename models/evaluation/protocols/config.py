@@ -1,0 +1,70 @@
+"""How answers are learnt and chosen; readable where torch is not loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from models.config_fields import check_choices, checked_fields
+
+PROTOCOL_VERSION = 1
+"""Raised when the same representations and configuration would give other predictions."""
+
+Classifier = Literal["logistic_regression", "compatibility"]
+"""``logistic_regression``: convex, to a tolerance; ``compatibility``: SentEval's own, trained by
+Adam with early stopping."""
+
+NESTED_GRID = tuple(2.0**t for t in range(-2, 4))
+"""C of nested folds (SentEval, validation.py, InnerKFoldClassifier)."""
+FOLDS_GRID = tuple(2.0**t for t in range(-1, 6))
+"""C of folds of train (validation.py, KFoldClassifier)."""
+SPLIT_GRID = tuple(2.0**t for t in range(-2, 4))
+"""C of a given dev split (validation.py, SplitClassifier)."""
+COMPATIBILITY_GRID = tuple(10.0**t for t in range(-5, -1))
+"""Weight decay of SentEval's own classifier, in all three."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProtocolConfig:
+    """What SentEval leaves to its user; the defaults are those its published results used."""
+
+    classifier: Classifier = "logistic_regression"
+    num_folds: int = 10
+    """Outer and inner folds (SentEval's README: kfold 10; its quick setting is 5)."""
+    seed: int = 1111
+    """Of the folds and of the compatibility classifier."""
+    batch_items: int = 128
+    """Items represented at once, which matters where principal components are removed per batch
+    of representations (SentEval's default batch size)."""
+    tolerance: float = 1e-7
+    """Nats a training sentence that a logistic regression may still gain."""
+    max_steps: int = 500
+
+    def __post_init__(self) -> None:
+        """Refuses settings out of range.
+
+        Raises:
+            ValueError: names the field and what it must be.
+        """
+        check_choices(self)
+        if self.num_folds < 2:
+            raise ValueError(f"num_folds must be at least 2, got {self.num_folds}")
+        if self.tolerance <= 0:
+            raise ValueError(f"tolerance must be positive, got {self.tolerance}")
+        for name in ("batch_items", "max_steps"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> ProtocolConfig:
+        """Returns the configuration of plain values, defaults where a field is missing.
+
+        Raises:
+            ValueError: an unknown field, or a value of another type or out of range.
+        """
+        return cls(**checked_fields(cls, values, "protocol"))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the fields as plain JSON values."""
+        return asdict(self)

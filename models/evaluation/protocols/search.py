@@ -1,0 +1,172 @@
+"""The choice of a regulariser, and what the classifier with the chosen one answers.
+
+Every protocol that learns classes is one search or several: nested folds are one for each outer
+fold, the others are one. All searches over the same items are solved together.
+
+Legend: N items, D features, R regularisers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from models.evaluation.classifiers.adam_classifier import AdamConfig, fit_adam
+from models.evaluation.classifiers.logistic_regression import fit_logistic_regression
+from models.evaluation.protocols.config import COMPATIBILITY_GRID, ProtocolConfig
+
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Search:
+    """Which items decide on a regulariser, and which the final classifier trains on."""
+
+    train: BoolArray
+    """[N]; items of the final classifier."""
+    dev: tuple[BoolArray, ...]
+    """[N] each; items on which regularisers are judged, by classifiers that train on the others
+    of ``train``."""
+    final_dev: BoolArray | None = None
+    """[N]; where the final compatibility classifier looks when to stop; by default it keeps back
+    a share of its training items, as SentEval does."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Choice:
+    """What a search found."""
+
+    regulariser: float
+    at_grid_edge: bool
+    dev_accuracy: float
+    """Best mean accuracy over the dev sets, in percent; two decimals, as SentEval rounds it."""
+    answers: IntArray
+    """[N]; class of every item by the final classifier."""
+    num_fits: int
+    not_converged: int
+
+
+def run_searches(
+    features: Tensor,
+    labels: IntArray,
+    searches: Sequence[Search],
+    grid: tuple[float, ...],
+    *,
+    num_classes: int,
+    config: ProtocolConfig,
+) -> list[Choice]:
+    """Returns what each search finds; of equally good regularisers the first of the grid.
+
+    Args:
+        features: [N, D], of all items, where they are to be computed.
+        labels: [N].
+        grid: C of the logistic regression, ascending; SentEval's own classifier has another grid,
+            which is its own.
+    """
+    if config.classifier == "compatibility":
+        return [_by_adam(features, labels, search, num_classes, config) for search in searches]
+    return _by_logistic_regression(features, labels, searches, grid, num_classes, config)
+
+
+def _by_logistic_regression(
+    features: Tensor,
+    labels: IntArray,
+    searches: Sequence[Search],
+    grid: tuple[float, ...],
+    num_classes: int,
+    config: ProtocolConfig,
+) -> list[Choice]:
+    """Solves all fits of all searches together."""
+    fits = [fit for search in searches for fit in (search.train, *_inner_fits(search))]
+    penalties = torch.tensor([1.0 / c for c in grid], dtype=torch.float64).repeat(len(fits))
+    models = fit_logistic_regression(
+        features,
+        torch.from_numpy(labels).to(features.device),
+        penalties.to(features.device),
+        num_classes=num_classes,
+        rows=torch.from_numpy(np.stack(fits)).repeat_interleave(len(grid), dim=0),
+        tolerance=config.tolerance,
+        max_steps=config.max_steps,
+    )
+    answers = models.answers.cpu().numpy().reshape(len(fits), len(grid), len(labels))
+    failed = ~models.converged.cpu().numpy().reshape(len(fits), len(grid))
+    choices: list[Choice] = []
+    first = 0
+    for search in searches:
+        last = first + 1 + len(_inner_fits(search))
+        inner = answers[first + 1 : last] if last > first + 1 else answers[first:last]
+        best, dev_accuracy = _best(
+            [
+                (found[:, items] == labels[items]).mean(axis=1)
+                for found, items in zip(inner, search.dev, strict=True)
+            ]
+        )
+        choices.append(
+            Choice(
+                regulariser=grid[best],
+                at_grid_edge=best in (0, len(grid) - 1),
+                dev_accuracy=dev_accuracy,
+                answers=answers[first, best],
+                num_fits=(last - first) * len(grid),
+                not_converged=int(failed[first:last].sum()),
+            )
+        )
+        first = last
+    return choices
+
+
+def _inner_fits(search: Search) -> list[BoolArray]:
+    """Returns the training items [N] of each classifier that is not the final one."""
+    fits = [search.train & ~dev for dev in search.dev]
+    return [] if all(np.array_equal(fit, search.train) for fit in fits) else fits
+
+
+def _by_adam(
+    features: Tensor, labels: IntArray, search: Search, num_classes: int, config: ProtocolConfig
+) -> Choice:
+    """Searches as SentEval does, with its own classifier.
+
+    A dev set of an inner fold is also what its classifier stops early by: SentEval's choice.
+    """
+    adam = AdamConfig(seed=config.seed)
+    targets = torch.from_numpy(labels).to(features.device)
+    grid = torch.tensor(COMPATIBILITY_GRID, dtype=torch.float64)
+
+    def part(items: BoolArray) -> tuple[Tensor, Tensor]:
+        chosen = torch.from_numpy(np.flatnonzero(items)).to(features.device)
+        return features[chosen], targets[chosen]
+
+    judged = [
+        fit_adam(*part(search.train & ~dev), *part(dev), grid, num_classes, adam)
+        for dev in search.dev
+    ]
+    best, dev_accuracy = _best([models.dev_scores.cpu().numpy() for models in judged])
+    dev_x, dev_y = (None, None) if search.final_dev is None else part(search.final_dev)
+    chosen = grid[best : best + 1]
+    final = fit_adam(*part(search.train), dev_x, dev_y, chosen, num_classes, adam)
+    return Choice(
+        regulariser=COMPATIBILITY_GRID[best],
+        at_grid_edge=best in (0, len(COMPATIBILITY_GRID) - 1),
+        dev_accuracy=dev_accuracy,
+        answers=final.predict(features)[0].cpu().numpy(),
+        num_fits=len(COMPATIBILITY_GRID) * len(judged) + 1,
+        not_converged=0,
+    )
+
+
+def _best(accuracies: Sequence[FloatArray]) -> tuple[int, float]:
+    """Returns the place of the best regulariser and its mean accuracy in percent.
+
+    Args:
+        accuracies: [R] of each dev set.
+    """
+    means = np.round(100.0 * np.mean(accuracies, axis=0), 2)
+    best = int(np.argmax(means))
+    return best, float(means[best])
