@@ -125,8 +125,8 @@ def test_the_constants() -> None:
 @pytest.mark.parametrize(
     ("train", "dev", "message"),
     [
-        ((TRAIN[0], TRAIN[1][:-1]), DEV, r"train features must be \[N, D\] and scores \[N\]"),
-        ((TRAIN[0] / 0, TRAIN[1]), DEV, "features of train pair 0 are not finite"),
+        ((TRAIN[0], TRAIN[1][:-1]), DEV, r"train features must be \[N, D\] and answers \[N\]"),
+        ((TRAIN[0] / 0, TRAIN[1]), DEV, "features of train item 0 are not finite"),
         ((TRAIN[0], TRAIN[1] + 9), DEV, "scores must lie between 0 and 5"),
         (TRAIN, (DEV[0][:0], DEV[1][:0]), r"dev features must be .* with N >= 1"),
     ],

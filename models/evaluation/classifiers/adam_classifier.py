@@ -30,6 +30,7 @@ from models.evaluation.classifiers.adam import (
     linear,
     linear_gradient,
 )
+from models.evaluation.classifiers.checks import check_items
 
 REGULARISERS = (1e-5, 1e-4, 1e-3, 1e-2)
 """SentEval's grid of weight decays (``tools/validation.py``)."""
@@ -112,16 +113,9 @@ def fit_adam(
 
 
 def _check(features: Tensor, labels: Tensor, num_classes: int, split: str) -> None:
-    if features.ndim != 2 or labels.shape != features.shape[:1] or not len(labels):
-        raise ValueError(
-            f"{split} features must be [N, D] and labels [N] with N >= 1, got "
-            f"{tuple(features.shape)} and {tuple(labels.shape)}"
-        )
+    check_items(features, labels, split)
     if int(labels.min()) < 0 or int(labels.max()) >= num_classes:
         raise ValueError(f"{split} labels must lie in 0 to {num_classes - 1}")
-    if not bool(torch.isfinite(features).all()):
-        row = int((~torch.isfinite(features)).any(dim=1).nonzero()[0])
-        raise ValueError(f"features of {split} item {row} are not finite")
 
 
 def _held_back(
