@@ -15,7 +15,6 @@ Legend: N training, N' dev and n test pairs, D features.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -29,11 +28,10 @@ from models.evaluation.classifiers.adam_relatedness import (
 from models.evaluation.classifiers.checks import check_items
 from models.evaluation.classifiers.grades import NUM_GRADES, expected_scores, grade_targets
 from models.evaluation.classifiers.logistic_regression import fit_logistic_regression
+from models.evaluation.protocols.config import Classifier
 from models.evaluation.statistics.correlation import pearson
 
 FloatArray = npt.NDArray[np.float64]
-
-Classifier = Literal["logistic_regression", "compatibility"]
 
 REGULARISERS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 """λ. Tai et al. use 1e-4 (section 5.3), which is also best for some thousand features of the
