@@ -12,6 +12,7 @@ from tasks.probing_text import (
 )
 from tasks.report import WriteReport
 from tasks.sentences import DownloadCorpus, SplitSentences
+from tasks.senteval import EmbedSentenceSet, EvaluateAll, EvaluateTask
 from tasks.training import TrainEncoders
 from tasks.workflows import RunAll
 
@@ -21,6 +22,9 @@ __all__ = [
     "DownloadCorpus",
     "DownloadSentEval",
     "EmbedProbing",
+    "EmbedSentenceSet",
+    "EvaluateAll",
+    "EvaluateTask",
     "ParseAlteredConstituents",
     "ParseAlteredDependencies",
     "ParseConstituents",

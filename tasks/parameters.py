@@ -8,6 +8,9 @@ from typing import Any
 
 import luigi
 
+from models.evaluation.protocols.config import ProtocolConfig
+from models.evaluation.representations.representation import representation_named
+
 
 def joined(changes: Mapping[str, Any], own: Mapping[str, Any], name: str) -> dict[str, Any]:
     """Returns a configuration's changed fields together with those that are parameters.
@@ -159,3 +162,52 @@ class TrainingParameters:
         description="Whether TensorBoard's event files are written beside metrics.jsonl; auto: if "
         "it is installed.",
     )
+
+
+class SentEvalParameters:
+    """On which data encoders are scored, and how."""
+
+    senteval_data = luigi.Parameter(
+        default="",
+        description="Your own copy of SentEval's data folder: it holds downstream/ and probing/. "
+        "Without it the data are downloaded.",
+    )
+    mirror = luigi.Parameter(
+        default="",
+        significant=False,
+        description="Address under which all downloads of SentEval's data stand by their names.",
+    )
+    accept_unverified = luigi.BoolParameter(
+        significant=False,
+        description="Take sets whose sha256 nobody has published; later runs ask for what the "
+        "first one got.",
+    )
+    representation = luigi.Parameter(
+        default="plain",
+        description="How views become one vector: plain, or multi-view (Tang & de Sa).",
+    )
+    representation_changes = luigi.DictParameter(
+        default={},
+        description="Fields of the representation to change, as JSON: '{\"join_words\": true}'. "
+        "models/evaluation/representations/representation.py describes them all.",
+    )
+    classifier = luigi.ChoiceParameter(
+        default="logistic_regression",
+        choices=["logistic_regression", "compatibility"],
+        description="compatibility is SentEval's own classifier, trained by Adam.",
+    )
+    folds = luigi.IntParameter(default=10, description="Outer and inner folds.")
+    encoder_version = luigi.Parameter(
+        default="",
+        description="For a function of your own: change it when the function changes.",
+    )
+
+    def resolved_representation(self) -> dict[str, Any]:
+        """Returns every field of the representation."""
+        changes = dict(self.representation_changes)
+        return representation_named(str(self.representation), **changes).to_dict()
+
+    def resolved_protocol(self) -> dict[str, Any]:
+        """Returns every field of the protocol."""
+        fields = {"classifier": self.classifier, "num_folds": self.folds}
+        return ProtocolConfig.from_dict(fields).to_dict()

@@ -4,28 +4,43 @@ from __future__ import annotations
 
 import luigi
 
+from tasks.artefact import Artefact
 from tasks.parameters import (
     CorpusParameters,
     HeldOutParameters,
     ParserParameters,
+    SentEvalParameters,
     TrainingParameters,
 )
 from tasks.report import WriteReport
+from tasks.senteval import EvaluateAll
 
 
 class RunAll(
-    CorpusParameters, HeldOutParameters, ParserParameters, TrainingParameters, luigi.WrapperTask
+    CorpusParameters,
+    HeldOutParameters,
+    ParserParameters,
+    TrainingParameters,
+    SentEvalParameters,
+    luigi.WrapperTask,
 ):
     """The main job: text to report.
 
     Splits and parses a corpus, trains two structured views on it, scores them beside their
-    baselines, and writes a report whose path is the last thing printed.
+    baselines, and writes a report whose path is the last thing printed. With SentEval's data, it
+    scores them on its tasks, too.
     """
+
+    senteval = luigi.BoolParameter(
+        description="Score on SentEval's tasks, too; implied by --senteval-data."
+    )
 
     work_folder = WriteReport.work_folder
     device = WriteReport.device
 
-    def requires(self) -> WriteReport:
-        """Returns the report, on which everything else hangs."""
-        report: WriteReport = self.clone(WriteReport)
-        return report
+    def requires(self) -> list[Artefact]:
+        """Returns the report, on which everything else hangs, and SentEval's table if asked."""
+        wanted = [WriteReport]
+        if self.senteval or self.senteval_data:
+            wanted.append(EvaluateAll)
+        return [self.clone(task) for task in wanted]
