@@ -347,7 +347,7 @@ def test_a_missing_parser_is_named(tmp_path: Path, text: Path) -> None:
 
 
 def test_the_main_job_scores_the_pair_beside_all_its_baselines(tmp_path: Path, text: Path) -> None:
-    report = RunAll(work_folder=tmp_path, source="files", paths=str(text)).requires()
+    (report,) = RunAll(work_folder=tmp_path, source="files", paths=str(text)).requires()
 
     assert {task.row for task in report.requires()["rows"]} >= {
         "pair",
