@@ -12,6 +12,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+MOMENT_BLOCKS = 8
 JITTER = 1e-6
 """First addition to the diagonal, as a share of its mean, where rounding makes a matrix
 indefinite; each further one is ten times as large."""
@@ -28,7 +29,7 @@ class Metric:
             penalties: [G], each once.
             curvature: c.
         """
-        moment = (features_nf.T @ features_nf) * curvature
+        moment = curvature * _second_moment(features_nf)
         self._factors = [_factor(moment, penalty) for penalty in penalties]
 
     def __call__(self, gradients_pvf: Tensor, groups: Tensor) -> Tensor:
@@ -48,6 +49,18 @@ class Metric:
                 result[first : first + count] = solved.reshape(part.shape)
             first += count
         return result
+
+
+def _second_moment(features_nf: Tensor) -> Tensor:
+    """Returns XᵀX [F, F]; only the blocks below the diagonal are multiplied, as it is symmetric."""
+    width = features_nf.shape[1]
+    moment = features_nf.new_empty((width, width))
+    step = -(-width // MOMENT_BLOCKS)
+    for start in range(0, width, step):
+        rows = slice(start, start + step)
+        moment[rows, : start + step] = features_nf[:, rows].T @ features_nf[:, : start + step]
+        moment[:start, rows] = moment[rows, :start].T
+    return moment
 
 
 def _factor(moment_ff: Tensor, penalty: Tensor) -> Tensor:
