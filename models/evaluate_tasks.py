@@ -42,6 +42,7 @@ from models.evaluation.task_result import (
     write_result,
 )
 from models.evaluation.tasks.declarations import task_named
+from models.evaluation.tasks.load import derived_note
 from models.evaluation.tasks.task import EvaluationTask
 from models.training_config import TrainingConfig
 from pipeline.digest import sha256_of_file
@@ -122,7 +123,8 @@ def standing_result(path: Path, task: EvaluationTask, evaluation: Evaluation) ->
     That is known only of encoders whose digest covers what they do.
 
     Raises:
-        ValueError: another evaluation's result stands there.
+        ValueError: another evaluation's result stands there, or one of a task derived from
+            another corpus.
     """
     if not path.exists():
         return None
@@ -133,7 +135,15 @@ def standing_result(path: Path, task: EvaluationTask, evaluation: Evaluation) ->
             f"{path}: holds the result of another encoder, representation or classifier "
             f"({result.setup.encoder.name}); choose another folder for this one"
         )
-    if isinstance(result, AbsentResult) or not isinstance(evaluation.encoder, ViewEncoder):
+    if isinstance(result, AbsentResult):
+        return None
+    note = derived_note(task, evaluation.data_folder)
+    if result.data.derived_from != ("" if note is None else note.corpus):
+        raise ValueError(
+            f"{path}: holds the result of the {result.data.origin} task; choose another folder for "
+            f"the one in {evaluation.data_folder}"
+        )
+    if not isinstance(evaluation.encoder, ViewEncoder):
         return None
     files = {name: evaluation.data_folder / name for name in result.data.files}
     same = all(

@@ -23,7 +23,7 @@ from models.evaluation.statistics.interval import Interval, percentile_interval
 from models.evaluation.statistics.resampling import Resampling
 from models.evaluation.statistics.seeds import SeedMean, over_seeds
 from models.evaluation.statistics.significance import bootstrap_p_value, permutation_p_values
-from models.evaluation.task_result import AbsentResult, Result, Setup, TaskResult
+from models.evaluation.task_result import AbsentResult, Result, Setup, TaskResult, corpora_of
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -83,6 +83,8 @@ class Comparison:
     absent: Mapping[str, str]
     """Tasks that neither side was scored on, with the reason."""
     config: ComparisonConfig
+    derived: Mapping[str, str] = field(default_factory=dict)
+    """Tasks that are not the published ones of their names -> the corpus they are derived from."""
 
 
 def compare(first: Seeds, second: Seeds, config: ComparisonConfig | None = None) -> Comparison:
@@ -112,6 +114,7 @@ def compare(first: Seeds, second: Seeds, config: ComparisonConfig | None = None)
         tuple(replace(row, corrected_p=p) for row, p in zip(rows, adjusted, strict=True)),
         absent,
         how,
+        corpora_of(first[0][name] for name in present),
     )
 
 

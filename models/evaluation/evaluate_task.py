@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -118,13 +118,7 @@ def _record(data: TaskData, views: Embeddings) -> DataRecord:
     if not views.num_refused:
         return record
     refused = {"refused by the encoder, given as zeros": views.num_refused}
-    return DataRecord(
-        record.digest,
-        record.sentences_digest,
-        record.files,
-        record.left_out,
-        {**record.replaced, **refused},
-    )
+    return replace(record, replaced={**record.replaced, **refused})
 
 
 def _views(task: EvaluationTask, data: TaskData, evaluation: Evaluation) -> Embeddings:

@@ -9,7 +9,7 @@ import base64
 import hashlib
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -73,6 +73,13 @@ class DataRecord:
     """sha256 of each file, by its path within the data folder."""
     left_out: Mapping[str, int] = field(default_factory=dict)
     replaced: Mapping[str, int] = field(default_factory=dict)
+    derived_from: str = ""
+    """The corpus that the task was derived from; empty for the published task."""
+
+    @property
+    def origin(self) -> str:
+        """Whose task it is, in words: ``published``, or ``derived from`` a corpus."""
+        return f"derived from {self.derived_from}" if self.derived_from else "published"
 
     @classmethod
     def of(cls, data: TaskData) -> DataRecord:
@@ -91,6 +98,7 @@ class DataRecord:
             dict(data.files),
             dict(data.left_out),
             dict(data.replaced),
+            data.derived_from,
         )
 
 
@@ -122,6 +130,15 @@ class AbsentResult:
 
 
 Result = TaskResult | AbsentResult
+
+
+def corpora_of(results: Iterable[Result]) -> dict[str, str]:
+    """Returns the corpus of each derived task among results, by the task's name."""
+    return {
+        result.task.name: result.data.derived_from
+        for result in results
+        if isinstance(result, TaskResult) and result.data.derived_from
+    }
 
 
 def scored(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from models.evaluation.comparison import Comparison, TaskComparison
 from models.evaluation.statistics.seeds import SeedMean
 from models.evaluation.task_result import Setup
+from models.report.derived_tasks import derived_notes, task_title
 from models.report.markdown import bullets, markdown_table, with_interval
 
 TESTS_IN_WORDS = {
@@ -33,7 +34,7 @@ def comparison_table(comparison: Comparison) -> str:
         "p",
         "corrected p",
     ]
-    rows = [_row(row) for row in comparison.tasks]
+    rows = [_row(row, comparison.derived) for row in comparison.tasks]
     notes = [
         *(_side(name, setups) for name, setups in zip(_names(comparison), sides, strict=True)),
         f"{TESTS_IN_WORDS[config.test]}, {config.resampling.num_resamples:,} resamples; "
@@ -42,6 +43,7 @@ def comparison_table(comparison: Comparison) -> str:
     ]
     if any(row.score in SCORES_OF_ERRORS for row in comparison.tasks):
         notes.append("Of mse the lower is the better.")
+    notes += derived_notes(comparison.derived)
     absent = [f"{task}: absent ({reason})" for task, reason in comparison.absent.items()]
     return f"{markdown_table(header, rows, num_text_columns=2)}\n\n{bullets([*notes, *absent])}"
 
@@ -57,10 +59,10 @@ def _side(name: str, setups: Sequence[Setup]) -> str:
     return f"{name}: encoder {digests}; representation {representation}; classifier {classifier}."
 
 
-def _row(row: TaskComparison) -> list[str]:
+def _row(row: TaskComparison, derived: Mapping[str, str]) -> list[str]:
     digits = digits_of(row.score)
     return [
-        row.task,
+        task_title(row.task, derived),
         row.score,
         with_seeds(row.first, digits=digits),
         with_seeds(row.second, digits=digits),

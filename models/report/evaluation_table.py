@@ -10,9 +10,17 @@ from pathlib import Path
 from models.evaluation.averages import AVERAGES, AverageDeclaration, lacking, published_average
 from models.evaluation.statistics.resampling import Resampling
 from models.evaluation.statistics.seeds import over_seeds
-from models.evaluation.task_result import AbsentResult, Result, Setup, TaskResult, read_results
+from models.evaluation.task_result import (
+    AbsentResult,
+    Result,
+    Setup,
+    TaskResult,
+    corpora_of,
+    read_results,
+)
 from models.evaluation.tasks.declarations import TASKS
 from models.report.comparison_table import SCORES_OF_ERRORS, digits_of, with_seeds
+from models.report.derived_tasks import derived_notes, task_title
 from models.report.markdown import bullets, markdown_table, section, with_interval
 
 ABSENT = "absent"
@@ -72,6 +80,7 @@ def evaluation_table(
     averages = [_average_row(declared, columns, resampling) for declared in AVERAGES]
     notes = [_intervals_note(columns), *_absences(columns, tasks), *_lacks(columns)]
     notes += _undefined(columns, tasks)
+    notes += derived_notes(_corpora(columns, tasks))
     notes += [f"{declared.name}: {declared.description}." for declared in AVERAGES]
     parts = [
         section(
@@ -148,7 +157,15 @@ def _rows(columns: Sequence[EncoderColumn], task: str, *, subsets: bool) -> list
     if subsets and len(names) <= 2:  # both correlations of an only subset are those of the task
         return []
     names.sort(key=lambda name: (SCORES_IN_ORDER.index(name), "") if not subsets else (0, name))
-    return [[task, name, *(_cell(column, task, name) for column in columns)] for name in names]
+    title = task_title(task, corpora_of(scored))
+    return [[title, name, *(_cell(column, task, name) for column in columns)] for name in names]
+
+
+def _corpora(columns: Sequence[EncoderColumn], tasks: Sequence[str]) -> dict[str, str]:
+    """Returns the corpus of each derived task, in the order of the tasks."""
+    return corpora_of(
+        result for task in tasks for column in columns for result in column.of_task(task)
+    )
 
 
 def _cell(column: EncoderColumn, task: str, score: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from models.evaluation.probing.data import read_summary
 from models.evaluation.result_files import RowResult, read_row
 from models.report import sections
+from models.report.derived_tasks import exported_section
 from models.report.inputs import REPORT_VERSION, ReportInputs
 from models.report.notes import notes_section
 from models.report.plots import chances_differ, plot_accuracy_by_task, plot_training
@@ -50,6 +51,7 @@ def write_report(out: Path, inputs: ReportInputs) -> Path:
             sections.statement(table, probing),
             *sections.origin(inputs),
             sections.probing_section(table, probing),
+            exported_section(inputs.probing_folder, table.tasks),
             sections.training_section(training, further, chances_differ(metrics)),
             sections.corpus_section(inputs.stages),
             sections.parsers_section(inputs.parsers),

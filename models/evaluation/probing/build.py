@@ -17,6 +17,7 @@ from models.evaluation.probing.candidates import Candidate
 from models.evaluation.probing.clusters import draws_units
 from models.evaluation.probing.config import SPLITS, ProbingConfig
 from models.evaluation.probing.declarations import TASKS, ProbingTask
+from models.evaluation.probing.export import SENTEVAL_FOLDER, write_senteval_files
 from models.evaluation.probing.selection import Chosen, choose, num_available
 from models.evaluation.probing.sentences import (
     ParsedFolders,
@@ -65,7 +66,8 @@ def build_probing(
 
     ``probing.parquet`` holds the items, ``rows.parquet`` the sentence of each embedding row (all
     held-out rows of the corpus in dataset order, then the altered ones) and
-    ``probing.json`` the summary, written last: without it the data do not exist.
+    ``probing.json`` the summary, written last: without it the data do not exist. ``senteval/``
+    holds the same items as text, for other encoders (see ``export``).
 
     Args:
         corpus: the parsed corpus.
@@ -101,7 +103,10 @@ def build_probing(
         "num_usable": len(sentences),
         "excluded": dict(sorted(excluded.items())),
     }
-    _write(out, built.items, addresses, summary)
+    # A corpus's folder bears its name, and the digest of what its text was made from.
+    name = corpus.sentences.resolve().parent.name
+    write_senteval_files(out / SENTEVAL_FOLDER, built.chosen, built.absent, corpus=name)
+    _write(out, built.items(), addresses, summary)
     return summary
 
 
@@ -111,7 +116,11 @@ class _Built:
     absent: dict[str, str] = field(default_factory=dict)
     available: dict[str, int] = field(default_factory=dict)
     """Sentences that each task's balanced classes could take."""
-    items: list[dict[str, Any]] = field(default_factory=list)
+    chosen: dict[str, Chosen] = field(default_factory=dict)
+
+    def items(self) -> list[dict[str, Any]]:
+        """Returns the rows of ``probing.parquet``."""
+        return [item for name, chosen in self.chosen.items() for item in _items(name, chosen)]
 
 
 def _build_tasks(sentences: Sequence[ParsedSentence], config: ProbingConfig) -> _Built:
@@ -130,7 +139,7 @@ def _build_tasks(sentences: Sequence[ParsedSentence], config: ProbingConfig) -> 
             built.absent[task.name] = reason
             continue
         built.tasks[task.name] = _describe(task, chosen, splits.unit, config)
-        built.items += _items(task, chosen)
+        built.chosen[task.name] = chosen
     return built
 
 
@@ -192,10 +201,10 @@ def _describe(
     }
 
 
-def _items(task: ProbingTask, chosen: Chosen) -> list[dict[str, Any]]:
+def _items(name: str, chosen: Chosen) -> list[dict[str, Any]]:
     index = {label: i for i, label in enumerate(sorted({c.label for c in chosen["train"]}))}
     return [
-        {"task": task.name, "split": split, "row": c.sentence.row, "label": index[c.label]}
+        {"task": name, "split": split, "row": c.sentence.row, "label": index[c.label]}
         for split in SPLITS
         for c in chosen[split]
     ]

@@ -25,6 +25,8 @@ class ProbingTask:
     """One probing task; its behaviour stands in ``build``, once for all."""
 
     name: str
+    evaluation_task: str
+    """Name of the published task that it corresponds to, in ``models.evaluation.tasks``."""
     description: str
     label_rule: str
     """How a sentence gets its label, in words."""
@@ -48,6 +50,7 @@ class ProbingTask:
 TASKS: tuple[ProbingTask, ...] = (
     ProbingTask(
         name="sentence_length",
+        evaluation_task="SentLen",
         description="How many words the sentence has",
         label_rule="number of tokens, in bins that are quantiles of the held-out sentences",
         candidates=classes.length_bins,
@@ -56,6 +59,7 @@ TASKS: tuple[ProbingTask, ...] = (
     ),
     ProbingTask(
         name="word_content",
+        evaluation_task="WC",
         description="Which one of a set of words the sentence contains",
         label_rule="the only word of the set in the sentence; the set holds mid-frequency words",
         candidates=classes.word_content,
@@ -64,6 +68,7 @@ TASKS: tuple[ProbingTask, ...] = (
     ),
     ProbingTask(
         name="tree_depth",
+        evaluation_task="TreeDepth",
         description="How deep the constituency tree is",
         label_rule="constituents on the longest path from the root to a word",
         candidates=depth_classes.tree_depths,
@@ -74,6 +79,7 @@ TASKS: tuple[ProbingTask, ...] = (
     ),
     ProbingTask(
         name="top_constituents",
+        evaluation_task="TopConst",
         description="Which constituents stand right below the top S",
         label_rule="sequence of labels below S: the most common ones, and one class for others",
         candidates=classes.common_top_constituents,
@@ -82,6 +88,7 @@ TASKS: tuple[ProbingTask, ...] = (
     ),
     ProbingTask(
         name="bigram_shift",
+        evaluation_task="BShift",
         description="Whether two adjacent words were swapped",
         label_rule="shifted or intact; a sentence appears as one of them, never as both",
         candidates=classes.by_alteration("bigram_shift", "shifted"),
@@ -91,6 +98,7 @@ TASKS: tuple[ProbingTask, ...] = (
     ),
     ProbingTask(
         name="tense",
+        evaluation_task="Tense",
         description="The tense of the main clause",
         label_rule="tag of the finite verb: VBD past, VBP or VBZ present; the root's first "
         "auxiliary or copula, else the root",
@@ -102,6 +110,7 @@ TASKS: tuple[ProbingTask, ...] = (
     ),
     ProbingTask(
         name="subject_number",
+        evaluation_task="SubjNum",
         description="The number of the main clause's subject",
         label_rule="tag of the root's nsubj: NN, NNP singular; NNS, NNPS plural",
         candidates=classes.by_rule(label_rules.subject_number),
@@ -112,6 +121,7 @@ TASKS: tuple[ProbingTask, ...] = (
     ),
     ProbingTask(
         name="object_number",
+        evaluation_task="ObjNum",
         description="The number of the main clause's direct object",
         label_rule="tag of the root's obj: NN, NNP singular; NNS, NNPS plural",
         candidates=classes.by_rule(label_rules.object_number),
@@ -122,6 +132,7 @@ TASKS: tuple[ProbingTask, ...] = (
     ),
     ProbingTask(
         name="odd_word_out",
+        evaluation_task="SOMO",
         description="Whether a noun or verb was replaced by one that does not belong",
         label_rule="replaced or intact; a sentence appears as one of them, never as both",
         candidates=classes.by_alteration("odd_word_out", "replaced"),
@@ -133,6 +144,7 @@ TASKS: tuple[ProbingTask, ...] = (
     ),
     ProbingTask(
         name="coordination_inversion",
+        evaluation_task="CoordInv",
         description="Whether two coordinated clauses stand in the other order",
         label_rule="inverted or intact, of sentences whose top S is S CC S, with or without a "
         "comma; a sentence appears as one of them, never as both",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+from models.evaluation.tasks.derived import DerivedNote, read_note
 from models.evaluation.tasks.examples import arranged
 from models.evaluation.tasks.layout import DATASETS
 from models.evaluation.tasks.task import EvaluationTask, TaskData
@@ -20,17 +22,31 @@ def missing_files(task: EvaluationTask, data_folder: Path) -> list[Path]:
     return [path for path in paths if not path.is_file()]
 
 
+def derived_note(task: EvaluationTask, data_folder: Path) -> DerivedNote | None:
+    """Returns the note that this folder's data of a task are derived, None for published ones.
+
+    Raises:
+        ValueError: a damaged note.
+    """
+    path = next(iter(DATASETS[task.dataset].files.values()))
+    return read_note((data_folder / path).parent)
+
+
 def load_task(task: EvaluationTask, data_folder: Path) -> TaskData:
-    """Returns a task's sentences and answers.
+    """Returns a task's sentences and answers, as published or as derived from a corpus.
 
     Args:
         data_folder: SentEval's ``data`` folder, the one that holds ``downstream`` and ``probing``.
 
     Raises:
         AbsentDataError: some or all of the task's files are not there.
-        ValueError: a file is malformed; names file and line.
+        ValueError: a file is malformed; names file and line. Or a file among derived tasks is not
+            the one that was written.
     """
+    note = derived_note(task, data_folder)
     missing = missing_files(task, data_folder)
+    if missing and note is not None:
+        raise AbsentDataError(f"{task.name}: {note.why_missing(missing[0])}")
     if missing:
         others = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
         raise AbsentDataError(
@@ -42,6 +58,9 @@ def load_task(task: EvaluationTask, data_folder: Path) -> TaskData:
         role: read_text_file(data_folder / path, dataset.encoding)
         for role, path in dataset.files.items()
     }
+    if note is not None:
+        for file in files.values():
+            note.check(file.path, file.sha256)
     examples = dataset.load(task, files)
     empty = [name for name, split in examples.splits.items() if not split]
     if empty:
@@ -51,4 +70,5 @@ def load_task(task: EvaluationTask, data_folder: Path) -> TaskData:
             f"from the published data"
         )
     digests = {path: files[role].sha256 for role, path in dataset.files.items()}
-    return arranged(task, examples, digests)
+    data = arranged(task, examples, digests)
+    return data if note is None else replace(data, derived_from=note.corpus)

@@ -76,3 +76,5 @@ class TaskData:
     """Sentences given otherwise than the files have them, counted by reason."""
     files: Mapping[str, str] = field(default_factory=dict)
     """sha256 of each file that was read, by its path within the data folder."""
+    derived_from: str = ""
+    """The corpus that the task was derived from; empty for the published task."""

@@ -1,0 +1,83 @@
+"""Writes the built tasks as files of SentEval's format, so that any encoder can be scored on them.
+
+SentEval's probing tasks are one file each, ``tr|va|te TAB class TAB tokens`` (Conneau et al. 2018;
+``data/probing`` of its repository). The files lie below ``senteval/``, a folder that
+``python -m models.evaluate --data`` takes, beside a note that they are not the published ones.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from models.evaluation.probing.config import SPLITS
+from models.evaluation.probing.declarations import TASKS
+from models.evaluation.probing.selection import Chosen
+from models.evaluation.probing.sentences import ParsedSentence
+from models.evaluation.tasks.declarations import task_named
+from models.evaluation.tasks.derived import DerivedNote, write_note
+from models.evaluation.tasks.layout import DATASETS
+from models.evaluation.tasks.probing_files import SPLITS as SPLIT_MARKS
+from pipeline.shards import sweep_unfinished, write_bytes_atomically
+
+SENTEVAL_FOLDER = "senteval"
+"""Of the probing folder; laid out as SentEval's ``data``."""
+
+_MARK_OF = {split: mark for mark, split in SPLIT_MARKS.items()}
+_EVALUATION_TASK = {task.name: task.evaluation_task for task in TASKS}
+
+
+def evaluation_tasks(names: Iterable[str]) -> list[str]:
+    """Returns what the evaluation of any encoder calls these probing tasks: ``SentLen``, ``WC``."""
+    return [_EVALUATION_TASK[name] for name in names]
+
+
+def senteval_path(name: str) -> Path:
+    """Returns where a probing task stands below SentEval's ``data`` folder."""
+    dataset = task_named(_EVALUATION_TASK[name]).dataset
+    return Path(DATASETS[dataset].files["all"])
+
+
+def write_senteval_files(
+    folder: Path, chosen: Mapping[str, Chosen], absent: Mapping[str, str], *, corpus: str
+) -> None:
+    """Writes one file a task and the note; the note first, so that no file is without it.
+
+    Args:
+        folder: SentEval's ``data`` folder to be, which will hold ``probing/``.
+        chosen: the labelled sentences of each present task, altered ones as they were altered.
+        absent: tasks that there are none of, with the reason.
+        corpus: what the note calls the text.
+
+    Raises:
+        ValueError: a token with white space, which the format cannot tell from two.
+    """
+    encoded = {
+        folder / senteval_path(name): "".join(_lines(splits)).encode()
+        for name, splits in chosen.items()
+    }
+    (place,) = {(folder / senteval_path(task.name)).parent for task in TASKS}
+    place.mkdir(parents=True, exist_ok=True)
+    sweep_unfinished(place)
+    digests = {path.name: hashlib.sha256(content).hexdigest() for path, content in encoded.items()}
+    reasons = {senteval_path(name).name: reason for name, reason in absent.items()}
+    write_note(place, DerivedNote(corpus, digests, reasons))
+    for path, content in encoded.items():
+        write_bytes_atomically(path, content)
+
+
+def _lines(splits: Chosen) -> Iterator[str]:
+    for split in SPLITS:
+        for candidate in splits[split]:
+            yield f"{_MARK_OF[split]}\t{candidate.label}\t{_text(candidate.sentence)}\n"
+
+
+def _text(sentence: ParsedSentence) -> str:
+    text = " ".join(sentence.tokens)
+    if text.split() != list(sentence.tokens):
+        raise ValueError(
+            f"{sentence.document_id}, sentence {sentence.sentence_index}: a token is empty or has "
+            f"white space in it: {list(sentence.tokens)}; split the corpus into sentences again"
+        )
+    return text
