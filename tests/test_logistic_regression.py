@@ -298,3 +298,21 @@ def test_unfit_input_is_refused(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         fit_logistic_regression(features, labels, torch.tensor([penalty]), num_classes=2, rows=rows)
+
+
+def test_sentences_that_no_problem_trains_on_change_no_answer() -> None:
+    features, labels = problem(60, 5, 2)
+    penalties = torch.tensor([4.0, 0.125], dtype=torch.float64)
+    alone = fit_logistic_regression(features, labels, penalties, num_classes=2, tolerance=1e-10)
+
+    far = 1000.0 * features.repeat(20, 1)
+    together = fit_logistic_regression(
+        torch.cat([features, far]),
+        torch.cat([labels, labels.repeat(20)]),
+        penalties,
+        num_classes=2,
+        rows=(torch.arange(60 + len(far)) < 60).repeat(2, 1),
+        tolerance=1e-10,
+    )
+    assert bool(together.converged.all())
+    torch.testing.assert_close(together.weights, alone.weights, atol=1e-4, rtol=1e-4)

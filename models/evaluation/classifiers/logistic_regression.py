@@ -122,7 +122,7 @@ def _solve(
     """Returns where the problems end, sorted by penalty as they are given."""
     loss = loss_for(targets, num_classes, features_nf.dtype)
     distinct, group = torch.unique_consecutive(penalties, return_inverse=True)
-    metric = Metric(features_nf, distinct, loss.curvature_bound)
+    metric = Metric(_trained_on(features_nf, rows_pn), distinct, loss.curvature_bound)
     at_once = max(1, ELEMENTS_AT_ONCE // (len(features_nf) * loss.num_vectors))
     arrivals: list[Arrival] = []
     for first in range(0, len(penalties), at_once):
@@ -141,6 +141,17 @@ def _solve(
         torch.cat([a.answers for a in arrivals]),
         max(a.num_steps for a in arrivals),
     )
+
+
+def _trained_on(features_nf: Tensor, rows_pn: Tensor | None) -> Tensor:
+    """Returns the features of sentences that some problem trains on.
+
+    Others would only swell the metric, in which the problems would then seem to have arrived.
+    """
+    if rows_pn is None:
+        return features_nf
+    used = rows_pn.any(dim=0).to(features_nf.device)
+    return features_nf if bool(used.all()) else features_nf[used]
 
 
 def _check(

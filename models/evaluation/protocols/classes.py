@@ -48,7 +48,7 @@ def nested_folds(
     choices = run_searches(
         features, labels, searches, NESTED_GRID, num_classes=num_classes, config=config
     )
-    answers = np.choose(outer, [choice.answers for choice in choices])
+    answers = np.stack([choice.answers for choice in choices])[outer, np.arange(len(labels))]
     predictions = Predictions(
         predicted=answers.astype(np.float64),
         gold=labels.astype(np.float64),
