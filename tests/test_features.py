@@ -1,0 +1,155 @@
+"""From views of all sentences to the features of a task's items."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from models.evaluation.features import Featuriser
+from models.evaluation.representations.principal_component import (
+    principal_components,
+    remove_components,
+)
+from models.evaluation.representations.representation import Representation
+from models.evaluation.tasks.task import EvaluationTask, Items, Protocol, TaskData
+
+FloatArray = npt.NDArray[np.float32]
+
+KEY = "0-encoder.last"
+BATCH = 128
+
+
+def embeddings(num_sentences: int, width: int = 5) -> FloatArray:
+    """Returns vectors that share a direction, so that its removal is seen."""
+    random = np.random.default_rng(num_sentences)
+    return (random.normal(size=(num_sentences, width)) + 2.0).astype(np.float32)
+
+
+def single(first: npt.ArrayLike) -> Items:
+    rows = np.asarray(first, dtype=np.int64)
+    return Items(rows, np.zeros(len(rows), dtype=np.int64))
+
+
+def pairs(first: npt.ArrayLike, second: npt.ArrayLike) -> Items:
+    items = single(first)
+    return Items(items.first, items.labels, np.asarray(second, dtype=np.int64))
+
+
+def featuriser(
+    vectors: FloatArray,
+    splits: dict[str, Items],
+    representation: Representation,
+    *,
+    protocol: Protocol = "split",
+    batch_items: int = BATCH,
+) -> Featuriser:
+    task = EvaluationTask("T", "T", protocol, "made by hand", "nobody")
+    data = TaskData(tuple(f"s{i}" for i in range(len(vectors))), splits)
+    return Featuriser.of({KEY: vectors}, task, data, representation, batch_items)
+
+
+def without_own_component(vectors: FloatArray) -> FloatArray:
+    return remove_components(vectors, principal_components(vectors, 1))
+
+
+def test_single_sentences_are_looked_up_in_the_order_of_the_items() -> None:
+    vectors, items = embeddings(6), single([4, 0, 4, 2])
+    found = featuriser(vectors, {"all": items}, Representation()).features(items)
+    np.testing.assert_array_equal(found, vectors[[4, 0, 4, 2]])
+    assert found.dtype == np.float32
+
+
+def test_pairs_are_difference_and_product_and_nothing_else() -> None:
+    vectors = np.array([[1.0, -2.0], [3.0, 4.0], [0.5, 0.0]], dtype=np.float32)
+    items = pairs([0, 1], [1, 2])
+    found = featuriser(vectors, {"train": items}, Representation()).features(items)
+    assert found.tolist() == [[2.0, 6.0, 3.0, -8.0], [2.5, 4.0, 1.5, 0.0]]
+
+
+def test_a_pair_has_the_same_features_in_either_order() -> None:
+    vectors, items = embeddings(6), pairs([0, 1, 2], [3, 4, 5])
+    made = featuriser(vectors, {"train": items}, Representation())
+    np.testing.assert_array_equal(made.features(items), made.features(pairs([3, 4, 5], [0, 1, 2])))
+
+
+def test_components_are_removed_batch_by_batch_in_the_order_of_the_items() -> None:
+    vectors = embeddings(300)
+    order = np.random.default_rng(0).permutation(300)
+    made = featuriser(vectors, {"train": single(order)}, Representation(remove_components=1))
+    batches = [vectors[order[start : start + BATCH]] for start in (0, 128, 256)]
+    np.testing.assert_allclose(
+        made.features(single(order)),
+        np.concatenate([without_own_component(batch) for batch in batches]),
+        atol=1e-6,
+    )
+
+
+def test_another_order_or_size_of_batches_gives_other_features() -> None:
+    vectors, order = embeddings(300), np.arange(300)
+    removal = Representation(remove_components=1)
+    splits = {"train": single(order)}
+    found = featuriser(vectors, splits, removal).vectors(order)
+    turned = featuriser(vectors, splits, removal).vectors(order[::-1].copy())[::-1]
+    whole = featuriser(vectors, splits, removal, batch_items=300).vectors(order)
+    assert not np.allclose(found, turned, atol=1e-4)
+    assert not np.allclose(found, whole, atol=1e-4)
+    np.testing.assert_allclose(whole, without_own_component(vectors), atol=1e-6)
+
+
+def test_first_and_second_sentences_are_batches_of_their_own() -> None:
+    vectors = embeddings(40)
+    first, second = np.arange(20), np.arange(20, 40)
+    items = pairs(first, second)
+    made = featuriser(vectors, {"train": items}, Representation(remove_components=1))
+    u, v = without_own_component(vectors[first]), without_own_component(vectors[second])
+    np.testing.assert_allclose(
+        made.features(items), np.concatenate([abs(u - v), u * v], axis=1), atol=1e-6
+    )
+
+
+def test_batches_matter_to_no_other_representation() -> None:
+    vectors, order = embeddings(30), np.arange(30)
+    plain = Representation(normalise=True, project_to_width=3)
+    small, large = (
+        featuriser(vectors, {"train": single(order)}, plain, batch_items=size).vectors(order)
+        for size in (7, 128)
+    )
+    np.testing.assert_allclose(small, large, atol=1e-6)
+
+
+def test_components_fitted_on_train_know_nothing_of_test() -> None:
+    vectors = embeddings(60)
+    splits = {"train": single(np.arange(40)), "test": single(np.arange(40, 60))}
+    fitted = Representation(remove_components=1, components_from="train")
+    component = principal_components(vectors[:40], 1)
+
+    found = featuriser(vectors, splits, fitted).features(splits["test"])
+    np.testing.assert_allclose(found, remove_components(vectors[40:], component), atol=1e-6)
+
+    changed = vectors.copy()
+    changed[40:50] = -3.0 * changed[40:50]
+    other = featuriser(changed, splits, fitted).features(splits["test"])
+    np.testing.assert_array_equal(other[10:], found[10:])
+
+
+def test_both_sentences_of_training_pairs_are_fitted_on() -> None:
+    vectors = embeddings(30)
+    splits = {"train": pairs(range(10), range(10, 20)), "test": pairs([20], [21])}
+    fitted = Representation(remove_components=1, components_from="train")
+    made = featuriser(vectors, splits, fitted)
+    component = principal_components(vectors[:20], 1)
+    np.testing.assert_allclose(
+        made.vectors(np.array([20, 21])), remove_components(vectors[20:22], component), atol=1e-6
+    )
+
+
+@pytest.mark.parametrize("protocol", ["nested_folds", "similarity"])
+def test_without_a_training_split_all_sentences_are_fitted_on(protocol: Protocol) -> None:
+    vectors = embeddings(20)
+    splits = {"one": single(np.arange(12)), "two": single(np.arange(12, 20))}
+    fitted = Representation(remove_components=1, components_from="train")
+    made = featuriser(vectors, splits, fitted, protocol=protocol)
+    np.testing.assert_allclose(
+        made.vectors(np.arange(20)), without_own_component(vectors), atol=1e-6
+    )
