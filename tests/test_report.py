@@ -121,6 +121,7 @@ def test_report_states_what_a_reader_looks_for(inputs: ReportInputs, tmp_path: P
         "| row pair | 8 | 80.0 | 80.0 | 80.0 [",
         "mean ± sd over 3 seeds | 8 | 62.0 ± 2.0 | 62.0 ± 2.0 | 62.0 ± 2.0 |",
         "**object_number**: only 7 train sentences",
+        "probing/senteval \\\n  --tasks SentLen,Tense\n",
         "| trained | 6.00 | 0.25 | 24.0 |",
         "| sentences | 12,000 | too long 7 | kept intact 9 | 20.0 | 600 |",
         "| dependencies | bundled | ffffffffffff | LAS 83.1 |",
