@@ -39,15 +39,17 @@ def header(
     module: str,
     arguments: Sequence[str],
     *,
-    corpus: CorpusFolders,
+    corpus: CorpusFolders | None = None,
+    text: str = "",
     seed: int,
     device: str = "cpu",
 ) -> list[str]:
-    """Returns the lines that say what ran: command, commit, machine, versions, seed and corpus.
+    """Returns the lines that say what ran: command, commit, machine, versions, seed and text.
 
     Args:
         module: name of the benchmark's module.
         arguments: of the command line, as they were given.
+        corpus: the parsed text; where there is none, ``text`` says what was read.
     """
     used = ", ".join(f"{name} {number}" for name, number in versions().items())
     return [
@@ -57,7 +59,9 @@ def header(
         f"{torch.get_num_threads()} threads used; device {device}",
         f"versions: {used}",
         f"seed: {seed}",
-        f"corpus: {', digest of its shards '.join(identity(corpus).values())}",
+        f"corpus: {', digest of its shards '.join(identity(corpus).values())}"
+        if corpus is not None
+        else f"text: {text}",
     ]
 
 

@@ -30,4 +30,4 @@ Precision = Literal["float32", "tf32", "bfloat16"]
 KeptWeights = Literal["last", "best"]
 """Which weights a training ends with."""
 Pooling = Literal["last", "max", "mean", "min"]
-"""How a sentence's states become one vector: the state an encoder gives, or one over all of them."""
+"""How a sentence's states become one vector: the one an encoder gives, or one over all of them."""

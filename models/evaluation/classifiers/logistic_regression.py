@@ -95,7 +95,7 @@ def fit_logistic_regression(
     columns = torch.full_like(coordinates[:, :1], constant)
     extended = torch.cat([coordinates, columns], dim=1)
     order = torch.argsort(penalties, stable=True)
-    chosen = None if rows is None else rows[order]
+    chosen = None if rows is None else rows.to(order.device)[order]
     arrival = _solve(extended, targets, penalties[order], chosen, num_classes, tolerance, max_steps)
     back = torch.argsort(order)
     turned, biases = arrival.weights[back, :, :-1], arrival.weights[back, :, -1] * constant

@@ -1,0 +1,282 @@
+"""Measures the evaluation protocols beside the same protocols by scikit-learn.
+
+``python -m benchmarks.evaluation`` takes the sentences of the default run as a task of MR's size;
+``--data DIR --tasks MR`` takes SentEval's. Both sides get the same features in the same run, by
+default 4,800 of them: max, mean, min and last states of two random GRUs. The last line it prints is
+one JSON object.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from benchmarks.evaluation_input import Input, inputs
+from benchmarks.references.sklearn_protocol import (
+    AS_IT_COMES,
+    CONVERGED,
+    ReferenceOutcome,
+    SklearnProtocol,
+    Solver,
+)
+from benchmarks.report import Table, fail, header, print_last_line, print_table
+from models.evaluation.named_encoder import EncoderSettings, resolve_encoder
+from models.evaluation.outcome import Outcome
+from models.evaluation.protocols.classes import folds_of_train, given_split, nested_folds
+from models.evaluation.protocols.config import (
+    FOLDS_GRID,
+    NESTED_GRID,
+    SPLIT_GRID,
+    ProtocolConfig,
+)
+from models.evaluation.representations.representation import representation_named
+from models.evaluation.scores import score
+from models.training_config import preset
+from pipeline.job import available_cores
+
+WIDE_ENCODER = '{"views": ["SEQ", "SEQ"], "hidden_size": 600}'
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """One task by both."""
+
+    solver: Solver
+    """How scikit-learn's classifier was left to walk."""
+    task: str
+    protocol: str
+    num_items: int
+    width: int
+    ours: Outcome
+    our_accuracy: float
+    our_seconds: float
+    theirs: ReferenceOutcome
+
+    @property
+    def speed(self) -> float:
+        """Times as fast as scikit-learn."""
+        return self.theirs.seconds / self.our_seconds
+
+    @property
+    def difference(self) -> float:
+        """Our accuracy minus theirs, in points."""
+        return self.our_accuracy - self.theirs.accuracy
+
+    @property
+    def same_regularisers(self) -> int:
+        """Searches that chose the same C."""
+        return sum(
+            a == b for a, b in zip(self.ours.regularisers, self.theirs.regularisers, strict=True)
+        )
+
+    @property
+    def same_answers(self) -> float:
+        """Share of test items answered alike, in percent."""
+        return 100.0 * float(np.mean(self.ours.predictions.predicted == self.theirs.predicted))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the benchmark; returns 0, or 2 for a user's mistake."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    options = _parser().parse_args(given)
+    torch.set_num_threads(options.cores)
+    try:
+        tasks = _inputs(options)
+        compared = [one for task in tasks for one in _compare(task, options)]
+    except (FileNotFoundError, ModuleNotFoundError, ValueError) as error:
+        return fail(str(error))
+    source = str(options.data) if options.data else "the default run's sentences"
+    run = header("benchmarks.evaluation", given, text=source, seed=options.seed)
+    print_table(_table(compared, options), run)
+    print_last_line(_figures(compared))
+    return 0
+
+
+def _inputs(options: argparse.Namespace) -> list[Input]:
+    config = preset(options.preset, **json.loads(options.changes))
+    encoder = resolve_encoder(options.encoder, EncoderSettings(config=config))
+    poolings = options.poolings.split(",")
+    representation = representation_named("plain", supervised_pooling=poolings)
+    return inputs(
+        encoder,
+        representation,
+        data_folder=options.data,
+        tasks=options.tasks,
+        corpus=options.corpus,
+    )
+
+
+def _compare(task: Input, options: argparse.Namespace) -> list[Comparison]:
+    """Returns ours beside each of scikit-learn's."""
+    config = ProtocolConfig(num_folds=options.folds, seed=options.seed)
+    print(f"{task.task.name}: ours", file=sys.stderr, flush=True)
+    started = time.perf_counter()
+    ours = _run_ours(task, config)
+    seconds = time.perf_counter() - started
+    compared = []
+    for solver in (AS_IT_COMES, CONVERGED) if options.converged else (AS_IT_COMES,):
+        print(f"{task.task.name}: scikit-learn, {solver.name}", file=sys.stderr, flush=True)
+        compared.append(
+            Comparison(
+                solver,
+                task.task.name,
+                task.task.protocol,
+                sum(ours.counts.values()),
+                ours.width,
+                ours,
+                score(task.task, ours.predictions)["accuracy"],
+                seconds,
+                _run_reference(task, config, solver, options.cores),
+            )
+        )
+    return compared
+
+
+def _run_ours(task: Input, config: ProtocolConfig) -> Outcome:
+    if task.task.protocol == "nested_folds":
+        return nested_folds(
+            task.features["all"], task.labels["all"], num_classes=task.num_classes, config=config
+        )
+    protocol = folds_of_train if task.task.protocol == "folds" else given_split
+    return protocol(task.features, task.labels, num_classes=task.num_classes, config=config)
+
+
+def _run_reference(
+    task: Input, config: ProtocolConfig, solver: Solver, num_processes: int
+) -> ReferenceOutcome:
+    splits = list(task.labels)
+    ends = np.cumsum([len(task.labels[name]) for name in splits])
+    places = dict(zip(splits, np.split(np.arange(ends[-1]), ends[:-1]), strict=True))
+    reference = SklearnProtocol(
+        np.concatenate([task.features[name].numpy() for name in splits]),
+        np.concatenate([task.labels[name] for name in splits]),
+        seed=config.seed,
+        num_processes=num_processes,
+        solver=solver,
+    )
+    if task.task.protocol == "nested_folds":
+        return reference.nested_folds(NESTED_GRID, config.num_folds)
+    train, test = places["train"], places["test"]
+    if task.task.protocol == "folds":
+        return reference.folds_of_train(train, test, FOLDS_GRID, config.num_folds)
+    return reference.searched([(train, places["dev"])], train, test, SPLIT_GRID)
+
+
+def _table(compared: Sequence[Comparison], options: argparse.Namespace) -> Table:
+    columns = (
+        "task",
+        "protocol",
+        "items",
+        "width",
+        "accuracy",
+        "scikit-learn",
+        "its accuracy",
+        "difference",
+        "same answers %",
+        "same C",
+        "seconds",
+        "scikit-learn s",
+        "times as fast",
+    )
+    rows = [
+        (
+            one.task,
+            one.protocol.replace("_", " "),
+            f"{one.num_items:,}",
+            str(one.width),
+            f"{one.our_accuracy:.2f}",
+            one.solver.name,
+            f"{one.theirs.accuracy:.2f}",
+            f"{one.difference:+.2f}",
+            f"{one.same_answers:.2f}",
+            f"{one.same_regularisers} of {len(one.ours.regularisers)}",
+            f"{one.our_seconds:.1f}",
+            f"{one.theirs.seconds:.1f}",
+            f"{one.speed:.1f}",
+        )
+        for one in compared
+    ]
+    own = {one.task: one.ours for one in compared}.values()
+    notes = [
+        f"encoder {options.encoder}, preset {options.preset} with {options.changes}; "
+        f"poolings {options.poolings}; {options.folds} folds",
+        *(_reference_note(solver, compared, options.cores) for solver in (AS_IT_COMES, CONVERGED)),
+        f"ours: {options.cores} threads; {sum(one.not_converged for one in own)} of "
+        f"{sum(one.num_fits for one in own)} fits did not reach the tolerance",
+        "same C: searches, one an outer fold, that chose the same; where they differ, the best "
+        f"dev accuracies differ by at most {_dev_difference(compared):.2f} points",
+    ]
+    notes = [note for note in notes if note]
+    return Table("Evaluation protocols beside scikit-learn's", columns, rows, notes)
+
+
+def _reference_note(solver: Solver, compared: Sequence[Comparison], cores: int) -> str:
+    """Returns what is to be known of one of scikit-learn's, or nothing where it did not run."""
+    theirs = [one.theirs for one in compared if one.solver is solver]
+    if not theirs:
+        return ""
+    return (
+        f"scikit-learn {solver.name}: LogisticRegression of at most {solver.max_iterations} "
+        f"iterations to a tolerance of {solver.tolerance:g}, {cores} processes of one thread; "
+        f"{sum(one.num_unfinished for one in theirs)} of its "
+        f"{sum(one.num_fits for one in theirs)} fits ended at that limit"
+    )
+
+
+def _dev_difference(compared: Sequence[Comparison]) -> float:
+    """Returns the largest difference of the mean dev accuracies of a task, in points."""
+    return max(
+        abs((one.ours.dev_score or 0.0) - float(np.mean(one.theirs.dev_accuracies)))
+        for one in compared
+    )
+
+
+def _figures(compared: Sequence[Comparison]) -> dict[str, float | str]:
+    """Returns the figures; equality is judged where scikit-learn's fits are done, if they were."""
+    nested = [one for one in compared if one.protocol == "nested_folds"]
+    figures: dict[str, float | str] = {}
+    for solver, ending in ((AS_IT_COMES, ""), (CONVERGED, "_converged")):
+        of_solver = [one for one in nested if one.solver is solver]
+        if of_solver:
+            widest = max(of_solver, key=lambda one: one.width * one.num_items)
+            figures[f"nested_cv_vs_sklearn{ending}"] = round(widest.speed, 2)
+            figures["task"] = widest.task
+    done = [one for one in compared if one.solver is CONVERGED] or compared
+    searches = sum(len(one.ours.regularisers) for one in done)
+    return {
+        **figures,
+        "max_accuracy_difference": round(max(abs(one.difference) for one in done), 3),
+        "same_regularisers": round(sum(one.same_regularisers for one in done) / searches, 3),
+        "compared_with": done[0].solver.name,
+    }
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.evaluation", description=(__doc__ or "").split("\n\n")[0]
+    )
+    add = parser.add_argument
+    add("--data", type=Path, help="SentEval's data folder; by default the default run's sentences")
+    add("--tasks", default="MR", help="with --data: names separated by commas, or all")
+    add("--corpus", type=Path, help="without --data: folder of a parsed corpus")
+    add("--encoder", default="random-0", help="as python -m models.evaluate takes it")
+    add("--preset", default="laptop", help="of a random encoder")
+    add("--changes", default=WIDE_ENCODER, help="of the preset, as JSON")
+    add("--poolings", default="max,mean,min,last", help="of each view's states, side by side")
+    add("--converged", action="store_true", help="also let scikit-learn walk until it is done")
+    add("--folds", type=int, default=10, help="outer and inner")
+    add("--cores", type=int, default=available_cores(), help="that each side may use")
+    add("--seed", type=int, default=1111, help="of the folds")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,122 @@
+"""What the evaluation benchmark runs on: features and labels of SentEval's tasks, or of the default
+run's own sentences where there are no others.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from benchmarks.corpus import corpus_folders
+from models.evaluation.embedding_cache import EmbeddingCache
+from models.evaluation.encoder import Encoder
+from models.evaluation.features import Featuriser
+from models.evaluation.protocols.config import ProtocolConfig
+from models.evaluation.representations.representation import Representation
+from models.evaluation.tasks.declarations import tasks_named
+from models.evaluation.tasks.load import load_task, missing_files
+from models.evaluation.tasks.task import EvaluationTask, Items, TaskData
+from pipeline.shards import read_dataset_manifest, read_shard
+
+MR_SIZE = 10_662
+"""Sentences of MR (Pang & Lee 2005), which the task made of the default run is cut to."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Input:
+    """One task's features and labels by split."""
+
+    task: EvaluationTask
+    features: Mapping[str, torch.Tensor]
+    """float32 [n, D]."""
+    labels: Mapping[str, npt.NDArray[np.int64]]
+    num_classes: int
+
+
+def inputs(
+    encoder: Encoder,
+    representation: Representation,
+    *,
+    data_folder: Path | None,
+    tasks: str,
+    corpus: Path | None,
+) -> list[Input]:
+    """Returns the classification tasks whose data are there.
+
+    Args:
+        data_folder: SentEval's; None takes the default run's sentences as one task like MR.
+        tasks: names, or ``all``.
+        corpus: of the default run, see `corpus_folders`.
+
+    Raises:
+        FileNotFoundError: no data of any of the tasks, or no default run.
+        ValueError: none of them learns classes.
+    """
+    if data_folder is None:
+        pairs = [made_task(corpus)]
+    else:
+        chosen = [
+            task
+            for task in tasks_named(tasks)
+            if task.protocol in {"nested_folds", "folds", "split"}
+        ]
+        present = [task for task in chosen if not missing_files(task, data_folder)]
+        if not present:
+            raise FileNotFoundError(
+                f"{data_folder}: no data of {', '.join(task.name for task in chosen) or tasks}; "
+                "give SentEval's data folder and tasks that learn classes"
+            )
+        pairs = [(task, load_task(task, data_folder)) for task in present]
+    return [_featurised(task, data, encoder, representation) for task, data in pairs]
+
+
+def _featurised(
+    task: EvaluationTask, data: TaskData, encoder: Encoder, representation: Representation
+) -> Input:
+    views = EmbeddingCache(None).embeddings(
+        encoder, data.sentences, representation.poolings(task.protocol)
+    )
+    featuriser = Featuriser.of(
+        views.views, task, data, representation, ProtocolConfig().batch_items
+    )
+    return Input(
+        task,
+        {name: torch.from_numpy(featuriser.features(items)) for name, items in data.splits.items()},
+        {name: items.labels.astype(np.int64) for name, items in data.splits.items()},
+        len(data.class_names),
+    )
+
+
+def made_task(corpus: Path | None) -> tuple[EvaluationTask, TaskData]:
+    """Returns a task like MR, of two classes, from the sentences of the default run.
+
+    It asks whether a sentence holds the word that comes nearest to being in half of them.
+    """
+    folders = corpus_folders(corpus)
+    distinct: dict[str, list[str]] = {}
+    for shard in read_dataset_manifest(folders.sentences, "sentences").shards:
+        table = read_shard(folders.sentences, "sentences", shard.number, ["tokens"])
+        for tokens in table["tokens"].to_pylist():
+            distinct.setdefault(" ".join(tokens), tokens)
+    sentences = dict(list(distinct.items())[:MR_SIZE])
+    counts = Counter(word for tokens in sentences.values() for word in set(tokens))
+    word = min(counts, key=lambda one: (abs(counts[one] - len(sentences) / 2), one))
+    labels = np.array([int(word in tokens) for tokens in sentences.values()])
+    lengths = np.array([len(tokens) for tokens in sentences.values()])
+    order = np.lexsort((labels, lengths))
+    task = EvaluationTask(
+        name=f"contains {word!r}",
+        dataset="default run",
+        protocol="nested_folds",
+        description="Whether a sentence of the default run's text holds a word",
+        citation="",
+        classes=("no", "yes"),
+    )
+    items = Items(first=order, labels=labels[order])
+    return task, TaskData(tuple(sentences), {"all": items}, class_names=task.classes)
