@@ -5,7 +5,8 @@
 
 The encoder is a model's folder, ``bag_of_words``, ``random-SEED``, or a function of your own from a
 list of strings to a float matrix, one row a string. One JSON file a task goes to ``--out``, a table
-to standard output. A task whose result stands already is not scored again.
+to standard output. A task whose result stands already is not scored again, if the encoder is known
+to be the same: a model, a baseline, or a function of your own with ``--encoder-version``.
 """
 
 from __future__ import annotations
@@ -49,10 +50,16 @@ def job_of(values: argparse.Namespace) -> dict[str, Any]:
     """Returns the job that the command line asks for.
 
     Raises:
+        FileNotFoundError: no such data folder.
         ValueError: an unknown task, preset or field.
     """
     if values.encoder is None or values.data is None:
         raise ValueError("give --encoder and --data, or --list for the tasks")
+    if not any((Path(values.data) / part).is_dir() for part in ("downstream", "probing")):
+        raise FileNotFoundError(
+            f"{values.data}: holds neither downstream/ nor probing/; --data is the folder that "
+            "SentEval calls data"
+        )
     representation = representation_named(
         values.representation, **_object(values.representation_changes, "representation-changes")
     )
@@ -129,8 +136,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--cache", default="results/embeddings", help="Folder that keeps embeddings.")
     add(
         "--encoder-version",
-        help="For a function of your own: what its embeddings are kept under; change it when the "
-        "function changes. Without it they are computed again each time.",
+        help="For a function of your own: what its embeddings and results are kept under; change "
+        "it when the function changes. Without it both are made anew each time.",
     )
     add("--representation", default="plain", help=f"One of {', '.join(REPRESENTATIONS)}.")
     add(

@@ -9,8 +9,9 @@ The job names the encoder, the tasks and where their data lies::
 also for a task whose data is absent. With ``"only_embed": true`` the embeddings of the tasks'
 sentences are put into the cache and nothing is scored. Further keys, all optional:
 ``representation`` and ``protocol`` (fields that differ from their defaults), ``seed`` (of the
-encoder, for the result), ``encoder_version`` (what the embeddings of a function of your own are
-kept under), ``device``, ``encoder_settings`` (``batch_size``, ``on_refusal``, ``vectors``,
+encoder, for the result), ``encoder_version`` (of a function of your own: what its embeddings and
+results are kept under; without it both are made anew in each run), ``device``,
+``encoder_settings`` (``batch_size``, ``on_refusal``, ``vectors``,
 ``dependency_parser``, ``constituency_parser``, ``config`` of an untrained one).
 """
 
@@ -18,17 +19,18 @@ from __future__ import annotations
 
 import platform
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
+from models.evaluation.callable_encoder import RememberingEncoder
 from models.evaluation.embedding_cache import EmbeddingCache
 from models.evaluation.encoder import Encoder, ViewEncoder
 from models.evaluation.evaluate_task import Evaluation, embed_task, evaluate_task
-from models.evaluation.named_encoder import EncoderSettings, resolve_encoder, words_encoder
+from models.evaluation.named_encoder import EncoderSettings, resolve_encoder, words_beside
 from models.evaluation.protocols.config import ProtocolConfig
 from models.evaluation.representations.representation import Representation
 from models.evaluation.scores import main_metric
@@ -45,7 +47,7 @@ from models.evaluation.tasks.declarations import task_named
 from models.evaluation.tasks.load import derived_note
 from models.evaluation.tasks.task import EvaluationTask
 from models.training_config import TrainingConfig
-from pipeline.digest import sha256_of_file
+from pipeline.digest import digest_of, sha256_of_file
 from pipeline.job import Progress, run_from_command_line
 
 _NEEDED = ("encoder", "tasks", "data", "out")
@@ -75,7 +77,7 @@ def execute(job: Mapping[str, Any], progress: Progress) -> None:
     torch.set_num_threads(int(job.get("threads", 1)))
     evaluation = evaluation_of(job)
     out = Path(job["out"])
-    tasks = [task_named(name) for name in job["tasks"]]
+    tasks = _by_dataset([task_named(name) for name in job["tasks"]])
     for done, task in enumerate(tasks):
         if job.get("only_embed", False):
             status = embed_task(task, evaluation)
@@ -89,23 +91,35 @@ def execute(job: Mapping[str, Any], progress: Progress) -> None:
         progress((done + 1) / len(tasks), f"{task.name}: {status}")
 
 
+def _by_dataset(tasks: Sequence[EvaluationTask]) -> list[EvaluationTask]:
+    """Returns the tasks with those that share sentences one after the other."""
+    datasets = [task.dataset for task in tasks]
+    return sorted(tasks, key=lambda task: datasets.index(task.dataset))
+
+
 def evaluation_of(job: Mapping[str, Any]) -> Evaluation:
     """Returns what a job asks for, its encoder loaded."""
     device = str(job.get("device", "cpu"))
     settings = _settings(job.get("encoder_settings", {}), device)
     representation = Representation.from_dict(job.get("representation", {}))
     encoder = resolve_encoder(str(job["encoder"]), settings)
+    identity = _identity(job, encoder)
+    cache_name = None
+    if not isinstance(encoder, ViewEncoder):
+        if "encoder_version" in job:  # two functions may be of the same version
+            cache_name = digest_of({"encoder": identity.digest})
+        else:
+            encoder = RememberingEncoder(encoder)
     cache = job.get("cache")
-    version = job.get("encoder_version")
     return Evaluation(
         encoder=encoder,
-        identity=_identity(job, encoder),
+        identity=identity,
         data_folder=Path(job["data"]),
         representation=representation,
         protocol=ProtocolConfig.from_dict(job.get("protocol", {})),
         cache=EmbeddingCache(None if cache is None else Path(cache)),
-        cache_name=version,
-        words=words_encoder(settings) if representation.join_words else None,
+        cache_name=cache_name,
+        words=words_beside(encoder, settings) if representation.join_words else None,
         device=device,
         run={
             "device": device,
@@ -120,7 +134,8 @@ def evaluation_of(job: Mapping[str, Any]) -> Evaluation:
 def standing_result(path: Path, task: EvaluationTask, evaluation: Evaluation) -> TaskResult | None:
     """Returns the result that stands there, if the same evaluation would give it again.
 
-    That is known only of encoders whose digest covers what they do.
+    That is known only of encoders whose digest covers what they do, or whose version the user
+    gives.
 
     Raises:
         ValueError: another evaluation's result stands there, or one of a task derived from
@@ -143,7 +158,7 @@ def standing_result(path: Path, task: EvaluationTask, evaluation: Evaluation) ->
             f"{path}: holds the result of the {result.data.origin} task; choose another folder for "
             f"the one in {evaluation.data_folder}"
         )
-    if not isinstance(evaluation.encoder, ViewEncoder):
+    if not isinstance(evaluation.encoder, ViewEncoder) and evaluation.cache_name is None:
         return None
     files = {name: evaluation.data_folder / name for name in result.data.files}
     same = all(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import torch
 
 from models.evaluation.callable_encoder import CallableEncoder
 from models.evaluation.encoder import Encoder, ViewEncoder
-from models.evaluation.named_encoder import EncoderSettings, resolve_encoder
+from models.evaluation.named_encoder import EncoderSettings, resolve_encoder, words_beside
 from models.training_config import preset
 from tests.parsed_corpora import write_vectors
 
@@ -134,6 +135,17 @@ def test_random_encoders_are_a_function_of_the_seed(vectors: Path) -> None:
     assert isinstance(first, ViewEncoder)
     assert isinstance(again, ViewEncoder) and isinstance(other, ViewEncoder)
     assert first.digest == again.digest != other.digest
+
+
+def test_a_model_is_joined_with_its_own_words(vectors: Path, tmp_path: Path) -> None:
+    config = preset("laptop", views=("SEQ", "BOW"), hidden_size=3)
+    settings = EncoderSettings(vectors=vectors, config=config)
+    encoder = resolve_encoder("random-0", settings)
+    others = replace(settings, vectors=write_vectors(tmp_path / "others", size=7))
+
+    assert words_beside(encoder, others).encode(SENTENCES).shape == (3, 4)
+    function = CallableEncoder(lambda sentences: [[1.0]] * len(sentences), "mine")
+    assert words_beside(function, others).encode(SENTENCES).shape == (3, 7)
 
 
 def test_random_trees_are_made_by_the_bundled_parsers() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from models.evaluation.encoder import FloatArray
+from models.evaluation.encoder import Encoder, FloatArray
 
 Function = Callable[[list[str]], Any]
 
@@ -84,6 +84,26 @@ class CallableEncoder:
                 f"{batch[wrong[0]][:80]!r}"
             )
         return vectors
+
+
+class RememberingEncoder:
+    """Gives the embeddings of the last list of sentences again without asking the encoder.
+
+    For encoders that nothing is kept of: tasks of one dataset that follow one another share them.
+    """
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._encoder = encoder
+        self._sentences: tuple[str, ...] = ()
+        self._embeddings: FloatArray | None = None
+
+    def encode(self, sentences: Sequence[str]) -> FloatArray:
+        """Returns the embeddings, float32 [n, d]; errors are the encoder's."""
+        if self._embeddings is None or self._sentences != tuple(sentences):
+            self._embeddings = None  # frees the memory before more is taken
+            self._embeddings = self._encoder.encode(sentences)
+            self._sentences = tuple(sentences)
+        return self._embeddings
 
 
 def import_encoder(spec: str) -> tuple[Any, Function]:

@@ -77,7 +77,7 @@ def resolve_encoder(spec: str, settings: EncoderSettings | None = None) -> Encod
 
 
 def words_encoder(settings: EncoderSettings) -> WordsEncoder:
-    """Returns the bag of words, which is also what representations join with.
+    """Returns the bag of words.
 
     Raises:
         FileNotFoundError: word vectors are not there.
@@ -87,6 +87,22 @@ def words_encoder(settings: EncoderSettings) -> WordsEncoder:
 
     vectors = load_word_vectors(settings.vectors or BUNDLED_VECTORS)
     return WordsEncoder(vectors, _encoding(settings))
+
+
+def words_beside(encoder: Encoder, settings: EncoderSettings) -> WordsEncoder:
+    """Returns the bag of words that representations join with an encoder.
+
+    Of a model they are its own words; beside a function of the user's own, those of ``settings``.
+
+    Raises:
+        FileNotFoundError: word vectors are not there.
+    """
+    from models.text.words_encoder import WordsEncoder
+    from models.text_encoder import TextEncoder
+
+    if isinstance(encoder, TextEncoder):
+        return WordsEncoder(encoder.vectors, _encoding(settings))
+    return words_encoder(settings)
 
 
 def _random(seed: int, settings: EncoderSettings) -> Encoder:
