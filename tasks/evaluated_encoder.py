@@ -42,6 +42,8 @@ class EvaluatedEncoder:
     settings: dict[str, Any] = field(default_factory=dict)
     """``encoder_settings`` of its job."""
     seed: int | None = None
+    version: str | None = None
+    """Of a function of the user's own."""
     training: TrainEncoders | None = None
     """What must run before it is there."""
 
@@ -75,7 +77,8 @@ class EncoderParameters(CorpusParameters, HeldOutParameters, ParserParameters, T
         if ":" in called:
             label = re.sub(r"[^A-Za-z0-9._-]+", "-", called)
             content = {"function": called, "version": version}
-            return EvaluatedEncoder(called, label, called, content)
+            settings = {"vectors": str(self.vectors)}  # of the words that may be joined
+            return EvaluatedEncoder(called, label, called, content, settings, version=version)
         raise ValueError(f"encoder {called!r}: no such folder and no known name; give {FORMS}")
 
     def _trained(self, training: TrainEncoders, label: str) -> EvaluatedEncoder:

@@ -20,6 +20,7 @@ from tasks.evaluated_encoder import BAG_OF_WORDS, EncoderParameters, EvaluatedEn
 from tasks.evaluation_data import DownloadSentEval
 from tasks.parameters import SentEvalParameters
 from tasks.process import run_job
+from tasks.training import VECTOR_FILES
 
 RANDOM_SEEDS = (0, 1, 2)
 SENTENCE_SET_VERSION = 1
@@ -47,12 +48,21 @@ class SentEvalStage(SentEvalParameters, EncoderParameters, Artefact):
         task: DownloadSentEval = self.clone(DownloadSentEval, datasets="all", allow_absent=True)
         return task
 
+    def encoder_content(self) -> dict[str, Any]:
+        """Returns what determines the embeddings: the encoder, and words that it does not know."""
+        content: dict[str, Any] = {"encoder": self.evaluated.content}
+        representation = self.resolved_representation()
+        if representation["join_words"] and self.evaluated.version is not None:
+            content["words"] = checksum(self.vectors, names=VECTOR_FILES)
+        return content | {"representation": representation}
+
     def data_content(self, dataset: str) -> dict[str, Any]:
         """Returns what determines a dataset: the user's files, or where they come from."""
         if not self.senteval_data:
             return {"data": self.data.digest}
-        paths = [self.data.data_folder / name for name in DATASETS[dataset].files.values()]
-        return {"files": {str(p): checksum(p) for p in paths if p.is_file()}}
+        root, names = self.data.data_folder, DATASETS[dataset].files.values()
+        present = [name for name in names if (root / name).is_file()]
+        return {"files": {name: checksum(root / name) for name in present}}
 
     def job(self, tasks: list[str]) -> dict[str, Any]:
         """Returns the job of ``models.evaluate_tasks`` over these tasks."""
@@ -71,7 +81,7 @@ class SentEvalStage(SentEvalParameters, EncoderParameters, Artefact):
             "device": self.device,
             "threads": 1,
         }
-        return job | ({"encoder_version": self.encoder_version} if self.encoder_version else {})
+        return job if encoder.version is None else job | {"encoder_version": encoder.version}
 
 
 class EmbedSentenceSet(SentEvalStage):
@@ -97,10 +107,9 @@ class EmbedSentenceSet(SentEvalStage):
     def content(self) -> dict[str, Any]:
         """Returns the encoder, the set and how its states are pooled."""
         return {
-            "encoder": self.evaluated.content,
+            **self.encoder_content(),
             "dataset": self.dataset,
             "sentence_set_version": SENTENCE_SET_VERSION,
-            "representation": self.resolved_representation(),
             **self.data_content(self.dataset),
         }
 
@@ -139,9 +148,8 @@ class EvaluateTask(SentEvalStage):
     def content(self) -> dict[str, Any]:
         """Returns the encoder, the task, its data and how it is scored."""
         return {
-            "encoder": self.evaluated.content,
+            **self.encoder_content(),
             "task": self.declaration.name,
-            "representation": self.resolved_representation(),
             "protocol": self.resolved_protocol(),
             "protocol_version": PROTOCOL_VERSION,
             **self.data_content(self.declaration.dataset),
@@ -201,7 +209,8 @@ class EvaluateAll(SentEvalStage):
     def encoders(self) -> list[str]:
         """The encoders to score."""
         if self.encoder:
-            return [name.strip() for name in self.encoder.split(",")]
+            names = (name.strip() for name in self.encoder.split(","))
+            return list(dict.fromkeys(name for name in names if name))
         seeds = [seed for seed in self.further_seeds if seed != self.seed]
         return [
             "trained",
@@ -230,17 +239,24 @@ class EvaluateAll(SentEvalStage):
         """Returns whether the table stands and every result in it does."""
         return super().complete() and all(task.complete() for task in self.requires())
 
+    def folders(self) -> dict[str, Path]:
+        """Returns the folder of each encoder's results; numbers tell apart what is called alike."""
+        labels = {task.encoder: task.evaluated.label for task in self.requires()}
+        called = list(labels.values())
+        return {
+            encoder: self.folder / (label if called.count(label) == 1 else f"{place}-{label}")
+            for place, (encoder, label) in enumerate(labels.items())
+        }
+
     def run(self) -> None:
         """Gathers the results and writes the table."""
         from models.report.evaluation_table import evaluation_table
 
         self.write_config()
-        folders: dict[str, Path] = {}
+        folders = self.folders()
         for task in self.requires():
-            folder = self.folder / task.evaluated.label
-            folders[task.encoder] = folder
-            folder.mkdir(exist_ok=True)
-            shutil.copy2(task.output().path, folder)
+            folders[task.encoder].mkdir(exist_ok=True)
+            shutil.copy2(task.output().path, folders[task.encoder])
         table = evaluation_table(list(folders.values()))
         write_bytes_atomically(self.folder / self.announced, table.encode())
         names = {encoder: folder.name for encoder, folder in folders.items()}
