@@ -46,6 +46,7 @@ from models.evaluation.task_result import (
 from models.evaluation.tasks.declarations import task_named
 from models.evaluation.tasks.load import derived_note
 from models.evaluation.tasks.task import EvaluationTask
+from models.text_encoder import available_device
 from models.training_config import TrainingConfig
 from pipeline.digest import digest_of, sha256_of_file
 from pipeline.job import Progress, run_from_command_line
@@ -74,7 +75,10 @@ def execute(job: Mapping[str, Any], progress: Progress) -> None:
             encoder's answer is not as it must be.
     """
     _check_keys(job)
-    torch.set_num_threads(int(job.get("threads", 1)))
+    threads = int(job.get("threads", 1))
+    if threads < 1:
+        raise ValueError(f"threads must be 1 or more, got {threads}")
+    torch.set_num_threads(threads)
     evaluation = evaluation_of(job)
     out = Path(job["out"])
     tasks = _by_dataset([task_named(name) for name in job["tasks"]])
@@ -99,7 +103,7 @@ def _by_dataset(tasks: Sequence[EvaluationTask]) -> list[EvaluationTask]:
 
 def evaluation_of(job: Mapping[str, Any]) -> Evaluation:
     """Returns what a job asks for, its encoder loaded."""
-    device = str(job.get("device", "cpu"))
+    device = available_device(str(job.get("device", "cpu")))
     settings = _settings(job.get("encoder_settings", {}), device)
     representation = Representation.from_dict(job.get("representation", {}))
     encoder = resolve_encoder(str(job["encoder"]), settings)

@@ -1,0 +1,158 @@
+"""``python -m models.evaluate``: a table out, or one line that says what is wrong."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from models.compare import main as compare
+from models.evaluate import main
+from models.evaluation.tasks.declarations import TASKS
+from tests.parsed_corpora import write_vectors
+from tests.tiny_senteval import write_tiny_senteval
+
+OWN = """
+import numpy as np
+
+def letters(sentences):
+    return np.array([[s.count(c) for c in "abcdefghij"] for s in sentences], dtype=float)
+
+def wrong(sentences):
+    return np.ones((1, 3))
+"""
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_tiny_senteval(tmp_path_factory.mktemp("tiny") / "data")
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder that the command is run from, which holds a module of the user's own."""
+    (tmp_path / "own_letters.py").write_text(OWN, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.delitem(sys.modules, "own_letters", raising=False)
+    return tmp_path
+
+
+def command(data: Path, *more: str, encoder: str = "own_letters:letters") -> list[str]:
+    common = ["--encoder", encoder, "--data", str(data), "--threads", "1", "--folds", "3"]
+    return [*common, *more]
+
+
+def test_tasks_are_listed_without_an_encoder(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == [task.name for task in TASKS]
+    assert all(len(line.split()) > 1 for line in lines)
+
+
+def test_an_own_function_is_scored_and_its_table_printed(
+    data: Path, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(command(data, "--tasks", "MR,SICK14,CR", "--name", "letters")) == 0
+
+    printed = capsys.readouterr()
+    assert "letters" in printed.out
+    for task in ("MR", "SICK14"):
+        assert f"| {task} " in printed.out
+    assert "absent" in printed.out and "custrev" in printed.out
+    assert printed.err.splitlines()[-1].startswith("100 %  ")
+    results = here / "results" / "own_letters-letters"
+    assert {path.name for path in results.iterdir()} == {"MR.json", "SICK14.json", "CR.json"}
+
+
+def test_the_bag_of_words_is_scored_and_compared_with_a_function(
+    data: Path, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    vectors = write_vectors(here / "vectors", size=6)
+    assert main(command(data, "--tasks", "TREC", "--out", "letters")) == 0
+    bag = ("--tasks", "TREC", "--out", "bag", "--vectors", str(vectors))
+    assert main(command(data, *bag, encoder="bag_of_words")) == 0
+    capsys.readouterr()
+
+    assert compare(["letters", "bag", "--resamples", "50"]) == 0
+    assert "TREC" in capsys.readouterr().out
+
+
+def test_options_reach_the_result(data: Path, here: Path) -> None:
+    changes = '{"normalise": true}'
+    options = ("--classifier", "compatibility", "--representation-changes", changes)
+    assert main(command(data, "--tasks", "SST2", "--out", "out", *options)) == 0
+    setup = json.loads((here / "out/SST2.json").read_text(encoding="utf-8"))["setup"]
+    assert setup["classifier"]["classifier"] == "compatibility"
+    assert setup["classifier"]["num_folds"] == 3
+    assert setup["representation"]["normalise"] is True
+
+
+@pytest.mark.usefixtures("here")
+def test_a_version_keeps_embeddings_and_results(data: Path) -> None:
+    call = command(data, "--tasks", "MR", "--cache", "kept", "--encoder-version", "1")
+    assert main(call) == 0
+    result = Path("results/own_letters-letters/MR.json")
+    before = result.stat().st_mtime_ns
+    assert len(list(Path("kept").rglob("*.npy"))) == 1
+    assert main(call) == 0
+    assert result.stat().st_mtime_ns == before
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--representation-changes", "{normalise}"], "--representation-changes: not JSON"),
+        (["--changes", "[1]"], "--changes: must be an object such as"),
+        (["--representation-changes", '{"normalize": true}'], "normalize"),
+        (["--representation", "multiview"], "unknown representation 'multiview'; known: plain"),
+        (["--tasks", "MR,MRS"], "MRS"),
+        (["--preset", "desktop"], "desktop"),
+        (["--folds", "1"], "num_folds must be at least 2, got 1"),
+        (["--threads", "-1"], "threads must be 1 or more, got -1"),
+        (["--device", "gpu"], "device 'gpu' is not to be had here"),
+        (["--encoder", "own_letters:missing"], "nothing called 'missing' there"),
+        (["--encoder", "nowhere"], "encoder 'nowhere': no such folder and no known name"),
+        (["--encoder", "own_letters:wrong"], r"gave shape [1, 3] for"),
+        (["--vectors", "nowhere", "--encoder", "bag_of_words"], "nowhere: no such word vectors"),
+        (["--data", "nowhere"], "nowhere: holds neither downstream/ nor probing/"),
+    ],
+)
+def test_a_mistake_is_one_line_and_exit_code_one(
+    data: Path, options: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tasks = [] if "--tasks" in options else ["--tasks", "MR"]
+    assert main(command(data, *tasks, *options)) == 1
+    printed = capsys.readouterr()
+    assert message in printed.err and len(printed.err.splitlines()) == 1
+    assert printed.out == ""
+
+
+def test_encoder_and_data_are_needed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 1
+    assert capsys.readouterr().err == (
+        "ValueError: give --encoder and --data, or --list for the tasks\n"
+    )
+
+
+@pytest.mark.usefixtures("here")
+def test_a_folder_of_another_encoder_is_left_alone(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(command(data, "--tasks", "SST2", "--out", "out")) == 0
+    before = Path("out/SST2.json").read_bytes()
+    assert main(command(data, "--tasks", "SST2", "--out", "out", "--name", "other")) == 1
+    assert "choose another folder" in capsys.readouterr().err
+    assert Path("out/SST2.json").read_bytes() == before
