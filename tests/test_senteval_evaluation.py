@@ -1,0 +1,394 @@
+"""SentEval as Luigi runs it: paths, what is done once, what is done again, what is absent."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import luigi
+import pytest
+
+from models.compare import main as compare
+from models.evaluate_tasks import execute
+from models.evaluation.task_result import AbsentResult, TaskResult, read_result, read_results
+from pipeline.evaluation_data.manifest import DataManifest, DatasetEntry, write_manifest
+from pipeline.evaluation_data.sources import DATASETS as DECLARED
+from tasks import EvaluateAll, EvaluateTask, RunAll, WriteReport
+from tasks.senteval import EmbedSentenceSet, SentEvalStage
+from tests.parsed_corpora import write_vectors
+from tests.tiny_senteval import write_tiny_senteval
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+OWN = """
+import numpy as np
+
+def letters(sentences):
+    return np.array([[s.count(c) for c in "abcdefghij"] for s in sentences], dtype=float)
+"""
+ENCODERS = "bag_of_words,own_letters:letters"
+
+
+@pytest.fixture
+def setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Parameters of a run on a tiny folder of one's own, with an encoder of one's own."""
+    luigi.task_register.Register.clear_instance_cache()
+    modules = tmp_path / "modules"
+    modules.mkdir()
+    (modules / "own_letters.py").write_text(OWN, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(modules))
+    monkeypatch.setenv("PYTHONPATH", f"{modules}:{REPOSITORY}")
+    monkeypatch.delitem(sys.modules, "own_letters", raising=False)
+    return {
+        "work_folder": tmp_path / "work",
+        "senteval_data": str(write_tiny_senteval(tmp_path / "data")),
+        "vectors": write_vectors(tmp_path / "vectors", size=6),
+        "folds": 3,
+    }
+
+
+@pytest.fixture
+def jobs(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """The jobs of a run, which are done in this process."""
+    done: list[dict[str, Any]] = []
+
+    def run(task: luigi.Task, module: str, job: Mapping[str, Any], path: Path, **_: int) -> None:
+        assert module == "models.evaluate_tasks"
+        path.write_text(json.dumps(job), encoding="utf-8")
+        done.append(json.loads(path.read_text(encoding="utf-8")))
+        execute(done[-1], task.report_progress)
+
+    monkeypatch.setattr("tasks.senteval.run_job", run)
+    return done
+
+
+def build(task: luigi.Task) -> bool:
+    """Runs a task as a run of its own does, which knows no instances of another."""
+    succeeded: bool = luigi.build([task], local_scheduler=True, workers=1, log_level="ERROR")
+    luigi.task_register.Register.clear_instance_cache()
+    return succeeded
+
+
+def times(folder: Path) -> dict[Path, int]:
+    return {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
+
+
+# Paths.
+
+STAGES: list[tuple[type[SentEvalStage], dict[str, str]]] = [
+    (EmbedSentenceSet, {"encoder": "trained", "dataset": "MR"}),
+    (EvaluateTask, {"encoder": "trained", "task": "MR"}),
+    (EvaluateAll, {"tasks": "MR"}),
+]
+
+
+@pytest.mark.parametrize(("stage", "own"), STAGES)
+def test_output_stands_in_a_folder_that_ends_in_the_digest(
+    stage: type[SentEvalStage], own: dict[str, str], setting: dict[str, Any]
+) -> None:
+    task = stage(**setting, **own)
+    path = Path(task.output().path)
+    assert path.parent == task.folder and task.folder.name.endswith(task.digest)
+    assert path.is_relative_to(setting["work_folder"] / "evaluation")
+
+
+EVERYWHERE = [
+    ("seed", 3),
+    ("views", "SEQ,BOW"),
+    ("preset", "quickthoughts"),
+    ("changes", {"epochs": 9}),
+    ("limit", 10),
+    ("held_out_fraction", 0.4),
+    ("representation", "multi-view"),
+    ("representation_changes", {"normalise": True}),
+]
+WHERE_SCORED = [("classifier", "compatibility"), ("folds", 5)]
+
+
+@pytest.mark.parametrize(
+    ("stage", "own", "parameter", "value"),
+    [
+        *((*stage, *change) for stage in STAGES for change in EVERYWHERE),
+        *((*stage, *change) for stage in STAGES[1:] for change in WHERE_SCORED),
+        (*STAGES[0], "dataset", "CR"),
+        (*STAGES[0], "encoder", "bag_of_words"),
+        (*STAGES[1], "task", "CR"),
+        (*STAGES[1], "encoder", "random-0"),
+        (*STAGES[1], "encoder", "trained-1"),
+        (*STAGES[2], "tasks", "MR,CR"),
+        (*STAGES[2], "encoder", "bag_of_words"),
+        (*STAGES[2], "further_seeds", [5]),
+        (EvaluateTask, {"encoder": "own_letters:letters"}, "encoder_version", "2"),
+        (EvaluateTask, {"encoder": "random-0"}, "encoder", "random-1"),
+        (EvaluateTask, {"encoder": "random-0"}, "changes", {"hidden_size": 8}),
+    ],
+)
+def test_a_significant_parameter_changes_the_path(
+    stage: type[SentEvalStage],
+    own: dict[str, str],
+    parameter: str,
+    value: object,
+    setting: dict[str, Any],
+) -> None:
+    before = stage(**setting, **own).folder
+    assert stage(**(setting | own | {parameter: value})).folder != before
+
+
+@pytest.mark.parametrize(
+    "encoder", ["bag_of_words", "random-0", "trained", "own_letters:letters:joined"]
+)
+def test_other_word_vectors_change_the_path(
+    encoder: str, setting: dict[str, Any], tmp_path: Path
+) -> None:
+    own: dict[str, Any] = {"encoder": encoder.removesuffix(":joined")}
+    if encoder.endswith(":joined"):
+        own["representation_changes"] = {"join_words": True}
+    others = write_vectors(tmp_path / "others", size=7)
+    for stage in (EmbedSentenceSet, EvaluateTask):
+        before = stage(**setting, **own).folder
+        assert stage(**(setting | own | {"vectors": others})).folder != before
+
+
+def test_changed_data_changes_the_path(setting: dict[str, Any]) -> None:
+    before = [stage(**setting, **own).folder for stage, own in STAGES]
+    luigi.task_register.Register.clear_instance_cache()
+    path = Path(setting["senteval_data"]) / "downstream/MR/rt-polarity.pos"
+    path.write_text("the cow sees the dog here\n", encoding="latin-1")
+    after = [stage(**setting, **own).folder for stage, own in STAGES]
+    assert not set(before) & set(after)
+
+
+def test_data_of_another_set_or_in_another_place_changes_no_path(
+    setting: dict[str, Any], tmp_path: Path
+) -> None:
+    moved = write_tiny_senteval(tmp_path / "moved")
+    (moved / "downstream/TREC/TREC_10.label").write_text("NUM:date when ?\n", encoding="latin-1")
+    for stage, own in STAGES:
+        elsewhere = stage(**(setting | own | {"senteval_data": str(moved)}))
+        assert elsewhere.folder == stage(**setting, **own).folder
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [
+        ("device", "cuda"),
+        ("threads", 7),
+        ("processes", 2),
+        ("gemm", "onednn"),
+        ("mirror", "http://127.0.0.1:1"),
+        ("accept_unverified", True),
+    ],
+)
+def test_a_machine_setting_changes_no_path(
+    parameter: str, value: object, setting: dict[str, Any]
+) -> None:
+    for stage, own in STAGES:
+        changed = stage(**(setting | own | {parameter: value}))
+        assert changed.folder == stage(**setting, **own).folder
+
+
+@pytest.mark.parametrize("encoder", ["bag_of_words", "random-0", "own_letters:letters"])
+def test_a_baseline_needs_no_training(encoder: str, setting: dict[str, Any]) -> None:
+    task = EvaluateTask(**setting, encoder=encoder)
+    other = {"changes": {"epochs": 9}, "seed": 4, "limit": 10}
+    assert EvaluateTask(**(setting | other), encoder=encoder).folder == task.folder
+    assert set(task.requires().requires()) == {"data"}
+
+
+def test_a_trained_encoder_waits_for_its_training(setting: dict[str, Any]) -> None:
+    embedding = EvaluateTask(**setting, encoder="trained-4").requires()
+    assert embedding.requires()["model"].seed == 4
+
+
+def test_a_digest_holds_no_place_on_this_machine(setting: dict[str, Any], tmp_path: Path) -> None:
+    for stage, own in STAGES:
+        assert str(tmp_path) not in json.dumps(stage(**setting, **own).content())
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"encoder": "random-first"}, "no such folder and no known name; give trained"),
+        ({"task": "MRS"}, "MRS"),
+        ({"representation": "multiview"}, "unknown representation 'multiview'"),
+        ({"folds": 1}, "num_folds must be at least 2"),
+    ],
+)
+def test_what_does_not_exist_is_named(
+    parameters: dict[str, Any], message: str, setting: dict[str, Any]
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        EvaluateTask(**(setting | {"encoder": "bag_of_words"} | parameters)).output()
+
+
+# Runs.
+
+
+def test_all_encoders_stand_in_one_table(
+    setting: dict[str, Any], jobs: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    task = EvaluateAll(**setting, encoder=ENCODERS, tasks="TREC,SICK-E,SICK14,CR")
+    assert build(task)
+
+    table = (task.folder / "evaluation.md").read_text(encoding="utf-8")
+    assert "mean of the word vectors" in table and "own_letters:letters" in table
+    assert all(f"| {name} " in table for name in ("TREC", "SICK-E", "SICK14", "CR"))
+    assert "absent" in table and "custrev.pos" in table
+    bag, own = task.folder / "bag_of_words", task.folder / "own_letters-letters"
+    assert set(read_results(bag)) == set(read_results(own)) == {"TREC", "SICK-E", "SICK14", "CR"}
+    capsys.readouterr()
+    assert compare([str(bag), str(own), "--resamples", "50"]) == 0
+    assert "SICK-E" in capsys.readouterr().out
+
+    embedded = [job["tasks"] for job in jobs if job.get("only_embed")]
+    assert sorted(embedded) == sorted(2 * [["TREC"], ["SICK-R", "SICK-E", "SICK14"], ["CR"]])
+    cache = setting["work_folder"] / "evaluation-embeddings"
+    assert len(list(cache.rglob("*.npy"))) == 2 * 2, "one a set and encoder"
+
+
+def test_a_second_run_does_nothing(setting: dict[str, Any], jobs: list[dict[str, Any]]) -> None:
+    parameters = {**setting, "encoder": ENCODERS, "tasks": "SICK14,CR"}
+    assert build(EvaluateAll(**parameters))
+    before, num_jobs = times(setting["work_folder"]), len(jobs)
+    assert EvaluateAll(**parameters).complete()
+    assert build(EvaluateAll(**parameters))
+    assert (times(setting["work_folder"]), len(jobs)) == (before, num_jobs)
+
+
+def test_further_tasks_take_what_is_there(
+    setting: dict[str, Any], jobs: list[dict[str, Any]]
+) -> None:
+    parameters = {**setting, "encoder": "own_letters:letters"}
+    assert build(EvaluateAll(**parameters, tasks="SICK14"))
+    assert build(EvaluateAll(**parameters, tasks="SICK14,SICK-E"))
+    scored = [job["tasks"] for job in jobs if not job.get("only_embed")]
+    assert scored == [["SICK14"], ["SICK-E"]]
+
+
+def test_a_job_that_fails_leaves_no_result(
+    setting: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("killed")
+
+    monkeypatch.setattr("tasks.senteval.run_job", fail)
+    assert not build(EvaluateTask(**setting, encoder="bag_of_words", task="TREC"))
+    assert not list(setting["work_folder"].rglob("TREC.json"))
+    assert not list(setting["work_folder"].rglob("embedded.json"))
+
+
+def downloaded(setting: dict[str, Any]) -> tuple[dict[str, Any], Path]:
+    """Returns parameters of a run whose download found nothing, and the folder of the data."""
+    parameters = {**setting, "senteval_data": "", "encoder": "own_letters:letters"}
+    folder: Path = EvaluateTask(**parameters).data.folder
+    folder.mkdir(parents=True)
+    lacking = {dataset.name: DatasetEntry("absent", "HTTP 404", "") for dataset in DECLARED}
+    write_manifest(folder, DataManifest(lacking))
+    return parameters, folder
+
+
+@pytest.mark.usefixtures("jobs")
+def test_a_result_that_says_absent_is_made_again_when_the_data_come(
+    setting: dict[str, Any],
+) -> None:
+    parameters, folder = downloaded(setting)
+    task = EvaluateTask(**parameters, task="TREC")
+    table = EvaluateAll(**parameters, tasks="TREC")
+    assert build(table)
+    assert isinstance(read_result(Path(task.output().path)), AbsentResult)
+    assert task.complete() and table.complete()
+
+    write_tiny_senteval(folder)
+    assert not task.complete() and not table.complete()
+    assert build(EvaluateAll(**parameters, tasks="TREC"))
+    assert isinstance(read_result(Path(task.output().path)), TaskResult)
+    assert task.complete() and table.complete()
+    assert "HTTP" not in (table.folder / "evaluation.md").read_text(encoding="utf-8")
+    assert "accuracy" in (table.folder / "evaluation.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("jobs")
+def test_absent_data_of_ones_own_are_found_when_they_come(setting: dict[str, Any]) -> None:
+    data = Path(setting["senteval_data"])
+    parameters = {**setting, "encoder": "own_letters:letters", "task": "TREC"}
+    (data / "downstream/TREC/TREC_10.label").rename(data / "kept")
+    before = EvaluateTask(**parameters)
+    assert build(before)
+    assert isinstance(read_result(Path(before.output().path)), AbsentResult)
+
+    (data / "kept").rename(data / "downstream/TREC/TREC_10.label")
+    after = EvaluateTask(**parameters)
+    assert build(after)
+    assert isinstance(read_result(Path(after.output().path)), TaskResult)
+
+
+def test_a_data_folder_that_is_not_there_is_named(setting: dict[str, Any]) -> None:
+    nowhere = EvaluateTask(**(setting | {"senteval_data": "/nowhere"}), encoder="bag_of_words")
+    assert not build(nowhere)
+    with pytest.raises(ValueError, match="/nowhere: holds neither downstream/ nor probing/"):
+        nowhere.data.run()
+
+
+def test_encoders_of_one_name_have_folders_of_their_own(
+    setting: dict[str, Any], tmp_path: Path
+) -> None:
+    models = [tmp_path / parent / "model" for parent in ("a", "b")]
+    for number, model in enumerate(models):
+        model.mkdir(parents=True)
+        for name in ("model.safetensors", "model.json"):
+            (model / name).write_text(str(number), encoding="utf-8")
+    names = [*map(str, models), "bag_of_words", " bag_of_words", ""]
+    task = EvaluateAll(**setting, encoder=",".join(names), tasks="MR")
+    assert [folder.name for folder in task.folders().values()] == [
+        "0-model",
+        "1-model",
+        "bag_of_words",
+    ]
+
+
+# The main job.
+
+
+def test_the_main_job_scores_on_senteval_only_if_asked(setting: dict[str, Any]) -> None:
+    def required(**more: Any) -> list[type[luigi.Task]]:
+        own = {"work_folder": setting["work_folder"], **more}
+        return [type(task) for task in RunAll(**own).requires()]
+
+    assert required() == [WriteReport]
+    assert required(senteval=True) == [WriteReport, EvaluateAll]
+    assert required(senteval_data=setting["senteval_data"]) == [WriteReport, EvaluateAll]
+
+
+def test_the_main_job_scores_what_it_trains_beside_baselines(setting: dict[str, Any]) -> None:
+    report, table = RunAll(**setting, further_seeds=[1, 4]).requires()
+    assert table.encoders == [
+        *("trained", "trained-1", "trained-4"),
+        *("random-0", "random-1", "random-2"),
+        "bag_of_words",
+    ]
+    first = next(task for task in table.requires() if task.encoder == "trained-4")
+    trained = first.requires().requires()["model"]
+    assert trained.folder in {task.folder for task in report.trainings}
+
+
+def test_the_scheduler_loads_no_torch() -> None:
+    code = (
+        "import tasks, models.evaluation.task_result, models.report.evaluation_table, sys; "
+        "print('torch' in sys.modules)"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=REPOSITORY, check=True
+    )
+    assert found.stdout.strip() == "False"
+
+
+@pytest.mark.slow
+def test_jobs_run_in_processes_of_their_own(setting: dict[str, Any]) -> None:
+    task = EvaluateAll(**setting, encoder=ENCODERS, tasks="MR,SICK-R")
+    assert build(task)
+    for folder in task.folders().values():
+        assert {type(result) for result in read_results(folder).values()} == {TaskResult}
+    assert (task.folder / "evaluation.md").exists()
