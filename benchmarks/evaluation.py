@@ -94,7 +94,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (FileNotFoundError, ModuleNotFoundError, ValueError) as error:
         return fail(str(error))
     source = str(options.data) if options.data else "the default run's sentences"
-    run = header("benchmarks.evaluation", given, text=source, seed=options.seed)
+    run = header(
+        "benchmarks.evaluation", given, text=source, seed=options.seed, device=options.device
+    )
     print_table(_table(compared, options), run)
     print_last_line(_figures(compared))
     return 0
@@ -119,7 +121,7 @@ def _compare(task: Input, options: argparse.Namespace) -> list[Comparison]:
     config = ProtocolConfig(num_folds=options.folds, seed=options.seed)
     print(f"{task.task.name}: ours", file=sys.stderr, flush=True)
     started = time.perf_counter()
-    ours = _run_ours(task, config)
+    ours = _run_ours(task, config, options.device)
     seconds = time.perf_counter() - started
     compared = []
     for solver in (AS_IT_COMES, CONVERGED) if options.converged else (AS_IT_COMES,):
@@ -140,13 +142,14 @@ def _compare(task: Input, options: argparse.Namespace) -> list[Comparison]:
     return compared
 
 
-def _run_ours(task: Input, config: ProtocolConfig) -> Outcome:
+def _run_ours(task: Input, config: ProtocolConfig, device: str) -> Outcome:
+    features = {name: matrix.to(device) for name, matrix in task.features.items()}
     if task.task.protocol == "nested_folds":
         return nested_folds(
-            task.features["all"], task.labels["all"], num_classes=task.num_classes, config=config
+            features["all"], task.labels["all"], num_classes=task.num_classes, config=config
         )
     protocol = folds_of_train if task.task.protocol == "folds" else given_split
-    return protocol(task.features, task.labels, num_classes=task.num_classes, config=config)
+    return protocol(features, task.labels, num_classes=task.num_classes, config=config)
 
 
 def _run_reference(
@@ -274,6 +277,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--converged", action="store_true", help="also let scikit-learn walk until it is done")
     add("--folds", type=int, default=10, help="outer and inner")
     add("--cores", type=int, default=available_cores(), help="that each side may use")
+    add("--device", default="cpu", help="where ours runs: cpu or cuda")
     add("--seed", type=int, default=1111, help="of the folds")
     return parser
 
