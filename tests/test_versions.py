@@ -11,8 +11,13 @@ import pytest
 
 from models.evaluation.probe_config import PROBE_VERSION
 from models.evaluation.probing import classes, clusters, depth_classes, selection, splits
-from models.evaluation.probing.config import PROBING_VERSION, SHIFT_VERSION, ProbingConfig
-from models.evaluation.probing.shift_rule import shift
+from models.evaluation.probing.alterations.bigram_shift import shift
+from models.evaluation.probing.config import (
+    ALTERATION_VERSION,
+    PROBING_VERSION,
+    ProbingConfig,
+)
+from models.evaluation.protocols.config import PROTOCOL_VERSION
 from models.evaluation.rows import EMBEDDING_VERSION
 from models.report.inputs import REPORT_VERSION
 from models.training_config import TRAINING_VERSION
@@ -21,7 +26,8 @@ from models.training_config import TRAINING_VERSION
 def test_versions_are_read_without_torch() -> None:
     code = (
         "import models.training_config, models.evaluation.rows, models.evaluation.probe_config, "
-        "models.evaluation.probing.config, models.evaluation.probing.build, models.report.report, "
+        "models.evaluation.probing.config, models.evaluation.protocols.config, "
+        "models.evaluation.probing.build, models.report.report, "
         "sys; print('torch' in sys.modules)"
     )
     repository = Path(__file__).resolve().parent.parent
@@ -33,7 +39,7 @@ def test_versions_are_read_without_torch() -> None:
 
 def test_a_constant_of_the_probing_rules_changes_with_their_version() -> None:
     """Whoever changes one of these raises PROBING_VERSION, else old probing data are taken."""
-    assert PROBING_VERSION == 2
+    assert PROBING_VERSION == 3
     assert (
         selection.LARGEST_SHARE, selection.FEW_CLASSES_SHARE, classes.MAX_WORD_SHARE,
         classes.SHORTEST_CONTENT_WORD, depth_classes.LENGTH_TRIM, depth_classes.MIN_DEPTH_SHARE,
@@ -42,20 +48,20 @@ def test_a_constant_of_the_probing_rules_changes_with_their_version() -> None:
     assert splits.SCARCE_SHARES == {"train": 1 / 2, "dev": 1 / 6, "test": 1 / 3}
 
 
-def test_the_shift_changes_with_its_version() -> None:
-    """Whoever changes the rule raises SHIFT_VERSION, else parses of other sentences are taken."""
-    assert SHIFT_VERSION == 1
+def test_altered_sentences_change_with_their_version() -> None:
+    """Whoever changes a rule raises the version, else parses of other sentences are taken."""
+    assert ALTERATION_VERSION == 1
     tokens = ["Slow", "rivers", "carry", "grey", "sand", "down", "to", "the", "wide", "sea", "."]
     assert " ".join(shift(tokens, 0)) == "Slow carry rivers grey sand down to the wide sea ."
 
 
 def test_all_versions_are_positive() -> None:
     versions = (TRAINING_VERSION, EMBEDDING_VERSION, PROBE_VERSION, REPORT_VERSION)
-    assert all(version >= 1 for version in versions)
+    assert all(version >= 1 for version in (*versions, PROTOCOL_VERSION))
 
 
 @pytest.mark.parametrize("name", [field.name for field in fields(ProbingConfig)])
-def test_only_what_shifting_reads_is_in_its_digest(name: str) -> None:
+def test_only_what_altering_reads_is_in_its_digest(name: str) -> None:
     read = {
         "seed", "held_out_fraction", "held_out_seed", "held_out_unit", "held_out_block_sentences",
         "min_tokens", "max_tokens", "max_sentences",
@@ -65,5 +71,5 @@ def test_only_what_shifting_reads_is_in_its_digest(name: str) -> None:
     if name in {"seed", "held_out_seed"}:
         value = 1
     changed = replace(config, **{name: value})
-    assert (changed.shift_dict() != config.shift_dict()) == (name in read)
+    assert (changed.alteration_dict() != config.alteration_dict()) == (name in read)
     assert changed.to_dict() != config.to_dict()
