@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,12 @@ def digest_of(values: Mapping[str, Any]) -> str:
     """
     canonical = json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(canonical.encode()).hexdigest()[:DIGEST_CHARACTERS]
+
+
+def sentences_digest(sentences: Sequence[str]) -> str:
+    """Returns the first 16 hexadecimal digits of the sha256 of a list of sentences."""
+    text = json.dumps(list(sentences), ensure_ascii=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def sha256_of_file(path: Path, *, block_bytes: int = 1 << 20) -> str:

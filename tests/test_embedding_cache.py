@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.evaluation.embedding_cache import EmbeddingCache, sentences_digest
+from models.evaluation.embedding_cache import EmbeddingCache
 from models.evaluation.encoder import FloatArray, Pooling
+from pipeline.digest import sentences_digest
 
 SENTENCES = ["a b", "c", "a"]
 

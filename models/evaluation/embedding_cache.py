@@ -8,7 +8,6 @@ Legend: n sentences, H width of a view.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import os
@@ -30,7 +29,7 @@ from models.evaluation.encoder import (
     ViewEncoder,
     key_of,
 )
-from pipeline.digest import sha256_of_file
+from pipeline.digest import sentences_digest, sha256_of_file
 from pipeline.shards import TEMPORARY_SUFFIX, write_json_atomically
 
 logger = logging.getLogger(__name__)
@@ -111,12 +110,6 @@ class EmbeddingCache:
             return None
         identity = digest if digest is not None else f"named-{name}"
         return self.folder / identity / sentences_digest(sentences)
-
-
-def sentences_digest(sentences: Sequence[str]) -> str:
-    """Returns the first 16 hexadecimal digits of the sha256 of a list of sentences."""
-    text = json.dumps(list(sentences), ensure_ascii=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _by_view(key: str) -> str:

@@ -8,12 +8,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from models.corpus.sentence_block import SentenceBlock
+from models.text.parse_cache import ParseCache
 from models.text.sentence_reader import Refusal, SentenceReader
 from models.variants import Pooling
 
@@ -21,7 +23,7 @@ FloatArray = NDArray[np.float32]
 OnRefusal = Literal["error", "zero"]
 
 SENTENCES_AT_ONCE = 2_048
-"""Sentences tokenized and parsed together; bounds the memory of their parses."""
+"""Sentences tokenized, parsed and kept together; bounds the memory of their parses."""
 TOKENS_AT_ONCE = 16_384
 """Tokens of a batch, unless a single sentence has more; bounds the memory of their states."""
 
@@ -34,6 +36,8 @@ class EncodingSettings:
     """Sentences embedded at once; fewer where they are long."""
     on_refusal: OnRefusal = "error"
     """A sentence that cannot be taken ends it all, or is a vector of zeros and listed."""
+    parses: Path | None = None
+    """Folder that keeps tokens and parses, for all encoders that read the same sentences."""
 
     def __post_init__(self) -> None:
         if self.batch_size < 1:
@@ -104,8 +108,11 @@ class ReadingEncoder(ABC):
         widths = self.widths(pooling)
         arrays = {key: np.zeros((len(sentences), w), np.float32) for key, w in widths.items()}
         self.refused = []
+        parses = self.settings.parses
+        cache = None if parses is None else ParseCache(parses)
         for start in range(0, len(sentences), SENTENCES_AT_ONCE):
-            read = self._reader.read(sentences[start : start + SENTENCES_AT_ONCE], start)
+            piece = sentences[start : start + SENTENCES_AT_ONCE]
+            read = self._reader.read(piece, start, cache=cache)
             if read.refusals and self.settings.on_refusal == "error":
                 raise ValueError(
                     f"{read.refusals[0]}; leave it out, or give on_refusal='zero' for a vector of "

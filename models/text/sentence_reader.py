@@ -5,8 +5,9 @@ Everything here is what the corpus stages do, so a sentence is read as it would 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,18 @@ from numpy.typing import NDArray
 
 from models.corpus.sentence_block import SentenceBlock
 from models.sentence_batch import MAX_TOKENS
+from models.text.parse_cache import ParseCache
+from models.text.parse_table import (
+    TOKENS,
+    flat_values,
+    offsets_of,
+    parse_table,
+    rejections_of,
+    token_table,
+)
 from models.words.word_vectors import WordVectors
 from pipeline.parsers.base import SentenceParser, reject_input
-from pipeline.parsing import Parse, Row, row_of
+from pipeline.parsing import Parse, Row, describe_parsing, row_of
 from pipeline.rejection import Rejection
 from pipeline.sentences.filter import CLEANING_VERSION, clean_text
 from pipeline.sentences.tokenization import TOKENIZATION_VERSION, EnglishTokenizer, spacy_version
@@ -63,57 +73,92 @@ class SentenceReader:
     def describe(self) -> dict[str, Any]:
         """Returns everything but the sentences that determines what is read, for a digest."""
         return {
-            "spacy": spacy_version(),
-            "tokenization_version": TOKENIZATION_VERSION,
-            "cleaning_version": CLEANING_VERSION,
+            **_describe_tokens(),
             "vectors": self.vectors.checksum,
             "parsers": {stage: parser.checksum for stage, parser in self._parsers.items()},
         }
 
-    def read(self, sentences: Sequence[str], first: int = 0) -> ReadSentences:
+    def read(
+        self, sentences: Sequence[str], first: int = 0, *, cache: ParseCache | None = None
+    ) -> ReadSentences:
         """Returns the sentences' arrays; each string is one sentence, whatever it holds.
 
         Args:
             first: position of the first one, for ``rows`` and refusals.
+            cache: gives what it has of these sentences as one piece, and keeps the rest.
 
         Raises:
             MemoryError, RuntimeError: memory or a device failed in a parser.
         """
+
+        def stage_table(stage: str, make: Callable[[], pa.Table]) -> pa.Table:
+            if cache is None:
+                return make()
+            return cache.table(stage, self._content(stage), sentences, make)
+
+        tokens = stage_table(TOKENS, partial(self._tokenize, sentences))
+        parses = {
+            stage: stage_table(stage, partial(self._parse, stage, tokens))
+            for stage in self._parsers
+        }
+        rejections = rejections_of(tokens)
+        for table in parses.values():  # of two parsers that refuse it, the first one's word counts
+            rejections = rejections_of(table) | rejections
+        taken = np.array([i for i in range(len(sentences)) if i not in rejections], dtype=np.int64)
+        refusals = [Refusal(first + i, r.reason, r.detail) for i, r in sorted(rejections.items())]
+        block = self._block(tokens, parses, taken)
+        return ReadSentences(replace(block, rows=taken + first), refusals)
+
+    def _content(self, stage: str) -> dict[str, Any]:
+        """Returns everything but the sentences that determines a stage's table."""
+        tokens = {**_describe_tokens(), "max_tokens": MAX_TOKENS}
+        if stage == TOKENS:
+            return tokens
+        parser = {"checksum": self._parsers[stage].checksum, **describe_parsing(stage)}
+        return {"tokens": tokens, "parser": parser}
+
+    def _tokenize(self, sentences: Sequence[str]) -> pa.Table:
         texts = self._tokenizer.tokenize([clean_text(sentence)[0] for sentence in sentences])
         tokens = [text.words for text in texts]
-        rejections = {i: r for i, t in enumerate(tokens) if (r := reject_input(t, MAX_TOKENS))}
-        columns: dict[int, Row] = {i: {} for i in range(len(tokens))}
-        for parser in self._parsers.values():
-            # What is refused already is not worth a parser's time.
-            asked = [i for i in columns if i not in rejections]
-            for i, parse in zip(asked, parser.parse([tokens[i] for i in asked]), strict=True):
-                row = parse if isinstance(parse, Rejection) else row_of(parse, tokens[i])
-                if isinstance(row, Rejection):
-                    rejections[i] = row
-                else:
-                    columns[i].update(row)
-        taken = [i for i in columns if i not in rejections]
-        block = self._block([tokens[i] for i in taken], [columns[i] for i in taken])
-        refusals = [Refusal(first + i, r.reason, r.detail) for i, r in sorted(rejections.items())]
-        return ReadSentences(replace(block, rows=np.array(taken, np.int64) + first), refusals)
+        return token_table(tokens, [reject_input(words, MAX_TOKENS) for words in tokens])
 
-    def _block(self, tokens: Sequence[Sequence[str]], columns: Sequence[Row]) -> SentenceBlock:
-        """Returns sentences and their parses as flat arrays; ``rows`` is not set yet."""
-        count = len(tokens)
-        words = pa.array([word for sentence in tokens for word in sentence], type=pa.string())
+    def _parse(self, stage: str, token_rows: pa.Table) -> pa.Table:
+        """Returns a stage's table of all sentences, whatever another stage makes of them."""
+        tokens = token_rows.column("tokens").to_pylist()
+        refused = rejections_of(token_rows)
+        asked = [i for i in range(len(tokens)) if i not in refused]
+        parses = self._parsers[stage].parse([tokens[i] for i in asked])
+        rows: list[Row | Rejection | None] = [None] * len(tokens)
+        for i, parse in zip(asked, parses, strict=True):
+            rows[i] = parse if isinstance(parse, Rejection) else row_of(parse, tokens[i])
+        return parse_table(stage, rows)
+
+    def _block(
+        self, tokens: pa.Table, parses: Mapping[str, pa.Table], taken: NDArray[np.int64]
+    ) -> SentenceBlock:
+        """Returns the sentences of these rows as flat arrays; ``rows`` is not set yet."""
 
         def flat(name: str, stage: str) -> NDArray[np.int16] | None:
-            if stage not in self._parsers:
+            if stage not in parses:
                 return None
-            return np.array([value for row in columns for value in row[name]], dtype=np.int16)
+            values: NDArray[np.int16] = flat_values(parses[stage], name, taken).to_numpy()
+            return values
 
         return SentenceBlock(
-            token_ids=self.vectors.token_ids(words)[0],
-            offsets=np.cumsum([0, *map(len, tokens)], dtype=np.int64),
-            documents=np.zeros(count, dtype=np.int32),
-            sentence_index=np.arange(count, dtype=np.int32),
-            rows=np.arange(count, dtype=np.int64),
+            token_ids=self.vectors.token_ids(flat_values(tokens, "tokens", taken))[0],
+            offsets=offsets_of(tokens, "tokens", taken),
+            documents=np.zeros(len(taken), dtype=np.int32),
+            sentence_index=np.arange(len(taken), dtype=np.int32),
+            rows=np.arange(len(taken), dtype=np.int64),
             heads=flat("heads", "dependencies"),
             binary_left=flat("binary_left", "constituents"),
             binary_right=flat("binary_right", "constituents"),
         )
+
+
+def _describe_tokens() -> dict[str, Any]:
+    return {
+        "spacy": spacy_version(),
+        "tokenization_version": TOKENIZATION_VERSION,
+        "cleaning_version": CLEANING_VERSION,
+    }
