@@ -79,6 +79,7 @@ def job_of(values: argparse.Namespace) -> dict[str, Any]:
         "data": values.data,
         "out": values.out or f"results/{_file_name(values.encoder)}",
         "cache": values.cache,
+        "parses": values.parses or str(Path(values.cache).parent / "parses"),
         "representation": representation.to_dict(),
         "protocol": protocol,
         "encoder_settings": {k: v for k, v in settings.items() if v is not None}
@@ -134,6 +135,11 @@ def _parser() -> argparse.ArgumentParser:
     add("--out", help="Folder of the results; by default results/ENCODER.")
     add("--name", help="What tables call the encoder.")
     add("--cache", default="results/embeddings", help="Folder that keeps embeddings.")
+    add(
+        "--parses",
+        help="Folder that keeps tokens and parses for other encoders; by default parses/ beside "
+        "--cache.",
+    )
     add(
         "--encoder-version",
         help="For a function of your own: what its embeddings and results are kept under; change "

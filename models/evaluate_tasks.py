@@ -10,9 +10,9 @@ also for a task whose data is absent. With ``"only_embed": true`` the embeddings
 sentences are put into the cache and nothing is scored. Further keys, all optional:
 ``representation`` and ``protocol`` (fields that differ from their defaults), ``seed`` (of the
 encoder, for the result), ``encoder_version`` (of a function of your own: what its embeddings and
-results are kept under; without it both are made anew in each run), ``device``,
-``encoder_settings`` (``batch_size``, ``on_refusal``, ``vectors``,
-``dependency_parser``, ``constituency_parser``, ``config`` of an untrained one).
+results are kept under; without it both are made anew in each run), ``parses`` (folder of tokens and
+parses that encoders share), ``device``, ``encoder_settings`` (``batch_size``, ``on_refusal``,
+``vectors``, ``dependency_parser``, ``constituency_parser``, ``config`` of an untrained one).
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ _OPTIONAL = (
     "name",
     "seed",
     "cache",
+    "parses",
     "encoder_version",
     "representation",
     "protocol",
@@ -64,7 +65,7 @@ _OPTIONAL = (
     "threads",
     "only_embed",
 )
-_PATHS = ("vectors", "dependency_parser", "constituency_parser")
+_PATHS = ("parses", "vectors", "dependency_parser", "constituency_parser")
 
 
 def execute(job: Mapping[str, Any], progress: Progress) -> None:
@@ -104,7 +105,7 @@ def _by_dataset(tasks: Sequence[EvaluationTask]) -> list[EvaluationTask]:
 def evaluation_of(job: Mapping[str, Any]) -> Evaluation:
     """Returns what a job asks for, its encoder loaded."""
     device = available_device(str(job.get("device", "cpu")))
-    settings = _settings(job.get("encoder_settings", {}), device)
+    settings = _settings(job, device)
     representation = Representation.from_dict(job.get("representation", {}))
     encoder = resolve_encoder(str(job["encoder"]), settings)
     identity = _identity(job, encoder)
@@ -195,8 +196,10 @@ def _identity(job: Mapping[str, Any], encoder: Encoder) -> EncoderIdentity:
     return EncoderIdentity(str(job.get("name", spec)), digest, job.get("seed"))
 
 
-def _settings(values: Mapping[str, Any], device: str) -> EncoderSettings:
-    resolved: dict[str, Any] = {**values, "device": device}
+def _settings(job: Mapping[str, Any], device: str) -> EncoderSettings:
+    resolved: dict[str, Any] = {**job.get("encoder_settings", {}), "device": device}
+    if "parses" in job:
+        resolved["parses"] = job["parses"]
     for name in _PATHS:
         if resolved.get(name) is not None:
             resolved[name] = Path(resolved[name])

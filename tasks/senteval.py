@@ -75,6 +75,7 @@ class SentEvalStage(SentEvalParameters, EncoderParameters, Artefact):
             "data": str(self.data.data_folder),
             "out": str(self.folder),
             "cache": str(self.work_folder / "evaluation-embeddings"),
+            "parses": str(self.work_folder / "evaluation-parses"),
             "representation": self.resolved_representation(),
             "protocol": self.resolved_protocol(),
             "encoder_settings": encoder.settings,

@@ -40,6 +40,8 @@ class EncoderSettings:
     dependency_parser: Path | None = None
     """By default a model's own, and for untrained ones that which ships."""
     constituency_parser: Path | None = None
+    parses: Path | None = None
+    """Folder of tokens and parses that encoders share; None keeps none."""
     config: TrainingConfig = PRESETS["laptop"]
     """Whose architecture an untrained encoder has."""
 
@@ -145,5 +147,5 @@ def _encoding(settings: EncoderSettings) -> EncodingSettings:
     from models.text.reading_encoder import EncodingSettings
 
     if settings.batch_size is None:
-        return EncodingSettings(on_refusal=settings.on_refusal)
-    return EncodingSettings(settings.batch_size, settings.on_refusal)
+        return EncodingSettings(on_refusal=settings.on_refusal, parses=settings.parses)
+    return EncodingSettings(settings.batch_size, settings.on_refusal, settings.parses)
