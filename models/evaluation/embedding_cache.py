@@ -46,7 +46,7 @@ class Embeddings:
     views: dict[str, FloatArray]
     """[n, H] by view and pooling."""
     seconds: float
-    """Time that the computation took, now or when they were stored."""
+    """Time that the computation took, now or when they were stored; little if parses were kept."""
     num_refused: int
     """Sentences that the encoder could not take and gave zeros for."""
     from_cache: bool
