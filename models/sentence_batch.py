@@ -15,6 +15,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from models.corpus.sentence_block import MAX_TOKENS
 from models.schedules import BinarySchedule, DependencySchedule, SequenceSchedule
 from models.schedules.arrays import (
     IndexArray,
@@ -25,9 +26,6 @@ from models.schedules.arrays import (
     refuse,
     to_tensor,
 )
-
-MAX_TOKENS = 32_767
-"""Of a sentence; as many as shards can number, too, whose heads have 16 bits."""
 
 
 @dataclass(frozen=True, slots=True)

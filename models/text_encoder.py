@@ -19,19 +19,17 @@ from models.contrastive_model import ContrastiveModel, batch_of
 from models.corpus.sentence_block import SentenceBlock
 from models.model_folder import load_model, random_model, read_model_description
 from models.multi_view import MultiViewEncoder
-from models.text.parser_record import OPTION_OF_STAGE, find_parser, recorded_parsers
+from models.text.parser_record import find_parser, recorded_parsers
 from models.text.reading_encoder import EncodingSettings, FloatArray, ReadingEncoder
 from models.text.sentence_reader import Parsers, SentenceReader
+from models.text.versions import describe_encoding
 from models.training_config import TrainingConfig
 from models.variants import Pooling
-from models.views import STAGE_OF_VIEW
+from models.views import needed_stages
 from models.words.word_vectors import WordVectors
 from pipeline.digest import digest_of
 from pipeline.parsers.base import SentenceParser
 from pipeline.parsing import Parse
-
-ENCODING_VERSION = 1
-"""Raised when the same weights, parsers and sentences would give other embeddings."""
 
 
 class TextEncoder(ReadingEncoder):
@@ -79,10 +77,10 @@ class TextEncoder(ReadingEncoder):
         }
         return digest_of(
             {
-                "encoding_version": ENCODING_VERSION,
+                "encoding": describe_encoding(self._encoder.views),
                 "architecture": architecture,
                 "weights": _checksum(self._encoder),
-                "reading": self._reader.describe(),
+                "read_with": self._reader.describe(),
             }
         )
 
@@ -148,12 +146,6 @@ def random_text_encoder(
     """Returns a configuration's architecture with untrained weights, a function of the seed."""
     model = random_model(config, vectors, seed)
     return TextEncoder(model, parsers, device=available_device(device), settings=settings)
-
-
-def needed_stages(views: Sequence[str]) -> list[str]:
-    """Returns the parse stages that views read, each once and in a fixed order."""
-    needed = {STAGE_OF_VIEW[view] for view in views}
-    return [stage for stage in OPTION_OF_STAGE if stage in needed]
 
 
 def load_parsers(paths: Mapping[str, Path], device: str) -> dict[str, SentenceParser[Parse]]:

@@ -16,13 +16,14 @@ from models.corpus.sentence_block import SentenceBlock
 from models.evaluate import main
 from models.evaluate_tasks import evaluation_of
 from models.model_folder import random_model
-from models.text import reading_encoder, sentence_reader
+from models.text import reading_encoder
 from models.text.parse_cache import ParseCache
 from models.text.reading_encoder import EncodingSettings
 from models.text.sentence_reader import ReadSentences, SentenceReader
 from models.text.words_encoder import WordsEncoder
-from models.text_encoder import TextEncoder, needed_stages
+from models.text_encoder import TextEncoder
 from models.training_config import preset
+from models.views import needed_stages
 from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
 from pipeline.parsers.base import Sentence, SentenceParser
@@ -209,7 +210,7 @@ def test_another_version_of_the_tokens_is_parsed_again(
     vectors: WordVectors, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str
 ) -> None:
     encoder(vectors, ("DEP", "SEQ"), tmp_path)[0].encode(SENTENCES)
-    monkeypatch.setattr(sentence_reader, version, 1_000)
+    monkeypatch.setattr(f"models.text.versions.{version}", 1_000)
 
     found, parsers = encoder(vectors, ("DEP", "SEQ"), tmp_path)
     found.encode(SENTENCES)
@@ -228,6 +229,27 @@ def test_another_version_of_the_binarization_is_parsed_again_and_the_heads_are_n
     found.encode(SENTENCES)
 
     assert parsers["constituents"].asked and not parsers["dependencies"].asked
+
+
+@pytest.mark.parametrize(
+    "version",
+    [
+        "models.text.versions.TOKENIZATION_VERSION",
+        "models.text.versions.CLEANING_VERSION",
+        "models.text.versions.ENCODING_VERSION",
+        "pipeline.parsing.PARSING_VERSION",
+        "pipeline.parsing.BINARIZATION_VERSION",
+    ],
+)
+def test_what_is_parsed_again_is_embedded_again(
+    vectors: WordVectors, monkeypatch: pytest.MonkeyPatch, version: str
+) -> None:
+    before = encoder(vectors, ("DEP", "CONST"), None)[0].digest
+    assert encoder(vectors, ("DEP", "CONST"), None)[0].digest == before
+
+    monkeypatch.setattr(version, 1_000)
+
+    assert encoder(vectors, ("DEP", "CONST"), None)[0].digest != before
 
 
 def test_a_killed_parse_goes_on_with_the_piece_that_is_missing(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import subprocess
 import sys
 from dataclasses import fields, replace
@@ -20,6 +21,7 @@ from models.evaluation.probing.config import (
 from models.evaluation.protocols.config import PROTOCOL_VERSION
 from models.evaluation.rows import EMBEDDING_VERSION
 from models.report.inputs import REPORT_VERSION
+from models.text.versions import describe_encoding
 from models.training_config import TRAINING_VERSION
 
 
@@ -27,7 +29,7 @@ def test_versions_are_read_without_torch() -> None:
     code = (
         "import models.training_config, models.evaluation.rows, models.evaluation.probe_config, "
         "models.evaluation.probing.config, models.evaluation.protocols.config, "
-        "models.evaluation.probing.build, models.report.report, "
+        "models.evaluation.probing.build, models.report.report, models.text.versions, "
         "sys; print('torch' in sys.modules)"
     )
     repository = Path(__file__).resolve().parent.parent
@@ -73,3 +75,53 @@ def test_only_what_altering_reads_is_in_its_digest(name: str) -> None:
     changed = replace(config, **{name: value})
     assert (changed.alteration_dict() != config.alteration_dict()) == (name in read)
     assert changed.to_dict() != config.to_dict()
+
+
+TREES, WORDS = ("DEP", "CONST"), None
+ENCODING = "models.text.versions"
+PARSING = "pipeline.parsing"
+
+
+@pytest.mark.parametrize(
+    ("version", "changed"),
+    [
+        (f"{ENCODING}.TOKENIZATION_VERSION", [TREES, ("DEP", "SEQ"), ("SEQ", "BOW"), WORDS]),
+        (f"{ENCODING}.CLEANING_VERSION", [TREES, ("DEP", "SEQ"), ("SEQ", "BOW"), WORDS]),
+        (f"{ENCODING}.MAX_TOKENS", [TREES, ("DEP", "SEQ"), ("SEQ", "BOW"), WORDS]),
+        (f"{ENCODING}.ENCODING_VERSION", [TREES, ("DEP", "SEQ"), ("SEQ", "BOW")]),
+        (f"{ENCODING}.WORDS_ENCODING_VERSION", [WORDS]),
+        (f"{PARSING}.PARSING_VERSION", [TREES, ("DEP", "SEQ")]),
+        (f"{PARSING}.BINARIZATION_VERSION", [TREES]),
+    ],
+)
+def test_a_version_changes_the_encoders_that_depend_on_it(
+    monkeypatch: pytest.MonkeyPatch, version: str, changed: list[tuple[str, ...] | None]
+) -> None:
+    kinds = [TREES, ("DEP", "SEQ"), ("SEQ", "BOW"), WORDS]
+    before = [describe_encoding(views) for views in kinds]
+
+    monkeypatch.setattr(version, 1_000)
+
+    after = [describe_encoding(views) for views in kinds]
+    assert [v for v, a, b in zip(kinds, after, before, strict=True) if a != b] == changed
+
+
+@pytest.mark.parametrize(
+    ("library", "changed"),
+    [("spacy", [TREES, ("SEQ", "BOW"), WORDS]), ("supar", [TREES]), ("benepar", [TREES])],
+)
+def test_another_release_of_a_library_changes_the_encoders_that_use_it(
+    monkeypatch: pytest.MonkeyPatch, library: str, changed: list[tuple[str, ...] | None]
+) -> None:
+    kinds = [TREES, ("SEQ", "BOW"), WORDS]
+    before = [describe_encoding(views) for views in kinds]
+    known = importlib.metadata.version
+
+    def installed(name: str) -> str:
+        return "1000.0" if name == library else known(name)
+
+    monkeypatch.setattr("importlib.metadata.version", installed)
+    monkeypatch.setattr("pipeline.sentences.tokenization.version", installed)
+
+    after = [describe_encoding(views) for views in kinds]
+    assert [v for v, a, b in zip(kinds, after, before, strict=True) if a != b] == changed

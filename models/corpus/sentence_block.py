@@ -10,6 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+MAX_TOKENS = 32_767
+"""Of a sentence; as many as shards can number, too, whose heads have 16 bits."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SentenceBlock:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from models.evaluation.callable_encoder import CallableEncoder, import_encoder
 from models.evaluation.encoder import Encoder, ViewEncoder
 from models.training_config import PRESETS, TrainingConfig
+from models.views import needed_stages
 
 if TYPE_CHECKING:
     from models.text.reading_encoder import EncodingSettings, OnRefusal
@@ -109,7 +110,7 @@ def words_beside(encoder: Encoder, settings: EncoderSettings) -> WordsEncoder:
 
 def _random(seed: int, settings: EncoderSettings) -> Encoder:
     from models.text.parser_record import bundled_parser
-    from models.text_encoder import load_parsers, needed_stages, random_text_encoder
+    from models.text_encoder import load_parsers, random_text_encoder
     from models.words.vector_files import load_word_vectors
 
     given = _paths(settings)

@@ -14,8 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from models.corpus.sentence_block import SentenceBlock
-from models.sentence_batch import MAX_TOKENS
+from models.corpus.sentence_block import MAX_TOKENS, SentenceBlock
 from models.text.parse_cache import ParseCache
 from models.text.parse_table import (
     TOKENS,
@@ -25,12 +24,13 @@ from models.text.parse_table import (
     rejections_of,
     token_table,
 )
+from models.text.versions import describe_tokens
 from models.words.word_vectors import WordVectors
 from pipeline.parsers.base import SentenceParser, reject_input
 from pipeline.parsing import Parse, Row, describe_parsing, row_of
 from pipeline.rejection import Rejection
-from pipeline.sentences.filter import CLEANING_VERSION, clean_text
-from pipeline.sentences.tokenization import TOKENIZATION_VERSION, EnglishTokenizer, spacy_version
+from pipeline.sentences.filter import clean_text
+from pipeline.sentences.tokenization import EnglishTokenizer
 
 Parsers = Mapping[str, SentenceParser[Parse]]
 """Parse stage -> its parser."""
@@ -71,9 +71,11 @@ class SentenceReader:
         self._tokenizer = EnglishTokenizer()
 
     def describe(self) -> dict[str, Any]:
-        """Returns everything but the sentences that determines what is read, for a digest."""
+        """Returns the data that sentences are read with, for a digest.
+
+        Code and libraries are `models.text.versions.describe_encoding`'s.
+        """
         return {
-            **_describe_tokens(),
             "vectors": self.vectors.checksum,
             "parsers": {stage: parser.checksum for stage, parser in self._parsers.items()},
         }
@@ -111,11 +113,10 @@ class SentenceReader:
 
     def _content(self, stage: str) -> dict[str, Any]:
         """Returns everything but the sentences that determines a stage's table."""
-        tokens = {**_describe_tokens(), "max_tokens": MAX_TOKENS}
         if stage == TOKENS:
-            return tokens
+            return describe_tokens()
         parser = {"checksum": self._parsers[stage].checksum, **describe_parsing(stage)}
-        return {"tokens": tokens, "parser": parser}
+        return {"tokens": describe_tokens(), "parser": parser}
 
     def _tokenize(self, sentences: Sequence[str]) -> pa.Table:
         texts = self._tokenizer.tokenize([clean_text(sentence)[0] for sentence in sentences])
@@ -154,11 +155,3 @@ class SentenceReader:
             binary_left=flat("binary_left", "constituents"),
             binary_right=flat("binary_right", "constituents"),
         )
-
-
-def _describe_tokens() -> dict[str, Any]:
-    return {
-        "spacy": spacy_version(),
-        "tokenization_version": TOKENIZATION_VERSION,
-        "cleaning_version": CLEANING_VERSION,
-    }

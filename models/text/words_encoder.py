@@ -13,12 +13,10 @@ import numpy as np
 from models.corpus.sentence_block import SentenceBlock
 from models.text.reading_encoder import EncodingSettings, FloatArray, ReadingEncoder
 from models.text.sentence_reader import SentenceReader
+from models.text.versions import describe_encoding
 from models.variants import Pooling
 from models.words.word_vectors import WordVectors
 from pipeline.digest import digest_of
-
-WORDS_ENCODING_VERSION = 1
-"""Raised when the same word vectors and sentences would give other embeddings."""
 
 
 class WordsEncoder(ReadingEncoder):
@@ -34,8 +32,9 @@ class WordsEncoder(ReadingEncoder):
     @cached_property
     def digest(self) -> str:
         """Of word vectors and tokenization."""
-        version = {"words_encoding_version": WORDS_ENCODING_VERSION}
-        return digest_of({**version, "reading": self._reader.describe()})
+        return digest_of(
+            {"encoding": describe_encoding(None), "read_with": self._reader.describe()}
+        )
 
     def widths(self, pooling: Sequence[Pooling] = ("last",)) -> dict[str, int]:
         """Returns the width of each array of `encode_views`, by its key and in its order."""
