@@ -6,7 +6,7 @@ Legend: n sentences, b of a batch, H width of a view.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +19,7 @@ from models.contrastive_model import ContrastiveModel, batch_of
 from models.corpus.sentence_block import SentenceBlock
 from models.model_folder import load_model, random_model, read_model_description
 from models.multi_view import MultiViewEncoder
+from models.text.lazy_parser import lazy_parsers
 from models.text.parser_record import find_parser, recorded_parsers
 from models.text.reading_encoder import EncodingSettings, FloatArray, ReadingEncoder
 from models.text.sentence_reader import Parsers, SentenceReader
@@ -28,8 +29,6 @@ from models.variants import Pooling
 from models.views import needed_stages
 from models.words.word_vectors import WordVectors
 from pipeline.digest import digest_of
-from pipeline.parsers.base import SentenceParser
-from pipeline.parsing import Parse
 
 
 class TextEncoder(ReadingEncoder):
@@ -120,6 +119,8 @@ def load_text_encoder(
 ) -> TextEncoder:
     """Returns a trained model with the parsers of its corpus; see `models.load`.
 
+    The parsers are found and verified now, and loaded when the first sentence is parsed.
+
     Raises:
         FileNotFoundError: no model there, or no word vectors.
         ValueError: a parser that its views need is not found, or what is found is another one.
@@ -131,7 +132,7 @@ def load_text_encoder(
     given = parsers or ParserPaths()
     paths = {stage: find_parser(stage, records[stage], getattr(given, stage)) for stage in stages}
     model = load_model(folder, vectors_path=vectors)
-    return TextEncoder(model, load_parsers(paths, device), device=device, settings=settings)
+    return TextEncoder(model, lazy_parsers(paths, device), device=device, settings=settings)
 
 
 def random_text_encoder(
@@ -146,25 +147,6 @@ def random_text_encoder(
     """Returns a configuration's architecture with untrained weights, a function of the seed."""
     model = random_model(config, vectors, seed)
     return TextEncoder(model, parsers, device=available_device(device), settings=settings)
-
-
-def load_parsers(paths: Mapping[str, Path], device: str) -> dict[str, SentenceParser[Parse]]:
-    """Returns the parser of each stage, loaded.
-
-    Raises:
-        ValueError: a folder lacks a file, or holds another kind of parser.
-    """
-    loaded: dict[str, SentenceParser[Parse]] = {}
-    for stage, path in paths.items():
-        if stage == "dependencies":
-            from pipeline.parsers.dependency.supar_adapter import load_dependency_parser
-
-            loaded[stage] = load_dependency_parser(path, device=device)
-        else:
-            from pipeline.parsers.constituency.benepar_adapter import load_constituency_parser
-
-            loaded[stage] = load_constituency_parser(path, device=device)
-    return loaded
 
 
 def available_device(name: str) -> str:

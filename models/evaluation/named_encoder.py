@@ -109,8 +109,9 @@ def words_beside(encoder: Encoder, settings: EncoderSettings) -> WordsEncoder:
 
 
 def _random(seed: int, settings: EncoderSettings) -> Encoder:
+    from models.text.lazy_parser import lazy_parsers
     from models.text.parser_record import bundled_parser
-    from models.text_encoder import load_parsers, random_text_encoder
+    from models.text_encoder import random_text_encoder
     from models.words.vector_files import load_word_vectors
 
     given = _paths(settings)
@@ -122,7 +123,7 @@ def _random(seed: int, settings: EncoderSettings) -> Encoder:
         settings.config,
         load_word_vectors(settings.vectors or BUNDLED_VECTORS),
         seed,
-        parsers=load_parsers(paths, settings.device),
+        parsers=lazy_parsers(paths, settings.device),
         device=settings.device,
         settings=_encoding(settings),
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -65,10 +65,13 @@ class SentenceReader:
     """A tokenizer, a vocabulary and the parsers that some views need."""
 
     def __init__(self, vectors: WordVectors, parsers: Parsers) -> None:
-        """Takes loaded parsers; none for views that read words alone."""
+        """Takes the parsers of some stages; none for views that read words alone."""
         self.vectors = vectors
         self._parsers = dict(parsers)
-        self._tokenizer = EnglishTokenizer()
+
+    @cached_property
+    def _tokenizer(self) -> EnglishTokenizer:
+        return EnglishTokenizer()  # spaCy takes a second to import, for nothing if tokens are kept
 
     def describe(self) -> dict[str, Any]:
         """Returns the data that sentences are read with, for a digest.
