@@ -26,7 +26,8 @@ def load(
         embeddings = models.load("data/work/models/DEP-CONST-…").encode(["It rains."])
 
     Parsers (only those the model's views read) and word vectors are those of the model's corpus,
-    verified by checksum; the paths say where they lie now, if not where they lay in training.
+    verified by checksum; the paths say where they lie now, if neither where they lay in training
+    nor among what ships.
 
     Args:
         path: the model's folder.
@@ -38,7 +39,7 @@ def load(
         vectors: the word vectors.
 
     Raises:
-        FileNotFoundError: no model there, or no word vectors.
+        FileNotFoundError: no model there.
         ValueError: parsers or vectors are not found, or are others than the model's.
     """
     # torch is not loaded by importing the package: whoever defines tasks forks processes.

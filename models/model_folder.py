@@ -1,7 +1,7 @@
 """The folder of a trained model: ``model.safetensors`` beside ``model.json``.
 
 Frozen word vectors are not copied into it, they may be gigabytes; ``model.json`` holds their path
-and checksum, and loading refuses others.
+and checksum, and loading takes no others.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from safetensors.torch import load_file, save_file
 
 from models.contrastive_model import ContrastiveModel, build_model
 from models.training_config import TrainingConfig
-from models.words.vector_files import load_word_vectors
+from models.words.recorded_vectors import load_recorded_vectors
 from models.words.word_vectors import WordVectors
 from pipeline.shards import write_json_atomically
 
@@ -62,20 +62,17 @@ def load_model(folder: Path, *, vectors_path: Path | None = None) -> Contrastive
     """Returns a trained model in evaluation mode.
 
     Args:
-        vectors_path: where the word vectors lie now; by default where they lay in training.
+        vectors_path: where the word vectors lie now; by default where they lay in training, or
+            among what ships.
 
     Raises:
-        FileNotFoundError: no model there, or no word vectors.
-        ValueError: another format, other word vectors, or weights that do not fit.
+        FileNotFoundError: no model there.
+        ValueError: another format, word vectors that are not found, or weights that do not fit.
     """
     description = read_model_description(folder)
     config = TrainingConfig.from_dict(description["config"])
-    path = vectors_path or Path(description["vectors"]["path"])
-    vectors = load_word_vectors(path)
-    if vectors.checksum != description["vectors"]["checksum"]:
-        raise ValueError(
-            f"{path}: not the word vectors that {folder} was trained on; give their path"
-        )
+    recorded = description["vectors"]
+    vectors = load_recorded_vectors(recorded["checksum"], Path(recorded["path"]), vectors_path)
     model = build_model(config, vectors, config.seed)
     load_weights(folder, model)
     return model.eval()

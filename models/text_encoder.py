@@ -122,8 +122,9 @@ def load_text_encoder(
     The parsers are found and verified now, and loaded when the first sentence is parsed.
 
     Raises:
-        FileNotFoundError: no model there, or no word vectors.
-        ValueError: a parser that its views need is not found, or what is found is another one.
+        FileNotFoundError: no model there.
+        ValueError: word vectors, or a parser that its views need, are not found, or what is found
+            is another one.
     """
     device = available_device(device)
     description = read_model_description(folder)

@@ -169,6 +169,34 @@ def test_refused_sentences_are_zeros_and_listed(run: Run, encoder: TextEncoder) 
     assert lenient.refused == []
 
 
+def elsewhere(run: Run) -> dict[str, str]:
+    """The record of the model's word vectors, of a place where they are not."""
+    recorded = json.loads((run.model / "model.json").read_text())["vectors"]
+    return {**recorded, "path": "/nowhere"}
+
+
+def test_moved_word_vectors_are_found_by_their_argument(run: Run, tmp_path: Path) -> None:
+    moved = run.copy_of_model(tmp_path / "m", vectors=elsewhere(run))
+
+    with pytest.raises(ValueError, match=r"/nowhere: no such word vectors; .*; give vectors=PATH"):
+        models.load(moved)
+
+    found = models.load(moved, vectors=run.folder / "vectors")
+    assert found.digest == models.load(run.model).digest
+
+
+def test_word_vectors_that_ship_are_found_by_their_checksum(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moved = run.copy_of_model(tmp_path / "m", vectors=elsewhere(run))
+    shipped = "models.words.recorded_vectors.BUNDLED_VECTORS"
+    monkeypatch.setattr(shipped, run.folder / "vectors")
+
+    assert models.load(moved).digest == models.load(run.model).digest
+    with pytest.raises(ValueError, match="absent: no such word vectors"):
+        models.load(run.model, vectors="absent")
+
+
 def test_the_folder_knows_its_parsers(run: Run) -> None:
     parsers = json.loads((run.model / "model.json").read_text())["parsers"]
 

@@ -11,6 +11,7 @@ from models.evaluation.callable_encoder import CallableEncoder, import_encoder
 from models.evaluation.encoder import Encoder, ViewEncoder
 from models.training_config import PRESETS, TrainingConfig
 from models.views import needed_stages
+from models.words.recorded_vectors import BUNDLED_VECTORS
 
 if TYPE_CHECKING:
     from models.text.reading_encoder import EncodingSettings, OnRefusal
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 BAG_OF_WORDS = "bag_of_words"
 _RANDOM = re.compile(r"random-(\d+)")
-BUNDLED_VECTORS = Path(__file__).resolve().parents[2] / "data" / "vectors" / "english"
 
 FORMS = (
     f"{BAG_OF_WORDS}, random-SEED, the folder of a model, or package.module:name of a function "
