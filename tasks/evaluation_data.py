@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -22,6 +23,9 @@ from pipeline.evaluation_data.sources import DATASETS, datasets_named
 from pipeline.sentences.tokenization import TOKENIZATION_VERSION
 from tasks.artefact import Artefact, checksum
 
+RUN_BEGAN_AT = time.time()
+"""When this run of Luigi began, in seconds since 1970; its forked workers inherit it."""
+
 
 class DownloadSentEval(Artefact):
     """Brings SentEval's data together: ``downstream/``, ``probing/`` and ``manifest.json``.
@@ -30,7 +34,8 @@ class DownloadSentEval(Artefact):
     believed, or why it is absent. One folder serves every choice of sets: what one run brought,
     another finds. A set that fails does not stop the others; the task then fails at its end and
     keeps what came, and another run asks only for what is missing. With ``allow_absent`` the task
-    succeeds and leaves the absent ones listed; a run without it asks for them again.
+    succeeds and leaves the absent ones listed; each run of Luigi asks for them once more, so that
+    a network that is back or ``--accept-unverified`` brings them.
 
     With ``senteval_data`` nothing is downloaded: the user's folder is examined where it stands.
     """
@@ -89,13 +94,16 @@ class DownloadSentEval(Artefact):
         return Path(self.senteval_data) if self.senteval_data else self.folder
 
     def complete(self) -> bool:
-        """Returns whether the chosen sets are there, or listed as absent where that is allowed."""
+        """Returns whether the chosen sets are there, or were asked for in vain where that will do.
+
+        What is absent from a folder of the user's own stays so: its files are in the digest.
+        """
         if not super().complete():
             return False
         manifest = read_manifest(self.folder)
-        if self.allow_absent:
-            return all(dataset.name in manifest.datasets for dataset in self.chosen)
-        return not self._lacking(manifest)
+        lacking = list(self._lacking(manifest))
+        since = 0.0 if self.senteval_data else RUN_BEGAN_AT
+        return not lacking or (self.allow_absent and manifest.tried_since(lacking, since))
 
     def run(self) -> None:
         """Brings what is missing; fails at the end if a set is absent and must not be."""

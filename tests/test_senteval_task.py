@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -57,9 +58,45 @@ def test_an_absent_set_may_be_allowed_and_is_listed(server, tmp_path):
     options = {"accept_unverified": True, "allow_absent": True}
     task = download(server, tmp_path, "past_present,obj_number", **options)
     assert build(task)
+    assert task.complete()
     assert "HTTP 404" in read_manifest(task.folder).datasets["obj_number"].reason
     assert not download(server, tmp_path, "past_present,obj_number").complete()
     assert not download(server, tmp_path, "subj_number", **options).complete()
+
+
+def begin_another_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Does what a new process of Luigi does: it begins now and knows no tasks."""
+    monkeypatch.setattr("tasks.evaluation_data.RUN_BEGAN_AT", time.time())
+    luigi.task_register.Register.clear_instance_cache()
+
+
+def test_each_run_asks_once_more_for_what_may_be_absent(server, tmp_path, monkeypatch):
+    options = {"accept_unverified": True, "allow_absent": True}
+    assert build(download(server, tmp_path, "past_present,obj_number", **options))
+    assert build(download(server, tmp_path, "past_present,obj_number", **options))
+    assert server.paths.count("obj_number.txt") == 1
+
+    begin_another_run(monkeypatch)
+    server.files["obj_number.txt"] = b"tr\tNN\tA dog ran .\n"
+    task = download(server, tmp_path, "past_present,obj_number", **options)
+    assert not task.complete()
+    assert build(task)
+    assert read_manifest(task.folder).datasets["obj_number"].state == "present"
+    assert server.paths.count("past_present.txt") == 1
+
+    begin_another_run(monkeypatch)
+    assert download(server, tmp_path, "past_present,obj_number", **options).complete()
+
+
+def test_what_was_refused_as_unverified_comes_once_it_is_accepted(server, tmp_path, monkeypatch):
+    assert build(download(server, tmp_path, "past_present", allow_absent=True))
+    begin_another_run(monkeypatch)
+    accepting = download(
+        server, tmp_path, "past_present", allow_absent=True, accept_unverified=True
+    )
+    assert not accepting.complete()
+    assert build(accepting)
+    assert read_manifest(accepting.folder).datasets["past_present"].state == "present"
 
 
 def test_what_is_unverified_is_absent_until_it_is_accepted(server, tmp_path):
@@ -75,9 +112,9 @@ def test_a_removed_file_makes_the_task_incomplete(server, tmp_path):
     assert not task.complete()
 
 
-def write_own(folder: Path) -> None:
-    (folder / "probing").mkdir(parents=True)
-    (folder / "probing/past_present.txt").write_bytes(TENSE)
+def write_own(folder: Path, tense: bytes = TENSE) -> None:
+    (folder / "probing").mkdir(parents=True, exist_ok=True)
+    (folder / "probing/past_present.txt").write_bytes(tense)
 
 
 def test_a_folder_of_ones_own_is_not_copied(tmp_path):
@@ -99,6 +136,18 @@ def test_a_folder_of_ones_own_that_lacks_a_set_fails(tmp_path):
     )
     with pytest.raises(RuntimeError, match=r"(?s)1 of 1 sets are absent.*lacks downstream/MR/rt"):
         task.run()
+
+
+def test_what_a_folder_of_ones_own_lacks_is_not_looked_for_again(tmp_path, monkeypatch):
+    write_own(tmp_path / "own")
+    options = {"senteval_data": str(tmp_path / "own"), "allow_absent": True}
+    assert build(DownloadSentEval(work_folder=tmp_path / "work", **options))
+    begin_another_run(monkeypatch)
+    task = DownloadSentEval(work_folder=tmp_path / "work", **options)
+    assert task.complete()
+    write_own(tmp_path / "own", TENSE * 2)
+    luigi.task_register.Register.clear_instance_cache()
+    assert not DownloadSentEval(work_folder=tmp_path / "work", **options).complete()
 
 
 def test_the_path_follows_what_determines_the_content(tmp_path):

@@ -103,7 +103,8 @@ def _collect(
         entry = DatasetEntry("present", "", dataset.licence, files)
         trusted = {**manifest.trusted, **made.trusted}
         logger.info("%s: %d files, %.1f s", dataset.name, len(files), time.monotonic() - start)
-    entry = replace(entry, seconds=round(time.monotonic() - start, 3))
+    seconds = round(time.monotonic() - start, 3)
+    entry = replace(entry, seconds=seconds, tried_at=time.time())
     return DataManifest({**manifest.datasets, dataset.name: entry}, trusted)
 
 

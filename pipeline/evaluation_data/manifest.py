@@ -45,6 +45,8 @@ class DatasetEntry:
     """By the path within the folder."""
     seconds: float = 0.0
     """Of downloading, unpacking and making the files."""
+    tried_at: float = 0.0
+    """When it was last asked for or looked at, in seconds since 1970."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,11 @@ class DataManifest:
         """
         reasons = {name: self._why_absent(name, folder) for name in names}
         return {name: reason for name, reason in reasons.items() if reason}
+
+    def tried_since(self, names: Sequence[str], moment: float) -> bool:
+        """Returns whether all of these sets were asked for after a moment (seconds since 1970)."""
+        entries = [self.datasets.get(name) for name in names]
+        return all(entry is not None and entry.tried_at >= moment for entry in entries)
 
     def _why_absent(self, name: str, folder: Path) -> str:
         entry = self.datasets.get(name)
