@@ -28,9 +28,9 @@ from benchmarks.references.sklearn_protocol import (
     Solver,
 )
 from benchmarks.report import Table, fail, header, print_last_line, print_table
+from models.evaluation.evaluate_task import learn
 from models.evaluation.named_encoder import EncoderSettings, resolve_encoder
 from models.evaluation.outcome import Outcome
-from models.evaluation.protocols.classes import folds_of_train, given_split, nested_folds
 from models.evaluation.protocols.config import (
     FOLDS_GRID,
     NESTED_GRID,
@@ -144,23 +144,19 @@ def _compare(task: Input, options: argparse.Namespace) -> list[Comparison]:
 
 def _run_ours(task: Input, config: ProtocolConfig, device: str) -> Outcome:
     features = {name: matrix.to(device) for name, matrix in task.features.items()}
-    if task.task.protocol == "nested_folds":
-        return nested_folds(
-            features["all"], task.labels["all"], num_classes=task.num_classes, config=config
-        )
-    protocol = folds_of_train if task.task.protocol == "folds" else given_split
-    return protocol(features, task.labels, num_classes=task.num_classes, config=config)
+    return learn(task.task, task.data, features, config)
 
 
 def _run_reference(
     task: Input, config: ProtocolConfig, solver: Solver, num_processes: int
 ) -> ReferenceOutcome:
-    splits = list(task.labels)
-    ends = np.cumsum([len(task.labels[name]) for name in splits])
+    labels = task.labels
+    splits = list(labels)
+    ends = np.cumsum([len(labels[name]) for name in splits])
     places = dict(zip(splits, np.split(np.arange(ends[-1]), ends[:-1]), strict=True))
     reference = SklearnProtocol(
         np.concatenate([task.features[name].numpy() for name in splits]),
-        np.concatenate([task.labels[name] for name in splits]),
+        np.concatenate([labels[name] for name in splits]),
         seed=config.seed,
         num_processes=num_processes,
         solver=solver,

@@ -1,5 +1,5 @@
-"""What the evaluation benchmark runs on: features and labels of SentEval's tasks, or of the default
-run's own sentences where there are no others.
+"""What the evaluation benchmark runs on: SentEval's tasks with their features, or the default run's
+own sentences as a task where there are no others.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import torch
 from benchmarks.corpus import corpus_folders
 from models.evaluation.embedding_cache import EmbeddingCache
 from models.evaluation.encoder import Encoder
+from models.evaluation.evaluate_task import features_by_split
 from models.evaluation.features import Featuriser
 from models.evaluation.protocols.config import ProtocolConfig
 from models.evaluation.representations.representation import Representation
@@ -30,13 +31,17 @@ MR_SIZE = 10_662
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Input:
-    """One task's features and labels by split."""
+    """One task that learns classes, and its features."""
 
     task: EvaluationTask
+    data: TaskData
     features: Mapping[str, torch.Tensor]
-    """float32 [n, D]."""
-    labels: Mapping[str, npt.NDArray[np.int64]]
-    num_classes: int
+    """float32 [n, D] a split, on the CPU."""
+
+    @property
+    def labels(self) -> dict[str, npt.NDArray[np.int64]]:
+        """The class of each item, [n] a split."""
+        return {name: items.labels.astype(np.int64) for name, items in self.data.splits.items()}
 
 
 def inputs(
@@ -85,12 +90,7 @@ def _featurised(
     featuriser = Featuriser.of(
         views.views, task, data, representation, ProtocolConfig().batch_items
     )
-    return Input(
-        task,
-        {name: torch.from_numpy(featuriser.features(items)) for name, items in data.splits.items()},
-        {name: items.labels.astype(np.int64) for name, items in data.splits.items()},
-        len(data.class_names),
-    )
+    return Input(task, data, features_by_split(data, featuriser))
 
 
 def made_task(corpus: Path | None) -> tuple[EvaluationTask, TaskData]:

@@ -155,10 +155,30 @@ def run_protocol(
     """Returns what the task's protocol finds."""
     if task.protocol == "similarity":
         return _similarity(data, featuriser)
-    features = {
-        name: torch.from_numpy(featuriser.features(items)).to(device)
-        for name, items in data.splits.items()
+    features = features_by_split(data, featuriser)
+    on_device = {name: matrix.to(device) for name, matrix in features.items()}
+    return learn(task, data, on_device, config)
+
+
+def features_by_split(data: TaskData, featuriser: Featuriser) -> dict[str, torch.Tensor]:
+    """Returns what is learnt from, float32 [n, D] a split, on the CPU."""
+    return {
+        name: torch.from_numpy(featuriser.features(items)) for name, items in data.splits.items()
     }
+
+
+def learn(
+    task: EvaluationTask,
+    data: TaskData,
+    features: Mapping[str, torch.Tensor],
+    config: ProtocolConfig,
+) -> Outcome:
+    """Returns what the protocol of a task that learns finds, computed where the features lie.
+
+    Args:
+        task: of any protocol but ``similarity``.
+        features: [n, D] a split, the items in the task's order.
+    """
     if task.protocol == "relatedness":
         return _relatedness(data, features, config)
     labels = {name: items.labels.astype(np.int64) for name, items in data.splits.items()}
