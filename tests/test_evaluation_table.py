@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from models.evaluation import averages
 from models.evaluation.averages import (
     AVERAGES,
     AverageDeclaration,
     average_of,
+    average_value,
     lacking,
-    published_average,
+    published_averages,
 )
+from models.evaluation.scores import resampled_scores
 from models.evaluation.statistics.resampling import Resampling
 from models.evaluation.task_result import (
     AbsentResult,
@@ -25,10 +29,10 @@ from models.evaluation.task_result import (
     result_path,
     write_result,
 )
+from models.evaluation.tasks.task import EvaluationTask
 from models.report.evaluation_table import evaluation_table
 from tests.evaluation_examples import answers, result, similarities, task
 
-FAST = Resampling(num_resamples=100)
 AVG7, ACCURACIES_AND_R = AVERAGES
 ACCURACIES = ("MR", "CR", "SUBJ", "MPQA", "TREC")
 
@@ -83,13 +87,30 @@ def test_the_formula_gives_the_averages_that_the_paper_prints(
 
 
 def test_an_average_of_independent_tasks_is_surer_than_each() -> None:
+    one = AverageDeclaration("one", "", {"MR": ("accuracy",)})
     both = AverageDeclaration("both", "", {"MR": ("accuracy",), "CR": ("accuracy",)})
-    made = {name: result(answers(200, 0.8), task(name)) for name in ("MR", "CR")}
-    found = published_average(both, made, Resampling(1000))
-    single = published_average(AverageDeclaration("", "", {"MR": ("accuracy",)}), made)
-    assert found.value == pytest.approx(80.0)
+    often = Resampling(1000)
+    made = {name: result(answers(200, 0.8), task(name), resampling=often) for name in ("MR", "CR")}
+    single, found = published_averages([one, both], made)
+    assert found.value == average_value(both, made) == pytest.approx(80.0)
     ratio = (found.high - found.low) / (single.high - single.low)
     assert ratio == pytest.approx(1 / np.sqrt(2), abs=0.12)
+
+
+def test_an_average_is_resampled_as_its_results_are() -> None:
+    one = AverageDeclaration("one", "", {"MR": ("accuracy",)})
+    rough = result(answers(200, 0.8), task("MR"), resampling=Resampling(300, 0.5, seed=3))
+    assert published_averages([one], {"MR": rough}) == [rough.scores["accuracy"]]
+
+
+def test_results_resampled_in_different_ways_have_no_average() -> None:
+    both = AverageDeclaration("both", "", {"MR": ("accuracy",), "CR": ("accuracy",)})
+    made = {
+        name: result(answers(20, 0.8), task(name), resampling=Resampling(50, confidence))
+        for name, confidence in (("MR", 0.9), ("CR", 0.95))
+    }
+    with pytest.raises(ValueError, match=r"MR was made by .*0\.9,.* that of CR .* evaluate both"):
+        published_averages([both], made)
 
 
 def test_an_average_that_lacks_a_task_is_not_given() -> None:
@@ -97,7 +118,27 @@ def test_an_average_that_lacks_a_task_is_not_given() -> None:
     del results["TREC"]
     assert lacking(AVG7, results) == ["TREC"]
     with pytest.raises(ValueError, match="avg7 needs results of TREC"):
-        published_average(AVG7, results)
+        published_averages([AVG7], results)
+
+
+def test_items_are_drawn_once_for_all_averages_and_not_for_several_seeds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seeds = [
+        written(tmp_path / str(seed), seven(EncoderIdentity("words", str(seed)), 0.7))
+        for seed in range(2)
+    ]
+    drawn: list[str] = []
+
+    def counted(of: EvaluationTask, *more: Any) -> Any:
+        drawn.append(of.name)
+        return resampled_scores(of, *more)
+
+    monkeypatch.setattr(averages, "resampled_scores", counted)
+    evaluation_table(seeds[:1])
+    assert sorted(drawn) == sorted([*ACCURACIES, "MRPC", "SICK-R"])
+    evaluation_table(seeds)
+    assert len(drawn) == 7
 
 
 def test_one_seed_has_an_interval_and_several_a_deviation(tmp_path: Path) -> None:
@@ -106,7 +147,7 @@ def test_one_seed_has_an_interval_and_several_a_deviation(tmp_path: Path) -> Non
         written(tmp_path / f"trained-{seed}", seven(EncoderIdentity("trained", str(seed), seed), s))
         for seed, s in enumerate((0.8, 0.84))
     ]
-    table = evaluation_table([words, *trained], resampling=FAST)
+    table = evaluation_table([words, *trained])
     assert "| task | score | words | trained |" in table
     first, second = cells(table, "MR")
     assert first.startswith("70.0 [")
@@ -120,7 +161,7 @@ def test_an_absent_task_is_listed_with_its_reason_and_ends_the_average(tmp_path:
     encoder = EncoderIdentity("words", "w")
     results = [one for one in seven(encoder, 0.7) if one.task.name != "CR"]
     absent = AbsentResult(task("CR"), Setup(encoder, {"name": "plain"}), "custrev.pos is missing")
-    table = evaluation_table([written(tmp_path / "words", [*results, absent])], resampling=FAST)
+    table = evaluation_table([written(tmp_path / "words", [*results, absent])])
     assert "| CR |  | absent |" in table
     assert "- CR: absent (custrev.pos is missing)" in table
     assert cells(table, "avg7", "") == ["not given"]
@@ -131,14 +172,14 @@ def test_a_task_that_one_encoder_was_not_evaluated_on_says_so(tmp_path: Path) ->
     a = written(tmp_path / "a", [result(answers(40, 0.8), task("MR"))])
     other = EncoderIdentity("other", "o")
     b = written(tmp_path / "b", [result(answers(40, 0.8), task("TREC"), encoder=other)])
-    table = evaluation_table([a, b], resampling=FAST)
+    table = evaluation_table([a, b])
     assert cells(table, "MR")[1] == cells(table, "TREC")[0] == "not evaluated"
 
 
 def test_tasks_stand_in_their_declared_order_and_others_last(tmp_path: Path) -> None:
     names = ("TREC", "a corpus' own", "CR", "MR")
     folder = written(tmp_path / "a", [result(answers(40, 0.8), task(name)) for name in names])
-    table = evaluation_table([folder], resampling=FAST)
+    table = evaluation_table([folder])
     order = [
         line.split(" | ")[0].strip("| ") for line in table.splitlines() if "accuracy |" in line
     ]
@@ -147,7 +188,7 @@ def test_tasks_stand_in_their_declared_order_and_others_last(tmp_path: Path) -> 
 
 def test_similarity_is_given_in_six_ways_and_by_subset(tmp_path: Path) -> None:
     made = result(similarities(60, 1.0), task("STS14", "similarity"))
-    table = evaluation_table([written(tmp_path / "a", [made])], resampling=FAST)
+    table = evaluation_table([written(tmp_path / "a", [made])])
     for measure in ("pearson", "spearman"):
         for form in ("mean", "weighted", "all"):
             assert len(cells(table, "STS14", f"{measure}_{form}")) == 1
@@ -159,13 +200,13 @@ def test_similarity_is_given_in_six_ways_and_by_subset(tmp_path: Path) -> None:
 def test_a_score_that_is_not_defined_is_said_to_be_none(tmp_path: Path) -> None:
     flat = replace(similarities(40, 1.0), predicted=np.full(40, 0.5))
     made = result(flat, task("STS14", "similarity"))
-    table = evaluation_table([written(tmp_path / "a", [made])], resampling=FAST)
+    table = evaluation_table([written(tmp_path / "a", [made])])
     assert "STS14, bag of words: 0 stands for no value in pearson:g0, pearson:g1" in table
 
 
 def test_scores_stand_in_one_order(tmp_path: Path) -> None:
     made = result(similarities(40, 0.3, subsets=1), task("SICK-R", "relatedness"))
-    table = evaluation_table([written(tmp_path / "a", [made])], resampling=FAST)
+    table = evaluation_table([written(tmp_path / "a", [made])])
     places = [table.index(f"| SICK-R | {name} |") for name in ("pearson", "spearman", "mse")]
     assert places == sorted(places)
 
@@ -175,7 +216,7 @@ def test_one_encoder_in_two_representations_is_two_columns(tmp_path: Path) -> No
     plain = written(tmp_path / "plain", [made])
     setup = Setup(made.setup.encoder, {"name": "multi-view"}, made.setup.classifier)
     other = written(tmp_path / "other", [replace(made, setup=setup)])
-    table = evaluation_table([plain, other], resampling=FAST)
+    table = evaluation_table([plain, other])
     assert "| bag of words #1 | bag of words #2 |" in table
     assert '"multi-view"' in table
 

@@ -13,7 +13,7 @@ Legend: R resamples.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,33 +68,75 @@ def lacking(declaration: AverageDeclaration, results: Mapping[str, Result]) -> l
     return [task for task in declaration.parts if not isinstance(results.get(task), TaskResult)]
 
 
-def published_average(
-    declaration: AverageDeclaration,
-    results: Mapping[str, Result],
-    resampling: Resampling | None = None,
-) -> Interval:
-    """Returns an average with its interval, each task's items resampled by themselves.
+def published_averages(
+    declarations: Sequence[AverageDeclaration], results: Mapping[str, Result]
+) -> list[Interval]:
+    """Returns averages with their intervals, each task's items resampled by themselves.
+
+    They are resampled as for the intervals of the results, once for all averages.
 
     Raises:
-        ValueError: a task was not scored, since the mean of the others is another figure; names
-            it.
+        ValueError: a task was not scored, since the mean of the others is another figure, or the
+            results' intervals were made in different ways; names the tasks.
     """
+    scored = {
+        task: result
+        for declaration in declarations
+        for task, result in _scored(declaration, results).items()
+    }
+    resampling = _common_resampling(scored)
+    drawn = {
+        task: resampled_scores(result.task, result.outcome.predictions, resampling)
+        for task, result in scored.items()
+    }
+    return [
+        percentile_interval(
+            average_value(declaration, results),
+            average_of(declaration, drawn),
+            confidence=resampling.confidence,
+        )
+        for declaration in declarations
+    ]
+
+
+def average_value(declaration: AverageDeclaration, results: Mapping[str, Result]) -> float:
+    """Returns an average without its interval.
+
+    Raises:
+        ValueError: a task was not scored; names it.
+    """
+    scores = {
+        task: {name: np.array([one.value]) for name, one in result.scores.items()}
+        for task, result in _scored(declaration, results).items()
+    }
+    return float(average_of(declaration, scores)[0])
+
+
+def _scored(
+    declaration: AverageDeclaration, results: Mapping[str, Result]
+) -> dict[str, TaskResult]:
     if missing := lacking(declaration, results):
         raise ValueError(
             f"{declaration.name} needs results of {', '.join(missing)}; evaluate them first"
         )
-    how = resampling or Resampling()
-    scored = {task: results[task] for task in declaration.parts}
-    observed, drawn = {}, {}
-    for task, result in scored.items():
-        assert isinstance(result, TaskResult)
-        observed[task] = {name: np.array([one.value]) for name, one in result.scores.items()}
-        drawn[task] = resampled_scores(result.task, result.outcome.predictions, how)
-    return percentile_interval(
-        float(average_of(declaration, observed)[0]),
-        average_of(declaration, drawn),
-        confidence=how.confidence,
-    )
+    found = {task: results[task] for task in declaration.parts}
+    return {task: result for task, result in found.items() if isinstance(result, TaskResult)}
+
+
+def _common_resampling(scored: Mapping[str, TaskResult]) -> Resampling:
+    """Returns how all intervals were made.
+
+    Raises:
+        ValueError: they were made in different ways.
+    """
+    first, *others = scored.items()
+    for task, result in others:
+        if result.resampling != first[1].resampling:
+            raise ValueError(
+                f"the interval of {first[0]} was made by {first[1].resampling}, that of {task} by "
+                f"{result.resampling}; evaluate both with one for an average"
+            )
+    return first[1].resampling
 
 
 def average_of(

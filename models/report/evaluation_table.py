@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from models.evaluation.averages import AVERAGES, AverageDeclaration, lacking, published_average
-from models.evaluation.statistics.resampling import Resampling
+from models.evaluation.averages import AVERAGES, average_value, lacking, published_averages
 from models.evaluation.statistics.seeds import over_seeds
 from models.evaluation.task_result import (
     AbsentResult,
@@ -54,19 +53,13 @@ class EncoderColumn:
         return next((one.reason for one in found if isinstance(one, AbsentResult)), None)
 
 
-def evaluation_table(
-    folders: Sequence[Path],
-    *,
-    by_subset: bool = True,
-    resampling: Resampling | None = None,
-) -> str:
+def evaluation_table(folders: Sequence[Path], *, by_subset: bool = True) -> str:
     """Returns the sections of the table: scores, averages, subsets and what was evaluated.
 
     Args:
         folders: one for each encoder and seed. Encoders of one name, representation and
             classifier are taken for seeds of one another.
         by_subset: whether to give the subsets of similarity tasks, too.
-        resampling: of the averages' intervals.
 
     Raises:
         FileNotFoundError: a folder without results.
@@ -77,7 +70,7 @@ def evaluation_table(
     _check_data(columns, tasks)
     header = ["task", "score", *(column.title for column in columns)]
     rows = [row for task in tasks for row in _rows(columns, task, subsets=False)]
-    averages = [_average_row(declared, columns, resampling) for declared in AVERAGES]
+    averages = _average_rows(columns)
     notes = [_intervals_note(columns), *_absences(columns, tasks), *_lacks(columns)]
     notes += _undefined(columns, tasks)
     notes += derived_notes(_corpora(columns, tasks))
@@ -178,20 +171,28 @@ def _cell(column: EncoderColumn, task: str, score: str) -> str:
     return with_seeds(figure, digits=digits_of(score))
 
 
-def _average_row(
-    declared: AverageDeclaration, columns: Sequence[EncoderColumn], resampling: Resampling | None
-) -> list[str]:
-    cells = []
-    for column in columns:
-        if any(lacking(declared, results) for results in column.seeds):
-            cells.append("not given")
-            continue
-        found = [published_average(declared, results, resampling) for results in column.seeds]
-        if len(found) == 1:
-            cells.append(with_interval(found[0]))
-        else:
-            cells.append(with_seeds(over_seeds([one.value for one in found])))
-    return [declared.name, "", *cells]
+def _average_rows(columns: Sequence[EncoderColumn]) -> list[list[str]]:
+    cells = [_average_cells(column) for column in columns]
+    return [
+        [declared.name, "", *(of_column[declared.name] for of_column in cells)]
+        for declared in AVERAGES
+    ]
+
+
+def _average_cells(column: EncoderColumn) -> dict[str, str]:
+    """Returns the cell of each average, by its name."""
+    cells = {declared.name: "not given" for declared in AVERAGES}
+    given = [one for one in AVERAGES if not any(lacking(one, seed) for seed in column.seeds)]
+    if given and len(column.seeds) == 1:
+        intervals = published_averages(given, column.seeds[0])
+        return cells | {
+            declared.name: with_interval(interval)
+            for declared, interval in zip(given, intervals, strict=True)
+        }
+    return cells | {
+        declared.name: with_seeds(over_seeds([average_value(declared, s) for s in column.seeds]))
+        for declared in given
+    }
 
 
 def _lacks(columns: Sequence[EncoderColumn]) -> list[str]:
