@@ -88,6 +88,7 @@ def test_every_protocol_gives_a_whole_result(
     alone = name == "SICK-R" and classifier == "compatibility"  # it has no regulariser
     assert len(result.outcome.regularisers) == (0 if alone else num_chosen)
     assert (result.outcome.dev_score is None) == (num_chosen == 0)
+    assert ("epochs" in result.outcome.details) == alone
     assert result.outcome.width == (52 if name in {"SICK-R", "SICK-E"} else 26)
     assert set(result.seconds) == {"load", "embed", "embed_when_computed", "fit"}
     assert result.setup.encoder == IDENTITY

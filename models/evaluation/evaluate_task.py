@@ -227,5 +227,5 @@ def _relatedness(
         at_grid_edge=int(found.at_grid_edge),
         num_fits=found.num_fits,
         not_converged=found.not_converged,
-        details={"epochs": found.epochs},
+        details={"epochs": found.epochs} if config.classifier == "compatibility" else {},
     )

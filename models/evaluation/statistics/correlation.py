@@ -1,4 +1,4 @@
-"""Pearson's r and Spearman's ρ of two series of n numbers.
+"""Pearson's r of two series of n numbers, and the ranks of which Spearman's ρ is the r.
 
 r(x, y) = Σ (x − x̄)(y − ȳ) / √(Σ (x − x̄)² Σ (y − ȳ)²); ρ is r of the ranks, where equal numbers
 share the mean of the ranks they take up (Kendall & Gibbons 1990, section 3.1).
@@ -40,11 +40,6 @@ def pearson(first: npt.ArrayLike, second: npt.ArrayLike) -> Correlation:
         return Correlation(0.0, defined=False)
     x, y = standardised(x), standardised(y)
     return Correlation(float(np.clip((x * y).mean(), -1.0, 1.0)))
-
-
-def spearman(first: npt.ArrayLike, second: npt.ArrayLike) -> Correlation:
-    """Returns Spearman's ρ; errors as for `pearson`."""
-    return pearson(average_ranks(_checked(first)), average_ranks(_checked(second)))
 
 
 def average_ranks(values: npt.ArrayLike) -> FloatArray:
