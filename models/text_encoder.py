@@ -157,7 +157,7 @@ def available_device(name: str) -> str:
         ValueError: no such device here.
     """
     try:
-        torch.empty(0, device=name)
+        torch.zeros(1, device=name).item()  # a device without memory, such as meta, cannot tell
     except (RuntimeError, AssertionError) as error:
         reason = str(error).splitlines()[0]
         raise ValueError(f"device {name!r} is not to be had here ({reason}); use cpu") from error

@@ -22,6 +22,7 @@ from models.encode_corpus import encode_corpus
 from models.model_folder import load_model
 from models.text.parser_record import bundled_parser, find_parser, recorded_parsers
 from models.text.reading_encoder import EncodingSettings
+from models.text.words_encoder import WordsEncoder
 from models.text_encoder import TextEncoder
 from models.training.trainer import RunSettings, TrainingJob, train
 from models.training_config import TrainingConfig, preset
@@ -141,6 +142,19 @@ def test_one_string_is_not_a_list_of_sentences(encoder: TextEncoder) -> None:
         encoder.encode("The cat.")
 
 
+@pytest.mark.parametrize("what", [None, 3, b"The cat.", {"The cat."}, {"The cat.": 1}])
+def test_what_is_no_list_is_named(encoder: TextEncoder, what: Any) -> None:
+    with pytest.raises(ValueError, match=f"give a list of sentences, not {type(what).__name__}"):
+        encoder.encode(what)
+
+
+@pytest.mark.parametrize("container", [tuple, iter, np.array])
+def test_whatever_holds_sentences_in_an_order_will_do(encoder: TextEncoder, container: Any) -> None:
+    np.testing.assert_array_equal(
+        encoder.encode(container(SENTENCES[:3])), encoder.encode(SENTENCES[:3])
+    )
+
+
 def test_what_is_no_string_is_named(encoder: TextEncoder) -> None:
     with pytest.raises(ValueError, match=r"sentence 1 \(from 0\) is float, not a string"):
         encoder.encode(["The cat.", float("nan")])  # type: ignore[list-item]
@@ -154,6 +168,30 @@ def test_a_sentence_that_cannot_be_taken_is_named(
 ) -> None:
     with pytest.raises(ValueError, match=rf"sentence 1 \(from 0\): {reason}.*on_refusal='zero'"):
         encoder.encode(["The cat.", sentence])
+
+
+def test_all_empty_and_long_sentences_are_named_before_any_is_parsed(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    strict = models.load(run.model)
+    monkeypatch.setattr("models.text.lazy_parser.LazyParser.parse", None)
+    monkeypatch.setattr("models.text.reading_encoder.MAX_NAMED", 2)
+    long_words = "supercalifragilistic " * 30
+    sentences = ["The cat.", "", long_words, "cat " * 511, "Fish", "\t"]
+
+    with pytest.raises(
+        ValueError,
+        match=r"^sentence 1 \(from 0\): empty; sentence 3 \(from 0\): too_long .*; and 1 more; ",
+    ):
+        strict.encode(sentences)
+
+
+def test_a_sentence_of_words_alone_may_be_longer_than_a_parser_takes(run: Run) -> None:
+    words = WordsEncoder(load_model(run.model).vectors)
+
+    assert words.encode(["cat " * 511]).any()
+    with pytest.raises(ValueError, match=r"sentence 1 \(from 0\): empty; leave out"):
+        words.encode(["The cat.", " "])
 
 
 def test_refused_sentences_are_zeros_and_listed(run: Run, encoder: TextEncoder) -> None:
@@ -289,9 +327,10 @@ def test_another_parser_than_the_bundled_one_is_asked_for() -> None:
         find_parser("dependencies", record, None)
 
 
-def test_a_device_that_is_not_there_is_named(run: Run) -> None:
-    with pytest.raises(ValueError, match="device 'abacus' is not to be had here"):
-        models.load(run.model, device="abacus")
+@pytest.mark.parametrize("device", ["abacus", "meta"])
+def test_a_device_that_is_not_there_is_named(run: Run, device: str) -> None:
+    with pytest.raises(ValueError, match=f"device '{device}' is not to be had here"):
+        models.load(run.model, device=device)
 
 
 def test_a_folder_without_a_model_is_named(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ Legend: n sentences, H width of a view, d width of all views together.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.corpus.sentence_block import SentenceBlock
+from models.refusal import Refusal
 from models.text.parse_cache import ParseCache
-from models.text.sentence_reader import Refusal, SentenceReader
+from models.text.sentence_reader import SentenceReader
 from models.variants import Pooling
 
 FloatArray = NDArray[np.float32]
@@ -24,6 +25,8 @@ OnRefusal = Literal["error", "zero"]
 
 SENTENCES_AT_ONCE = 2_048
 """Sentences tokenized, parsed and kept together; bounds the memory of their parses."""
+MAX_NAMED = 20
+"""Refused sentences that a message names; the rest are counted."""
 TOKENS_AT_ONCE = 16_384
 """Tokens of a batch, unless a single sentence has more; bounds the memory of their states."""
 
@@ -81,8 +84,9 @@ class ReadingEncoder(ABC):
             pooling: how a view's states become one vector; several stand side by side.
 
         Raises:
-            ValueError: a sentence cannot be taken and ``on_refusal`` is ``error``; names it, the
-                reason and the remedy.
+            ValueError: no list of strings; or sentences cannot be taken and ``on_refusal`` is
+                ``error``: names them, the reasons and the remedy. All empty and too long ones are
+                found before any is parsed.
         """
         views = self.encode_views(sentences, pooling)
         return np.concatenate(list(views.values()), axis=1)
@@ -104,7 +108,10 @@ class ReadingEncoder(ABC):
         Raises:
             ValueError: see `encode`.
         """
-        _check(sentences, pooling)
+        sentences = _listed(sentences)
+        _check(pooling)
+        if self.settings.on_refusal == "error":
+            _fail_if_any(self._reader.refused_unread(sentences))
         widths = self.widths(pooling)
         arrays = {key: np.zeros((len(sentences), w), np.float32) for key, w in widths.items()}
         self.refused = []
@@ -113,11 +120,8 @@ class ReadingEncoder(ABC):
         for start in range(0, len(sentences), SENTENCES_AT_ONCE):
             piece = sentences[start : start + SENTENCES_AT_ONCE]
             read = self._reader.read(piece, start, cache=cache)
-            if read.refusals and self.settings.on_refusal == "error":
-                raise ValueError(
-                    f"{read.refusals[0]}; leave it out, or give on_refusal='zero' for a vector of "
-                    "zeros in its place"
-                )
+            if self.settings.on_refusal == "error":
+                _fail_if_any(read.refusals)
             self.refused += read.refusals
             for batch in self._batches(read.block):
                 for key, vectors in self._embed(batch, pooling).items():
@@ -140,14 +144,34 @@ class ReadingEncoder(ABC):
             start = stop
 
 
-def _check(sentences: Sequence[str], pooling: Sequence[Pooling]) -> None:
+def _fail_if_any(refusals: Sequence[Refusal]) -> None:
+    if not refusals:
+        return
+    named = [str(refusal) for refusal in refusals[:MAX_NAMED]]
+    if len(refusals) > MAX_NAMED:
+        named.append(f"and {len(refusals) - MAX_NAMED} more")
+    raise ValueError(
+        f"{'; '.join(named)}; leave out what cannot be taken, or give on_refusal='zero' for a "
+        "vector of zeros in its place"
+    )
+
+
+def _listed(sentences: Iterable[str]) -> list[str]:
+    """Returns the sentences as a list, whatever holds them in an order."""
     if isinstance(sentences, str):
         raise ValueError("give a list of sentences, not one string")
-    for index, sentence in enumerate(sentences):
+    if not isinstance(sentences, Iterable) or isinstance(sentences, bytes | Mapping | Set):
+        raise ValueError(f"give a list of sentences, not {type(sentences).__name__}")
+    listed = list(sentences)
+    for index, sentence in enumerate(listed):
         if not isinstance(sentence, str):
             raise ValueError(
                 f"sentence {index} (from 0) is {type(sentence).__name__}, not a string"
             )
+    return listed
+
+
+def _check(pooling: Sequence[Pooling]) -> None:
     unknown = [name for name in pooling if name not in get_args(Pooling)]
     if unknown or not pooling or len(set(pooling)) < len(pooling):
         raise ValueError(

@@ -15,6 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from models.corpus.sentence_block import MAX_TOKENS, SentenceBlock
+from models.refusal import Refusal
 from models.text.parse_cache import ParseCache
 from models.text.parse_table import (
     TOKENS,
@@ -26,6 +27,7 @@ from models.text.parse_table import (
 )
 from models.text.versions import describe_tokens
 from models.words.word_vectors import WordVectors
+from pipeline.parsers.base import MAX_TOKENS as MAX_PARSED_TOKENS
 from pipeline.parsers.base import SentenceParser, reject_input
 from pipeline.parsing import Parse, Row, describe_parsing, row_of
 from pipeline.rejection import Rejection
@@ -34,22 +36,6 @@ from pipeline.sentences.tokenization import EnglishTokenizer
 
 Parsers = Mapping[str, SentenceParser[Parse]]
 """Parse stage -> its parser."""
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """Why one sentence could not be taken."""
-
-    index: int
-    """Position among the sentences, from 0."""
-    reason: str
-    """As in quarantine files: ``empty``, ``too_long``, ``parser_error``, ``invalid_tree``."""
-    detail: str
-
-    def __str__(self) -> str:
-        return f"sentence {self.index} (from 0): {self.reason}" + (
-            f" ({self.detail})" if self.detail else ""
-        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,6 +99,25 @@ class SentenceReader:
         refusals = [Refusal(first + i, r.reason, r.detail) for i, r in sorted(rejections.items())]
         block = self._block(tokens, parses, taken)
         return ReadSentences(replace(block, rows=taken + first), refusals)
+
+    def refused_unread(self, sentences: Sequence[str]) -> list[Refusal]:
+        """Returns the sentences that are refused for being empty or too long, in their order.
+
+        Quick, for no parser is asked, and only sentences that may be too long are tokenized.
+        """
+        limit = MAX_PARSED_TOKENS if self._parsers else MAX_TOKENS
+        texts = ((i, clean_text(sentence)[0]) for i, sentence in enumerate(sentences))
+        # No token is shorter than a character.
+        doubtful = {i: text for i, text in texts if not 0 < len(text) <= limit}
+        if not doubtful:
+            return []
+        tokenized = self._tokenizer.tokenize(list(doubtful.values()))
+        rejections = [reject_input(text.words, limit) for text in tokenized]
+        return [
+            Refusal(i, rejection.reason, rejection.detail)
+            for i, rejection in zip(doubtful, rejections, strict=True)
+            if rejection is not None
+        ]
 
     def _content(self, stage: str) -> dict[str, Any]:
         """Returns everything but the sentences that determines a stage's table."""
