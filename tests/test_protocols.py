@@ -412,3 +412,18 @@ def test_a_setting_that_cannot_be_is_refused(fields: dict[str, object], message:
 def test_the_configuration_survives_json() -> None:
     config = ProtocolConfig("compatibility", num_folds=5, tolerance=1e-6)
     assert ProtocolConfig.from_dict(config.to_dict()) == config
+
+
+def test_training_items_of_one_class_are_refused() -> None:
+    features = {name: torch.randn(12, 3) for name in ("train", "dev", "test")}
+    labels = {name: np.arange(12) % 2 for name in features} | {"train": np.zeros(12, dtype=int)}
+    with pytest.raises(ValueError, match=r"12 training items are all of class \[0\]"):
+        given_split(features, labels, num_classes=2, config=ProtocolConfig())
+
+
+def test_features_that_are_not_finite_are_named_by_split_and_item() -> None:
+    features = {name: torch.randn(12, 3) for name in ("train", "dev", "test")}
+    features["dev"][3, 1] = torch.nan
+    labels = {name: np.arange(12) % 2 for name in features}
+    with pytest.raises(ValueError, match="features of dev item 3 are not finite"):
+        given_split(features, labels, num_classes=2, config=ProtocolConfig())

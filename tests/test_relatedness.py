@@ -118,7 +118,7 @@ def test_scores_below_one_are_all_on_the_lowest_grade() -> None:
 def test_the_constants() -> None:
     config = RelatednessConfig()
     assert config.classifier == "logistic_regression"
-    assert config.regularisers == REGULARISERS == (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
+    assert config.regularisers == REGULARISERS == (1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 
 
 @pytest.mark.parametrize("classifier", ["logistic_regression", "compatibility"])

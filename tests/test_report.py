@@ -246,7 +246,7 @@ def test_training_and_random_seeds_are_compared_item_by_item(
 
 def test_a_fit_that_did_not_converge_is_told(inputs: ReportInputs, tmp_path: Path) -> None:
     cut = row("pair", 0.8)
-    score = replace(cut.result.tasks["tense"], converged=False, decrement=0.02)
+    score = replace(cut.result.tasks["tense"], converged=False, gap=0.02)
     cut.result.tasks["tense"] = score  # type: ignore[index]
     text = write_report(tmp_path / "out", with_rows(inputs, tmp_path, [cut])).read_text()
     assert "In 1 of 2 fits some classifier was stopped before it converged" in text

@@ -44,13 +44,16 @@ class Outcome:
     dev_score: float | None = None
     """Best score on dev or inner folds, in percent (100 times Pearson's r for relatedness); the
     mean over outer folds; None where nothing is chosen."""
+    dev_scores: tuple[float, ...] = ()
+    """The same of each outer fold."""
     regularisers: tuple[float, ...] = ()
     """What was chosen, one an outer fold; in the units of the classifier's own grid."""
     at_grid_edge: int = 0
     """How many of the chosen are the smallest or largest offered."""
     num_fits: int = 0
-    """Classifiers fitted."""
+    """Classifiers fitted, those with regularisers that were not chosen included."""
     not_converged: int = 0
     """Of these, how many stopped before the tolerance was reached."""
     details: Mapping[str, float] = field(default_factory=dict)
-    """Further figures of the protocol: gradient norms, epochs."""
+    """Further figures of the protocol: ``largest_gap``, by which share of itself the objective of
+    the least finished fit may lie above its minimum; ``epochs``."""

@@ -132,7 +132,7 @@ def _fit_and_test(
         regulariser=chosen,
         at_grid_edge=at_edge,
         converged=bool(models.converged.all()),
-        decrement=float(models.decrements.max()),
+        gap=float(models.gaps.max()),
     )
 
 

@@ -21,8 +21,8 @@ class ProbeConfig:
     """λ, the penalty of ``classifiers.logistic_regression`` a training sentence; the best on dev
     is taken. Differs from SentEval, whose penalty stands beside a sum over sentences: with λ one
     grid serves tasks of any size."""
-    tolerance: float = 1e-8
-    """Nats a training sentence that a fit may still gain."""
+    tolerance: float = 1e-6
+    """Share of its objective by which a fit may lie above the minimum."""
     max_steps: int = 500
     bootstrap_seed: int = 0
     num_resamples: int = 2_000

@@ -27,9 +27,9 @@ class TaskScore:
     """Whether the chosen λ is the smallest or largest offered, so a wider grid might do better."""
     converged: bool = True
     """Whether all fits, one a regulariser, reached the tolerance before the last step."""
-    decrement: float | None = None
-    """Nats a training sentence that the least finished of these fits may still gain; None where
-    nothing was fitted."""
+    gap: float | None = None
+    """Share of its objective by which the least finished of these fits may lie above its minimum;
+    None where nothing was fitted."""
     seconds: float = 0.0
 
 

@@ -93,10 +93,10 @@ def _of_fits(table: ProbingTable) -> list[str]:
             "offered, so a wider grid might do better."
         )
     if unfinished := [fit for fit in fits if not fit.converged]:
-        largest = max(fit.decrement or 0.0 for fit in unfinished)
+        largest = max(fit.gap or 0.0 for fit in unfinished)
         notes.append(
             f"In {len(unfinished)} of {len(fits)} fits some classifier was stopped before it "
-            f"converged, at most {largest:.1e} nats a sentence above the minimum. Raise max_steps."
+            f"converged; its objective may lie {largest:.1e} of itself above the minimum. Raise max_steps."
         )
     return notes
 

@@ -22,6 +22,15 @@ def check_items(features: Tensor, answers: Tensor, split: str) -> None:
             f"{split} features must be [N, D] and answers [N] with N >= 1, got "
             f"{tuple(features.shape)} and {tuple(answers.shape)}"
         )
+    check_finite(features, split)
+
+
+def check_finite(features: Tensor, split: str) -> None:
+    """Checks features [N, D].
+
+    Raises:
+        ValueError: one is not finite; names the item.
+    """
     if not bool(torch.isfinite(features).all()):
         row = int((~torch.isfinite(features)).any(dim=1).nonzero()[0])
         raise ValueError(

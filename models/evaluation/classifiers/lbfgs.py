@@ -2,7 +2,8 @@
 
 A step costs two products with the features for all problems together: the logits of the direction
 and the gradient at its end. Along a direction the objective is known from those logits, so trying
-another step length costs no product. A problem that is done leaves the walk.
+another step length costs no product. A problem that is done leaves the walk. The metric decides how
+fast it is done and has no say in whether it is.
 
 Legend: N sentences, F features with the constant, P problems still walking, V vectors a problem.
 """
@@ -25,6 +26,9 @@ HALVINGS = 20
 """Step lengths tried before a problem counts as stuck."""
 KEPT_SHARE = 0.8
 """Finished problems are dropped once no more than this share still walks."""
+LEAST_CURVATURE = 1e-3
+"""p(1 − p) of a sentence, on the mean, below which the constant's own curvature is taken not to
+fall."""
 _NOISE = {torch.float32: 1e-6, torch.float64: 1e-12}
 """Relative rise of an objective that is put down to rounding."""
 
@@ -91,8 +95,8 @@ class Arrival:
 
     weights: Tensor
     """[P, V, F]."""
-    decrements: Tensor
-    """[P]; Newton's decrement a sentence in the metric, float64."""
+    gaps: Tensor
+    """[P]; by which share of itself each objective may lie above its minimum, float64."""
     answers: Tensor
     """[P, N]; most likely class of every sentence, also of those not trained on."""
     num_steps: int
@@ -123,7 +127,7 @@ class Walk:
             rows_np: [N, P]; 1 where a problem trains on a sentence, else 0.
             penalties: [P].
             group: [P], ascending; which of the metric's penalties each is.
-            tolerance: a problem is done when its decrement a sentence is below.
+            tolerance: a problem is done when its gap is no larger.
         """
         walkers = self._start(rows_np, penalties, group)
         num_sentences, num_problems = rows_np.shape
@@ -136,18 +140,32 @@ class Walk:
         stuck = torch.zeros(num_problems, dtype=torch.bool, device=rows_np.device)
         steps = 0
         while True:
-            decrements = _dot(walkers.gradients, walkers.steered) / walkers.num_rows
-            walking = (decrements > tolerance) & ~stuck
+            gaps = self._gaps(walkers)
+            walking = (gaps > tolerance) & ~stuck
             if not bool(walking.any()) or steps == max_steps:
-                _arrive(arrival, walkers, decrements)
-                return Arrival(arrival.weights, arrival.decrements, arrival.answers, steps)
+                _arrive(arrival, walkers, gaps)
+                return Arrival(arrival.weights, arrival.gaps, arrival.answers, steps)
             if float(walking.float().mean()) <= KEPT_SHARE:
-                _arrive(arrival, walkers, decrements)
+                _arrive(arrival, walkers, gaps)
                 walkers, stuck = self._keep(walkers, walking), stuck[walking]
                 walking = walking[walking]
             walkers, stalled = self._step(walkers, walking, first=steps == 0)
             stuck |= stalled
             steps += 1
+
+    def _gaps(self, walkers: Walkers) -> Tensor:
+        """Returns a bound of each objective's distance to its minimum, by the objective, [P].
+
+        With penalty μ an objective is μ-strongly convex in its weights, so it lies at most
+        ‖gradient‖² / 2μ above its minimum (Boyd & Vandenberghe 2004, section 9.1.2); that of the
+        constant, which has no penalty, counts with the least curvature that is taken for possible.
+        """
+        squares_pf = walkers.gradients.square().sum(dim=1, dtype=torch.float64)
+        penalty = walkers.penalty_pvf[:, 0, 0].to(torch.float64)
+        constant = float(self._features[0, -1]) ** 2
+        flattest = LEAST_CURVATURE * constant * walkers.num_rows
+        weights, biases = squares_pf[:, :-1].sum(dim=1), squares_pf[:, -1]
+        return 0.5 * (weights / penalty + biases / flattest) / walkers.values
 
     def _start(self, rows_np: Tensor, penalties: Tensor, group: Tensor) -> Walkers:
         num_vectors, width = self._loss.num_vectors, self._features.shape[1]
@@ -257,10 +275,10 @@ class Walk:
         return torch.where(fails, 0.0, length)
 
 
-def _arrive(arrival: Arrival, walkers: Walkers, decrements: Tensor) -> None:
+def _arrive(arrival: Arrival, walkers: Walkers, gaps: Tensor) -> None:
     """Notes where all these problems stand."""
     arrival.weights[walkers.number] = walkers.weights
-    arrival.decrements[walkers.number] = decrements
+    arrival.gaps[walkers.number] = gaps
     logits = walkers.logits
     answers = logits.argmax(dim=2) if logits.shape[2] > 1 else (logits[:, :, 0] > 0).long()
     arrival.answers[walkers.number] = answers.T

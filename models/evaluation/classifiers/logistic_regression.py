@@ -10,10 +10,9 @@ of one logit; with more, V = K and the loss is softmax cross-entropy, as scikit-
 
 All problems walk together (``lbfgs``), so a step is two products of matrices for a whole
 cross-validation instead of two readings of the features for each of its fits. All start from
-zero: no problem sees a label it does not train on. A problem is done when Newton's decrement, the
-fall of its objective that a step promises, is below the tolerance for each of its sentences. The
-objective is convex, so the answer does not depend on the way, and the same call gives the same
-bits on a CPU.
+zero: no problem sees a label it does not train on. A problem is done when a bound proves that its
+objective lies no further above the minimum than a share of itself. The objective is convex, so the
+answer does not depend on the way, and the same call gives the same bits on a CPU.
 
 Legend: N sentences, D features, P problems, K classes, V vectors of weights a problem.
 """
@@ -30,8 +29,11 @@ from models.evaluation.classifiers.losses import loss_for
 from models.evaluation.classifiers.metric import Metric
 from models.evaluation.classifiers.row_space import in_row_space
 
-ELEMENTS_AT_ONCE = 100_000_000
-"""Logits that walk together; more are solved in turns, which bounds the memory."""
+ELEMENTS_AT_ONCE = 60_000_000
+"""Logits that walk together; more are solved in turns. Each takes some 30 bytes in float32, with
+what is made of it on the way, unless a single problem has more."""
+SIZES = (1e-15, 1e15)
+"""Root mean squares of features between which their squares can be handled."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,10 +46,11 @@ class LogisticModels:
     """[P, V]."""
     answers: Tensor
     """[P, N]; most likely class of each sentence given, also of those not trained on; int64."""
-    decrements: Tensor
-    """[P]; Newton's decrement a training sentence at the end, in nats; float64."""
+    gaps: Tensor
+    """[P]; by which share of itself each objective may lie above its minimum; float64."""
     converged: Tensor
-    """[P], bool; whether the decrement fell below the tolerance."""
+    """[P], bool; whether the gap is within the tolerance. In float32 objectives near zero, of
+    classes that are wholly separated, may not get there."""
     num_steps: int
     """Steps of the longest walk."""
 
@@ -76,38 +79,78 @@ def fit_logistic_regression(
     """Returns the minimisers of the module's objective, one a problem.
 
     Args:
-        features: [N, D], float32 or float64: what the problems are solved in, where they lie.
+        features: [N, D], float32 or float64: what the problems are solved in, and where. Targets,
+            penalties and rows may lie elsewhere.
         targets: classes [N], int64, 0 to K - 1; or distributions over them [N, K], for which the
             loss is softmax cross-entropy also with K = 2.
         penalties: [P], above 0.
         rows: [P, N], bool; which sentences each problem trains on; by default all.
-        tolerance: in nats a training sentence.
+        tolerance: share of an objective by which it may lie above its minimum.
 
     Raises:
         ValueError: sizes that do not fit, labels out of range, features that are not finite, a
-            problem without sentences, or a penalty that is not positive.
+            problem without sentences, a penalty that is not positive, or features of a size
+            whose squares cannot be handled.
     """
     _check(features, targets, penalties, rows, num_classes)
-    mean = features.mean(dim=0, dtype=torch.float64).to(features)
-    coordinates, basis = in_row_space(features - mean)
-    # A column of about the features' size, so that no entry of the metric dwarfs the others.
-    constant = max(float(coordinates.square().mean().sqrt()), 1e-3)
-    columns = torch.full_like(coordinates[:, :1], constant)
-    extended = torch.cat([coordinates, columns], dim=1)
+    targets, penalties = targets.to(features.device), penalties.to(features.device, torch.float64)
+    prepared = _prepared(features)
     order = torch.argsort(penalties, stable=True)
     chosen = None if rows is None else rows.to(order.device)[order]
-    arrival = _solve(extended, targets, penalties[order], chosen, num_classes, tolerance, max_steps)
+    scaled = penalties[order] / prepared.size**2
+    arrival = _solve(prepared.extended, targets, scaled, chosen, num_classes, tolerance, max_steps)
     back = torch.argsort(order)
-    turned, biases = arrival.weights[back, :, :-1], arrival.weights[back, :, -1] * constant
-    weights = turned if basis is None else turned @ basis.T
+    weights = arrival.weights[back, :, :-1] / prepared.size
+    if prepared.basis is not None:
+        weights = weights @ prepared.basis.T
     return LogisticModels(
         weights,
-        biases - weights @ mean,
+        arrival.weights[back, :, -1] - weights @ prepared.mean,
         arrival.answers[back],
-        arrival.decrements[back],
-        arrival.decrements[back] <= tolerance,
+        arrival.gaps[back],
+        arrival.gaps[back] <= tolerance,
         arrival.num_steps,
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Prepared:
+    """Features as the walk takes them: centred, of size 1, no more of them than sentences."""
+
+    extended: Tensor
+    """[N, F], the last column 1."""
+    mean: Tensor
+    """[D]."""
+    size: float
+    basis: Tensor | None
+    """[D, F - 1]; what the columns are coordinates in, if not the features themselves."""
+
+
+def _prepared(features: Tensor) -> _Prepared:
+    """Returns the prepared features; one copy of them is made.
+
+    Raises:
+        ValueError: their squares cannot be handled.
+    """
+    num_sentences, width = features.shape
+    mean = features.mean(dim=0, dtype=torch.float64).to(features)
+    basis = None
+    if width > num_sentences:
+        coordinates, basis = in_row_space(features - mean)
+        extended = torch.cat([coordinates, coordinates[:, :1]], dim=1)
+    else:
+        extended = features.new_empty((num_sentences, width + 1))
+        torch.sub(features, mean, out=extended[:, :-1])
+    inner = extended[:, :-1]
+    norm = torch.linalg.vector_norm(inner, dtype=torch.float64)
+    size = float(norm) / inner.numel() ** 0.5 or 1.0
+    if not SIZES[0] < size < SIZES[1]:
+        raise ValueError(
+            f"features of a root mean square of {size:.1e} cannot be told apart; rescale them"
+        )
+    inner /= size
+    extended[:, -1] = 1.0
+    return _Prepared(extended, mean, size, basis)
 
 
 def _solve(
@@ -122,7 +165,8 @@ def _solve(
     """Returns where the problems end, sorted by penalty as they are given."""
     loss = loss_for(targets, num_classes, features_nf.dtype)
     distinct, group = torch.unique_consecutive(penalties, return_inverse=True)
-    metric = Metric(_trained_on(features_nf, rows_pn), distinct, loss.curvature_bound)
+    used = None if rows_pn is None else rows_pn.any(dim=0)
+    metric = Metric(features_nf, distinct, loss.curvature_bound, used)
     at_once = max(1, ELEMENTS_AT_ONCE // (len(features_nf) * loss.num_vectors))
     arrivals: list[Arrival] = []
     for first in range(0, len(penalties), at_once):
@@ -137,21 +181,10 @@ def _solve(
         )
     return Arrival(
         torch.cat([a.weights for a in arrivals]),
-        torch.cat([a.decrements for a in arrivals]),
+        torch.cat([a.gaps for a in arrivals]),
         torch.cat([a.answers for a in arrivals]),
         max(a.num_steps for a in arrivals),
     )
-
-
-def _trained_on(features_nf: Tensor, rows_pn: Tensor | None) -> Tensor:
-    """Returns the features of sentences that some problem trains on.
-
-    Others would only swell the metric, in which the problems would then seem to have arrived.
-    """
-    if rows_pn is None:
-        return features_nf
-    used = rows_pn.any(dim=0).to(features_nf.device)
-    return features_nf if bool(used.all()) else features_nf[used]
 
 
 def _check(

@@ -75,15 +75,42 @@ class SoftmaxLoss:
 
     def residuals(self, z: Tensor, rows: Tensor) -> Tensor:
         """Returns the derivative by each logit [N, P, K]."""
-        error = torch.softmax(z, dim=2) * self._mass[:, :, None] - self._targets
-        return error * rows[:, :, None]
+        error = torch.softmax(z, dim=2).mul_(self._mass[:, :, None]).sub_(self._targets)
+        return error.mul_(rows[:, :, None])
 
     def curvatures(self, z: Tensor, along: Tensor, rows: Tensor) -> Tensor:
         """Returns each problem's second derivative [P] along a change of its logits, float64."""
-        share = torch.softmax(z, dim=2)
-        mean = (share * along).sum(dim=2, keepdim=True)
-        spread = (share * (along - mean).square()).sum(dim=2)
-        return _summed(spread * self._mass * rows)
+        return _summed(_spread_of(torch.softmax(z, dim=2), along) * self._mass * rows)
+
+
+class ClassLoss:
+    """Cross-entropy −log softmax(z)_y of one class a sentence, which many classes cost little."""
+
+    curvature_bound = 0.5
+
+    def __init__(self, labels: Tensor, num_classes: int) -> None:
+        self.num_vectors = num_classes
+        self._labels = labels[:, None, None]
+
+    def values(self, z: Tensor, rows: Tensor) -> Tensor:
+        """Returns each problem's loss [P], float64."""
+        own = z.gather(2, self._own(z))[:, :, 0]
+        return _summed((torch.logsumexp(z, dim=2) - own) * rows)
+
+    def residuals(self, z: Tensor, rows: Tensor) -> Tensor:
+        """Returns the derivative by each logit [N, P, K]."""
+        own = self._own(z)
+        error = torch.softmax(z, dim=2)
+        error.scatter_add_(2, own, error.new_full((1, 1, 1), -1.0).expand(own.shape))
+        return error.mul_(rows[:, :, None])
+
+    def curvatures(self, z: Tensor, along: Tensor, rows: Tensor) -> Tensor:
+        """Returns each problem's second derivative [P] along a change of its logits, float64."""
+        return _summed(_spread_of(torch.softmax(z, dim=2), along) * rows)
+
+    def _own(self, z: Tensor) -> Tensor:
+        """Returns each sentence's class [N, P, 1]."""
+        return self._labels.expand(z.shape[0], z.shape[1], 1)
 
 
 def loss_for(targets: Tensor, num_classes: int, dtype: torch.dtype) -> Loss:
@@ -92,7 +119,13 @@ def loss_for(targets: Tensor, num_classes: int, dtype: torch.dtype) -> Loss:
         return SoftmaxLoss(targets, dtype)
     if num_classes == 2:
         return LogitLoss(targets, dtype)
-    return SoftmaxLoss(F.one_hot(targets, num_classes), dtype)
+    return ClassLoss(targets, num_classes)
+
+
+def _spread_of(share: Tensor, along: Tensor) -> Tensor:
+    """Returns the variance [N, P] of a change of the logits [N, P, K] under these shares."""
+    mean = (share * along).sum(dim=2, keepdim=True)
+    return (share * (along - mean).square()).sum(dim=2)
 
 
 def _summed(values: Tensor) -> Tensor:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from models.evaluation.classifiers.checks import check_items
 from models.evaluation.outcome import Outcome, Predictions
 from models.evaluation.protocols.config import (
     FOLDS_GRID,
@@ -34,12 +35,14 @@ def nested_folds(
     """Returns the answers to all items, each by a classifier that did not train on it.
 
     Every outer fold is tested by a classifier whose regulariser the inner folds of the others
-    choose (MR, CR, SUBJ, MPQA: InnerKFoldClassifier).
+    choose (MR, CR, SUBJ, MPQA: InnerKFoldClassifier). Differs from SentEval, whose nested
+    folds have seed 1111 whatever the seed of the run: here it can be changed.
 
     Args:
         features: [N, D], in the task's order.
         labels: [N].
     """
+    check_items(features, torch.from_numpy(labels), "all")
     outer = stratified_folds(labels, config.num_folds, seed=config.seed)
     searches = [
         Search(train=outer != fold, dev=_folds_of(outer != fold, labels, config))
@@ -111,6 +114,8 @@ def _joined(
     features: Mapping[str, Tensor], labels: Mapping[str, IntArray], splits: tuple[str, ...]
 ) -> tuple[Tensor, IntArray, dict[str, BoolArray]]:
     """Returns all splits' features [N, D] and labels [N], and which items [N] are whose."""
+    for name in splits:
+        check_items(features[name], torch.from_numpy(labels[name]), name)
     of_split = np.repeat(np.arange(len(splits)), [len(labels[name]) for name in splits])
     members = {name: of_split == place for place, name in enumerate(splits)}
     return (
@@ -150,8 +155,10 @@ def _outcome(
         counts=counts,
         width=width,
         dev_score=float(np.mean([choice.dev_accuracy for choice in choices])),
+        dev_scores=tuple(choice.dev_accuracy for choice in choices),
         regularisers=tuple(choice.regulariser for choice in choices),
         at_grid_edge=sum(choice.at_grid_edge for choice in choices),
         num_fits=sum(choice.num_fits for choice in choices),
         not_converged=sum(choice.not_converged for choice in choices),
+        details={"largest_gap": max(choice.largest_gap for choice in choices)},
     )

@@ -37,8 +37,8 @@ class ProtocolConfig:
     batch_items: int = 128
     """Items represented at once, which matters where principal components are removed per batch
     of representations (SentEval's default batch size)."""
-    tolerance: float = 1e-7
-    """Nats a training sentence that a logistic regression may still gain."""
+    tolerance: float = 1e-6
+    """Share of its objective by which a logistic regression may lie above the minimum."""
     max_steps: int = 500
 
     def __post_init__(self) -> None:

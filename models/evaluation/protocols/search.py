@@ -50,7 +50,11 @@ class Choice:
     answers: IntArray
     """[N]; class of every item by the final classifier."""
     num_fits: int
+    """Fits with all regularisers, of the final classifier too: they are solved together."""
     not_converged: int
+    """Of these; also ones that answer nothing in the end."""
+    largest_gap: float = 0.0
+    """See ``LogisticModels.gaps``; the largest of all fits."""
 
 
 def run_searches(
@@ -69,7 +73,17 @@ def run_searches(
         labels: [N].
         grid: C of the logistic regression, ascending; SentEval's own classifier has another grid,
             which is its own.
+
+    Raises:
+        ValueError: a fit would train on items of one class only.
     """
+    for search in searches:
+        for fit in (search.train, *_inner_fits(search)):
+            if len(present := np.unique(labels[fit])) < 2:
+                raise ValueError(
+                    f"{int(fit.sum())} training items are all of class {present.tolist()}; a "
+                    "classifier needs two: give more items, or fewer folds"
+                )
     if config.classifier == "compatibility":
         return [_by_adam(features, labels, search, num_classes, config) for search in searches]
     return _by_logistic_regression(features, labels, searches, grid, num_classes, config)
@@ -97,6 +111,7 @@ def _by_logistic_regression(
     )
     answers = models.answers.cpu().numpy().reshape(len(fits), len(grid), len(labels))
     failed = ~models.converged.cpu().numpy().reshape(len(fits), len(grid))
+    gaps = models.gaps.cpu().numpy().reshape(len(fits), len(grid))
     choices: list[Choice] = []
     first = 0
     for search in searches:
@@ -116,6 +131,7 @@ def _by_logistic_regression(
                 answers=answers[first, best],
                 num_fits=(last - first) * len(grid),
                 not_converged=int(failed[first:last].sum()),
+                largest_gap=float(gaps[first:last].max()),
             )
         )
         first = last
