@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,10 @@ import pytest
 
 from models.evaluation.embedding_cache import EmbeddingCache
 from models.evaluation.encoder import FloatArray, Pooling
+from models.evaluation.named_encoder import EncoderSettings, words_encoder
+from models.refusal import Refusal
 from pipeline.digest import sentences_digest
+from tests.parsed_corpora import write_vectors
 
 SENTENCES = ["a b", "c", "a"]
 
@@ -35,6 +39,24 @@ class Counting:
         return {f"{v}.{p}": parts[i] for v in views for i, p in enumerate(pooling)}
 
 
+class Refusing(Counting):
+    """One that cannot take "c"."""
+
+    def __init__(self, *, fails_on_refusal: bool = False) -> None:
+        super().__init__()
+        self.fails_on_refusal = fails_on_refusal
+        self.refused: list[Refusal] = []
+
+    def encode_views(
+        self, sentences: Sequence[str], pooling: Sequence[Pooling] = ("last",)
+    ) -> dict[str, FloatArray]:
+        at = [i for i, sentence in enumerate(sentences) if sentence == "c"]
+        if at and self.fails_on_refusal:
+            raise ValueError(f"sentence {at[0]} (from 0): a c")
+        self.refused = [Refusal(i, "parser_error", "a c") for i in at]
+        return super().encode_views(sentences, pooling)
+
+
 class Plain:
     def __init__(self) -> None:
         self.calls = 0
@@ -55,6 +77,46 @@ def test_what_is_stored_is_not_computed_again(tmp_path: Path) -> None:
     for key, matrix in first.views.items():
         np.testing.assert_array_equal(again.views[key], matrix)
         assert again.views[key].dtype == np.float32
+
+
+def test_refused_sentences_are_kept_with_their_reasons(tmp_path: Path) -> None:
+    for encoder in (Refusing(), fails := Refusing()):
+        found = EmbeddingCache(tmp_path).embeddings(encoder, SENTENCES)
+        assert found.refused == (Refusal(1, "parser_error", "a c"),) and found.num_refused == 1
+    assert fails.calls == []
+
+
+def test_an_encoder_that_fails_on_refusal_fails_on_kept_ones_too(tmp_path: Path) -> None:
+    cache = EmbeddingCache(tmp_path)
+
+    for encoder in (Refusing(fails_on_refusal=True), Refusing(), Refusing(fails_on_refusal=True)):
+        if encoder.fails_on_refusal:
+            with pytest.raises(ValueError, match=r"sentence 1 \(from 0\): a c"):
+                cache.embeddings(encoder, SENTENCES)
+        else:
+            assert not cache.embeddings(encoder, SENTENCES).from_cache
+    assert cache.embeddings(Refusing(), SENTENCES).from_cache
+
+
+def test_an_encoder_that_fails_on_refusal_takes_what_has_none(tmp_path: Path) -> None:
+    cache = EmbeddingCache(tmp_path)
+    cache.embeddings(Refusing(), SENTENCES[:1])
+
+    assert cache.embeddings(Refusing(fails_on_refusal=True), SENTENCES[:1]).from_cache
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_the_bag_of_words_refuses_with_and_without_what_is_kept(tmp_path: Path, kept: bool) -> None:
+    vectors = write_vectors(tmp_path / "vectors", size=4)
+    lenient = EncoderSettings(vectors=vectors)
+    strict = replace(lenient, on_refusal="error")
+    cache, sentences = EmbeddingCache(tmp_path / "kept"), ["the cat", ""]
+    if kept:
+        found = cache.embeddings(words_encoder(lenient), sentences)
+        assert found.refused == (Refusal(1, "empty", ""),)
+
+    with pytest.raises(ValueError, match=r"sentence 1 \(from 0\): empty"):
+        cache.embeddings(words_encoder(strict), sentences)
 
 
 def test_only_the_missing_pooling_is_computed(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from models.evaluation.task_result import (
     read_results,
 )
 from models.evaluation.tasks.declarations import task_named
+from models.refusal import Refusal
 from tests.tiny_senteval import TASKS, CountingEncoder, write_tiny_senteval
 
 IDENTITY = EncoderIdentity("letters", "letters-1")
@@ -163,10 +164,13 @@ def test_malformed_data_is_an_error_and_not_absent(tmp_path: Path) -> None:
 class Refusing(CountingEncoder):
     """Gives zeros for sentences of the mouse, as an encoder whose parser cannot take them."""
 
-    refused: Sequence[str] = ()
+    fails_on_refusal = False
+    refused: Sequence[Refusal] = ()
 
     def encode(self, sentences: Sequence[str]) -> FloatArray:
-        self.refused = [text for text in sentences if "mouse" in text]
+        self.refused = [
+            Refusal(i, "parser_error", "") for i, text in enumerate(sentences) if "mouse" in text
+        ]
         told = np.array([["mouse" not in text] for text in sentences])
         found: FloatArray = np.where(told, super().encode(sentences), 0.0).astype(np.float32)
         return found

@@ -15,7 +15,7 @@ import re
 import shutil
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,15 +26,17 @@ from models.evaluation.encoder import (
     Encoder,
     FloatArray,
     Pooling,
+    RefusingEncoder,
     ViewEncoder,
     key_of,
 )
+from models.refusal import Refusal
 from pipeline.digest import sentences_digest, sha256_of_file
 from pipeline.shards import TEMPORARY_SUFFIX, write_json_atomically
 
 logger = logging.getLogger(__name__)
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 MANIFEST_FILE = "manifest.json"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
@@ -47,10 +49,15 @@ class Embeddings:
     """[n, H] by view and pooling."""
     seconds: float
     """Time that the computation took, now or when they were stored; little if parses were kept."""
-    num_refused: int
+    refused: tuple[Refusal, ...]
     """Sentences that the encoder could not take and gave zeros for."""
     from_cache: bool
     """Whether all of them were there already."""
+
+    @property
+    def num_refused(self) -> int:
+        """How many sentences are zeros."""
+        return len(self.refused)
 
 
 class EmbeddingCache:
@@ -78,12 +85,16 @@ class EmbeddingCache:
                 when the encoder does; without it, such an encoder's embeddings are not kept.
 
         Raises:
-            ValueError: a name that is no file name, or what the encoder says of its input.
+            ValueError: a name that is no file name, or what the encoder says of its input: of
+                sentences that it refuses too, if that is its error, whatever stands there.
         """
         if not isinstance(encoder, ViewEncoder):
             pooling = ("last",)
         place = self._place(encoder, sentences, name)
         found = {} if place is None else _stored(place, pooling, len(sentences))
+        if isinstance(encoder, RefusingEncoder) and encoder.fails_on_refusal:
+            # Computed again, which fails and says why, as it would without a cache.
+            found = {pool: stored for pool, stored in found.items() if not stored.refused}
         missing = [pool for pool in pooling if pool not in found]
         if missing:
             made = _computed(encoder, sentences, missing)
@@ -96,7 +107,7 @@ class EmbeddingCache:
         return Embeddings(
             views={key: keys[key] for key in sorted(keys, key=_by_view)},
             seconds=sum(part.seconds for part in parts),
-            num_refused=max(part.num_refused for part in parts),
+            refused=max((part.refused for part in parts), key=len),
             from_cache=not missing,
         )
 
@@ -132,10 +143,8 @@ def _computed(
                 "sentences, or values that are not finite"
             )
     seconds = (time.perf_counter() - started) / len(pooling)
-    num_refused = len(getattr(encoder, "refused", ()))
-    return {
-        name: Embeddings(_of_pooling(views, name), seconds, num_refused, False) for name in pooling
-    }
+    refused = tuple(encoder.refused) if isinstance(encoder, RefusingEncoder) else ()
+    return {name: Embeddings(_of_pooling(views, name), seconds, refused, False) for name in pooling}
 
 
 def _of_pooling(views: dict[str, FloatArray], pooling: Pooling) -> dict[str, FloatArray]:
@@ -175,7 +184,8 @@ def _read(folder: Path, num_sentences: int) -> Embeddings:
         views[key] = np.load(path, allow_pickle=False)
         if len(views[key]) != num_sentences:
             raise ValueError(f"{path.name} holds {len(views[key])} rows")
-    return Embeddings(views, manifest["seconds"], manifest["num_refused"], True)
+    refused = tuple(Refusal(**values) for values in manifest["refused"])
+    return Embeddings(views, manifest["seconds"], refused, True)
 
 
 def _store(folder: Path, embeddings: Embeddings) -> None:
@@ -189,7 +199,7 @@ def _store(folder: Path, embeddings: Embeddings) -> None:
         "format_version": FORMAT_VERSION,
         "views": {key: sha256_of_file(unfinished / f"{key}.npy") for key in embeddings.views},
         "seconds": round(embeddings.seconds, 3),
-        "num_refused": embeddings.num_refused,
+        "refused": [asdict(refusal) for refusal in embeddings.refused],
     }
     write_json_atomically(unfinished / MANIFEST_FILE, manifest)
     try:

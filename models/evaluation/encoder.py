@@ -11,6 +11,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from models.refusal import Refusal
 from models.variants import Pooling
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "Encoder",
     "FloatArray",
     "Pooling",
+    "RefusingEncoder",
     "ViewEncoder",
     "is_bag",
     "key_of",
@@ -62,6 +64,21 @@ class ViewEncoder(Encoder, Protocol):
 
         A bag of words has no last state; its mean stands for it.
         """
+        ...
+
+
+@runtime_checkable
+class RefusingEncoder(Encoder, Protocol):
+    """An encoder that cannot take every sentence, and says which."""
+
+    @property
+    def refused(self) -> Sequence[Refusal]:
+        """Sentences of the last call that became zeros."""
+        ...
+
+    @property
+    def fails_on_refusal(self) -> bool:
+        """Whether a sentence that cannot be taken is an error instead of zeros."""
         ...
 
 

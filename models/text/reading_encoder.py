@@ -62,6 +62,11 @@ class ReadingEncoder(ABC):
         self._reader = reader
 
     @property
+    def fails_on_refusal(self) -> bool:
+        """Whether a sentence that cannot be taken is an error instead of zeros."""
+        return self.settings.on_refusal == "error"
+
+    @property
     @abstractmethod
     def digest(self) -> str:
         """Of everything that determines the embeddings of a sentence, but for rounding."""
@@ -110,7 +115,7 @@ class ReadingEncoder(ABC):
         """
         sentences = _listed(sentences)
         _check(pooling)
-        if self.settings.on_refusal == "error":
+        if self.fails_on_refusal:
             _fail_if_any(self._reader.refused_unread(sentences))
         widths = self.widths(pooling)
         arrays = {key: np.zeros((len(sentences), w), np.float32) for key, w in widths.items()}
@@ -120,7 +125,7 @@ class ReadingEncoder(ABC):
         for start in range(0, len(sentences), SENTENCES_AT_ONCE):
             piece = sentences[start : start + SENTENCES_AT_ONCE]
             read = self._reader.read(piece, start, cache=cache)
-            if self.settings.on_refusal == "error":
+            if self.fails_on_refusal:
                 _fail_if_any(read.refusals)
             self.refused += read.refusals
             for batch in self._batches(read.block):
