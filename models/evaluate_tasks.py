@@ -35,12 +35,14 @@ from models.evaluation.protocols.config import ProtocolConfig
 from models.evaluation.representations.representation import Representation
 from models.evaluation.scores import main_metric
 from models.evaluation.task_result import (
+    ANOTHER_VERSION,
     AbsentResult,
     EncoderIdentity,
     Result,
     TaskResult,
     read_result,
     result_path,
+    results_by_file,
     write_result,
 )
 from models.evaluation.tasks.declarations import task_named
@@ -73,7 +75,8 @@ def execute(job: Mapping[str, Any], progress: Progress) -> None:
 
     Raises:
         ValueError: a key is missing or unknown, a setting is out of range, or a task's data or an
-            encoder's answer is not as it must be.
+            encoder's answer is not as it must be, or the folder holds results of another
+            evaluation; the last is found before anything is scored.
     """
     _check_keys(job)
     threads = int(job.get("threads", 1))
@@ -83,6 +86,8 @@ def execute(job: Mapping[str, Any], progress: Progress) -> None:
     evaluation = evaluation_of(job)
     out = Path(job["out"])
     tasks = _by_dataset([task_named(name) for name in job["tasks"]])
+    if not job.get("only_embed", False):
+        check_folder(out, tasks, evaluation)
     for done, task in enumerate(tasks):
         if job.get("only_embed", False):
             status = embed_task(task, evaluation)
@@ -136,33 +141,48 @@ def evaluation_of(job: Mapping[str, Any]) -> Evaluation:
     )
 
 
+def check_folder(out: Path, tasks: Sequence[EvaluationTask], evaluation: Evaluation) -> None:
+    """Refuses a folder whose results are not of this evaluation, also those of further tasks.
+
+    Raises:
+        ValueError: another evaluation's result stands there, or one of a task derived from
+            another corpus; names the file and the remedy.
+    """
+    asked = {task.name: task for task in tasks}
+    for path, result in results_by_file(out).items():
+        name, encoder = result.task.name, result.setup.encoder.name
+        what = result.setup.difference(evaluation.setup(result.task))
+        if what == ANOTHER_VERSION and name not in asked:
+            raise ValueError(
+                f"{path}: holds the result of another {what} ({encoder}); evaluate {name} again, "
+                "too, or choose another folder"
+            )
+        if what not in (None, ANOTHER_VERSION):
+            raise ValueError(
+                f"{path}: holds the result of another {what} ({encoder}); choose another folder "
+                "for this one"
+            )
+        if name not in asked or isinstance(result, AbsentResult):
+            continue
+        note = derived_note(asked[name], evaluation.data_folder)
+        if result.data.derived_from != ("" if note is None else note.corpus):
+            raise ValueError(
+                f"{path}: holds the result of the {result.data.origin} task; choose another folder "
+                f"for the one in {evaluation.data_folder}"
+            )
+
+
 def standing_result(path: Path, task: EvaluationTask, evaluation: Evaluation) -> TaskResult | None:
     """Returns the result that stands there, if the same evaluation would give it again.
 
     That is known only of encoders whose digest covers what they do, or whose version the user
     gives.
-
-    Raises:
-        ValueError: another evaluation's result stands there, or one of a task derived from
-            another corpus.
     """
     if not path.exists():
         return None
     result = read_result(path)
-    setup = evaluation.setup(task)
-    if (result.setup.encoder, *result.setup.how_used()) != (setup.encoder, *setup.how_used()):
-        raise ValueError(
-            f"{path}: holds the result of another encoder, representation or classifier "
-            f"({result.setup.encoder.name}); choose another folder for this one"
-        )
-    if isinstance(result, AbsentResult):
+    if isinstance(result, AbsentResult) or result.setup.difference(evaluation.setup(task)):
         return None
-    note = derived_note(task, evaluation.data_folder)
-    if result.data.derived_from != ("" if note is None else note.corpus):
-        raise ValueError(
-            f"{path}: holds the result of the {result.data.origin} task; choose another folder for "
-            f"the one in {evaluation.data_folder}"
-        )
     if not isinstance(evaluation.encoder, ViewEncoder) and evaluation.cache_name is None:
         return None
     files = {name: evaluation.data_folder / name for name in result.data.files}

@@ -59,9 +59,10 @@ def result(
     outcome = Outcome(
         made, {"train": 100, "test": len(made.gold)}, 300, dev_score=71.5, regularisers=(0.5, 2.0)
     )
+    classifier = "cosine" if of.protocol == "similarity" else "logistic_regression"
     return scored(
         of,
-        Setup(encoder, {"name": "plain"}, {"name": "logistic regression"}, {"device": "cpu"}),
+        Setup(encoder, {"name": "plain"}, {"classifier": classifier}, {"device": "cpu"}),
         DataRecord(data_digest, "s0"),
         outcome,
         seconds={"embed": 1.5, "fit": 0.5},

@@ -16,7 +16,7 @@ from models.evaluate_tasks import execute
 from models.evaluation.embedding_cache import EmbeddingCache
 from models.evaluation.encoder import FloatArray, Pooling
 from models.evaluation.evaluate_task import Evaluation, embed_task, evaluate_task
-from models.evaluation.protocols.config import ProtocolConfig
+from models.evaluation.protocols.config import PROTOCOL_VERSION, ProtocolConfig
 from models.evaluation.representations.representation import Representation
 from models.evaluation.statistics.resampling import Resampling
 from models.evaluation.task_result import (
@@ -93,7 +93,9 @@ def test_every_protocol_gives_a_whole_result(
     assert result.outcome.width == (52 if name in {"SICK-R", "SICK-E"} else 26)
     assert set(result.seconds) == {"load", "embed", "embed_when_computed", "fit"}
     assert result.setup.encoder == IDENTITY
-    assert (result.setup.classifier == {}) == (num_chosen == 0)
+    assert result.setup.learns == (num_chosen > 0)
+    assert result.setup.classifier["protocol_version"] == PROTOCOL_VERSION
+    assert result.setup.classifier["batch_items"] == 128
     assert all(len(sha256) == 64 for sha256 in result.data.files.values())
 
 
@@ -301,22 +303,59 @@ def test_changed_data_is_scored_again(tmp_path: Path, asked: list[int]) -> None:
 
 @pytest.mark.usefixtures("asked")
 @pytest.mark.parametrize(
-    "change",
+    ("change", "what"),
     [
-        {"encoder": "tiny_own:others"},
-        {"encoder_version": "2"},
-        {"seed": 3},
-        {"name": "mine"},
-        {"protocol": {"num_folds": 4}},
-        {"representation": {"normalise": True}},
+        ({"encoder": "tiny_own:others"}, "encoder"),
+        ({"encoder_version": "2"}, "encoder"),
+        ({"seed": 3}, "name or seed of the encoder"),
+        ({"name": "mine"}, "name or seed of the encoder"),
+        ({"protocol": {"num_folds": 4}}, r"classifier \(num_folds\)"),
+        ({"representation": {"normalise": True}}, "representation"),
     ],
 )
-def test_a_folder_of_another_evaluation_is_refused(
-    data: Path, tmp_path: Path, change: dict[str, Any]
+@pytest.mark.parametrize("task", ["MR", "TREC"])
+def test_a_folder_of_another_evaluation_is_refused_whatever_the_task(
+    data: Path, tmp_path: Path, change: dict[str, Any], what: str, task: str
 ) -> None:
     run(job_of(data, tmp_path, tasks=["MR"]))
-    with pytest.raises(ValueError, match=r"MR\.json: holds the result of another encoder.*choose"):
-        run(job_of(data, tmp_path, tasks=["MR"], **change))
+    with pytest.raises(ValueError, match=rf"MR\.json: holds the result of another {what}.*choose"):
+        run(job_of(data, tmp_path, tasks=[task], **change))
+    assert [path.name for path in (tmp_path / "results").iterdir()] == ["MR.json"]
+
+
+@pytest.mark.usefixtures("asked")
+def test_items_represented_at_once_are_part_of_a_similarity_result(
+    data: Path, tmp_path: Path
+) -> None:
+    """Components are removed per batch, so they decide about the figure."""
+    job = job_of(data, tmp_path, tasks=["SICK14"], representation={"remove_components": 1})
+    run(job)
+    other = {"protocol": {"num_folds": 3, "batch_items": 16}}
+    with pytest.raises(ValueError, match=r"SICK14\.json: .* another classifier \(batch_items\)"):
+        run(job | other)
+    with pytest.raises(ValueError, match=r"SICK14\.json: .* another classifier \(batch_items\)"):
+        run(job | other | {"tasks": ["MR"]})
+
+
+@pytest.mark.usefixtures("asked")
+def test_folds_do_not_matter_to_similarity(data: Path, tmp_path: Path) -> None:
+    run(job_of(data, tmp_path, tasks=["SICK14"]))
+    run(job_of(data, tmp_path, tasks=["MR"], protocol={"num_folds": 4}))
+    assert list(read_results(tmp_path / "results")) == ["MR", "SICK14"]
+
+
+@pytest.mark.usefixtures("asked")
+def test_results_of_an_earlier_version_are_made_again(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = job_of(data, tmp_path, tasks=["MR", "SICK14"])
+    run(job)
+    monkeypatch.setattr("models.evaluation.evaluate_task.PROTOCOL_VERSION", 99)
+    with pytest.raises(ValueError, match=r"SICK14\.json: .*version.*; evaluate SICK14 again, too"):
+        run(job | {"tasks": ["MR"]})
+    run(job)
+    found = read_results(tmp_path / "results").values()
+    assert [result.setup.classifier["protocol_version"] for result in found] == [99, 99]
 
 
 @pytest.mark.usefixtures("asked")

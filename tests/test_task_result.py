@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from models.evaluation.statistics.resampling import Resampling
 from models.evaluation.task_result import (
     AbsentResult,
     DataRecord,
+    EncoderIdentity,
     Setup,
     TaskResult,
     read_result,
@@ -74,6 +76,47 @@ def test_two_results_of_a_task_in_one_folder_are_refused(tmp_path: Path) -> None
     for name in ("first", "second"):
         write_result(tmp_path / f"{name}.json", result(answers(20, 0.8), task("MR")))
     with pytest.raises(ValueError, match=r"second\.json: a second result of MR"):
+        read_results(tmp_path)
+
+
+LEARNT = {"classifier": "logistic_regression", "num_folds": 10, "batch_items": 128}
+COMPARED = {"classifier": "cosine", "batch_items": 128}
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ({"encoder": EncoderIdentity("bag of words", "other")}, "encoder"),
+        ({"encoder": replace(ENCODER, seed=1)}, "name or seed of the encoder"),
+        ({"representation": {"name": "multi-view"}}, "representation"),
+        ({"classifier": {**LEARNT, "num_folds": 5}}, r"classifier \(num_folds\)"),
+        ({"classifier": {**LEARNT, "protocol_version": 2}}, "version of the protocols"),
+    ],
+)
+def test_results_of_two_evaluations_in_a_folder_are_refused(
+    tmp_path: Path, change: dict[str, Any], what: str
+) -> None:
+    """The task between them, which learns nothing, agrees with both in classifiers."""
+    setup = Setup(ENCODER, {"name": "plain"}, LEARNT)
+    made = result(answers(20, 0.8), task("MR"))
+    write_result(tmp_path / "MR.json", replace(made, setup=setup))
+    similarity = result(similarities(20, 1.0), task("STS14", "similarity"))
+    compared = replace(similarity, setup=replace(setup, classifier=COMPARED))
+    write_result(tmp_path / "STS14.json", compared)
+    assert list(read_results(tmp_path)) == ["MR", "STS14"]
+    other = replace(made, task=task("TREC"), setup=replace(setup, **change))
+    write_result(tmp_path / "TREC.json", other)
+    with pytest.raises(ValueError, match=rf"TREC\.json: of another {what} than .*MR\.json; eval"):
+        read_results(tmp_path)
+
+
+def test_tasks_that_learn_and_those_that_do_not_share_what_both_depend_on(tmp_path: Path) -> None:
+    setup = Setup(ENCODER, {"name": "plain"}, LEARNT)
+    write_result(tmp_path / "MR.json", replace(result(answers(20, 0.8), task()), setup=setup))
+    similarity = result(similarities(20, 1.0), task("STS14", "similarity"))
+    other = replace(setup, classifier={**COMPARED, "batch_items": 16})
+    write_result(tmp_path / "STS14.json", replace(similarity, setup=other))
+    with pytest.raises(ValueError, match=r"STS14\.json: of another classifier \(batch_items\)"):
         read_results(tmp_path)
 
 

@@ -23,6 +23,7 @@ from models.evaluation.protocols.similarity import cosine_similarity
 from models.evaluation.representations.representation import Representation
 from models.evaluation.statistics.resampling import Resampling
 from models.evaluation.task_result import (
+    COSINE,
     AbsentResult,
     DataRecord,
     EncoderIdentity,
@@ -58,11 +59,12 @@ class Evaluation:
     def setup(self, task: EvaluationTask) -> Setup:
         """Returns what a result says of how it came about."""
         learns = task.protocol != "similarity"
-        versions = {"protocol_version": PROTOCOL_VERSION}
+        cosine = {"classifier": COSINE, "batch_items": self.protocol.batch_items}
+        classifier = self.protocol.to_dict() if learns else cosine
         return Setup(
             encoder=self.identity,
             representation=self.representation.to_dict(),
-            classifier=self.protocol.to_dict() | versions if learns else {},
+            classifier=classifier | {"protocol_version": PROTOCOL_VERSION},
             run=dict(self.run),
         )
 

@@ -11,6 +11,7 @@ import json
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,13 @@ from pipeline.shards import write_json_atomically
 
 FORMAT = "treeviews task result"
 FORMAT_VERSION = 1
+
+COSINE = "cosine"
+"""What answers where nothing is learnt."""
+SHARED_SETTINGS = ("batch_items", "protocol_version")
+"""Settings that the answers to every task depend on, learnt or not."""
+ANOTHER_VERSION = "version of the protocols"
+"""The `Setup.difference` that evaluating again removes."""
 
 ARRAY_TYPES = ("|u1", "<i2", "<f8")
 """How numbers are stored, narrowest first; an array takes the first that holds it exactly."""
@@ -50,7 +58,8 @@ class Setup:
     representation: Mapping[str, Any] = field(default_factory=dict)
     """The post-processing of the embeddings, resolved."""
     classifier: Mapping[str, Any] = field(default_factory=dict)
-    """The classifier's configuration, resolved; empty where nothing is learnt."""
+    """What turns representations into answers, resolved: the configuration of ``classifier``, or
+    `COSINE` where nothing is learnt; `SHARED_SETTINGS` in any case."""
     run: Mapping[str, Any] = field(default_factory=dict)
     """Where it was made: device, library versions; determines nothing."""
 
@@ -60,6 +69,29 @@ class Setup:
             json.dumps(_as_json(self.representation), sort_keys=True),
             json.dumps(_as_json(self.classifier), sort_keys=True),
         )
+
+    @property
+    def learns(self) -> bool:
+        """Whether a classifier is fitted."""
+        return self.classifier.get("classifier", COSINE) != COSINE
+
+    def difference(self, other: Setup) -> str | None:
+        """Returns in words what keeps two results from being of one evaluation, or None.
+
+        Of a task that learns and one that does not, only what both depend on must be the same.
+        """
+        if self.encoder != other.encoder:
+            same = self.encoder.digest == other.encoder.digest
+            return "name or seed of the encoder" if same else "encoder"
+        (representation, own), (others, others_own) = self.how_used(), other.how_used()
+        if representation != others:
+            return "representation"
+        first, second = json.loads(own), json.loads(others_own)
+        names = {*first, *second} if self.learns == other.learns else SHARED_SETTINGS
+        changed = sorted(name for name in names if first.get(name) != second.get(name))
+        if changed == ["protocol_version"]:
+            return ANOTHER_VERSION
+        return f"classifier ({', '.join(changed)})" if changed else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,24 +259,44 @@ def read_results(folder: Path) -> dict[str, Result]:
 
     Raises:
         FileNotFoundError: no such folder, or no result in it.
-        ValueError: as `read_result`, or two files of one task.
+        ValueError: as `read_result`, two files of one task, or results that are not of one
+            evaluation; names both files and the remedy.
     """
     if not folder.is_dir():
         raise FileNotFoundError(f"{folder}: no such folder; give one that holds task results")
-    found: dict[str, Result] = {}
-    for path in sorted(folder.glob("*.json")):
-        if not _is_result(_read_json(path)):
-            continue
-        result = read_result(path)
-        if result.task.name in found:
-            raise ValueError(
-                f"{path}: a second result of {result.task.name} in this folder; keep the results "
-                "of one encoder and one seed in a folder"
-            )
-        found[result.task.name] = result
-    if not found:
+    by_file = results_by_file(folder)
+    if not by_file:
         raise FileNotFoundError(f"{folder}: holds no task result; run the evaluation first")
-    return dict(sorted(found.items()))
+    for (path, one), (other_path, other) in combinations(by_file.items(), 2):
+        if one.task.name == other.task.name:
+            raise ValueError(
+                f"{other_path}: a second result of {one.task.name} in this folder, beside "
+                f"{path.name}; keep the results of one encoder and one seed in a folder"
+            )
+        what = one.setup.difference(other.setup)
+        if what is not None:
+            raise ValueError(
+                f"{other_path}: of another {what} than {path}; evaluate one of them again, each "
+                "encoder, representation and classifier into a folder of its own"
+            )
+    by_task = {result.task.name: result for result in by_file.values()}
+    return dict(sorted(by_task.items()))
+
+
+def results_by_file(folder: Path) -> dict[Path, Result]:
+    """Returns the results that stand in a folder, of whatever evaluations; none without a folder.
+
+    Raises:
+        ValueError: as `read_result`.
+    """
+    paths = sorted(folder.glob("*.json"))
+    return {path: read_result(path) for path in paths if _is_result(_read_json(path))}
+
+
+def shown_setup(results: Mapping[str, Result]) -> Setup:
+    """Returns the setup that stands for a folder's: that of a task that learns, if there is one."""
+    setups = [result.setup for result in results.values()]
+    return next((setup for setup in setups if setup.learns), setups[0])
 
 
 def _read_json(path: Path) -> Any:

@@ -16,6 +16,7 @@ from models.evaluation.task_result import (
     TaskResult,
     corpora_of,
     read_results,
+    shown_setup,
 )
 from models.evaluation.tasks.declarations import TASKS
 from models.report.comparison_table import SCORES_OF_ERRORS, digits_of, with_seeds
@@ -102,7 +103,7 @@ def columns_of(folders: Sequence[Mapping[str, Result]]) -> list[EncoderColumn]:
     names = [key[0] for key in groups]
     columns = []
     for place, (key, seeds) in enumerate(groups.items()):
-        setups = tuple(_setup(results) for results in seeds)
+        setups = tuple(shown_setup(results) for results in seeds)
         digests = [setup.encoder.digest for setup in setups]
         if len(set(digests)) < len(digests):
             raise ValueError(f"{key[0]}: two folders hold the same encoder; give each seed once")
@@ -113,16 +114,9 @@ def columns_of(folders: Sequence[Mapping[str, Result]]) -> list[EncoderColumn]:
 
 def _key(results: Mapping[str, Result]) -> tuple[str, ...]:
     """Returns what seeds of one encoder share; classifiers only where something is learnt."""
-    setups = [result.setup for result in results.values()]
-    used = {setup.how_used()[0] for setup in setups}
-    used |= {setup.how_used()[1] for setup in setups if setup.classifier}
-    return (setups[0].encoder.name, *sorted(used))
-
-
-def _setup(results: Mapping[str, Result]) -> Setup:
-    """Returns a setup of the folder, one with a classifier where there is any."""
-    setups = [result.setup for result in results.values()]
-    return next((setup for setup in setups if setup.classifier), setups[0])
+    setup = shown_setup(results)
+    representation, classifier = setup.how_used()
+    return (setup.encoder.name, representation, classifier)
 
 
 def _tasks(columns: Sequence[EncoderColumn]) -> list[str]:
