@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from models.compare import main
-from models.evaluation.comparison import ComparisonConfig, compare
+from models.evaluation.comparison import TESTS, ComparisonConfig, Test, compare
 from models.evaluation.outcome import Predictions
 from models.evaluation.scores import score_intervals
 from models.evaluation.statistics.resampling import Resampling
@@ -23,6 +23,7 @@ from models.evaluation.task_result import (
     result_path,
     write_result,
 )
+from models.report.comparison_table import comparison_table
 from tests.evaluation_examples import answers, predictions, result, similarities, task
 
 FAST = ComparisonConfig(resampling=Resampling(num_resamples=400))
@@ -86,9 +87,9 @@ def test_pairing_is_narrower_than_the_two_intervals() -> None:
     assert row.difference.excludes_zero
 
 
-@pytest.mark.parametrize("test", ["permutation", "bootstrap"])
-def test_a_clear_difference_is_found_by_either_test(test: str) -> None:
-    config = ComparisonConfig(test=test, resampling=Resampling(1000))  # type: ignore[arg-type]
+@pytest.mark.parametrize("test", TESTS)
+def test_a_clear_difference_is_found_by_either_test(test: Test) -> None:
+    config = ComparisonConfig(test=test, resampling=Resampling(1000))
     better, worse = {"MR": answers(400, 0.9)}, {"MR": answers(400, 0.6, seed=1)}
     row = compare([results("a", better)], [results("b", worse)], config).tasks[0]
     assert row.p < 0.01
@@ -130,6 +131,49 @@ def test_seeds_of_other_representations_are_refused() -> None:
     setup = replace(other["MR"].setup, representation={"name": "multi-view"})
     with pytest.raises(ValueError, match="seeds of a differ in representation or classifier"):
         compare([plain, {"MR": replace(other["MR"], setup=setup)}], [plain], FAST)
+
+
+def test_seeds_are_checked_by_all_tasks_and_not_by_the_first() -> None:
+    made = {"STS14": similarities(20, 1.0), "TREC": answers(20, 0.8)}
+    plain, other = results("a", made), results("a", made, seed=1)
+    setup = replace(other["TREC"].setup, classifier={"classifier": "compatibility"})
+    other["TREC"] = replace(other["TREC"], setup=setup)
+    with pytest.raises(ValueError, match=r"TREC: the seeds of a differ in .* classifier; compare"):
+        compare([plain, other], [results("b", made)], FAST)
+
+
+def test_the_setup_shown_is_of_a_task_that_learns() -> None:
+    made = {"STS14": similarities(20, 1.0), "TREC": answers(20, 0.8)}
+    found = compare([results("a", made)], [results("b", made)], FAST)
+    assert [setup.classifier for setup in (*found.first, *found.second)] == 2 * [
+        {"classifier": "logistic_regression"}
+    ]
+    assert "classifier {}" not in comparison_table(found)
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_other_folds_are_refused_by_either_test(test: Test) -> None:
+    """Resamples are drawn within folds, so those of other folds are not paired."""
+    made = answers(100, 0.8)
+    ten, five = (
+        predictions(made.predicted, made.gold, np.arange(100) % num_folds) for num_folds in (10, 5)
+    )
+    config = ComparisonConfig(test=test, resampling=Resampling(50))
+    with pytest.raises(ValueError, match=r"MR: the two encoders .* different items or folds"):
+        compare([results("a", {"MR": ten})], [results("b", {"MR": five})], config)
+
+
+def test_other_folds_of_a_seed_are_refused() -> None:
+    made = answers(100, 0.8)
+    ten, five = (
+        predictions(made.predicted, made.gold, np.arange(100) % num_folds) for num_folds in (10, 5)
+    )
+    sides = [
+        [results(name, {"MR": one}, seed=seed) for seed, one in enumerate((ten, five))]
+        for name in "ab"
+    ]
+    with pytest.raises(ValueError, match="different items or folds"):
+        compare(*sides, FAST)
 
 
 def test_a_task_that_one_side_lacks_is_named_with_the_remedy() -> None:

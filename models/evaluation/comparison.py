@@ -17,13 +17,27 @@ import numpy as np
 import numpy.typing as npt
 
 from models.evaluation.outcome import Predictions
-from models.evaluation.scores import main_metric, resampled_scores, score, scorer, stream_of
+from models.evaluation.scores import (
+    check_items,
+    main_metric,
+    resampled_scores,
+    score,
+    scorer,
+    stream_of,
+)
 from models.evaluation.statistics.correction import CORRECTIONS, Correction, corrected
 from models.evaluation.statistics.interval import Interval, percentile_interval
 from models.evaluation.statistics.resampling import Resampling
 from models.evaluation.statistics.seeds import SeedMean, over_seeds
 from models.evaluation.statistics.significance import bootstrap_p_value, permutation_p_values
-from models.evaluation.task_result import AbsentResult, Result, Setup, TaskResult, corpora_of
+from models.evaluation.task_result import (
+    AbsentResult,
+    Result,
+    Setup,
+    TaskResult,
+    corpora_of,
+    shown_setup,
+)
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -77,7 +91,7 @@ class Comparison:
     """What two encoders differ in."""
 
     first: tuple[Setup, ...]
-    """One a seed."""
+    """One a seed, of a task that learns if there is one."""
     second: tuple[Setup, ...]
     tasks: tuple[TaskComparison, ...]
     absent: Mapping[str, str]
@@ -91,15 +105,16 @@ def compare(first: Seeds, second: Seeds, config: ComparisonConfig | None = None)
     """Returns the comparison of two encoders over their tasks.
 
     Raises:
-        ValueError: no results, a seed given twice, tasks that one folder has and another lacks,
-            or a task scored on different data; names the task and the remedy.
+        ValueError: no results, a seed given twice, seeds evaluated in different ways, tasks that
+            one folder has and another lacks, or a task scored on different data or folds; names
+            the task and the remedy.
     """
     how = config or ComparisonConfig()
     if not (first and second and all(first) and all(second)):
         raise ValueError("a comparison needs at least one folder with results a side")
-    _check_seeds(_setups(first))
-    _check_seeds(_setups(second))
     names = _shared_tasks([*first, *second])
+    _check_seeds(first)
+    _check_seeds(second)
     present = [name for name in names if isinstance(first[0][name], TaskResult)]
     absent = {name: _reason(first[0][name]) for name in names if name not in present}
     rows = [
@@ -169,8 +184,8 @@ def _permuted(
     )
 
 
-def _check_seeds(setups: Sequence[Setup]) -> None:
-    name = setups[0].encoder.name
+def _check_seeds(seeds: Seeds) -> None:
+    name, setups = _name(seeds), _setups(seeds)
     digests = [setup.encoder.digest for setup in setups]
     twice = sorted({digest for digest in digests if digests.count(digest) > 1})
     if twice:
@@ -178,10 +193,12 @@ def _check_seeds(setups: Sequence[Setup]) -> None:
             f"the encoder {name} of digest {twice[0]} is given twice on one side; give each seed "
             "once"
         )
-    if any(setup.how_used() != setups[0].how_used() for setup in setups):
-        raise ValueError(
-            f"the seeds of {name} differ in representation or classifier; compare one at a time"
-        )
+    for task in seeds[0]:
+        if len({results[task].setup.how_used() for results in seeds}) > 1:
+            raise ValueError(
+                f"{task}: the seeds of {name} differ in representation or classifier; compare one "
+                "at a time"
+            )
 
 
 def _shared_tasks(folders: Seeds) -> list[str]:
@@ -216,6 +233,7 @@ def _check_items(results: Sequence[TaskResult]) -> None:
                 f"{one.task.name}: scored by {one.task.protocol} and by {other.task.protocol}; "
                 "evaluate both with one release"
             )
+    check_items(one.task, *(result.outcome.predictions for result in results))
 
 
 def _of_task(seeds: Seeds, name: str) -> list[TaskResult]:
@@ -237,4 +255,4 @@ def _name(seeds: Seeds) -> str:
 
 
 def _setups(seeds: Seeds) -> tuple[Setup, ...]:
-    return tuple(next(iter(results.values())).setup for results in seeds)
+    return tuple(shown_setup(results) for results in seeds)

@@ -123,13 +123,22 @@ def scorer(task: EvaluationTask, *encoders: Predictions) -> Scorer:
     Raises:
         ValueError: as `score`, or two encoders' predictions are not of the same items.
     """
-    for predictions in encoders:
-        _check(task, predictions, encoders[0])
+    check_items(task, *encoders)
     if task.protocol == "similarity":
         return _Similarity.of(encoders)
     if task.protocol == "relatedness":
         return _Relatedness.of(encoders)
     return _Classification.of(encoders, scores_f1=task.scores_f1)
+
+
+def check_items(task: EvaluationTask, *encoders: Predictions) -> None:
+    """Refuses predictions that cannot be scored, or not be paired item by item, folds included.
+
+    Raises:
+        ValueError: as `score`, or the predictions are not of the same items; names the task.
+    """
+    for predictions in encoders:
+        _check(task, predictions, encoders[0])
 
 
 def _check(task: EvaluationTask, predictions: Predictions, other: Predictions) -> None:
@@ -152,8 +161,8 @@ def _check(task: EvaluationTask, predictions: Predictions, other: Predictions) -
         and np.array_equal(predictions.groups, other.groups)
     ):
         raise ValueError(
-            f"{task.name}: the two encoders were scored on different items; evaluate both on the "
-            "same data and protocol"
+            f"{task.name}: the two encoders were scored on different items or folds; evaluate both "
+            "on the same data and protocol"
         )
 
 
