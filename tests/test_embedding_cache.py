@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import socket
+import subprocess
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -169,6 +172,22 @@ def test_nothing_unfinished_is_left(tmp_path: Path) -> None:
     ]
 
 
+def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    host = socket.gethostname()
+    place = tmp_path / "abc" / sentences_digest(SENTENCES)
+    left = [f"{host}.{ended.pid}", f"{host}.{os.getppid()}", f"elsewhere.{ended.pid}"]
+    for writer in left:
+        (place / f"mean.{writer}.unfinished").mkdir(parents=True)
+        (place / f"mean.{writer}.unfinished" / "0-DEP.mean.npy").touch()
+
+    EmbeddingCache(tmp_path).embeddings(Counting(), SENTENCES)
+
+    expected = ["last", *(f"mean.{writer}.unfinished" for writer in left[1:])]
+    assert sorted(path.name for path in place.iterdir()) == sorted(expected)
+
+
 def test_a_plain_encoder_is_kept_under_a_name_alone(tmp_path: Path) -> None:
     cache, encoder = EmbeddingCache(tmp_path), Plain()
 
@@ -191,6 +210,13 @@ def test_without_a_folder_nothing_is_kept() -> None:
 def test_a_name_that_is_no_file_name_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(ValueError, match="give letters, digits"):
         EmbeddingCache(tmp_path).embeddings(Plain(), SENTENCES, name=name)
+
+
+@pytest.mark.parametrize("digest", ["../up", "", "a/b", ".hidden"])
+def test_a_digest_that_is_no_file_name_is_refused(tmp_path: Path, digest: str) -> None:
+    with pytest.raises(ValueError, match=r"the encoder's digest .* give letters, digits"):
+        EmbeddingCache(tmp_path / "cache").embeddings(Counting(digest), SENTENCES)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_answer_of_the_wrong_shape_is_not_stored(tmp_path: Path) -> None:

@@ -36,8 +36,9 @@ class CallableEncoder:
         if batch_size < 0:
             raise ValueError(f"batch_size must be 0 or more, not {batch_size}")
         self.name = name
+        self.batch_size = batch_size
+        """A function may depend on it, so embeddings are kept apart by it."""
         self._function = function
-        self._batch_size = batch_size
 
     def encode(self, sentences: Sequence[str]) -> FloatArray:
         """Returns the embeddings, float32 [n, d].
@@ -50,7 +51,7 @@ class CallableEncoder:
             raise ValueError(
                 f"{self.name}: an encoder of one's own tells no width for no sentences"
             )
-        size = self._batch_size or len(sentences)
+        size = self.batch_size or len(sentences)
         batches: list[FloatArray] = []
         for start in range(0, len(sentences), size):
             batch = list(sentences[start : start + size])

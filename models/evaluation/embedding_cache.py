@@ -13,6 +13,7 @@ import logging
 import os
 import re
 import shutil
+import socket
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -85,8 +86,9 @@ class EmbeddingCache:
                 when the encoder does; without it, such an encoder's embeddings are not kept.
 
         Raises:
-            ValueError: a name that is no file name, or what the encoder says of its input: of
-                sentences that it refuses too, if that is its error, whatever stands there.
+            ValueError: a name or digest that is no file name, or what the encoder says of its
+                input: of sentences that it refuses too, if that is its error, whatever stands
+                there.
         """
         if not isinstance(encoder, ViewEncoder):
             pooling = ("last",)
@@ -117,6 +119,11 @@ class EmbeddingCache:
                 f"cache name {name!r}: give letters, digits, points, hyphens and underscores"
             )
         digest = encoder.digest if isinstance(encoder, ViewEncoder) else None
+        if digest is not None and not _NAME.fullmatch(digest):
+            raise ValueError(
+                f"the encoder's digest {digest!r} names a folder of the cache: give letters, "
+                "digits, points, hyphens and underscores, such as a sha256 in hexadecimal"
+            )
         if self.folder is None or (digest or name) is None:
             return None
         identity = digest if digest is not None else f"named-{name}"
@@ -190,7 +197,9 @@ def _read(folder: Path, num_sentences: int) -> Embeddings:
 
 def _store(folder: Path, embeddings: Embeddings) -> None:
     """Writes embeddings beside their place and renames them into it."""
-    unfinished = folder.with_name(f"{folder.name}.{os.getpid()}{TEMPORARY_SUFFIX}")
+    _sweep_unfinished(folder.parent)
+    writer = f"{socket.gethostname()}.{os.getpid()}"
+    unfinished = folder.with_name(f"{folder.name}.{writer}{TEMPORARY_SUFFIX}")
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(parents=True)
     for key, matrix in embeddings.views.items():
@@ -208,3 +217,25 @@ def _store(folder: Path, embeddings: Embeddings) -> None:
         if not folder.exists():
             raise
         shutil.rmtree(unfinished)  # another process was faster, with the same embeddings
+
+
+def _sweep_unfinished(place: Path) -> None:
+    """Removes what processes of this machine left there when they were killed."""
+    writer = re.compile(
+        rf".*\.{re.escape(socket.gethostname())}\.(\d+){re.escape(TEMPORARY_SUFFIX)}"
+    )
+    for folder in place.glob(f"*{TEMPORARY_SUFFIX}"):
+        found = writer.fullmatch(folder.name)
+        if found is not None and not _is_running(int(found[1])):
+            logger.info("%s: unfinished, its process is gone; removed", folder)
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        return True  # another user's, or no number of a process: not ours to remove
+    return True

@@ -54,7 +54,7 @@ class ViewEncoder(Encoder, Protocol):
 
     @property
     def digest(self) -> str:
-        """Of everything that determines the embeddings of a sentence."""
+        """Of everything that determines the embeddings of a sentence; names a folder of caches."""
         ...
 
     def encode_views(
