@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -285,8 +286,8 @@ def downloaded(setting: dict[str, Any]) -> tuple[dict[str, Any], Path]:
     parameters = {**setting, "senteval_data": "", "encoder": "own_letters:letters"}
     folder: Path = EvaluateTask(**parameters).data.folder
     folder.mkdir(parents=True)
-    lacking = {dataset.name: DatasetEntry("absent", "HTTP 404", "") for dataset in DECLARED}
-    write_manifest(folder, DataManifest(lacking))
+    absent = DatasetEntry("absent", "HTTP 404", tried_at=time.time())
+    write_manifest(folder, DataManifest({dataset.name: absent for dataset in DECLARED}))
     return parameters, folder
 
 
