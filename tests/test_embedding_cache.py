@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from models.evaluation.callable_encoder import CallableEncoder
 from models.evaluation.embedding_cache import EmbeddingCache
 from models.evaluation.encoder import FloatArray, Pooling
 from models.evaluation.named_encoder import EncoderSettings, words_encoder
@@ -196,6 +197,17 @@ def test_a_plain_encoder_is_kept_under_a_name_alone(tmp_path: Path) -> None:
         assert list(found.views) == ["0-encoder.last"]
 
     assert encoder.calls == 4
+
+
+def test_a_function_of_its_batch_is_kept_by_its_size(tmp_path: Path) -> None:
+    def place_in_batch(sentences: list[str]) -> FloatArray:
+        return np.arange(len(sentences), dtype=np.float32)[:, None]
+
+    cache = EmbeddingCache(tmp_path)
+    for size, expected in [(1, [0, 0, 0]), (2, [0, 1, 0]), (0, [0, 1, 2]), (1, [0, 0, 0])]:
+        encoder = CallableEncoder(place_in_batch, "mine", batch_size=size)
+        found = cache.embeddings(encoder, SENTENCES, name="mine").views["0-encoder.last"]
+        assert found[:, 0].tolist() == expected
 
 
 def test_without_a_folder_nothing_is_kept() -> None:

@@ -37,7 +37,7 @@ class CallableEncoder:
             raise ValueError(f"batch_size must be 0 or more, not {batch_size}")
         self.name = name
         self.batch_size = batch_size
-        """A function may depend on it, so embeddings are kept apart by it."""
+        """A function may look at all of a batch, so what is kept is found by its size too."""
         self._function = function
 
     def encode(self, sentences: Sequence[str]) -> FloatArray:

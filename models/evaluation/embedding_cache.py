@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from models.evaluation.callable_encoder import CallableEncoder
 from models.evaluation.encoder import (
     OPAQUE_VIEW,
     Encoder,
@@ -83,7 +84,8 @@ class EmbeddingCache:
             sentences: in an order that is part of what they are found by.
             pooling: how a view's states become one vector.
             name: what an encoder without a digest is found by. It is for the user to change it
-                when the encoder does; without it, such an encoder's embeddings are not kept.
+                when the encoder does; without it, such an encoder's embeddings are not kept. A
+                function's are found by the size of its batches too.
 
         Raises:
             ValueError: a name or digest that is no file name, or what the encoder says of its
@@ -127,6 +129,8 @@ class EmbeddingCache:
         if self.folder is None or (digest or name) is None:
             return None
         identity = digest if digest is not None else f"named-{name}"
+        if isinstance(encoder, CallableEncoder):
+            identity = f"{identity}-{encoder.batch_size}"
         return self.folder / identity / sentences_digest(sentences)
 
 
