@@ -15,6 +15,7 @@ from models.contrastive_model import batch_of
 from models.corpus.parsed_corpus import ParsedCorpus
 from models.corpus.sentence_block import SentenceBlock
 from models.multi_view import MultiViewEncoder
+from models.words.pooled_words import pooled_words
 from models.words.word_vectors import WordVectors
 
 Rows = NDArray[np.int64]
@@ -71,8 +72,7 @@ def bag_of_words(
     """
 
     def mean(block: SentenceBlock) -> list[FloatArray]:
-        sums = np.add.reduceat(vectors.matrix[block.token_ids], block.offsets[:-1], axis=0)
-        return [(sums / block.lengths[:, None]).astype(np.float32)]
+        return [pooled_words(vectors, block)]
 
     arrays = _by_row(corpus, rows, batch_size, mean, None)
     return arrays[0] if arrays else np.zeros((0, vectors.size), dtype=np.float32)

@@ -11,7 +11,12 @@ import torch
 
 from models.evaluation.callable_encoder import CallableEncoder
 from models.evaluation.encoder import Encoder, ViewEncoder
-from models.evaluation.named_encoder import EncoderSettings, resolve_encoder, words_beside
+from models.evaluation.named_encoder import (
+    EncoderSettings,
+    resolve_encoder,
+    words_beside,
+    words_encoder,
+)
 from models.training_config import preset
 from tests.parsed_corpora import write_vectors
 
@@ -122,6 +127,18 @@ def test_the_bag_of_words_pools_word_vectors(vectors: Path) -> None:
     for pooling in ("mean", "max", "min"):
         expected = np.stack([both[pooling], half[pooling]])
         np.testing.assert_allclose(views[f"words.{pooling}"], expected, atol=1e-6)
+
+
+def test_the_mean_of_a_bag_stands_for_its_last_state_once(vectors: Path) -> None:
+    encoder = words_encoder(EncoderSettings(vectors=vectors))
+
+    both = encoder.encode_views(SENTENCES, ["last", "max", "mean"])
+
+    assert (
+        list(both) == list(encoder.widths(["last", "max", "mean"])) == ["words.mean", "words.max"]
+    )
+    assert encoder.encode(SENTENCES, pooling=["mean", "last"]).shape == (3, 4)
+    np.testing.assert_array_equal(both["words.mean"], encoder.encode(SENTENCES))
 
 
 def test_random_encoders_are_a_function_of_the_seed(vectors: Path) -> None:

@@ -1,7 +1,10 @@
 """All states of a batch's sentences, and their pooling into one vector a sentence.
 
-Tang & de Sa 2018, table 2: max, mean and min over time, and the last state. Over a tree, time is
-its nodes. For evaluation only: no gradient goes through.
+Tang & de Sa 2018, table 2: max, mean and min over time, and the last state. For evaluation only: no
+gradient goes through.
+
+Differs from the paper, whose encoders have one state a word, over constituents: there all 2n - 1
+nodes of a sentence of n words are pooled, its words and its phrases.
 
 Legend: B sentences, M nodes of all sentences, R distinct states, H hidden.
 """

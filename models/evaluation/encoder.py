@@ -62,7 +62,7 @@ class ViewEncoder(Encoder, Protocol):
     ) -> dict[str, FloatArray]:
         """Returns each view's vectors, float32 [n, H], by `key_of` view and pooling.
 
-        A bag of words has no last state; its mean stands for it.
+        A bag of words has no last state; its mean stands for it, once if both are asked for.
         """
         ...
 

@@ -31,7 +31,6 @@ from models.evaluation.representations.principal_component import (
 )
 from models.evaluation.representations.projection import random_projection
 from models.evaluation.tasks.task import Protocol
-from pipeline.digest import digest_of
 
 Combine = Literal["concatenate", "average"]
 Components = Mapping[str, FloatArray]
@@ -52,7 +51,8 @@ class Representation:
     """What is done with the views."""
     unsupervised_combine: Combine = "concatenate"
     remove_components: int = 0
-    """So many principal components are removed from each view."""
+    """So many principal components are removed from each view. Of a batch of so many items or fewer
+    nothing is left but zeros, so data of one's own should not leave one item for the last batch."""
     components_from: Literal["batch", "train"] = "batch"
     """Those of each batch of representations, as published, or those of a set that `fit` is given,
     such as the training split."""
@@ -84,11 +84,6 @@ class Representation:
     def needs_fit(self) -> bool:
         """Whether `apply` must be given what `fit` found."""
         return bool(self.remove_components) and self.components_from == "train"
-
-    @property
-    def digest(self) -> str:
-        """Of all that determines the result; the name does not."""
-        return digest_of({**self.to_dict(), "name": ""})
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the fields as JSON knows them."""
@@ -258,7 +253,8 @@ REPRESENTATIONS: dict[str, Representation] = {
     ),
 }
 """``plain``: each view's last state, side by side. ``multi-view``: Tang & de Sa 2018, table 2 and
-section 2.4, and Tang & de Sa 2019."""
+section 2.4, and Tang & de Sa 2019. Differs from them in what CONST pools, see
+`models.encoders.states`."""
 
 
 def representation_named(name: str, **changes: Any) -> Representation:
