@@ -5,9 +5,9 @@ The job names the encoder, the tasks and where their data lies::
     {"encoder": "data/work/models/DEP-CONST-…", "name": "DEP,CONST trained", "tasks": ["MR"],
      "data": "senteval/data", "out": "results", "cache": "embeddings", "threads": 2}
 
-``encoder`` is what ``models.evaluation.named_encoder`` understands. One JSON file a task comes out,
-also for a task whose data is absent. With ``"only_embed": true`` the embeddings of the tasks'
-sentences are put into the cache and nothing is scored. Further keys, all optional:
+``encoder`` is what ``models.evaluation.named_encoder`` understands. One JSON file a task comes
+out, also for a task whose data is absent; ``out`` may also be an object from each task to a folder
+of its own. Further keys, all optional:
 ``representation`` and ``protocol`` (fields that differ from their defaults), ``seed`` (of the
 encoder, for the result), ``encoder_version`` (of a function of your own: what its embeddings and
 results are kept under; without it both are made anew in each run), ``parses`` (folder of tokens and
@@ -29,7 +29,7 @@ import torch
 from models.evaluation.callable_encoder import RememberingEncoder
 from models.evaluation.embedding_cache import EmbeddingCache
 from models.evaluation.encoder import Encoder, ViewEncoder
-from models.evaluation.evaluate_task import Evaluation, embed_task, evaluate_task
+from models.evaluation.evaluate_task import Evaluation, evaluate_task
 from models.evaluation.named_encoder import EncoderSettings, resolve_encoder, words_beside
 from models.evaluation.protocols.config import ProtocolConfig
 from models.evaluation.representations.representation import Representation
@@ -65,7 +65,7 @@ _OPTIONAL = (
     "encoder_settings",
     "device",
     "threads",
-    "only_embed",
+    "data_manifest",
 )
 _PATHS = ("parses", "vectors", "dependency_parser", "constituency_parser")
 
@@ -84,21 +84,30 @@ def execute(job: Mapping[str, Any], progress: Progress) -> None:
         raise ValueError(f"threads must be 1 or more, got {threads}")
     torch.set_num_threads(threads)
     evaluation = evaluation_of(job)
-    out = Path(job["out"])
     tasks = _by_dataset([task_named(name) for name in job["tasks"]])
-    if not job.get("only_embed", False):
-        check_folder(out, tasks, evaluation)
+    folders = _folders(job["out"], tasks)
+    for folder in dict.fromkeys(folders.values()):
+        check_folder(folder, tasks, evaluation)
     for done, task in enumerate(tasks):
-        if job.get("only_embed", False):
-            status = embed_task(task, evaluation)
-        else:
-            path = result_path(out, task)
-            standing = standing_result(path, task, evaluation)
-            result = standing or evaluate_task(task, evaluation)
-            if standing is None:
-                write_result(path, result)
-            status = status_of(result)
-        progress((done + 1) / len(tasks), f"{task.name}: {status}")
+        path = result_path(folders[task.name], task)
+        standing = standing_result(path, task, evaluation)
+        result = standing or evaluate_task(task, evaluation)
+        if standing is None:
+            write_result(path, result)
+        progress((done + 1) / len(tasks), f"{task.name}: {status_of(result)}")
+
+
+def _folders(out: Any, tasks: Sequence[EvaluationTask]) -> dict[str, Path]:
+    """Returns the folder of each task's result.
+
+    Raises:
+        ValueError: a task has none.
+    """
+    if not isinstance(out, Mapping):
+        return {task.name: Path(out) for task in tasks}
+    if missing := [task.name for task in tasks if task.name not in out]:
+        raise ValueError(f"out names no folder for {', '.join(missing)}")
+    return {task.name: Path(out[task.name]) for task in tasks}
 
 
 def _by_dataset(tasks: Sequence[EvaluationTask]) -> list[EvaluationTask]:

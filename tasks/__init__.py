@@ -12,7 +12,7 @@ from tasks.probing_text import (
 )
 from tasks.report import WriteReport
 from tasks.sentences import DownloadCorpus, SplitSentences
-from tasks.senteval import EmbedSentenceSet, EvaluateAll, EvaluateTask
+from tasks.senteval import EvaluateAll, EvaluateEncoder, EvaluateTask
 from tasks.training import TrainEncoders
 from tasks.workflows import RunAll
 
@@ -22,8 +22,8 @@ __all__ = [
     "DownloadCorpus",
     "DownloadSentEval",
     "EmbedProbing",
-    "EmbedSentenceSet",
     "EvaluateAll",
+    "EvaluateEncoder",
     "EvaluateTask",
     "ParseAlteredConstituents",
     "ParseAlteredDependencies",

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from models.views import STAGE_OF_VIEW
+from models.text.parser_record import OPTION_OF_STAGE
+from models.text.versions import describe_encoding
+from models.views import needed_stages
 from tasks.artefact import checksum
 from tasks.parameters import (
+    BUNDLED_CONSTITUENCY_PARSER,
+    BUNDLED_DEPENDENCY_PARSER,
+    BUNDLED_VECTORS,
     CorpusParameters,
     HeldOutParameters,
     ParserParameters,
@@ -67,18 +73,11 @@ class EncoderParameters(CorpusParameters, HeldOutParameters, ParserParameters, T
         if seeded:
             return self._random(task, int(seeded[2]), called)
         if called == BAG_OF_WORDS:
-            content = {"vectors": checksum(self.vectors, names=VECTOR_FILES)}
-            settings = {"vectors": str(self.vectors)}
-            name = "mean of the word vectors"
-            return EvaluatedEncoder(name, called, called, content, settings)
+            return self._bag_of_words()
         if Path(called).is_dir():
-            content = {"model": checksum(Path(called), names=MODEL_FILES)}
-            return EvaluatedEncoder(called, Path(called).name, called, content)
+            return self._model_folder(Path(called))
         if ":" in called:
-            label = re.sub(r"[^A-Za-z0-9._-]+", "-", called)
-            content = {"function": called, "version": version}
-            settings = {"vectors": str(self.vectors)}  # of the words that may be joined
-            return EvaluatedEncoder(called, label, called, content, settings, version=version)
+            return self._own_function(called, version)
         raise ValueError(f"encoder {called!r}: no such folder and no known name; give {FORMS}")
 
     def _trained(self, training: TrainEncoders, label: str) -> EvaluatedEncoder:
@@ -86,16 +85,69 @@ class EncoderParameters(CorpusParameters, HeldOutParameters, ParserParameters, T
             name=f"{','.join(training.config.views)}, trained",
             label=label,
             spec=str(training.folder),
-            content={"model": training.digest},
+            content={
+                "model": training.digest,
+                "encoding": describe_encoding(training.config.views),
+            },
             seed=training.seed,
             training=training,
         )
 
+    def _bag_of_words(self) -> EvaluatedEncoder:
+        return EvaluatedEncoder(
+            name="mean of the word vectors",
+            label=BAG_OF_WORDS,
+            spec=BAG_OF_WORDS,
+            content={
+                "vectors": checksum(self.vectors, names=VECTOR_FILES),
+                "encoding": describe_encoding(None),
+            },
+            settings={"vectors": str(self.vectors)},
+        )
+
+    def _model_folder(self, folder: Path) -> EvaluatedEncoder:
+        """A model finds its own vectors and parsers unless the user says where they lie now."""
+        config = json.loads((folder / "model.json").read_text(encoding="utf-8"))["config"]
+        bundled = {
+            "vectors": BUNDLED_VECTORS,
+            "dependency_parser": BUNDLED_DEPENDENCY_PARSER,
+            "constituency_parser": BUNDLED_CONSTITUENCY_PARSER,
+        }
+        name = folder.resolve().name
+        return EvaluatedEncoder(
+            name=name,
+            label=name,
+            spec=str(folder),
+            content={
+                "model": checksum(folder, names=MODEL_FILES),
+                "encoding": describe_encoding(config["views"]),
+            },
+            settings={
+                setting: str(getattr(self, setting))
+                for setting, default in bundled.items()
+                if getattr(self, setting) != default
+            },
+        )
+
+    def _own_function(self, called: str, version: str) -> EvaluatedEncoder:
+        if not version:
+            raise ValueError(
+                f"encoder {called}: give --encoder-version, and another one whenever the function "
+                "changes; nothing else tells whether a result that stands is still its own"
+            )
+        return EvaluatedEncoder(
+            name=called,
+            label=re.sub(r"[^A-Za-z0-9._-]+", "-", called),
+            spec=called,
+            content={"function": called, "version": version},
+            settings={"vectors": str(self.vectors)},  # of the words that may be joined
+            version=version,
+        )
+
     def _random(self, training: TrainEncoders, seed: int, label: str) -> EvaluatedEncoder:
         views = training.config.views
-        read = {STAGE_OF_VIEW[view] for view in views}
         parsers: dict[str, Path] = {
-            stage: getattr(self, name) for stage, name in _SETTING_OF_STAGE.items() if stage in read
+            stage: getattr(self, OPTION_OF_STAGE[stage]) for stage in needed_stages(views)
         }
         return EvaluatedEncoder(
             name=f"{','.join(views)}, random weights",
@@ -103,6 +155,7 @@ class EncoderParameters(CorpusParameters, HeldOutParameters, ParserParameters, T
             spec=label,
             content={
                 "architecture": training.architecture(),
+                "encoding": describe_encoding(views),
                 "seed": seed,
                 "vectors": checksum(self.vectors, names=VECTOR_FILES),
                 "parsers": {
@@ -112,13 +165,7 @@ class EncoderParameters(CorpusParameters, HeldOutParameters, ParserParameters, T
             settings={
                 "config": training.config.to_dict(),
                 "vectors": str(self.vectors),
-                **{_SETTING_OF_STAGE[stage]: str(path) for stage, path in parsers.items()},
+                **{OPTION_OF_STAGE[stage]: str(path) for stage, path in parsers.items()},
             },
             seed=seed,
         )
-
-
-_SETTING_OF_STAGE = {
-    "dependencies": "dependency_parser",
-    "constituents": "constituency_parser",
-}

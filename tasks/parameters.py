@@ -11,6 +11,10 @@ import luigi
 from models.evaluation.protocols.config import ProtocolConfig
 from models.evaluation.representations.representation import representation_named
 
+BUNDLED_DEPENDENCY_PARSER = Path("data/parsers/dependency")
+BUNDLED_CONSTITUENCY_PARSER = Path("data/parsers/constituency")
+BUNDLED_VECTORS = Path("data/vectors/english")
+
 
 def joined(changes: Mapping[str, Any], own: Mapping[str, Any], name: str) -> dict[str, Any]:
     """Returns a configuration's changed fields together with those that are parameters.
@@ -58,11 +62,11 @@ class ParserParameters:
     """Which parsers to use."""
 
     dependency_parser = luigi.PathParameter(
-        default=Path("data/parsers/dependency"),
+        default=BUNDLED_DEPENDENCY_PARSER,
         description="Folder of a supar biaffine parser (bundled, or from TrainDependencyParser).",
     )
     constituency_parser = luigi.PathParameter(
-        default=Path("data/parsers/constituency"),
+        default=BUNDLED_CONSTITUENCY_PARSER,
         description="Folder of a benepar chart parser (bundled, or from TrainConstituencyParser).",
     )
 
@@ -116,7 +120,7 @@ class TrainingParameters:
         "chance; [] trains once.",
     )
     vectors = luigi.PathParameter(
-        default=Path("data/vectors/english"),
+        default=BUNDLED_VECTORS,
         description="Word vectors: a bundled folder, or a text file in GloVe's or word2vec's "
         "format.",
     )
@@ -199,7 +203,8 @@ class SentEvalParameters:
     folds = luigi.IntParameter(default=10, description="Outer and inner folds.")
     encoder_version = luigi.Parameter(
         default="",
-        description="For a function of your own: change it when the function changes.",
+        description="Of a function of your own, which needs one: change it when the function "
+        "changes.",
     )
 
     def resolved_representation(self) -> dict[str, Any]:

@@ -10,10 +10,12 @@ from typing import Any
 import luigi
 
 from models.evaluation.protocols.config import PROTOCOL_VERSION
-from models.evaluation.tasks.declarations import task_named, tasks_named
+from models.evaluation.tasks.declarations import TASKS_VERSION, task_named, tasks_named
+from models.evaluation.tasks.derived import NOTE_NAME
 from models.evaluation.tasks.layout import DATASETS
 from models.evaluation.tasks.load import missing_files
 from models.evaluation.tasks.task import EvaluationTask
+from pipeline.evaluation_data import sources
 from pipeline.shards import write_bytes_atomically, write_json_atomically
 from tasks.artefact import Artefact, checksum
 from tasks.evaluated_encoder import BAG_OF_WORDS, EncoderParameters, EvaluatedEncoder
@@ -23,12 +25,11 @@ from tasks.process import run_job
 from tasks.training import VECTOR_FILES
 
 RANDOM_SEEDS = (0, 1, 2)
-SENTENCE_SET_VERSION = 1
-"""Raised when the same files would give other sentences."""
+DOWNLOADABLE = frozenset(dataset.name for dataset in sources.DATASETS)
 
 
 class SentEvalStage(SentEvalParameters, EncoderParameters, Artefact):
-    """What embedding and scoring have in common: an encoder and the data."""
+    """What scoring on one task and on several have in common: an encoder and the data."""
 
     encoder = luigi.Parameter(
         default="trained",
@@ -42,38 +43,38 @@ class SentEvalStage(SentEvalParameters, EncoderParameters, Artefact):
         """The encoder."""
         return self.evaluated_encoder(self.encoder, self.encoder_version)
 
-    @property
-    def data(self) -> DownloadSentEval:
-        """The task that brings the data; a set that cannot be had is listed as absent."""
-        task: DownloadSentEval = self.clone(DownloadSentEval, datasets="all", allow_absent=True)
+    def data(self, *datasets: str) -> DownloadSentEval:
+        """Returns the task that brings these sets; one that cannot be had is listed as absent.
+
+        All such tasks fill one folder, so that of no set at all stands for the folder.
+        """
+        names = sorted(set(datasets) & DOWNLOADABLE)
+        task: DownloadSentEval = self.clone(
+            DownloadSentEval, datasets=",".join(names) or "all", allow_absent=True
+        )
         return task
 
-    def encoder_content(self) -> dict[str, Any]:
-        """Returns what determines the embeddings: the encoder, and words that it does not know."""
-        content: dict[str, Any] = {"encoder": self.evaluated.content}
-        representation = self.resolved_representation()
-        if representation["join_words"] and self.evaluated.version is not None:
-            content["words"] = checksum(self.vectors, names=VECTOR_FILES)
-        return content | {"representation": representation}
+    def inputs(self, *datasets: str) -> dict[str, Artefact]:
+        """Returns what scoring on these sets requires: the data, and a trained encoder's model."""
+        needed: dict[str, Artefact] = {}
+        if self.senteval_data or DOWNLOADABLE.intersection(datasets):
+            needed["data"] = self.data(*datasets)
+        if self.evaluated.training is not None:
+            needed["model"] = self.evaluated.training
+        return needed
 
-    def data_content(self, dataset: str) -> dict[str, Any]:
-        """Returns what determines a dataset: the user's files, or where they come from."""
-        if not self.senteval_data:
-            return {"data": self.data.digest}
-        root, names = self.data.data_folder, DATASETS[dataset].files.values()
-        present = [name for name in names if (root / name).is_file()]
-        return {"files": {name: checksum(root / name) for name in present}}
-
-    def job(self, tasks: list[str]) -> dict[str, Any]:
-        """Returns the job of ``models.evaluate_tasks`` over these tasks."""
+    def job(self, evaluations: list[EvaluateTask]) -> dict[str, Any]:
+        """Returns the job of ``models.evaluate_tasks`` that makes these results."""
         encoder = self.evaluated
+        data = self.data(*(evaluation.declaration.dataset for evaluation in evaluations))
         job: dict[str, Any] = {
             "encoder": encoder.spec,
             "name": encoder.name,
             "seed": encoder.seed,
-            "tasks": tasks,
-            "data": str(self.data.data_folder),
-            "out": str(self.folder),
+            "tasks": [evaluation.declaration.name for evaluation in evaluations],
+            "data": str(data.data_folder),
+            "data_manifest": str(data.folder / data.marker),
+            "out": {task.declaration.name: str(task.folder) for task in evaluations},
             "cache": str(self.work_folder / "evaluation-embeddings"),
             "parses": str(self.work_folder / "evaluation-parses"),
             "representation": self.resolved_representation(),
@@ -84,54 +85,20 @@ class SentEvalStage(SentEvalParameters, EncoderParameters, Artefact):
         }
         return job if encoder.version is None else job | {"encoder_version": encoder.version}
 
-
-class EmbedSentenceSet(SentEvalStage):
-    """Embeds the sentences of one of SentEval's sets, for all tasks that read it.
-
-    Output: a note of what was done; the embeddings stand in the work folder's cache.
-    """
-
-    marker = "embedded.json"
-
-    dataset = luigi.Parameter(default="MR", description="The set: MR, SICK, STS14, …")
-
-    @property
-    def tasks(self) -> list[EvaluationTask]:
-        """The tasks that read the set."""
-        return [task for task in tasks_named("all") if task.dataset == self.dataset]
-
-    def requires(self) -> dict[str, Artefact]:
-        """Returns the data and, for a trained encoder, the model."""
-        training = self.evaluated.training
-        return {"data": self.data} | ({"model": training} if training else {})
-
-    def content(self) -> dict[str, Any]:
-        """Returns the encoder, the set and how its states are pooled."""
-        return {
-            **self.encoder_content(),
-            "dataset": self.dataset,
-            "sentence_set_version": SENTENCE_SET_VERSION,
-            **self.data_content(self.dataset),
-        }
-
-    def place(self) -> Path:
-        """Returns the note's folder."""
-        name = f"{self.evaluated.label}-{self.dataset}"
-        return self.work_folder / "evaluation" / "embedded" / name
-
-    def run(self) -> None:
-        """Runs the embedding job on one thread: several of them run side by side."""
-        self.write_config()
-        job = {**self.job([task.name for task in self.tasks]), "only_embed": True}
+    def run_evaluation(self, evaluations: list[EvaluateTask]) -> None:
+        """Scores the encoder on tasks in one process, on one thread: encoders run side by side."""
+        for task in {self, *evaluations}:
+            task.write_config()
+        job = self.job(evaluations)
         run_job(self, "models.evaluate_tasks", job, self.folder / "job.json", threads=1)
-        write_json_atomically(self.folder / self.marker, {"tasks": job["tasks"]})
 
 
 class EvaluateTask(SentEvalStage):
     """Scores one encoder on one task.
 
     Output: one JSON file: scores with intervals, counts, dev score, chosen regulariser, seconds,
-    digests and the prediction of every item; or that the task's data is absent.
+    digests and the prediction of every item; or that the task's data is absent. Embeddings and
+    parses are kept in the work folder, for all tasks and encoders that share them.
     """
 
     task = luigi.Parameter(default="MR", description="The task: MR, SICK-R, STS14, TreeDepth, …")
@@ -141,20 +108,43 @@ class EvaluateTask(SentEvalStage):
         """The task, declared."""
         return task_named(self.task)
 
-    def requires(self) -> EmbedSentenceSet:
-        """Returns the embeddings of the sentences."""
-        stage: EmbedSentenceSet = self.clone(EmbedSentenceSet, dataset=self.declaration.dataset)
-        return stage
+    @property
+    def task_data(self) -> DownloadSentEval:
+        """The task that brings the data."""
+        return self.data(self.declaration.dataset)
+
+    def requires(self) -> dict[str, Artefact]:
+        """Returns the data and, for a trained encoder, the model."""
+        return self.inputs(self.declaration.dataset)
 
     def content(self) -> dict[str, Any]:
         """Returns the encoder, the task, its data and how it is scored."""
         return {
-            **self.encoder_content(),
+            "encoder": self.evaluated.content,
+            **self._joined_words(),
             "task": self.declaration.name,
+            "tasks_version": TASKS_VERSION,
+            "representation": self.resolved_representation(),
             "protocol": self.resolved_protocol(),
             "protocol_version": PROTOCOL_VERSION,
-            **self.data_content(self.declaration.dataset),
+            **self._data_content(),
         }
+
+    def _joined_words(self) -> dict[str, Any]:
+        """Returns the words that are joined to a function of the user's own, which has none."""
+        if not self.resolved_representation()["join_words"] or self.evaluated.version is None:
+            return {}
+        return {"words": checksum(self.vectors, names=VECTOR_FILES)}
+
+    def _data_content(self) -> dict[str, Any]:
+        """Returns what determines the data: the user's files, or where they come from."""
+        if not self.senteval_data:
+            return {"data": self.task_data.digest}
+        root = self.task_data.data_folder
+        names = [*DATASETS[self.declaration.dataset].files.values()]
+        names += sorted({str(Path(name).parent / NOTE_NAME) for name in names})
+        present = [name for name in names if (root / name).is_file()]
+        return {"files": {name: checksum(root / name) for name in present}}
 
     def place(self) -> Path:
         """Returns the result's folder."""
@@ -166,12 +156,14 @@ class EvaluateTask(SentEvalStage):
         return luigi.LocalTarget(str(self.folder / f"{self.declaration.name}.json"))
 
     def complete(self) -> bool:
-        """Returns whether the result stands, and does not call data absent that have come."""
+        """Returns whether the result stands, and does not call data absent that may have come."""
         if not super().complete():
             return False
         if not self.data_is_absent:
             return True
-        return bool(missing_files(self.declaration, self.data.data_folder))
+        if not missing_files(self.declaration, self.task_data.data_folder):
+            return False
+        return self.declaration.dataset not in DOWNLOADABLE or self.task_data.complete()
 
     @property
     def data_is_absent(self) -> bool:
@@ -181,19 +173,64 @@ class EvaluateTask(SentEvalStage):
         return isinstance(read_result(Path(self.output().path)), AbsentResult)
 
     def run(self) -> None:
-        """Runs the evaluation on one thread: several of them run side by side."""
-        self.write_config()
-        if Path(self.output().path).exists():  # that of absent data
-            Path(self.output().path).unlink()
-        job = self.job([self.declaration.name])
-        run_job(self, "models.evaluate_tasks", job, self.folder / "job.json", threads=1)
+        """Scores on this task alone."""
+        self.run_evaluation([self])
+
+
+class EvaluateEncoder(SentEvalStage):
+    """Scores one encoder on several tasks, as `EvaluateTask` does on each, in one process.
+
+    Output: those of the tasks. What stands already is not scored again.
+    """
+
+    tasks = luigi.Parameter(default="all", description="Tasks, separated by commas, or all.")
+    turn = luigi.IntParameter(
+        default=0,
+        significant=False,
+        description="Where in the list to begin: encoders that run side by side then parse "
+        "different sentences first, and find each other's.",
+    )
+
+    @cached_property
+    def evaluations(self) -> list[EvaluateTask]:
+        """The evaluations, one a task, in the order in which they are made."""
+        declared = tasks_named(self.tasks)
+        first = self.turn % len(declared)
+        return [
+            self.clone(EvaluateTask, task=task.name) for task in declared[first:] + declared[:first]
+        ]
+
+    def requires(self) -> dict[str, Artefact]:
+        """Returns the data and, for a trained encoder, the model."""
+        return self.inputs(*(task.declaration.dataset for task in self.evaluations))
+
+    def content(self) -> dict[str, Any]:
+        """Returns the digests of the evaluations."""
+        return {"evaluations": sorted(task.digest for task in self.evaluations)}
+
+    def place(self) -> Path:
+        """Returns the folder of the job."""
+        return self.work_folder / "evaluation" / "jobs" / self.evaluated.label
+
+    def output(self) -> list[luigi.LocalTarget]:
+        """Returns the results."""
+        return [task.output() for task in self.evaluations]
+
+    def complete(self) -> bool:
+        """Returns whether every evaluation is."""
+        return all(task.complete() for task in self.evaluations)
+
+    def run(self) -> None:
+        """Scores on the tasks that lack a result."""
+        self.run_evaluation([task for task in self.evaluations if not task.complete()])
 
 
 class EvaluateAll(SentEvalStage):
     """Scores encoders on all of SentEval's tasks and puts them side by side.
 
     Output: ``evaluation.md``, a table with intervals, and a folder an encoder of the results, as
-    ``python -m models.compare`` takes them. Tasks whose data is absent are listed as absent.
+    ``python -m models.compare`` takes them. Tasks whose data is absent are listed as absent; each
+    new run asks for them once more.
     """
 
     marker = "evaluation.json"
@@ -208,8 +245,8 @@ class EvaluateAll(SentEvalStage):
 
     @property
     def encoders(self) -> list[str]:
-        """The encoders to score."""
-        if self.encoder:
+        """The encoders to score, each once."""
+        if self.encoder.strip(", "):
             names = (name.strip() for name in self.encoder.split(","))
             return list(dict.fromkeys(name for name in names if name))
         seeds = [seed for seed in self.further_seeds if seed != self.seed]
@@ -220,17 +257,29 @@ class EvaluateAll(SentEvalStage):
             BAG_OF_WORDS,
         ]
 
-    def requires(self) -> list[EvaluateTask]:
-        """Returns one evaluation an encoder and task."""
-        return [
-            self.clone(EvaluateTask, encoder=encoder, task=task.name)
-            for encoder in self.encoders
-            for task in tasks_named(self.tasks)
+    def requires(self) -> list[EvaluateEncoder]:
+        """Returns one stage an encoder.
+
+        Raises:
+            ValueError: two names stand for the same encoder.
+        """
+        apart = max(1, len(tasks_named(self.tasks)) // 2)
+        stages = [
+            self.clone(EvaluateEncoder, encoder=encoder, turn=place * apart)
+            for place, encoder in enumerate(self.encoders)
         ]
+        for place, stage in enumerate(stages):
+            for other in stages[:place]:
+                if stage.evaluated.content == other.evaluated.content:
+                    raise ValueError(
+                        f"encoders {other.encoder} and {stage.encoder} are the same one; name it "
+                        "once"
+                    )
+        return stages
 
     def content(self) -> dict[str, Any]:
         """Returns the digests of all evaluations."""
-        return {"evaluations": [task.digest for task in self.requires()]}
+        return {"encoders": [stage.digest for stage in self.requires()]}
 
     def place(self) -> Path:
         """Returns the folder of the table."""
@@ -238,11 +287,11 @@ class EvaluateAll(SentEvalStage):
 
     def complete(self) -> bool:
         """Returns whether the table stands and every result in it does."""
-        return super().complete() and all(task.complete() for task in self.requires())
+        return super().complete() and all(stage.complete() for stage in self.requires())
 
     def folders(self) -> dict[str, Path]:
         """Returns the folder of each encoder's results; numbers tell apart what is called alike."""
-        labels = {task.encoder: task.evaluated.label for task in self.requires()}
+        labels = {stage.encoder: stage.evaluated.label for stage in self.requires()}
         called = list(labels.values())
         return {
             encoder: self.folder / (label if called.count(label) == 1 else f"{place}-{label}")
@@ -255,9 +304,11 @@ class EvaluateAll(SentEvalStage):
 
         self.write_config()
         folders = self.folders()
-        for task in self.requires():
-            folders[task.encoder].mkdir(exist_ok=True)
-            shutil.copy2(task.output().path, folders[task.encoder])
+        for stage in self.requires():
+            folder = folders[stage.encoder]
+            folder.mkdir(exist_ok=True)
+            for evaluation in stage.evaluations:
+                shutil.copy2(evaluation.output().path, folder)
         table = evaluation_table(list(folders.values()))
         write_bytes_atomically(self.folder / self.announced, table.encode())
         names = {encoder: folder.name for encoder, folder in folders.items()}

@@ -15,7 +15,7 @@ from models import evaluate_tasks
 from models.evaluate_tasks import execute
 from models.evaluation.embedding_cache import EmbeddingCache
 from models.evaluation.encoder import FloatArray, Pooling
-from models.evaluation.evaluate_task import Evaluation, embed_task, evaluate_task
+from models.evaluation.evaluate_task import Evaluation, evaluate_task
 from models.evaluation.protocols.config import PROTOCOL_VERSION, ProtocolConfig
 from models.evaluation.representations.representation import Representation
 from models.evaluation.statistics.resampling import Resampling
@@ -125,15 +125,6 @@ def test_sentences_of_a_dataset_are_embedded_once_for_all_its_tasks(
     assert len(encoder.asked) == 2
 
 
-def test_embedding_beforehand_leaves_nothing_to_embed(data: Path, tmp_path: Path) -> None:
-    encoder = CountingEncoder()
-    kept = evaluation(data, encoder, cache=EmbeddingCache(tmp_path), cache_name="letters")
-    said = [embed_task(task_named(name), kept) for name in ("SICK-E", "SICK14")]
-    assert said[0].endswith("s") and said[1].endswith("sentences from the cache")
-    assert scored("SICK-R", kept).outcome.counts["test"] == 30
-    assert len(encoder.asked) == 1
-
-
 def test_another_classifier_or_representation_needs_no_embedding(
     data: Path, tmp_path: Path
 ) -> None:
@@ -152,7 +143,6 @@ def test_absent_data_is_a_result_that_says_what_is_missing(tmp_path: Path) -> No
     result = evaluate_task(task_named("MR"), evaluation(tmp_path, encoder))
     assert isinstance(result, AbsentResult)
     assert "rt-polarity.pos" in result.reason and "download" in result.reason
-    assert embed_task(task_named("MR"), evaluation(tmp_path, encoder)) == "absent"
     assert encoder.asked == []
 
 
@@ -371,10 +361,16 @@ def test_absent_tasks_are_written_and_scored_when_their_data_come(tmp_path: Path
 
 
 @pytest.mark.usefixtures("asked")
-def test_only_embedding_writes_no_result(data: Path, tmp_path: Path) -> None:
-    run(job_of(data, tmp_path, only_embed=True))
-    assert not (tmp_path / "results").exists()
-    assert len(list((tmp_path / "cache").rglob("*.npy"))) == 2
+def test_each_task_may_have_a_folder_of_its_own(data: Path, tmp_path: Path) -> None:
+    job = job_of(data, tmp_path, tasks=["MR", "SICK14"])
+    folders = {name: str(tmp_path / "own" / name) for name in ("MR", "SICK14")}
+    run({**job, "out": folders})
+    assert {name: set(read_results(Path(folders[name]))) for name in folders} == {
+        "MR": {"MR"},
+        "SICK14": {"SICK14"},
+    }
+    with pytest.raises(ValueError, match="out names no folder for SICK14"):
+        run({**job, "out": {"MR": folders["MR"]}})
 
 
 @pytest.mark.usefixtures("asked")

@@ -30,7 +30,7 @@ from pipeline.parsers.base import Sentence, SentenceParser
 from pipeline.parsing import Parse
 from pipeline.rejection import Rejection
 from pipeline.trees.parses import ConstituencyParse, DependencyParse
-from tasks.senteval import EmbedSentenceSet
+from tasks.senteval import EvaluateTask
 from tests.parsed_corpora import write_vectors
 
 SENTENCES = ["the cat sees the dog", "", "the mouse", "crash here", "dog", "no tree of it", "a b c"]
@@ -413,13 +413,11 @@ def test_the_command_keeps_parses_beside_the_embeddings(
 def test_all_encoders_of_a_run_share_one_folder(tmp_path: Path) -> None:
     vectors_folder = write_vectors(tmp_path / "vectors", size=4)
     runs = [
-        EmbedSentenceSet(
-            encoder=name, work_folder=tmp_path / "work", vectors=vectors_folder, dataset="MR"
-        )
+        EvaluateTask(encoder=name, work_folder=tmp_path / "work", vectors=vectors_folder, task="MR")
         for name in ("bag_of_words", "random-0", "random-1")
     ]
 
-    assert {run.job(["MR"])["parses"] for run in runs} == {
+    assert {run.job([run])["parses"] for run in runs} == {
         str(tmp_path / "work" / "evaluation-parses")
     }
     assert all("parses" not in json.dumps(run.content()) for run in runs)

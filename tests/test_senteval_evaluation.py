@@ -19,7 +19,7 @@ from models.evaluation.task_result import AbsentResult, TaskResult, read_result,
 from pipeline.evaluation_data.manifest import DataManifest, DatasetEntry, write_manifest
 from pipeline.evaluation_data.sources import DATASETS as DECLARED
 from tasks import EvaluateAll, EvaluateTask, RunAll, WriteReport
-from tasks.senteval import EmbedSentenceSet, SentEvalStage
+from tasks.senteval import EvaluateEncoder, SentEvalStage
 from tests.parsed_corpora import write_vectors
 from tests.tiny_senteval import write_tiny_senteval
 
@@ -48,6 +48,7 @@ def setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         "senteval_data": str(write_tiny_senteval(tmp_path / "data")),
         "vectors": write_vectors(tmp_path / "vectors", size=6),
         "folds": 3,
+        "encoder_version": "1",
     }
 
 
@@ -80,7 +81,6 @@ def times(folder: Path) -> dict[Path, int]:
 # Paths.
 
 STAGES: list[tuple[type[SentEvalStage], dict[str, str]]] = [
-    (EmbedSentenceSet, {"encoder": "trained", "dataset": "MR"}),
     (EvaluateTask, {"encoder": "trained", "task": "MR"}),
     (EvaluateAll, {"tasks": "MR"}),
 ]
@@ -105,23 +105,21 @@ EVERYWHERE = [
     ("held_out_fraction", 0.4),
     ("representation", "multi-view"),
     ("representation_changes", {"normalise": True}),
+    ("classifier", "compatibility"),
+    ("folds", 5),
 ]
-WHERE_SCORED = [("classifier", "compatibility"), ("folds", 5)]
 
 
 @pytest.mark.parametrize(
     ("stage", "own", "parameter", "value"),
     [
         *((*stage, *change) for stage in STAGES for change in EVERYWHERE),
-        *((*stage, *change) for stage in STAGES[1:] for change in WHERE_SCORED),
-        (*STAGES[0], "dataset", "CR"),
-        (*STAGES[0], "encoder", "bag_of_words"),
-        (*STAGES[1], "task", "CR"),
-        (*STAGES[1], "encoder", "random-0"),
-        (*STAGES[1], "encoder", "trained-1"),
-        (*STAGES[2], "tasks", "MR,CR"),
-        (*STAGES[2], "encoder", "bag_of_words"),
-        (*STAGES[2], "further_seeds", [5]),
+        (*STAGES[0], "task", "CR"),
+        (*STAGES[0], "encoder", "random-0"),
+        (*STAGES[0], "encoder", "trained-1"),
+        (*STAGES[1], "tasks", "MR,CR"),
+        (*STAGES[1], "encoder", "bag_of_words"),
+        (*STAGES[1], "further_seeds", [5]),
         (EvaluateTask, {"encoder": "own_letters:letters"}, "encoder_version", "2"),
         (EvaluateTask, {"encoder": "random-0"}, "encoder", "random-1"),
         (EvaluateTask, {"encoder": "random-0"}, "changes", {"hidden_size": 8}),
@@ -148,9 +146,8 @@ def test_other_word_vectors_change_the_path(
     if encoder.endswith(":joined"):
         own["representation_changes"] = {"join_words": True}
     others = write_vectors(tmp_path / "others", size=7)
-    for stage in (EmbedSentenceSet, EvaluateTask):
-        before = stage(**setting, **own).folder
-        assert stage(**(setting | own | {"vectors": others})).folder != before
+    before = EvaluateTask(**setting, **own).folder
+    assert EvaluateTask(**(setting | own | {"vectors": others})).folder != before
 
 
 def test_changed_data_changes_the_path(setting: dict[str, Any]) -> None:
@@ -196,12 +193,11 @@ def test_a_baseline_needs_no_training(encoder: str, setting: dict[str, Any]) -> 
     task = EvaluateTask(**setting, encoder=encoder)
     other = {"changes": {"epochs": 9}, "seed": 4, "limit": 10}
     assert EvaluateTask(**(setting | other), encoder=encoder).folder == task.folder
-    assert set(task.requires().requires()) == {"data"}
+    assert set(task.requires()) == {"data"}
 
 
 def test_a_trained_encoder_waits_for_its_training(setting: dict[str, Any]) -> None:
-    embedding = EvaluateTask(**setting, encoder="trained-4").requires()
-    assert embedding.requires()["model"].seed == 4
+    assert EvaluateTask(**setting, encoder="trained-4").requires()["model"].seed == 4
 
 
 def test_a_digest_holds_no_place_on_this_machine(setting: dict[str, Any], tmp_path: Path) -> None:
@@ -244,8 +240,7 @@ def test_all_encoders_stand_in_one_table(
     assert compare([str(bag), str(own), "--resamples", "50"]) == 0
     assert "SICK-E" in capsys.readouterr().out
 
-    embedded = [job["tasks"] for job in jobs if job.get("only_embed")]
-    assert sorted(embedded) == sorted(2 * [["TREC"], ["SICK-R", "SICK-E", "SICK14"], ["CR"]])
+    assert [sorted(job["tasks"]) for job in jobs] == 2 * [["CR", "SICK-E", "SICK14", "TREC"]]
     cache = setting["work_folder"] / "evaluation-embeddings"
     assert len(list(cache.rglob("*.npy"))) == 2 * 2, "one a set and encoder"
 
@@ -265,8 +260,7 @@ def test_further_tasks_take_what_is_there(
     parameters = {**setting, "encoder": "own_letters:letters"}
     assert build(EvaluateAll(**parameters, tasks="SICK14"))
     assert build(EvaluateAll(**parameters, tasks="SICK14,SICK-E"))
-    scored = [job["tasks"] for job in jobs if not job.get("only_embed")]
-    assert scored == [["SICK14"], ["SICK-E"]]
+    assert [job["tasks"] for job in jobs] == [["SICK14"], ["SICK-E"]]
 
 
 def test_a_job_that_fails_leaves_no_result(
@@ -278,13 +272,12 @@ def test_a_job_that_fails_leaves_no_result(
     monkeypatch.setattr("tasks.senteval.run_job", fail)
     assert not build(EvaluateTask(**setting, encoder="bag_of_words", task="TREC"))
     assert not list(setting["work_folder"].rglob("TREC.json"))
-    assert not list(setting["work_folder"].rglob("embedded.json"))
 
 
 def downloaded(setting: dict[str, Any]) -> tuple[dict[str, Any], Path]:
     """Returns parameters of a run whose download found nothing, and the folder of the data."""
     parameters = {**setting, "senteval_data": "", "encoder": "own_letters:letters"}
-    folder: Path = EvaluateTask(**parameters).data.folder
+    folder: Path = EvaluateTask(**parameters).task_data.folder
     folder.mkdir(parents=True)
     absent = DatasetEntry("absent", "HTTP 404", tried_at=time.time())
     write_manifest(folder, DataManifest({dataset.name: absent for dataset in DECLARED}))
@@ -330,7 +323,7 @@ def test_a_data_folder_that_is_not_there_is_named(setting: dict[str, Any]) -> No
     nowhere = EvaluateTask(**(setting | {"senteval_data": "/nowhere"}), encoder="bag_of_words")
     assert not build(nowhere)
     with pytest.raises(ValueError, match="/nowhere: holds neither downstream/ nor probing/"):
-        nowhere.data.run()
+        nowhere.task_data.run()
 
 
 def test_encoders_of_one_name_have_folders_of_their_own(
@@ -340,7 +333,8 @@ def test_encoders_of_one_name_have_folders_of_their_own(
     for number, model in enumerate(models):
         model.mkdir(parents=True)
         for name in ("model.safetensors", "model.json"):
-            (model / name).write_text(str(number), encoding="utf-8")
+            content = {"config": {"views": ["SEQ", "BOW"]}, "number": number}
+            (model / name).write_text(json.dumps(content), encoding="utf-8")
     names = [*map(str, models), "bag_of_words", " bag_of_words", ""]
     task = EvaluateAll(**setting, encoder=",".join(names), tasks="MR")
     assert [folder.name for folder in task.folders().values()] == [
@@ -348,6 +342,67 @@ def test_encoders_of_one_name_have_folders_of_their_own(
         "1-model",
         "bag_of_words",
     ]
+
+
+def test_one_encoder_under_two_names_is_refused_before_anything_runs(
+    setting: dict[str, Any],
+) -> None:
+    task = EvaluateAll(**setting, encoder="trained,trained-0", tasks="MR")
+    with pytest.raises(ValueError, match="encoders trained and trained-0 are the same one"):
+        task.requires()
+
+
+def test_a_function_without_a_version_is_refused(setting: dict[str, Any]) -> None:
+    task = EvaluateTask(**(setting | {"encoder_version": ""}), encoder="own_letters:letters")
+    with pytest.raises(ValueError, match="own_letters:letters: give --encoder-version"):
+        task.output()
+
+
+def test_encoders_begin_at_different_tasks_and_do_the_same(setting: dict[str, Any]) -> None:
+    own = {**setting, "encoder": "bag_of_words", "tasks": "MR,TREC,SICK-E"}
+    first, second = (EvaluateEncoder(**own, turn=turn) for turn in (0, 1))
+    assert [task.task for task in first.evaluations] == ["MR", "TREC", "SICK-E"]
+    assert [task.task for task in second.evaluations] == ["TREC", "SICK-E", "MR"]
+    assert first.folder == second.folder
+    turns = [stage.turn for stage in EvaluateAll(**setting, encoder=ENCODERS).requires()]
+    assert len(set(turns)) == len(turns)
+
+
+def test_only_the_sets_that_are_wanted_are_downloaded(setting: dict[str, Any]) -> None:
+    task = EvaluateTask(**(setting | {"senteval_data": ""}), encoder="bag_of_words", task="SICK-E")
+    assert task.requires()["data"].datasets == "SICK"
+    unpublished = task.clone(EvaluateTask, task="STS13-SMT")
+    assert unpublished.requires() == {}
+
+
+@pytest.mark.parametrize(
+    ("module", "version"),
+    [
+        ("models.text.versions", "ENCODING_VERSION"),
+        ("models.text.versions", "CLEANING_VERSION"),
+        ("tasks.senteval", "TASKS_VERSION"),
+        ("tasks.senteval", "PROTOCOL_VERSION"),
+    ],
+)
+def test_another_version_changes_the_path(
+    module: str, version: str, setting: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def folders() -> set[Path]:
+        luigi.task_register.Register.clear_instance_cache()
+        return {EvaluateTask(**setting, encoder=name).folder for name in ("trained", "random-0")}
+
+    before = folders()
+    monkeypatch.setattr(f"{module}.{version}", 99)
+    assert not before & folders()
+
+
+def test_the_note_of_derived_tasks_is_part_of_the_path(setting: dict[str, Any]) -> None:
+    before = EvaluateTask(**setting, encoder="bag_of_words", task="SentLen").folder
+    luigi.task_register.Register.clear_instance_cache()
+    note = Path(setting["senteval_data"]) / "probing" / "derived.json"
+    note.parent.mkdir()
+    note.write_text("{}", encoding="utf-8")
+    assert EvaluateTask(**setting, encoder="bag_of_words", task="SentLen").folder != before
 
 
 # The main job.
@@ -371,7 +426,7 @@ def test_the_main_job_scores_what_it_trains_beside_baselines(setting: dict[str, 
         "bag_of_words",
     ]
     first = next(task for task in table.requires() if task.encoder == "trained-4")
-    trained = first.requires().requires()["model"]
+    trained = first.requires()["model"]
     assert trained.folder in {task.folder for task in report.trainings}
 
 

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from models.evaluation.classifiers.adam_relatedness import AdamRelatednessConfig
 from models.evaluation.embedding_cache import EmbeddingCache, Embeddings
 from models.evaluation.encoder import Encoder
 from models.evaluation.features import Featuriser
@@ -102,17 +101,6 @@ def evaluate_task(task: EvaluationTask, evaluation: Evaluation) -> Result:
         resampling=evaluation.resampling,
     )
     return result
-
-
-def embed_task(task: EvaluationTask, evaluation: Evaluation) -> str:
-    """Puts the embeddings of a task's sentences into the cache; returns what was done in words."""
-    try:
-        data = load_task(task, evaluation.data_folder)
-    except AbsentDataError:
-        return "absent"
-    views = _views(task, data, evaluation)
-    origin = "from the cache" if views.from_cache else f"in {views.seconds:.1f} s"
-    return f"{len(data.sentences)} sentences {origin}"
 
 
 def _record(data: TaskData, views: Embeddings) -> DataRecord:
@@ -211,11 +199,7 @@ def _relatedness(
         features["dev"],
         scores["dev"],
         features["test"],
-        RelatednessConfig(
-            classifier=config.classifier,
-            tolerance=config.tolerance,
-            adam=AdamRelatednessConfig(seed=config.seed),
-        ),
+        RelatednessConfig.of(config),
     )
     predictions = Predictions(
         found.predicted, gold["test"], np.zeros(len(gold["test"]), dtype=np.int64)

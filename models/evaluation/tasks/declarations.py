@@ -203,6 +203,9 @@ PROBING: tuple[EvaluationTask, ...] = (
     _probing("CoordInv", "coordination_inversion", "Whether two joined clauses were swapped"),
 )
 
+TASKS_VERSION = 1
+"""Raised when the same files would give other sentences, items or answers."""
+
 TASKS: tuple[EvaluationTask, ...] = (*SINGLE_SENTENCES, *LEARNT_PAIRS, *SIMILARITIES, *PROBING)
 
 SENTEVAL_NAMES: Mapping[str, str] = MappingProxyType(
