@@ -3,9 +3,10 @@
 Where no sha256 is known, ``sha256=None`` takes what comes, and the caller judges it.
 
 What has arrived waits in ``NAME.part``, with the server's validator in ``NAME.part.json``. A part
-is continued by a range request that the server answers with the rest (206) or, if the file has
-changed or it knows no ranges, with the whole file (200), which then starts over (RFC 9110,
-sections 13.1.5 and 14).
+is continued by a range request that the server answers with the rest or some of it (206) or, if the
+file has changed or it knows no ranges, with the whole file (200), which then starts over. Only a
+strong validator says that two answers are of the same bytes, so without one a part is not continued
+(RFC 9110, sections 8.8, 13.1.5, 14.4 and 15.3.7).
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ import time
 import urllib.error
 import urllib.request
 from dataclasses import dataclass
+from email.message import Message
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -35,15 +38,22 @@ _RETRIED_ERRORS = (
     ssl.SSLError,
 )
 _SHA256 = re.compile(r"[0-9a-f]{64}")
-_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
+_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)")
+_SECONDS_UNTIL_STRONG = 60.0
+"""So long unchanged when it was sent, a file's date tells its versions apart (RFC 9110, 8.8.2.2,
+which asks for one second, and RFC 7232, 2.2.2, for this)."""
 
 
 class DownloadError(OSError):
     """A file could not be downloaded; the message names the address and what to do."""
 
 
+class _Malformed(http.client.HTTPException):
+    """The answer's headers do not say what it holds, or say that it is not what was asked for."""
+
+
 class _Truncated(http.client.HTTPException):
-    """The connection ended before the announced number of bytes had come."""
+    """Not all of the file has come yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +143,7 @@ class _Part:
         return self.path.stat().st_size if self.path.exists() else 0
 
     def validator(self, url: str) -> str | None:
-        """Returns the entity tag or date that the server gave for this address, if any."""
+        """Returns the strong entity tag or date that the server gave for this address, if any."""
         try:
             noted = json.loads(self._validator_path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -201,7 +211,7 @@ def _fetch(url: str, part: _Part, config: DownloadConfig, on_progress: Progress 
 
     Raises:
         HTTPError: a status other than success.
-        HTTPException, OSError: the connection failed or ended early.
+        HTTPException, OSError: the connection failed or ended early, or the answer is malformed.
         ValueError: the file is longer than the configuration allows.
     """
     try:
@@ -209,50 +219,113 @@ def _fetch(url: str, part: _Part, config: DownloadConfig, on_progress: Progress 
     except urllib.error.HTTPError as error:
         if error.code != 416 or part.size == 0:
             raise
-        if error.headers.get("Content-Range") == f"bytes */{part.size}":
-            return  # the part is the whole file
+        whole = error.headers.get("Content-Range") == f"bytes */{part.size}"
+        if whole and not _is_another(error.headers, part.validator(url)):
+            return
         part.discard()
         response = _open(url, part, config.timeout_seconds)
     with response:
-        start = _first_byte(response)
-        if start != part.size:
-            part.path.unlink(missing_ok=True)
-            if start:
-                raise _Truncated(f"the server sent bytes from {start} on, which were not asked for")
-        part.note_validator(
-            url, response.headers.get("ETag") or response.headers.get("Last-Modified")
-        )
-        _append(response, part, config.max_bytes, on_progress)
+        try:
+            extent = _extent(response)
+            _check_continues(extent, response, part.validator(url), part.size)
+        except _Malformed:
+            part.discard()  # the next attempt asks for the whole file
+            raise
+        if extent.start == 0:
+            part.discard()
+            part.note_validator(url, _strong_validator(response.headers))
+        _append(response, extent, part, config.max_bytes, on_progress)
 
 
 def _open(url: str, part: _Part, timeout_seconds: float) -> http.client.HTTPResponse:
     headers = {"Accept-Encoding": "identity", "User-Agent": "treeviews"}
     validator = part.validator(url)
-    if part.size and validator is None:
+    if validator is None:
         part.discard()  # nothing says that the server still has the same file
-    if part.size:
-        headers["Range"] = f"bytes={part.size}-"
-        if validator is not None and not validator.startswith("W/"):
-            headers["If-Range"] = validator
+    elif part.size:
+        headers |= {"Range": f"bytes={part.size}-", "If-Range": validator}
     request = urllib.request.Request(url, headers=headers)
     response: http.client.HTTPResponse = urllib.request.urlopen(request, timeout=timeout_seconds)
     return response
 
 
-def _first_byte(response: http.client.HTTPResponse) -> int:
-    match = _RANGE.match(response.headers.get("Content-Range", ""))
-    return int(match.group(1)) if response.status == 206 and match else 0
+def _strong_validator(headers: Message) -> str | None:
+    """Returns what tells this version's bytes from every other's: its tag, or its date if old."""
+    tag: str = headers.get("ETag", "")
+    if tag.startswith('"'):  # a weak one begins W/
+        return tag
+    changed: str | None = headers.get("Last-Modified")
+    try:
+        age = parsedate_to_datetime(headers["Date"]) - parsedate_to_datetime(changed or "")
+    except (TypeError, ValueError):  # one is missing or malformed
+        return None
+    return changed if age.total_seconds() >= _SECONDS_UNTIL_STRONG else None
+
+
+def _is_another(headers: Message, validator: str | None) -> bool:
+    """Returns whether an answer names another version; most do not name a date again."""
+    name = "ETag" if validator is not None and validator.startswith('"') else "Last-Modified"
+    return headers.get(name, validator) != validator
+
+
+@dataclass(frozen=True, slots=True)
+class _Extent:
+    """Which bytes of the file an answer holds; None where it does not say."""
+
+    start: int
+    stop: int | None
+    """Behind the last one."""
+    total: int | None
+    """Of the whole file."""
+
+
+def _extent(response: http.client.HTTPResponse) -> _Extent:
+    """Returns which bytes an answer holds.
+
+    Raises:
+        _Malformed: its headers do not say so, or contradict themselves.
+    """
+    if response.status == 206:
+        announced = response.headers.get("Content-Range", "")
+        match = _RANGE.fullmatch(announced)
+        if match is None:
+            raise _Malformed(f"a part of the file without its place (Content-Range {announced!r})")
+        start, stop = int(match.group(1)), int(match.group(2)) + 1
+        total = None if match.group(3) == "*" else int(match.group(3))
+        if stop <= start or (total is not None and stop > total):
+            raise _Malformed(f"a part of the file at an impossible place ({announced})")
+        return _Extent(start, stop, total)
+    length = response.headers.get("Content-Length")
+    if response.length is None and length is not None and not response.chunked:
+        raise _Malformed(f"Content-Length is {length!r}")
+    return _Extent(0, response.length, response.length)
+
+
+def _check_continues(
+    extent: _Extent, response: http.client.HTTPResponse, validator: str | None, num_bytes: int
+) -> None:
+    """Refuses an answer that neither begins the file nor continues what has arrived.
+
+    Raises:
+        _Malformed: it is of other bytes than were asked for, or of another version.
+    """
+    if extent.start == 0:
+        return
+    if extent.start != num_bytes:
+        raise _Malformed(f"bytes from {extent.start:,} on, which were not asked for")
+    if _is_another(response.headers, validator):
+        raise _Malformed("the rest of another version of the file")
 
 
 def _append(
     response: http.client.HTTPResponse,
+    extent: _Extent,
     part: _Part,
     max_bytes: int | None,
     on_progress: Progress | None,
 ) -> None:
-    announced = response.headers.get("Content-Length")
-    total = part.size + int(announced) if announced is not None else None
-    _check_length(total or 0, response, part, max_bytes)
+    total = extent.total
+    _check_length(total or extent.stop or 0, response, part, max_bytes)
     with part.path.open("ab") as stream:
         while block := response.read(_BLOCK_BYTES):
             stream.write(block)
@@ -264,8 +337,14 @@ def _append(
                 on_progress(fraction, f"{arrived / 1e6:,.1f}{of_all} MB downloaded")
         stream.flush()
         os.fsync(stream.fileno())
-        if total is not None and stream.tell() < total:
-            raise _Truncated(f"the connection ended after {stream.tell():,} of {total:,} bytes")
+        arrived = stream.tell()
+    if extent.stop is not None and arrived > extent.stop:
+        part.discard()
+        raise _Malformed(f"{arrived:,} bytes where {extent.stop:,} were announced")
+    if response.status == 206 and total is None:
+        raise _Truncated(f"{arrived:,} bytes came of a file of unknown length")
+    if total is not None and arrived < total:
+        raise _Truncated(f"the answer ended after {arrived:,} of {total:,} bytes")
 
 
 def _check_length(

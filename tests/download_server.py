@@ -13,7 +13,10 @@ class DownloadServer:
 
     Steps: a status to send, ``cut:N`` (N bytes, then the connection ends), ``stall:N`` (N bytes,
     then silence), ``wrong`` (other bytes of the same length), ``whole`` (ignores ranges),
-    ``endless`` (no length announced, more and more bytes), ``to:PATH`` (a redirect).
+    ``endless`` (no length announced, more and more bytes), ``to:PATH`` (a redirect). Of answers to
+    ranges: ``short:N`` (N bytes of the rest, announced as such), ``sizeless:N`` (the same without
+    the file's length), ``placeless`` (no Content-Range), ``shifted:N`` (from N bytes later),
+    ``careless`` (whatever the validator). Of whole answers: ``odd`` (a length that is no number).
     """
 
     def __init__(self, files: Mapping[str, bytes]) -> None:
@@ -25,6 +28,7 @@ class DownloadServer:
         self.requests: list[dict[str, str]] = []
         self.paths: list[str] = []
         self.etag: str | None = '"one"'
+        self.last_modified: str | None = None
         self.knows_ranges = True
         self.released = threading.Event()
         outer = self
@@ -65,23 +69,29 @@ class DownloadServer:
     def _send(
         self, handler: BaseHTTPRequestHandler, body: bytes, kind: str, amount: int | None
     ) -> None:
-        start, wanted = 0, handler.headers.get("Range")
-        if_range = handler.headers.get("If-Range")
-        if wanted and kind != "whole" and self.knows_ranges and if_range in (None, self.etag):
+        start, stop, wanted = 0, len(body), handler.headers.get("Range")
+        current = handler.headers.get("If-Range") in (None, self.etag, self.last_modified)
+        if wanted and kind != "whole" and self.knows_ranges and (current or kind == "careless"):
             start = int(wanted.removeprefix("bytes=").removesuffix("-"))
         if start >= len(body):
             handler.send_response(416)
             handler.send_header("Content-Range", f"bytes */{len(body)}")
             handler.end_headers()
             return
+        if kind == "shifted" and amount:
+            start, amount = start + amount, None
+        if kind in ("short", "sizeless") and amount:
+            stop = start + amount
         handler.send_response(206 if start else 200)
-        if start:
-            handler.send_header("Content-Range", f"bytes {start}-{len(body) - 1}/{len(body)}")
-        handler.send_header("Content-Length", str(len(body) - start))
-        if self.etag:
-            handler.send_header("ETag", self.etag)
+        if start and kind != "placeless":
+            size = "*" if kind == "sizeless" else str(len(body))
+            handler.send_header("Content-Range", f"bytes {start}-{stop - 1}/{size}")
+        handler.send_header("Content-Length", "odd" if kind == "odd" else str(stop - start))
+        for name, value in (("ETag", self.etag), ("Last-Modified", self.last_modified)):
+            if value:
+                handler.send_header(name, value)
         handler.end_headers()
-        body = bytes(reversed(body)) if kind == "wrong" else body[start:]
+        body = bytes(reversed(body)) if kind == "wrong" else body[start:stop]
         handler.wfile.write(body[:amount])
         if kind == "stall":
             handler.wfile.flush()

@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import hashlib
 import ssl
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from email.utils import formatdate
 
 import pytest
 
@@ -138,6 +140,63 @@ def test_a_file_that_changed_meanwhile_starts_over(server, tmp_path):
         fetch(server, tmp_path)
     (tmp_path / "corpus.txt.part").write_bytes(b"x" * 1000)
     server.etag = '"two"'
+    assert fetch(server, tmp_path).read_bytes() == CONTENT
+
+
+OTHER = b"".join(b"line %d of another\n" % number for number in range(20_000))
+
+
+@pytest.mark.parametrize(
+    ("etag", "last_modified"),
+    [('W/"1"', None), (None, formatdate(usegmt=True)), (None, "yesterday")],
+    ids=["weak tag", "just changed", "no date"],
+)
+def test_a_part_is_not_continued_by_what_may_be_another_version(
+    server, tmp_path, etag, last_modified
+):
+    server.etag, server.last_modified = etag, last_modified
+    server.script = ["cut:1000", "500", "500"]
+    with pytest.raises(DownloadError):
+        fetch(server, tmp_path, sha256=None)
+    server.files["corpus.txt"] = OTHER
+    assert fetch(server, tmp_path, sha256=None).read_bytes() == OTHER
+    assert not any("Range" in request for request in server.requests)
+
+
+def test_a_part_is_continued_by_a_date_that_is_old_enough(server, tmp_path):
+    server.etag, server.last_modified = 'W/"1"', formatdate(time.time() - 3600, usegmt=True)
+    server.script = ["cut:1000"]
+    assert fetch(server, tmp_path, sha256=None).read_bytes() == CONTENT
+    assert server.requests[1]["If-Range"] == server.last_modified
+
+
+def test_the_rest_of_another_version_is_not_taken(server, tmp_path):
+    server.script = ["cut:1000", "500", "500"]
+    with pytest.raises(DownloadError):
+        fetch(server, tmp_path, sha256=None)
+    server.etag, server.files["corpus.txt"] = '"two"', OTHER
+    server.script = ["careless"]
+    assert fetch(server, tmp_path, sha256=None).read_bytes() == OTHER
+
+
+@pytest.mark.parametrize("sha256", [SHA256, None])
+@pytest.mark.parametrize("step", ["short:500", "sizeless:500", "placeless", "shifted:10"])
+def test_a_range_that_is_not_the_whole_rest_is_not_taken_for_it(server, tmp_path, step, sha256):
+    server.script = ["cut:1000", step]
+    assert fetch(server, tmp_path, sha256=sha256).read_bytes() == CONTENT
+
+
+def test_a_server_that_sends_less_than_asked_is_asked_for_the_rest(server, tmp_path):
+    server.script = ["cut:1000", "short:500"]
+    fetch(server, tmp_path)
+    assert server.requests[2]["Range"] == "bytes=1500-"
+
+
+def test_a_length_that_is_no_number_is_named_with_the_address(server, tmp_path):
+    server.script = ["odd"] * 3
+    with pytest.raises(DownloadError, match=r"corpus.txt: gave up .*Content-Length is 'odd'"):
+        fetch(server, tmp_path)
+    server.script = ["odd"]
     assert fetch(server, tmp_path).read_bytes() == CONTENT
 
 
