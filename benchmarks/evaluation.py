@@ -209,7 +209,9 @@ def _table(compared: Sequence[Comparison], options: argparse.Namespace) -> Table
         f"poolings {options.poolings}; {options.folds} folds",
         *(_reference_note(solver, compared, options.cores) for solver in (AS_IT_COMES, CONVERGED)),
         f"ours: {options.cores} threads; {sum(one.not_converged for one in own)} of "
-        f"{sum(one.num_fits for one in own)} fits did not reach the tolerance",
+        f"{sum(one.num_fits for one in own)} fits did not reach the tolerance; "
+        "objectives lie at most "
+        f"{max(one.details['largest_gap'] for one in own):.1e} of themselves above their minima",
         "same C: searches, one an outer fold, that chose the same; where they differ, the best "
         f"dev accuracies differ by at most {_dev_difference(compared):.2f} points",
     ]
@@ -231,10 +233,11 @@ def _reference_note(solver: Solver, compared: Sequence[Comparison], cores: int) 
 
 
 def _dev_difference(compared: Sequence[Comparison]) -> float:
-    """Returns the largest difference of the mean dev accuracies of a task, in points."""
+    """Returns the largest difference of a search's best dev accuracies, in points."""
     return max(
-        abs((one.ours.dev_score or 0.0) - float(np.mean(one.theirs.dev_accuracies)))
+        abs(ours - theirs)
         for one in compared
+        for ours, theirs in zip(one.ours.dev_scores, one.theirs.dev_accuracies, strict=True)
     )
 
 

@@ -20,9 +20,9 @@ EPSILON = 1e-8
 
 BatchLoss = Literal["sum", "mean"]
 """Whether the losses of a batch's items are added or averaged. SentEval asks for the sum by setting
-``size_average = False`` on the loss. PyTorch obeyed until version 0.3, with which the published
-results were made; later ones ignore the attribute and average, which makes the same weight decay 64
-times as strong beside the loss."""
+``size_average = False`` on the loss. PyTorch obeyed as long as that was what its losses read (until
+0.4.0); later ones have ``reduction`` and average all the same, which makes a weight decay 64 times
+as strong beside the loss."""
 
 
 class Adam:

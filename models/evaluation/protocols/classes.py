@@ -150,6 +150,7 @@ def _tested(
 def _outcome(
     predictions: Predictions, choices: list[Choice], counts: Mapping[str, int], width: int
 ) -> Outcome:
+    gaps = [choice.largest_gap for choice in choices if choice.largest_gap is not None]
     return Outcome(
         predictions=predictions,
         counts=counts,
@@ -160,5 +161,5 @@ def _outcome(
         at_grid_edge=sum(choice.at_grid_edge for choice in choices),
         num_fits=sum(choice.num_fits for choice in choices),
         not_converged=sum(choice.not_converged for choice in choices),
-        details={"largest_gap": max(choice.largest_gap for choice in choices)},
+        details={"largest_gap": max(gaps)} if gaps else {},
     )

@@ -11,6 +11,7 @@ from models.config_fields import check_choices, checked_fields
 PROTOCOL_VERSION = 1
 """Raised when the same representations and configuration would give other predictions."""
 
+BatchLoss = Literal["sum", "mean"]
 Classifier = Literal["logistic_regression", "compatibility"]
 """``logistic_regression``: convex, to a tolerance; ``compatibility``: SentEval's own, trained by
 Adam with early stopping."""
@@ -40,6 +41,9 @@ class ProtocolConfig:
     tolerance: float = 1e-6
     """Share of its objective by which a logistic regression may lie above the minimum."""
     max_steps: int = 500
+    compatibility_loss: BatchLoss = "sum"
+    """Whether the compatibility classifier sums the losses of a batch, as SentEval asks PyTorch to
+    and its published results have it, or averages them, as it does with a PyTorch of today."""
 
     def __post_init__(self) -> None:
         """Refuses settings out of range.

@@ -57,7 +57,7 @@ class RelatednessConfig:
         return cls(
             classifier=config.classifier,
             max_steps=config.max_steps,
-            adam=AdamRelatednessConfig(seed=config.seed),
+            adam=AdamRelatednessConfig(seed=config.seed, batch_loss=config.compatibility_loss),
         )
 
     def __post_init__(self) -> None:

@@ -53,8 +53,8 @@ class Choice:
     """Fits with all regularisers, of the final classifier too: they are solved together."""
     not_converged: int
     """Of these; also ones that answer nothing in the end."""
-    largest_gap: float = 0.0
-    """See ``LogisticModels.gaps``; the largest of all fits."""
+    largest_gap: float | None = None
+    """See ``LogisticModels.gaps``; the largest of all fits, where it is known."""
 
 
 def run_searches(
@@ -151,7 +151,7 @@ def _by_adam(
 
     A dev set of an inner fold is also what its classifier stops early by: SentEval's choice.
     """
-    adam = AdamConfig(seed=config.seed)
+    adam = AdamConfig(seed=config.seed, batch_loss=config.compatibility_loss)
     targets = torch.from_numpy(labels).to(features.device)
     grid = torch.tensor(COMPATIBILITY_GRID, dtype=torch.float64)
 
