@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import random
 import stat
 import tarfile
 import warnings
@@ -123,6 +124,90 @@ def test_a_name_that_occurs_twice_is_refused(tmp_path):
     for content in (stream.getvalue(), tarred_members(twice)):
         with pytest.raises(UnsafeArchiveError, match="occurs twice"):
             read(tmp_path, content)
+
+
+NOISE = random.Random(0).randbytes(3000)
+
+
+def packed_by(method):
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", method) as archive:
+        archive.writestr("MR/pos", NOISE)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        tarred({"MR/pos": NOISE}),
+        packed_by(zipfile.ZIP_STORED),
+        packed_by(zipfile.ZIP_DEFLATED),
+        packed_by(zipfile.ZIP_BZIP2),
+        packed_by(zipfile.ZIP_LZMA),
+    ],
+    ids=["gz", "stored", "deflated", "bzip2", "lzma"],
+)
+def test_a_flipped_bit_never_gives_other_bytes_nor_another_error(tmp_path, content):
+    refused = 0
+    for place in (
+        *range(0, 60),
+        *range(60, len(content), 61),
+        *range(len(content) - 90, len(content)),
+    ):
+        damaged = bytearray(content)
+        damaged[place] ^= 0x10
+        try:
+            assert read(tmp_path, bytes(damaged)) == {"MR/pos": NOISE}  # a date, or the like
+        except UnsafeArchiveError:
+            refused += 1
+    assert refused > 60
+
+
+def test_a_wrong_sum_of_gzip_is_damage_though_the_tar_is_whole(tmp_path):
+    content = bytearray(tarred({"MR/pos": TEXT}))
+    content[-8] ^= 1
+    with pytest.raises(UnsafeArchiveError, match=r"archive: not a whole archive \(CRC"):
+        read(tmp_path, bytes(content))
+
+
+def test_a_fault_of_the_disk_is_not_called_damage(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        read_members(tmp_path / "nowhere", ["MR/pos"])
+
+
+def test_a_tar_whose_last_member_is_a_zip_is_a_tar(tmp_path):
+    content = tarred({"MR/pos": TEXT, "last.zip": zipped({"MR/pos": b"x"})}, mode="w")
+    assert read(tmp_path, content) == {"MR/pos": TEXT}
+
+
+def test_a_long_directory_of_a_zip_is_refused_before_it_is_read(tmp_path):
+    content = zipped({"MR/pos": TEXT, "a" * 4000: b""})
+    with pytest.raises(UnsafeArchiveError, match="directory is too long for 2 members"):
+        read(tmp_path, content, max_members=2)
+
+
+def test_a_zip_with_a_directory_of_zip64_is_refused(tmp_path):
+    content = zipped({"MR/pos": TEXT})
+    content = content[:-22] + b"PK\x06\x07" + bytes(16) + content[-22:]
+    with pytest.raises(UnsafeArchiveError, match="directory is too long"):
+        read(tmp_path, content)
+
+
+def test_a_zip_may_end_in_a_comment(tmp_path):
+    content = zipped({"MR/pos": TEXT})
+    content = content[:-2] + (9).to_bytes(2, "little") + b"a comment"
+    assert read(tmp_path, content) == {"MR/pos": TEXT}
+
+
+@pytest.mark.parametrize("kind", [tarfile.GNUTYPE_LONGNAME, tarfile.XHDTYPE])
+def test_a_tar_with_a_long_record_is_refused(tmp_path, kind):
+    record = tarfile.TarInfo("record")
+    record.type = kind
+    content = tarred_members(
+        [(record, b"x" * ((1 << 20) + 1)), (tarfile.TarInfo("MR/pos"), TEXT)], mode="w"
+    )
+    with pytest.raises(UnsafeArchiveError, match="a name or record of 1,048,577 bytes"):
+        read(tmp_path, content)
 
 
 def test_what_is_no_archive_is_refused(tmp_path):

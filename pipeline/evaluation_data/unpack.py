@@ -7,10 +7,12 @@ a name twice, more bytes than its limits) is refused whole.
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
 import lzma
 import stat
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -21,14 +23,24 @@ from typing import IO, Any
 
 _BLOCK_BYTES = 1 << 16
 _ENCRYPTED = 0x1
+_MAX_HEADER_BYTES = 1 << 20
+"""Of one record of a tar that holds a long name or other fields."""
+_MAX_ENTRY_BYTES = 1 << 10
+"""Of one member in a zip's directory, on average."""
+_ZIP_STARTS = (b"PK\x03\x04", b"PK\x05\x06")
+_ZIP_END = b"PK\x05\x06"
+_ZIP_END_BYTES = 22
+_ZIP64_LOCATOR = b"PK\x06\x07"
+_ZIP64_LOCATOR_BYTES = 20
 _DAMAGE = (
     zipfile.BadZipFile,
     tarfile.TarError,
     zlib.error,
     lzma.LZMAError,
     EOFError,
+    struct.error,
     NotImplementedError,  # a method of compression that Python does not know
-    UnicodeDecodeError,
+    ValueError,  # of numbers and names in headers
 )
 
 
@@ -66,14 +78,22 @@ def read_members(
         UnsafeArchiveError: the file is no archive, is damaged or unsafe, or exceeds a limit.
     """
     limits = limits or UnpackLimits()
-    read = _read_zip if zipfile.is_zipfile(archive) else _read_tar
+    with archive.open("rb") as stream:
+        read = _read_zip if stream.read(4) in _ZIP_STARTS else _read_tar
     try:
         return read(archive, wanted, limits)
+    except UnsafeArchiveError:
+        raise
+    except OSError as error:
+        if error.errno not in (None, errno.EINVAL):
+            raise  # the disk's; gzip's and bzip2's have no number, a seek to nowhere is EINVAL
+        raise UnsafeArchiveError(f"{archive.name}: not a whole archive ({error})") from error
     except _DAMAGE as error:
         raise UnsafeArchiveError(f"{archive.name}: not a whole archive ({error})") from error
 
 
 def _read_zip(archive: Path, wanted: Sequence[str], limits: UnpackLimits) -> dict[str, bytes]:
+    _check_zip_directory(archive, limits)
     with zipfile.ZipFile(archive) as opened:
         members = opened.infolist()
         names = _checked_names((member.filename for member in members), archive, limits)
@@ -88,6 +108,26 @@ def _read_zip(archive: Path, wanted: Sequence[str], limits: UnpackLimits) -> dic
             with opened.open(files[name]) as stream:
                 found[want] = _read(stream, name, archive, limits)
         return found
+
+
+def _check_zip_directory(archive: Path, limits: UnpackLimits) -> None:
+    """Refuses a directory too long to be read; ``zipfile`` reads it whole before any member.
+
+    Raises:
+        UnsafeArchiveError: it is longer than so many members take, or as only Zip64 allows.
+    """
+    with archive.open("rb") as stream:
+        stream.seek(max(0, archive.stat().st_size - (1 << 16) - _ZIP_END_BYTES))
+        tail = stream.read()
+    end = len(tail) - _ZIP_END_BYTES
+    if not tail.startswith(_ZIP_END, max(end, 0)):
+        end = tail.rfind(_ZIP_END)  # a comment of up to 64 KiB stands behind it
+    num_bytes = int.from_bytes(tail[end + 12 : end + 16], "little") if end >= 0 else 0
+    is_zip64 = tail.startswith(_ZIP64_LOCATOR, max(end - _ZIP64_LOCATOR_BYTES, 0))
+    if is_zip64 or num_bytes > limits.max_members * _MAX_ENTRY_BYTES:
+        raise UnsafeArchiveError(
+            f"{archive.name}: its directory is too long for {limits.max_members:,} members"
+        )
 
 
 def _check_zip_member(
@@ -122,7 +162,7 @@ def _read_tar(archive: Path, wanted: Sequence[str], limits: UnpackLimits) -> dic
     files = [name for name, (_, is_file) in zip(checked, names, strict=True) if is_file]
     wants = {name: want for want, name in _matches(files, wanted, archive).items()}
     found = {}
-    with archive.open("rb") as stream, _open_tar(stream, archive, limits) as opened:
+    with archive.open("rb") as stream, _opened_tar(_unpacked(stream, archive, limits)) as opened:
         for member in opened:
             if (want := wants.get(_normal(member.name))) and member.isfile():
                 content = opened.extractfile(member)
@@ -134,20 +174,49 @@ def _read_tar(archive: Path, wanted: Sequence[str], limits: UnpackLimits) -> dic
 def _tar_members(
     stream: IO[bytes], archive: Path, limits: UnpackLimits
 ) -> Iterator[tarfile.TarInfo]:
-    with _open_tar(stream, archive, limits) as opened:
+    """Yields every member; then reads what follows the tar, so that gzip's sum is checked."""
+    source = _unpacked(stream, archive, limits)
+    with _opened_tar(source) as opened:
         yield from opened
+    while source.read(_BLOCK_BYTES):
+        pass
 
 
-def _open_tar(stream: IO[bytes], archive: Path, limits: UnpackLimits) -> tarfile.TarFile:
-    """Opens a tar, plain or in gzip, through a reader that counts what is unpacked."""
+def _unpacked(stream: IO[bytes], archive: Path, limits: UnpackLimits) -> Any:
+    """Returns the tar's bytes, of one in gzip through a reader that counts them."""
     packed = archive.stat().st_size
     zipped = stream.read(2) == b"\x1f\x8b"
     stream.seek(0)
-    source: Any = stream
-    if zipped:
-        most = min(limits.max_total_bytes, limits.max_ratio * max(packed, _BLOCK_BYTES))
-        source = _Bounded(gzip.GzipFile(fileobj=stream), most, archive)
-    return tarfile.open(fileobj=source, mode="r|")
+    if not zipped:
+        return stream
+    most = min(limits.max_total_bytes, limits.max_ratio * max(packed, _BLOCK_BYTES))
+    return _Bounded(gzip.GzipFile(fileobj=stream), most, archive)
+
+
+def _opened_tar(source: Any) -> tarfile.TarFile:
+    return tarfile.open(fileobj=source, mode="r|", tarinfo=_ShortHeader)
+
+
+class _ShortHeader(tarfile.TarInfo):
+    """A member's header; ``tarfile`` keeps the records before it in memory, so they are short."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> _ShortHeader:
+        """Returns the header in a block of 512 bytes.
+
+        Raises:
+            tarfile.TarError: the block is no header, or one of a record that is too long.
+        """
+        header = super().frombuf(buf, encoding, errors)
+        if header.type in _RECORDS and header.size > _MAX_HEADER_BYTES:
+            raise tarfile.ReadError(f"a name or record of {header.size:,} bytes")
+        return header
+
+
+_RECORDS = (
+    *(tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK),
+    *(tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE),
+)
 
 
 class _Bounded(io.RawIOBase):
