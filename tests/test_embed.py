@@ -111,7 +111,7 @@ def test_word_vectors_may_have_moved_since_the_training(
     description["vectors"]["path"] = str(tmp_path / "gone")
     (tmp_path / "model" / "model.json").write_text(json.dumps(description))
     model = str(tmp_path / "model")
-    with pytest.raises(FileNotFoundError, match="gone"):
+    with pytest.raises(ValueError, match=r"gone: no such word vectors.*give vectors=PATH"):
         embed(job, "moved", kind="trained", model=model)
     found = embed(job, "moved", kind="trained", model=model, vectors=str(tmp_path / "moved"))
     known = embed(job, "stayed", kind="trained", model=place(job, "model"))
