@@ -96,7 +96,8 @@ def _of_fits(table: ProbingTable) -> list[str]:
         largest = max(fit.gap or 0.0 for fit in unfinished)
         notes.append(
             f"In {len(unfinished)} of {len(fits)} fits some classifier was stopped before it "
-            f"converged; its objective may lie {largest:.1e} of itself above the minimum. Raise max_steps."
+            f"converged; its objective may lie {largest:.1e} of itself above the minimum. Raise "
+            "max_steps."
         )
     return notes
 
