@@ -73,7 +73,7 @@ class Setup:
     @property
     def learns(self) -> bool:
         """Whether a classifier is fitted."""
-        return self.classifier.get("classifier", COSINE) != COSINE
+        return bool(self.classifier.get("classifier", COSINE) != COSINE)
 
     def difference(self, other: Setup) -> str | None:
         """Returns in words what keeps two results from being of one evaluation, or None.
@@ -107,6 +107,15 @@ class DataRecord:
     replaced: Mapping[str, int] = field(default_factory=dict)
     derived_from: str = ""
     """The corpus that the task was derived from; empty for the published task."""
+    num_sentences: int = 0
+    """Distinct sentences of the dataset."""
+    num_refused: int = 0
+    """Of these, how many the encoder could not take; they were scored as zeros."""
+
+    @property
+    def refused_share(self) -> float:
+        """Share of the distinct sentences that the encoder could not take."""
+        return self.num_refused / max(1, self.num_sentences)
 
     @property
     def origin(self) -> str:
@@ -131,6 +140,7 @@ class DataRecord:
             dict(data.left_out),
             dict(data.replaced),
             data.derived_from,
+            num_sentences=len(data.sentences),
         )
 
 
