@@ -87,6 +87,12 @@ def _checksum(path: Path, size: int, modified_ns: int) -> str:
     return sha256_of_file(path)
 
 
+def remembered_sha256(path: Path) -> str:
+    """Returns a file's sha256, found once for as long as its size and time stay."""
+    stat = path.stat()
+    return _checksum(path, stat.st_size, stat.st_mtime_ns)
+
+
 def checksum(path: Path, *, names: tuple[str, ...] = ()) -> str:
     """Returns one digest over a file's bytes, or over these files of a folder.
 
@@ -99,5 +105,4 @@ def checksum(path: Path, *, names: tuple[str, ...] = ()) -> str:
         raise FileNotFoundError(
             f"{path}: {'lacks ' + ', '.join(missing) if missing else 'not a file'}; check the path"
         )
-    stats = [(file, file.stat()) for file in files]
-    return digest_of({f.name: _checksum(f, s.st_size, s.st_mtime_ns) for f, s in stats})
+    return digest_of({file.name: remembered_sha256(file) for file in files})

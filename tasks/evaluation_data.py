@@ -12,7 +12,7 @@ import luigi
 from pipeline.evaluation_data.collect import CollectConfig, collect_datasets
 from pipeline.evaluation_data.declaration import Dataset, digest_of_declaration
 from pipeline.evaluation_data.fetch import FetchConfig
-from pipeline.evaluation_data.local_folder import examine_folder
+from pipeline.evaluation_data.local_folder import EXAMINATION_VERSION, examine_folder
 from pipeline.evaluation_data.manifest import (
     MANIFEST_NAME,
     DataManifest,
@@ -21,7 +21,7 @@ from pipeline.evaluation_data.manifest import (
 )
 from pipeline.evaluation_data.sources import DATASETS, datasets_named
 from pipeline.sentences.tokenization import TOKENIZATION_VERSION
-from tasks.artefact import Artefact, checksum
+from tasks.artefact import Artefact, checksum, remembered_sha256
 
 RUN_BEGAN_AT = time.time()
 """When this run of Luigi began, in seconds since 1970; its forked workers inherit it."""
@@ -72,7 +72,7 @@ class DownloadSentEval(Artefact):
         return datasets_named(self.datasets)
 
     def content(self) -> dict[str, Any]:
-        """Returns the declaration's digest, or the checksums of the user's files."""
+        """Returns the declaration's digest and, of a user's folder, the files' checksums."""
         if not self.senteval_data:
             return {
                 "declaration": digest_of_declaration(DATASETS),
@@ -81,7 +81,11 @@ class DownloadSentEval(Artefact):
         root = Path(self.senteval_data)
         paths = [file.path for dataset in DATASETS for file in dataset.files]
         present = [path for path in paths if (root / path).is_file()]
-        return {"files": {path: checksum(root / path) for path in present}}
+        return {
+            "declaration": digest_of_declaration(DATASETS),
+            "examination_version": EXAMINATION_VERSION,
+            "files": {path: checksum(root / path) for path in present},
+        }
 
     def place(self) -> Path:
         """Returns the folder of the evaluation data."""
@@ -103,7 +107,7 @@ class DownloadSentEval(Artefact):
         manifest = read_manifest(self.folder)
         lacking = list(self._lacking(manifest))
         since = 0.0 if self.senteval_data else RUN_BEGAN_AT
-        return not lacking or (self.allow_absent and manifest.tried_since(lacking, since))
+        return not lacking or (self.allow_absent and manifest.tried_in_vain(lacking, since))
 
     def run(self) -> None:
         """Brings what is missing; fails at the end if a set is absent and must not be."""
@@ -118,7 +122,8 @@ class DownloadSentEval(Artefact):
             )
 
     def _lacking(self, manifest: DataManifest) -> dict[str, str]:
-        return manifest.lacking([dataset.name for dataset in self.chosen], self.data_folder)
+        names = [dataset.name for dataset in self.chosen]
+        return manifest.lacking(names, self.data_folder, remembered_sha256)
 
     def _collect(self) -> DataManifest:
         if self.senteval_data:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from pipeline.evaluation_data.local_folder import examine_folder
 from pipeline.evaluation_data.manifest import DataManifest, read_manifest
 from tests.download_server import DownloadServer, serving
 from tests.evaluation_archives import tarred, zipped
+from tests.waiting import wait_until
 
 POSITIVE, NEGATIVE = b"good .\nfine .\n", b"bad .\n"
 QUESTIONS = b"HUM:ind Who ?\n" * 100
@@ -235,7 +237,8 @@ def test_our_own_tokens_are_believed_for_a_declared_download(server, tmp_path):
     dataset = single("questions", QUESTIONS, steps=(upper,), own_tokens=True)
     manifest = collect(server, tmp_path, dataset)
     file = manifest.datasets["questions"].files["downstream/questions"]
-    assert file.proof == "declared"
+    assert (file.proof, file.as_senteval) == ("declared", False)
+    assert file.remark == "tokenised otherwise than SentEval's"
     assert (tmp_path / "data/downstream/questions").read_bytes() == QUESTIONS.upper()
 
 
@@ -264,6 +267,45 @@ def test_a_missing_download_is_asked_for_once_a_run(server, tmp_path):
     manifest = collect(server, tmp_path, reviews(), other)
     assert manifest.datasets["MR"].reason == manifest.datasets["copy"].reason
     assert server.paths == ["reviews.zip", "finished.tar"]
+
+
+def test_a_damaged_file_that_cannot_be_had_again_is_not_left_to_be_read(server, tmp_path):
+    collect(server, tmp_path, QUESTIONS_SET)
+    path = tmp_path / "data/downstream/questions"
+    path.write_bytes(b"damaged")
+    (tmp_path / "downloads/questions").unlink()
+    del server.files["questions"]
+    entry = collect(server, tmp_path, QUESTIONS_SET).datasets["questions"]
+    assert entry.state == "absent"
+    assert not path.exists()
+    aside = path.with_name("questions.refused")
+    assert aside.read_bytes() == b"damaged"
+    assert entry.reason.endswith(f"what stood there is kept as {aside}")
+
+    server.files["questions"] = QUESTIONS
+    collect(server, tmp_path, QUESTIONS_SET)
+    assert path.read_bytes() == QUESTIONS
+
+
+def test_two_runs_at_once_take_turns_and_lose_nothing_of_each_other(server, tmp_path):
+    said: list[str] = []
+    server.scripts["questions"] = ["stall:100"]
+    first = threading.Thread(target=collect, args=(server, tmp_path, QUESTIONS_SET))
+    first.start()
+    wait_until(lambda: server.paths == ["questions"])
+    fetch = FetchConfig(mirror=server.address, download=IMPATIENT)
+    manifest = collect_datasets(
+        [QUESTIONS_SET, reviews()],
+        tmp_path / "data",
+        tmp_path / "downloads",
+        CollectConfig(fetch),
+        on_progress=lambda _, status: said.append(status),
+    )
+    first.join()
+    assert said[0] == "waiting for another run that downloads"
+    assert server.paths == ["questions", "questions", "reviews.zip"]
+    assert [entry.state for entry in manifest.datasets.values()] == ["present", "present"]
+    assert read_manifest(tmp_path / "data") == manifest
 
 
 def test_what_a_killed_run_left_half_written_is_swept(server, tmp_path):
@@ -300,14 +342,29 @@ def test_what_a_folder_lacks_is_named(tmp_path):
     assert entry.reason == f"{tmp_path} lacks downstream/questions"
 
 
-def test_a_folder_with_another_number_of_lines_is_refused_and_other_tokens_are_noted(tmp_path):
-    write_local(tmp_path / "longer", b"a\nb\nc\n")
-    write_local(tmp_path / "other", b"a\nb\n")
-    longer = examine_folder([reviews()], tmp_path / "longer").datasets["MR"]
-    other = examine_folder([reviews()], tmp_path / "other").datasets["MR"]
-    assert longer.reason.endswith("downstream/MR/pos: 3 lines, expected 2")
-    assert other.files["downstream/MR/pos"].as_senteval is False
-    assert other.files["downstream/MR/pos"].proof == "none"
+@pytest.mark.parametrize(
+    ("content", "remark"),
+    [
+        (b"a\nb\nc\n", "3 lines, published 2"),
+        (b"a\nb\n", "as many lines as SentEval's, other bytes"),
+        (b"", "0 lines, published 2"),
+        (POSITIVE, ""),
+    ],
+)
+def test_what_a_user_has_is_present_and_its_departures_are_remarked(tmp_path, content, remark):
+    write_local(tmp_path, content)
+    entry = examine_folder([reviews()], tmp_path).datasets["MR"]
+    assert (entry.state, entry.reason) == ("present", "")
+    file = entry.files["downstream/MR/pos"]
+    assert (file.remark, file.as_senteval) == (remark, content == POSITIVE)
+    assert file.proof == ("finished" if content == POSITIVE else "none")
+
+
+def test_of_a_file_of_ones_own_that_nobody_knows_nothing_is_said(tmp_path):
+    write_local(tmp_path)
+    entry = examine_folder([reviews(known=False)], tmp_path).datasets["MR"]
+    file = entry.files["downstream/MR/neg"]
+    assert (file.remark, file.as_senteval, file.proof) == ("", None, "none")
 
 
 def test_a_folder_of_something_else_is_an_error(tmp_path):

@@ -112,6 +112,17 @@ def test_a_removed_file_makes_the_task_incomplete(server, tmp_path):
     assert not task.complete()
 
 
+@pytest.mark.parametrize("allowed", [True, False])
+def test_a_file_that_was_damaged_is_made_again(server, tmp_path, allowed):
+    task = download(server, tmp_path, "past_present", accept_unverified=True, allow_absent=allowed)
+    assert build(task)
+    path = task.data_folder / "probing/past_present.txt"
+    path.write_bytes(TENSE.replace(b"rained", b"snowed"))
+    assert not task.complete()
+    assert build(task)
+    assert path.read_bytes() == TENSE
+
+
 def write_own(folder: Path, tense: bytes = TENSE) -> None:
     (folder / "probing").mkdir(parents=True, exist_ok=True)
     (folder / "probing/past_present.txt").write_bytes(tense)
@@ -127,6 +138,19 @@ def test_a_folder_of_ones_own_is_not_copied(tmp_path):
     assert build(task)
     assert task.data_folder == tmp_path / "own"
     assert sorted(path.name for path in task.folder.iterdir()) == ["config.json", "manifest.json"]
+
+
+def test_a_set_of_ones_own_of_another_length_is_present(tmp_path):
+    for name in ("rt-polarity.pos", "rt-polarity.neg"):
+        path = tmp_path / "own/downstream/MR" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"a line\n" * 300)
+    task = DownloadSentEval(
+        work_folder=tmp_path / "work", senteval_data=str(tmp_path / "own"), datasets="MR"
+    )
+    assert build(task)
+    files = read_manifest(task.folder).datasets["MR"].files.values()
+    assert {file.remark for file in files} == {"300 lines, published 5,331"}
 
 
 def test_a_folder_of_ones_own_that_lacks_a_set_fails(tmp_path):

@@ -20,6 +20,7 @@ from pipeline.evaluation_data.manifest import (
     write_manifest,
 )
 from pipeline.job import Progress
+from pipeline.lock import locked
 from pipeline.shards import sweep_unfinished, write_bytes_atomically
 
 logger = logging.getLogger(__name__)
@@ -45,29 +46,37 @@ def collect_datasets(
     """Downloads what is missing of these sets, and returns what is there of all so far.
 
     A set whose files all stand with the sha256 of the manifest is not touched. The manifest is
-    written after each set, so that a run that ends early is gone on with.
+    written after each set, so that a run that ends early is gone on with. A second run that fills
+    the same downloads waits for the first, since both would append to the same parts.
 
     Args:
         folder: becomes SentEval's ``data`` folder: ``downstream/``, ``probing/`` and the manifest.
         downloads: keeps what was downloaded.
 
     Returns:
-        The manifest. A set that could not be had is in it as absent, with the reason.
+        The manifest. A set that could not be had is in it as absent, with the reason, and has no
+        file in the folder: what stood there, damaged or of unknown origin, is set aside.
 
     Raises:
         OSError: the folder cannot be written.
         ValueError: the folder's manifest is damaged.
     """
     config = config or CollectConfig()
-    manifest = read_manifest(folder)
     report = on_progress or _no_progress
-    fetcher = Fetcher(downloads, manifest.trusted, config.fetch)
-    for number, dataset in enumerate(datasets):
-        fetcher.on_progress = _scaled(report, dataset.name, number, len(datasets))
-        if not _stands(manifest.datasets.get(dataset.name), folder):
-            manifest = _collect(dataset, folder, manifest, fetcher, config)
-            write_manifest(folder, manifest)
-    fetcher.remove_suspects()
+
+    def say_waiting() -> None:
+        logger.info("%s: another run downloads to it; waiting until it is done", downloads)
+        report(0.0, "waiting for another run that downloads")
+
+    with locked(downloads.with_name(f"{downloads.name}.lock"), say_waiting):
+        manifest = read_manifest(folder)
+        fetcher = Fetcher(downloads, manifest.trusted, config.fetch)
+        for number, dataset in enumerate(datasets):
+            fetcher.on_progress = _scaled(report, dataset.name, number, len(datasets))
+            if not _stands(manifest.datasets.get(dataset.name), folder):
+                manifest = _collect(dataset, folder, manifest, fetcher, config)
+                write_manifest(folder, manifest)
+        fetcher.remove_suspects()
     return manifest
 
 
@@ -95,7 +104,8 @@ def _collect(
         )
     except (DownloadError, ValueError) as error:
         logger.warning("%s is absent: %s", dataset.name, error)
-        entry = DatasetEntry("absent", str(error), dataset.licence)
+        reason = "; ".join([str(error), *_set_aside(dataset, folder)])
+        entry = DatasetEntry("absent", reason, dataset.licence)
         trusted = manifest.trusted
     else:
         _write_files(made, folder)
@@ -106,6 +116,14 @@ def _collect(
     seconds = round(time.monotonic() - start, 3)
     entry = replace(entry, seconds=seconds, tried_at=time.time())
     return DataManifest({**manifest.datasets, dataset.name: entry}, trusted)
+
+
+def _set_aside(dataset: Dataset, folder: Path) -> list[str]:
+    """Renames what stands of an absent set, so that nobody reads it; says so of each file."""
+    standing = [folder / file.path for file in dataset.files if (folder / file.path).is_file()]
+    for path in standing:
+        path.replace(path.with_name(f"{path.name}.refused"))
+    return [f"what stood there is kept as {path}.refused" for path in standing]
 
 
 def _write_files(made: MadeDataset, folder: Path) -> None:

@@ -12,6 +12,8 @@ from pipeline.evaluation_data.declaration import DataFile, Dataset, Download, Ma
 from pipeline.evaluation_data.fetch import Fetcher
 from pipeline.evaluation_data.manifest import FileEntry, Proof
 
+OTHER_TOKENS = "tokenised otherwise than SentEval's"
+
 
 class UnverifiedError(ValueError):
     """The set could be made, but nothing says that its bytes are right."""
@@ -115,6 +117,8 @@ def _make_file(file: DataFile, making: Making, content: bytes, fetcher: Fetcher)
     fetched = fetcher.fetch(making.download)
     sha256 = hashlib.sha256(content).hexdigest()
     as_senteval = None if file.sha256 is None else sha256 == file.sha256
+    if making.own_tokens:  # known without SentEval's sha256
+        as_senteval = False
     num_lines = count_lines(content)
     check_lines(num_lines, file)
     proof: Proof = "first use"
@@ -124,7 +128,8 @@ def _make_file(file: DataFile, making: Making, content: bytes, fetcher: Fetcher)
         proof = "declared"
     elif as_senteval is False and not making.own_tokens:
         raise ValueError(f"sha256 is {sha256}, SentEval's file has {file.sha256}")
-    entry = FileEntry(sha256, len(content), num_lines, proof, as_senteval, fetched.address)
+    remark = OTHER_TOKENS if making.own_tokens else ""
+    entry = FileEntry(sha256, len(content), num_lines, proof, as_senteval, fetched.address, remark)
     return MadeFile(content, entry)
 
 

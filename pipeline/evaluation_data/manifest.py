@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from pipeline.digest import sha256_of_file
 from pipeline.shards import write_json_atomically
 
 MANIFEST_NAME = "manifest.json"
@@ -31,6 +32,8 @@ class FileEntry:
     """Whether it is SentEval's own file byte for byte; None where that file's sha256 is unknown."""
     source: str
     """The address it came from, or the user's folder."""
+    remark: str = ""
+    """How it departs from SentEval's file, in words; empty where it does not as far as known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,26 +61,43 @@ class DataManifest:
     """sha256 of each undeclared download that a user accepted, by its name; later runs ask for
     the same."""
 
-    def lacking(self, names: Sequence[str], folder: Path) -> dict[str, str]:
-        """Returns which of these sets are not there, with the reason.
+    def lacking(
+        self,
+        names: Sequence[str],
+        folder: Path,
+        sha256_of: Callable[[Path], str] = sha256_of_file,
+    ) -> dict[str, str]:
+        """Returns which of these sets are not there as they were brought, with the reason.
 
         Args:
             folder: holds the files of those that are listed as present.
+            sha256_of: how a file's sha256 is found.
         """
-        reasons = {name: self._why_absent(name, folder) for name in names}
+        reasons = {name: self._why_absent(name, folder, sha256_of) for name in names}
         return {name: reason for name, reason in reasons.items() if reason}
 
-    def tried_since(self, names: Sequence[str], moment: float) -> bool:
-        """Returns whether all of these sets were asked for after a moment (seconds since 1970)."""
-        entries = [self.datasets.get(name) for name in names]
-        return all(entry is not None and entry.tried_at >= moment for entry in entries)
+    def tried_in_vain(self, names: Sequence[str], since: float) -> bool:
+        """Returns whether all of these sets were asked for since a moment, and were absent.
 
-    def _why_absent(self, name: str, folder: Path) -> str:
+        Args:
+            since: in seconds since 1970.
+        """
+        entries = [self.datasets.get(name) for name in names]
+        return all(
+            entry is not None and entry.state == "absent" and entry.tried_at >= since
+            for entry in entries
+        )
+
+    def _why_absent(self, name: str, folder: Path, sha256_of: Callable[[Path], str]) -> str:
         entry = self.datasets.get(name)
         if entry is None:
             return "not asked for yet"
-        removed = [path for path in entry.files if not (folder / path).is_file()]
-        return f"{', '.join(removed)} removed since" if removed else entry.reason
+        changed = [
+            path
+            for path, file in entry.files.items()
+            if not (folder / path).is_file() or sha256_of(folder / path) != file.sha256
+        ]
+        return f"{', '.join(changed)} removed or changed since" if changed else entry.reason
 
 
 def write_manifest(folder: Path, manifest: DataManifest) -> None:
@@ -93,8 +113,16 @@ def read_manifest(folder: Path) -> DataManifest:
         ValueError: the file is damaged or of another version.
     """
     path = folder / MANIFEST_NAME
-    if not path.exists():
-        return DataManifest()
+    return read_manifest_file(path) if path.exists() else DataManifest()
+
+
+def read_manifest_file(path: Path) -> DataManifest:
+    """Returns the manifest in a file.
+
+    Raises:
+        FileNotFoundError: no such file.
+        ValueError: the file is damaged or of another version.
+    """
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
         if value["version"] != MANIFEST_VERSION:
