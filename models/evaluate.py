@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from models.evaluate_tasks import execute
+from models.evaluation.evaluate_task import MAX_REFUSED
 from models.evaluation.named_encoder import FORMS
 from models.evaluation.protocols.config import Classifier
 from models.evaluation.representations.representation import REPRESENTATIONS, representation_named
@@ -163,9 +164,10 @@ def _parser() -> argparse.ArgumentParser:
     add("--batch-size", type=int, help="Sentences embedded at once.")
     add(
         "--on-refusal",
-        default="zero",
         choices=["zero", "error"],
-        help="A sentence that the encoder cannot take is zeros, counted in the result, or ends it.",
+        help="What becomes of sentences that the encoder cannot take: zeros, counted below the "
+        f"table, or an error. By default zeros, and an error where they are more than "
+        f"{100 * MAX_REFUSED:.0f} %% of a dataset's.",
     )
     add("--preset", default="laptop", help=f"Of random-SEED: {', '.join(PRESETS)}.")
     add("--changes", default="{}", help="Of random-SEED: fields of the preset to change, as JSON.")

@@ -29,7 +29,7 @@ import torch
 from models.evaluation.callable_encoder import RememberingEncoder
 from models.evaluation.embedding_cache import EmbeddingCache
 from models.evaluation.encoder import Encoder, ViewEncoder
-from models.evaluation.evaluate_task import Evaluation, evaluate_task
+from models.evaluation.evaluate_task import MAX_REFUSED, Evaluation, evaluate_task
 from models.evaluation.named_encoder import EncoderSettings, resolve_encoder, words_beside
 from models.evaluation.protocols.config import ProtocolConfig
 from models.evaluation.representations.representation import Representation
@@ -138,6 +138,7 @@ def evaluation_of(job: Mapping[str, Any]) -> Evaluation:
         protocol=ProtocolConfig.from_dict(job.get("protocol", {})),
         cache=EmbeddingCache(None if cache is None else Path(cache)),
         cache_name=cache_name,
+        max_refused=1.0 if _zeros_are_asked_for(job) else MAX_REFUSED,
         words=words_beside(encoder, settings) if representation.join_words else None,
         device=device,
         run={
@@ -199,6 +200,7 @@ def standing_result(path: Path, task: EvaluationTask, evaluation: Evaluation) ->
         found.is_file() and sha256_of_file(found) == result.data.files[name]
         for name, found in files.items()
     )
+    same = same and result.data.refused_share <= evaluation.max_refused
     return result if same and result.resampling == evaluation.resampling else None
 
 
@@ -223,6 +225,11 @@ def _identity(job: Mapping[str, Any], encoder: Encoder) -> EncoderIdentity:
     own = spec if version is None else f"{spec}-{version}"
     digest = encoder.digest if isinstance(encoder, ViewEncoder) else own
     return EncoderIdentity(str(job.get("name", spec)), digest, job.get("seed"))
+
+
+def _zeros_are_asked_for(job: Mapping[str, Any]) -> bool:
+    """Returns whether any number of sentences may be zeros; unsaid, few of them may."""
+    return bool(job.get("encoder_settings", {}).get("on_refusal") == "zero")
 
 
 def _settings(job: Mapping[str, Any], device: str) -> EncoderSettings:

@@ -170,9 +170,51 @@ class Refusing(CountingEncoder):
 
 def test_refused_sentences_are_counted(data: Path) -> None:
     encoder = Refusing()
-    result = scored("MR", evaluation(data, encoder))
-    assert result.data.replaced["refused by the encoder, given as zeros"] == len(encoder.refused)
-    assert len(encoder.refused) > 0
+    result = scored("MR", evaluation(data, encoder, max_refused=1.0))
+    assert result.data.num_refused == len(encoder.refused) > 0
+    assert result.data.num_sentences == len(encoder.asked[0])
+
+
+def test_many_refused_sentences_are_an_error_with_the_remedy(data: Path) -> None:
+    few = evaluation(data, Refusing())
+    with pytest.raises(ValueError, match=r"MR: the encoder refuses .* more than 10%.*--on-refusal"):
+        evaluate_task(task_named("MR"), few)
+
+
+OWN_REFUSING = """
+import numpy as np
+from models.refusal import Refusal
+
+class Mouse:
+    digest = "mouse"
+    fails_on_refusal = False
+    refused = ()
+
+    def encode_views(self, sentences, pooling=("last",)):
+        self.refused = [
+            Refusal(i, "parser_error", "") for i, text in enumerate(sentences) if "mouse" in text
+        ]
+        lengths = np.array([[len(text), "cat" in text] for text in sentences], dtype=np.float32)
+        return {f"0-SEQ.{pool}": lengths for pool in pooling}
+
+    def encode(self, sentences):
+        return self.encode_views(sentences)["0-SEQ.last"]
+"""
+
+
+def test_zeros_in_any_number_are_asked_for_and_not_handed_back_unasked(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "own_refusing.py").write_text(OWN_REFUSING, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    job = job_of(data, tmp_path, tasks=["MR"], encoder="own_refusing:Mouse")
+    del job["encoder_version"]
+    job["encoder_settings"] = {"on_refusal": "zero"}
+    run(job)
+    found = read_result(tmp_path / "results/MR.json")
+    assert isinstance(found, TaskResult) and found.data.refused_share > 0.1
+    with pytest.raises(ValueError, match="MR: the encoder refuses"):
+        run(job | {"encoder_settings": {}})
 
 
 def test_words_are_joined_beside_the_views(data: Path) -> None:

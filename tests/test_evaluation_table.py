@@ -204,6 +204,41 @@ def test_a_score_that_is_not_defined_is_said_to_be_none(tmp_path: Path) -> None:
     assert "STS14, bag of words: 0 stands for no value in pearson:g0, pearson:g1" in table
 
 
+def doubtful(folder: Path, seed: int, *, refused: int = 0, **outcome: Any) -> Path:
+    made = result(answers(40, 0.8), task("MR"), encoder=EncoderIdentity("words", str(seed), seed))
+    record = replace(made.data, num_sentences=1200, num_refused=refused)
+    made = replace(made, data=record, outcome=replace(made.outcome, **outcome))
+    return written(folder / str(seed), [made])
+
+
+def test_what_makes_scores_doubtful_is_said_below_the_table(tmp_path: Path) -> None:
+    found = doubtful(tmp_path, 0, refused=3, num_fits=1060, not_converged=2, at_grid_edge=1)
+    notes = evaluation_table([found]).splitlines()
+    for note in (
+        "- words: sentences that it refused, scored as zeros: MR 3 of 1,200 distinct (0.25 %).",
+        "- words: fits that stopped before the tolerance was reached: MR 2 of 1,060.",
+        "- words: searches that chose the smallest or largest regulariser offered: MR 1 of 2.",
+    ):
+        assert note in notes
+
+
+def test_doubts_are_summed_over_seeds_and_the_most_refused_given(tmp_path: Path) -> None:
+    seeds = [
+        doubtful(tmp_path, seed, refused=3 * seed, num_fits=10, not_converged=seed, at_grid_edge=1)
+        for seed in range(3)
+    ]
+    table = evaluation_table(seeds)
+    assert "MR 6 of 1,200 distinct (0.50 %)" in table
+    assert "was reached: MR 3 of 30." in table
+    assert "offered: MR 3 of 6." in table
+
+
+def test_scores_without_doubt_have_no_such_note(tmp_path: Path) -> None:
+    table = evaluation_table([doubtful(tmp_path, 0, num_fits=10)])
+    for word in ("refused", "tolerance", "regulariser offered"):
+        assert word not in table
+
+
 def test_scores_stand_in_one_order(tmp_path: Path) -> None:
     made = result(similarities(40, 0.3, subsets=1), task("SICK-R", "relatedness"))
     table = evaluation_table([written(tmp_path / "a", [made])])

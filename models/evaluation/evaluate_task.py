@@ -33,6 +33,9 @@ from models.evaluation.task_result import (
 from models.evaluation.tasks.load import AbsentDataError, load_task
 from models.evaluation.tasks.task import EvaluationTask, TaskData
 
+MAX_REFUSED = 0.1
+"""Above this share, scores say little of an encoder, and a wrong language or parser is likely."""
+
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
@@ -50,6 +53,8 @@ class Evaluation:
     words: Encoder | None = None
     """The bag of words that is joined, where the representation asks for one."""
     resampling: Resampling = field(default_factory=Resampling)
+    max_refused: float = MAX_REFUSED
+    """Share of a dataset's distinct sentences that the encoder may refuse, giving zeros."""
     device: str = "cpu"
     """Where classifiers are fitted."""
     run: Mapping[str, Any] = field(default_factory=dict)
@@ -72,7 +77,8 @@ def evaluate_task(task: EvaluationTask, evaluation: Evaluation) -> Result:
     """Returns the result, or that the task's data is absent.
 
     Raises:
-        ValueError: malformed data or embeddings; names file and row, or encoder and view.
+        ValueError: malformed data or embeddings, or too many sentences that the encoder refuses;
+            names file and row, or encoder and view.
     """
     started = time.perf_counter()
     try:
@@ -90,7 +96,7 @@ def evaluate_task(task: EvaluationTask, evaluation: Evaluation) -> Result:
     result = scored(
         task,
         evaluation.setup(task),
-        _record(data, views),
+        replace(DataRecord.of(data), num_refused=views.num_refused),
         outcome,
         seconds={
             "load": round(loaded - started, 3),
@@ -103,16 +109,24 @@ def evaluate_task(task: EvaluationTask, evaluation: Evaluation) -> Result:
     return result
 
 
-def _record(data: TaskData, views: Embeddings) -> DataRecord:
-    record = DataRecord.of(data)
-    if not views.num_refused:
-        return record
-    refused = {"refused by the encoder, given as zeros": views.num_refused}
-    return replace(record, replaced={**record.replaced, **refused})
-
-
 def _views(task: EvaluationTask, data: TaskData, evaluation: Evaluation) -> Embeddings:
-    """Returns the embeddings of all the dataset's sentences, shared with its other tasks."""
+    """Returns the embeddings of all the dataset's sentences, shared with its other tasks.
+
+    Raises:
+        ValueError: of too many sentences there are none.
+    """
+    found = _found(task, data, evaluation)
+    num_sentences = len(data.sentences)
+    if found.num_refused > evaluation.max_refused * num_sentences:
+        raise ValueError(
+            f"{task.name}: the encoder refuses {found.num_refused:,} of {num_sentences:,} distinct "
+            f"sentences, more than {evaluation.max_refused:.0%}, such as {found.refused[0]}; see "
+            "that it is made for such text, or ask for zeros in their place by --on-refusal zero"
+        )
+    return found
+
+
+def _found(task: EvaluationTask, data: TaskData, evaluation: Evaluation) -> Embeddings:
     representation = evaluation.representation
     found = evaluation.cache.embeddings(
         evaluation.encoder,

@@ -21,6 +21,7 @@ from models.evaluation.task_result import (
 from models.evaluation.tasks.declarations import TASKS
 from models.report.comparison_table import SCORES_OF_ERRORS, digits_of, with_seeds
 from models.report.derived_tasks import derived_notes, task_title
+from models.report.doubtful_scores import doubts
 from models.report.markdown import bullets, markdown_table, section, with_interval
 
 ABSENT = "absent"
@@ -48,6 +49,11 @@ class EncoderColumn:
         found = [results.get(task) for results in self.seeds]
         return [result for result in found if isinstance(result, TaskResult)]
 
+    def by_task(self, tasks: Sequence[str]) -> dict[str, list[TaskResult]]:
+        """Returns those results of all tasks that any seed was scored on."""
+        found = {task: self.of_task(task) for task in tasks}
+        return {task: results for task, results in found.items() if results}
+
     def why_not(self, task: str) -> str | None:
         """Returns why a task was not scored, or None where no seed was to be."""
         found = [results.get(task) for results in self.seeds]
@@ -74,6 +80,7 @@ def evaluation_table(folders: Sequence[Path], *, by_subset: bool = True) -> str:
     averages = _average_rows(columns)
     notes = [_intervals_note(columns), *_absences(columns, tasks), *_lacks(columns)]
     notes += _undefined(columns, tasks)
+    notes += [note for column in columns for note in doubts(column.title, column.by_task(tasks))]
     notes += derived_notes(_corpora(columns, tasks))
     notes += [f"{declared.name}: {declared.description}." for declared in AVERAGES]
     parts = [
