@@ -1,14 +1,23 @@
-"""What a result carries of its data's origin: told by the manifest, file by file."""
+"""What a result carries of its data's origin: from the manifest by its file to the table."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from models.evaluation.data_origin import remarks_of
+from models.evaluation.task_result import (
+    EncoderIdentity,
+    TaskResult,
+    read_result,
+    result_path,
+    write_result,
+)
 from models.evaluation.tasks.layout import DATASETS
+from models.report.evaluation_table import evaluation_table
 from pipeline.evaluation_data.local_folder import examine_folder
 from pipeline.evaluation_data.manifest import (
     DataManifest,
@@ -18,6 +27,7 @@ from pipeline.evaluation_data.manifest import (
     write_manifest,
 )
 from pipeline.evaluation_data.sources import datasets_named
+from tests.evaluation_examples import answers, result, task
 
 OTHER_TOKENS = "tokenised otherwise than SentEval's"
 FIRST_USE = "taken on first use, no published sha256"
@@ -99,3 +109,41 @@ def test_what_is_not_there_or_not_known_is_named(tmp_path: Path) -> None:
         remarks_of(tmp_path / "nowhere", "MR")
     with pytest.raises(ValueError, match=r"no dataset 'mr'; known are MR, CR"):
         remarks_of(None, "mr")
+
+
+def remarked(name: str, *remarks: str, encoder: str = "words") -> TaskResult:
+    made = result(answers(40, 0.8), task(name), encoder=EncoderIdentity(encoder, encoder))
+    return replace(made, data=replace(made.data, remarks=remarks))
+
+
+def test_a_result_keeps_its_remarks(tmp_path: Path) -> None:
+    made = remarked("MR", FIRST_USE)
+    write_result(tmp_path / "MR.json", made)
+    found = read_result(tmp_path / "MR.json")
+    assert isinstance(found, TaskResult)
+    assert found.data == made.data
+
+
+def test_a_result_of_before_remarks_is_read(tmp_path: Path) -> None:
+    write_result(tmp_path / "MR.json", remarked("MR"))
+    value = json.loads((tmp_path / "MR.json").read_text(encoding="utf-8"))
+    del value["data"]["remarks"]
+    (tmp_path / "MR.json").write_text(json.dumps(value), encoding="utf-8")
+    found = read_result(tmp_path / "MR.json")
+    assert isinstance(found, TaskResult)
+    assert found.data.remarks == ()
+
+
+def test_the_table_says_each_remark_once_with_its_tasks(tmp_path: Path) -> None:
+    for encoder in ("words", "letters"):
+        for made in (
+            remarked("MR", encoder=encoder),
+            remarked("CR", FIRST_USE, encoder=encoder),
+            remarked("SST5", OTHER_TOKENS, FIRST_USE, encoder=encoder),
+        ):
+            write_result(result_path(tmp_path / encoder, made.task), made)
+    table = evaluation_table([tmp_path / "words", tmp_path / "letters"])
+    assert [line for line in table.splitlines() if "Data of" in line] == [
+        f"- Data of CR, SST5: {FIRST_USE}.",
+        f"- Data of SST5: {OTHER_TOKENS}.",
+    ]

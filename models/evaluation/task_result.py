@@ -111,6 +111,8 @@ class DataRecord:
     """Distinct sentences of the dataset."""
     num_refused: int = 0
     """Of these, how many the encoder could not take; they were scored as zeros."""
+    remarks: tuple[str, ...] = ()
+    """How the files depart from the published ones, as `models.evaluation.data_origin` tells."""
 
     @property
     def refused_share(self) -> float:
@@ -325,7 +327,7 @@ def _present(value: Mapping[str, Any]) -> TaskResult:
     return TaskResult(
         task=_task(value["task"]),
         setup=_setup(value["setup"]),
-        data=DataRecord(**value["data"]),
+        data=_data(value["data"]),
         outcome=Outcome(
             **{
                 **outcome,
@@ -342,6 +344,10 @@ def _present(value: Mapping[str, Any]) -> TaskResult:
 
 def _absent(value: Mapping[str, Any]) -> AbsentResult:
     return AbsentResult(_task(value["task"]), _setup(value["setup"]), str(value["reason"]))
+
+
+def _data(value: Mapping[str, Any]) -> DataRecord:
+    return DataRecord(**{**value, "remarks": tuple(value.get("remarks", ()))})
 
 
 def _setup(value: Mapping[str, Any]) -> Setup:

@@ -20,6 +20,7 @@ from models.evaluation.task_result import (
 )
 from models.evaluation.tasks.declarations import TASKS
 from models.report.comparison_table import SCORES_OF_ERRORS, digits_of, with_seeds
+from models.report.data_remarks import data_remarks
 from models.report.derived_tasks import derived_notes, task_title
 from models.report.doubtful_scores import doubts
 from models.report.markdown import bullets, markdown_table, section, with_interval
@@ -81,6 +82,9 @@ def evaluation_table(folders: Sequence[Path], *, by_subset: bool = True) -> str:
     notes = [_intervals_note(columns), *_absences(columns, tasks), *_lacks(columns)]
     notes += _undefined(columns, tasks)
     notes += [note for column in columns for note in doubts(column.title, column.by_task(tasks))]
+    notes += data_remarks(
+        result for task in tasks for column in columns for result in column.of_task(task)
+    )
     notes += derived_notes(_corpora(columns, tasks))
     notes += [f"{declared.name}: {declared.description}." for declared in AVERAGES]
     parts = [
