@@ -48,6 +48,10 @@ class DownloadError(OSError):
     """A file could not be downloaded; the message names the address and what to do."""
 
 
+class UnreachableError(DownloadError):
+    """The server never answered: no file of its is to be had at present."""
+
+
 class _Malformed(http.client.HTTPException):
     """The answer's headers do not say what it holds, or say that it is not what was asked for."""
 
@@ -91,7 +95,8 @@ def download(
     Raises:
         ValueError: the address or sha256 is malformed, or the file has another sha256 or is
             longer than the configuration allows.
-        DownloadError: the server refuses, or keeps failing; what has arrived is kept.
+        DownloadError: the server refuses, or keeps failing; what has arrived is kept. An
+            `UnreachableError` where it never answered.
     """
     _check_arguments(url, sha256)
     config = config or DownloadConfig()
@@ -188,7 +193,9 @@ def _fetch_patiently(
         failures = 1 if part.size > reached else failures + 1
         reached = max(reached, part.size)
         if failures >= config.attempts:
-            raise DownloadError(
+            answered = part.size or isinstance(fault, urllib.error.HTTPError | _Malformed)
+            kind = DownloadError if answered else UnreachableError
+            raise kind(
                 f"{url}: gave up after {failures} attempts that got no further ({fault}); "
                 f"{part.size:,} bytes are kept, so run it again later to go on"
             ) from fault

@@ -162,6 +162,18 @@ def test_a_redirect_is_followed(server, tmp_path):
     assert collect(server, tmp_path, QUESTIONS_SET).datasets["questions"].state == "present"
 
 
+def test_a_server_that_never_answers_is_asked_patiently_only_once(tmp_path, monkeypatch):
+    pauses: list[float] = []
+    monkeypatch.setattr("pipeline.download.time.sleep", pauses.append)
+    sets = [single(name, QUESTIONS) for name in ("one", "two", "three")]
+    fetch = FetchConfig(mirror="http://127.0.0.1:9", download=IMPATIENT)
+    manifest = collect_datasets(
+        sets, tmp_path / "data", tmp_path / "downloads", CollectConfig(fetch)
+    )
+    assert {entry.state for entry in manifest.datasets.values()} == {"absent"}
+    assert len(pauses) == IMPATIENT.attempts - 1
+
+
 def test_addresses_are_tried_in_order_without_a_mirror(server, tmp_path):
     download = Download(
         "questions",

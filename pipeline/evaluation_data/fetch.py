@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from pipeline.digest import sha256_of_file
-from pipeline.download import DownloadConfig, DownloadError, download
+from pipeline.download import DownloadConfig, DownloadError, UnreachableError, download
 from pipeline.evaluation_data.declaration import Download
 from pipeline.evaluation_data.manifest import MANIFEST_NAME
 from pipeline.evaluation_data.unpack import MissingMemberError, UnpackLimits, read_members
@@ -40,6 +41,9 @@ class Fetched:
 class Fetcher:
     """Keeps downloads in one folder and remembers for a run what failed.
 
+    A server that never answered is asked once a download from then on, so that a run without a
+    network ends soon.
+
     Args:
         folder: of the downloads; a part that a run left behind is gone on with.
         trusted: sha256 of undeclared downloads that were accepted before, by name.
@@ -58,6 +62,7 @@ class Fetcher:
         """Called as bytes arrive."""
         self._fetched: dict[str, Fetched] = {}
         self._failures: dict[str, Exception] = {}
+        self._unreachable: set[str] = set()
         self._suspects: set[str] = set()
         self._proven: set[str] = set()
 
@@ -120,10 +125,14 @@ class Fetcher:
             limits = replace(limits, max_bytes=wanted.num_bytes)
         faults = []
         for address in self._addresses(wanted):
+            server = urlsplit(address).netloc
+            patience = replace(limits, attempts=1) if server in self._unreachable else limits
             try:
-                download(address, path, sha256, config=limits, on_progress=self.on_progress)
+                download(address, path, sha256, config=patience, on_progress=self.on_progress)
             except (DownloadError, ValueError) as error:
                 faults.append(str(error))
+                if isinstance(error, UnreachableError):
+                    self._unreachable.add(server)
             else:
                 return Fetched(path, address, sha256 or sha256_of_file(path))
         if sha256 != wanted.sha256:
