@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from models.command_line import told
 from models.evaluation.comparison import TESTS, Comparison, ComparisonConfig, compare
 from models.evaluation.statistics.correction import CORRECTIONS
 from models.evaluation.statistics.interval import CONFIDENCE, NUM_RESAMPLES
@@ -39,8 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if arguments.json is not None:
             write_json_atomically(arguments.json, _as_json(found))
     except (ValueError, OSError) as error:
-        print(error, file=sys.stderr)
-        return 2
+        return told(error)
     print(comparison_table(found))
     return 0
 

@@ -18,6 +18,7 @@ from typing import IO, get_args
 
 import numpy as np
 
+from models.command_line import told
 from models.evaluation.encoder import FloatArray, Pooling, ViewEncoder
 from models.evaluation.named_encoder import FORMS, EncoderSettings, resolve_encoder
 from pipeline.shards import TEMPORARY_SUFFIX
@@ -39,9 +40,13 @@ class Options:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the command; returns its exit code: 0, or 1 with one line that says what is wrong."""
+    """Runs the command; returns its exit code.
+
+    That is 0, 2 with one line that says what is wrong, or 1 where nobody reads to the end.
+    """
+    values = _parser().parse_args(argv)
     try:
-        options = _parse(argv)
+        options = _options(values)
         if options.target is None and sys.stdout.isatty():
             raise ValueError("embeddings are binary: redirect standard output, or give --output")
         sentences = _read_sentences(options.source)
@@ -53,12 +58,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except (OSError, ValueError) as error:
-        print(f"{type(error).__name__}: {error}", file=sys.stderr)
-        return 1
+        return told(error, with_traceback=values.traceback)
     return 0
 
 
-def _parse(argv: Sequence[str] | None) -> Options:
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m models.encode", description=(__doc__ or "").split("\n\n")[0]
     )
@@ -80,7 +84,11 @@ def _parse(argv: Sequence[str] | None) -> Options:
     )
     for name in ("vectors", "dependency-parser", "constituency-parser"):
         parser.add_argument(f"--{name}", type=Path, help="Where it lies, if it was moved.")
-    values = parser.parse_args(argv)
+    parser.add_argument("--traceback", action="store_true", help="Show where an error was raised.")
+    return parser
+
+
+def _options(values: argparse.Namespace) -> Options:
     settings = EncoderSettings(
         device=values.device,
         batch_size=values.batch_size,

@@ -15,23 +15,31 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
+from models.command_line import told
 from models.evaluate_tasks import execute
 from models.evaluation.evaluate_task import MAX_REFUSED
 from models.evaluation.named_encoder import FORMS
-from models.evaluation.protocols.config import Classifier
-from models.evaluation.representations.representation import REPRESENTATIONS, representation_named
+from models.evaluation.protocols.config import Classifier, ProtocolConfig
+from models.evaluation.representations.representation import (
+    REPRESENTATIONS,
+    Representation,
+    representation_named,
+)
 from models.evaluation.tasks.declarations import TASKS, tasks_named
 from models.report.evaluation_table import evaluation_table
 from models.training_config import PRESETS, preset
+from pipeline.digest import digest_of
 from pipeline.job import available_cores
+
+DIGITS_OF_FOLDER = 8
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the command; returns its exit code: 0, or 1 with one line that says what is wrong."""
+    """Runs the command; returns its exit code: 0, or 2 with one line that says what is wrong."""
     values = _parser().parse_args(argv)
     if values.list:
         print(listed_tasks())
@@ -42,8 +50,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         execute(job, _say)
         print(evaluation_table([Path(job["out"])]))
     except (OSError, ValueError) as error:
-        print(f"{type(error).__name__}: {error}", file=sys.stderr)
-        return 1
+        return told(error, with_traceback=values.traceback)
+    print(f"results: {job['out']}", file=sys.stderr)
     return 0
 
 
@@ -78,7 +86,7 @@ def job_of(values: argparse.Namespace) -> dict[str, Any]:
         "name": values.name or values.encoder,
         "tasks": [task.name for task in tasks_named(values.tasks)],
         "data": values.data,
-        "out": values.out or f"results/{_file_name(values.encoder)}",
+        "out": values.out or _results_folder(values.encoder, representation, protocol),
         "cache": values.cache,
         "parses": values.parses or str(Path(values.cache).parent / "parses"),
         "representation": representation.to_dict(),
@@ -114,6 +122,18 @@ def _object(text: str, option: str) -> dict[str, Any]:
     return value
 
 
+def _results_folder(
+    encoder: str, representation: Representation, protocol: Mapping[str, Any]
+) -> str:
+    """Returns where results go unless told; what is not scored by the defaults has a digest."""
+    name = _file_name(encoder)
+    resolved = ProtocolConfig.from_dict(protocol)
+    if (representation, resolved) == (Representation(), ProtocolConfig()):
+        return f"results/{name}"
+    used = {"representation": representation.to_dict(), "protocol": resolved.to_dict()}
+    return f"results/{name}-{digest_of(used)[:DIGITS_OF_FOLDER]}"
+
+
 def _file_name(encoder: str) -> str:
     """Returns what a folder of results is called after an encoder; of a path, its last part."""
     name = Path(encoder).name if Path(encoder).is_dir() else encoder
@@ -133,7 +153,11 @@ def _parser() -> argparse.ArgumentParser:
     add("--data", help="SentEval's data folder: it holds downstream/ and probing/.")
     add("--tasks", default="all", help="Names separated by commas, or all; --list names them.")
     add("--list", action="store_true", help="List the tasks and end.")
-    add("--out", help="Folder of the results; by default results/ENCODER.")
+    add(
+        "--out",
+        help="Folder of the results; by default results/ENCODER, with a digest where "
+        "representation or protocol are not the default ones.",
+    )
     add("--name", help="What tables call the encoder.")
     add("--cache", default="results/embeddings", help="Folder that keeps embeddings.")
     add(
@@ -171,6 +195,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--preset", default="laptop", help=f"Of random-SEED: {', '.join(PRESETS)}.")
     add("--changes", default="{}", help="Of random-SEED: fields of the preset to change, as JSON.")
+    add("--traceback", action="store_true", help="Show where an error was raised.")
     for name in ("vectors", "dependency-parser", "constituency-parser"):
         add(f"--{name}", help="Where it lies, if not where the model says or ships.")
     return parser

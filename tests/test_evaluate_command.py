@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from models.compare import main as compare
-from models.evaluate import main
+from models.evaluate import _parser, job_of, main
 from models.evaluation.tasks.declarations import TASKS
 from tests.parsed_corpora import write_vectors
 from tests.tiny_senteval import write_tiny_senteval
@@ -24,6 +24,9 @@ def letters(sentences):
 
 def wrong(sentences):
     return np.ones((1, 3))
+
+def fails(sentences):
+    raise RuntimeError("out of\\nmemory")
 """
 
 
@@ -71,8 +74,10 @@ def test_an_own_function_is_scored_and_its_table_printed(
     for task in ("MR", "SICK14"):
         assert f"| {task} " in printed.out
     assert "absent" in printed.out and "custrev" in printed.out
-    assert printed.err.splitlines()[-1].startswith("100 %  ")
-    results = here / "results" / "own_letters-letters"
+    assert printed.err.splitlines()[-2].startswith("100 %  ")
+    folder = printed.err.splitlines()[-1].removeprefix("results: ")
+    assert folder.startswith("results/own_letters-letters")
+    results = here / folder
     assert {path.name for path in results.iterdir()} == {"MR.json", "SICK14.json", "CR.json"}
 
 
@@ -103,7 +108,7 @@ def test_options_reach_the_result(data: Path, here: Path) -> None:
 def test_a_version_keeps_embeddings_and_results(data: Path) -> None:
     call = command(data, "--tasks", "MR", "--cache", "kept", "--encoder-version", "1")
     assert main(call) == 0
-    result = Path("results/own_letters-letters/MR.json")
+    (result,) = Path("results").glob("own_letters-letters-*/MR.json")
     before = result.stat().st_mtime_ns
     assert len(list(Path("kept").rglob("*.npy"))) == 1
     assert main(call) == 0
@@ -126,22 +131,23 @@ def test_a_version_keeps_embeddings_and_results(data: Path) -> None:
         (["--encoder", "own_letters:missing"], "nothing called 'missing' there"),
         (["--encoder", "nowhere"], "encoder 'nowhere': no such folder and no known name"),
         (["--encoder", "own_letters:wrong"], r"gave shape [1, 3] for"),
+        (["--encoder", "own_letters:fails"], "fails: raised RuntimeError: out of memory for"),
         (["--vectors", "nowhere", "--encoder", "bag_of_words"], "nowhere: no such word vectors"),
         (["--data", "nowhere"], "nowhere: holds neither downstream/ nor probing/"),
     ],
 )
-def test_a_mistake_is_one_line_and_exit_code_one(
+def test_a_mistake_is_one_line_and_exit_code_two(
     data: Path, options: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tasks = [] if "--tasks" in options else ["--tasks", "MR"]
-    assert main(command(data, *tasks, *options)) == 1
+    assert main(command(data, *tasks, *options)) == 2
     printed = capsys.readouterr()
     assert message in printed.err and len(printed.err.splitlines()) == 1
     assert printed.out == ""
 
 
 def test_encoder_and_data_are_needed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([]) == 1
+    assert main([]) == 2
     assert capsys.readouterr().err == (
         "ValueError: give --encoder and --data, or --list for the tasks\n"
     )
@@ -153,6 +159,55 @@ def test_a_folder_of_another_encoder_is_left_alone(
 ) -> None:
     assert main(command(data, "--tasks", "SST2", "--out", "out")) == 0
     before = Path("out/SST2.json").read_bytes()
-    assert main(command(data, "--tasks", "SST2", "--out", "out", "--name", "other")) == 1
+    assert main(command(data, "--tasks", "SST2", "--out", "out", "--name", "other")) == 2
     assert "choose another folder" in capsys.readouterr().err
     assert Path("out/SST2.json").read_bytes() == before
+
+
+@pytest.mark.usefixtures("here")
+def test_where_an_own_function_failed_is_shown_on_request(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call = command(data, "--tasks", "MR", encoder="own_letters:fails")
+    assert main(call) == 2
+    assert capsys.readouterr().err.rstrip().endswith("; --traceback shows where")
+    assert main([*call, "--traceback"]) == 2
+    told = capsys.readouterr().err
+    assert 'own_letters.py", line' in told
+    assert told.splitlines()[-1].startswith("OwnEncoderError: own_letters:fails: raised RuntimeE")
+
+
+def out_of(*options: str) -> str:
+    common = ["--encoder", "own_letters:letters", "--data", "data"]
+    return str(job_of(_parser().parse_args([*common, *options]))["out"])
+
+
+def test_what_is_scored_otherwise_goes_into_another_folder(here: Path) -> None:
+    (here / "data/downstream").mkdir(parents=True)
+    changes = ("--representation-changes", '{"normalise": true}')
+    found = [
+        out_of(),
+        out_of("--folds", "5"),
+        out_of("--classifier", "compatibility"),
+        out_of("--representation", "multi-view"),
+        out_of(*changes),
+    ]
+    assert found[0] == "results/own_letters-letters" == out_of("--folds", "10", "--tasks", "MR")
+    assert len(set(found)) == len(found)
+    assert all(folder.startswith(f"{found[0]}-") for folder in found[1:])
+    assert out_of(*changes) == found[-1]
+    assert out_of(*changes, "--out", "mine") == "mine"
+
+
+@pytest.mark.usefixtures("here")
+def test_other_tasks_in_another_representation_are_not_mixed_into_a_folder(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(command(data, "--tasks", "SST2", "--out", "out")) == 0
+    other = ("--tasks", "TREC", "--representation", "multi-view", "--out", "out")
+    capsys.readouterr()
+    assert main(command(data, *other)) == 2
+    printed = capsys.readouterr()
+    assert "SST2.json: holds the result of another representation" in printed.err
+    assert printed.out == ""
+    assert not Path("out/TREC.json").exists()

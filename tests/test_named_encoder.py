@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from models.evaluation.callable_encoder import CallableEncoder
+from models.evaluation.callable_encoder import CallableEncoder, OwnEncoderError
 from models.evaluation.encoder import Encoder, ViewEncoder
 from models.evaluation.named_encoder import (
     EncoderSettings,
@@ -106,6 +107,38 @@ def test_sentences_are_given_in_batches_and_in_order() -> None:
 def test_an_answer_that_is_no_embedding_is_refused(answer: object, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         CallableEncoder(lambda _: answer, "mine").encode(SENTENCES)
+
+
+def test_an_exception_of_the_users_function_is_named_with_its_batch() -> None:
+    def fails_late(sentences: list[str]) -> list[list[float]]:
+        if "nobody knows" in sentences:
+            raise RuntimeError("no such word")
+        return [[1.0] for _ in sentences]
+
+    encoder = CallableEncoder(fails_late, "mine:late", batch_size=2)
+    with pytest.raises(
+        OwnEncoderError,
+        match=r"mine:late: raised RuntimeError: no such word for sentences 2 to 2 .*'nobody k",
+    ) as caught:
+        encoder.encode(SENTENCES)
+    assert isinstance(caught.value.__cause__, RuntimeError)
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("encode = 1 / 0", "importing failing_own raised ZeroDivisionError: division by zero"),
+        ("def encode():\n    raise MemoryError", "making it raised MemoryError$"),
+    ],
+)
+def test_an_exception_on_the_way_to_the_users_function_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, message: str
+) -> None:
+    (tmp_path / "failing_own.py").write_text(code)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "failing_own", raising=False)
+    with pytest.raises(OwnEncoderError, match=f"failing_own:encode: {message}"):
+        resolve_encoder("failing_own:encode")
 
 
 def test_batches_of_different_widths_are_refused() -> None:

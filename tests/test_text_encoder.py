@@ -407,7 +407,7 @@ def test_the_command_line_says_in_one_line_what_is_wrong(
     (tmp_path / "in.txt").write_bytes(content)
     files = ["--input", str(tmp_path / "in.txt"), "--output", str(tmp_path / "out.npy")]
 
-    assert main(["bag_of_words", *files, *arguments]) == 1
+    assert main(["bag_of_words", *files, *arguments]) == 2
 
     assert message in capsys.readouterr().err
     assert not (tmp_path / "out.npy").exists()

@@ -20,6 +20,10 @@ DEFAULT_BATCH_SIZE = 128
 """Sentences a call, as SentEval's own batches."""
 
 
+class OwnEncoderError(ValueError):
+    """A user's own code raised an exception, which is this one's cause."""
+
+
 class CallableEncoder:
     """Calls a function from sentences to vectors on batches, and refuses what is no embedding."""
 
@@ -44,6 +48,7 @@ class CallableEncoder:
         """Returns the embeddings, float32 [n, d].
 
         Raises:
+            OwnEncoderError: the function raised an exception; names the function and the batch.
             ValueError: no sentences, or an answer that is no finite matrix with a row a sentence
                 and the width of the others.
         """
@@ -55,7 +60,7 @@ class CallableEncoder:
         batches: list[FloatArray] = []
         for start in range(0, len(sentences), size):
             batch = list(sentences[start : start + size])
-            vectors = self._checked(self._function(batch), batch, start)
+            vectors = self._checked(self._answer(batch, start), batch, start)
             if batches and vectors.shape[1] != batches[0].shape[1]:
                 raise ValueError(
                     f"{self.name}: {vectors.shape[1]} numbers a sentence from sentence {start} on, "
@@ -63,6 +68,15 @@ class CallableEncoder:
                 )
             batches.append(vectors)
         return np.concatenate(batches)
+
+    def _answer(self, batch: list[str], start: int) -> Any:
+        try:
+            return self._function(batch)
+        except Exception as error:
+            raise OwnEncoderError(
+                f"{self.name}: raised {_in_words(error)} for sentences {start} to "
+                f"{start + len(batch) - 1} (from 0), the first {batch[0][:80]!r}"
+            ) from error
 
     def _checked(self, answer: Any, batch: list[str], start: int) -> FloatArray:
         if hasattr(answer, "detach"):  # a tensor, wherever it lies
@@ -114,6 +128,7 @@ def import_encoder(spec: str) -> tuple[Any, Function]:
     function or class without arguments that gives one of these.
 
     Raises:
+        OwnEncoderError: the module, or what makes the encoder, raised an exception; names it.
         ValueError: no such module or name, or it is no encoder; names the remedy.
     """
     module_name, _, attribute = spec.partition(":")
@@ -126,13 +141,20 @@ def import_encoder(spec: str) -> tuple[Any, Function]:
             f"{spec}: {module_name} cannot be imported ({error}); run from the folder that holds "
             "it, or put that into PYTHONPATH"
         ) from error
+    except Exception as error:
+        raise OwnEncoderError(
+            f"{spec}: importing {module_name} raised {_in_words(error)}"
+        ) from error
     for part in attribute.split("."):
         if not hasattr(found, part):
             public = [name for name in dir(found) if not name.startswith("_")]
             raise ValueError(f"{spec}: nothing called {part!r} there, only {', '.join(public)}")
         found = getattr(found, part)
     if _takes_nothing(found):
-        found = found()
+        try:
+            found = found()
+        except Exception as error:
+            raise OwnEncoderError(f"{spec}: making it raised {_in_words(error)}") from error
     function = getattr(found, "encode", found)
     if not callable(function):
         raise ValueError(
@@ -140,6 +162,11 @@ def import_encoder(spec: str) -> tuple[Any, Function]:
             "strings to a matrix [n, d], or an object with such a method encode"
         )
     return found, function
+
+
+def _in_words(error: Exception) -> str:
+    said = str(error)
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__
 
 
 def _takes_nothing(found: Any) -> bool:
