@@ -73,14 +73,6 @@ def job_of(values: argparse.Namespace) -> dict[str, Any]:
         values.representation, **_object(values.representation_changes, "representation-changes")
     )
     protocol = {"classifier": values.classifier, "num_folds": values.folds}
-    config = preset(values.preset, **_object(values.changes, "changes")).to_dict()
-    settings = {
-        "batch_size": values.batch_size,
-        "on_refusal": values.on_refusal,
-        "vectors": values.vectors,
-        "dependency_parser": values.dependency_parser,
-        "constituency_parser": values.constituency_parser,
-    }
     job: dict[str, Any] = {
         "encoder": values.encoder,
         "name": values.name or values.encoder,
@@ -91,14 +83,20 @@ def job_of(values: argparse.Namespace) -> dict[str, Any]:
         "parses": values.parses or str(Path(values.cache).parent / "parses"),
         "representation": representation.to_dict(),
         "protocol": protocol,
-        "encoder_settings": {k: v for k, v in settings.items() if v is not None}
-        | {"config": config},
+        "encoder_settings": _encoder_settings(values),
         "device": values.device,
         "threads": values.threads or available_cores(),
     }
     if values.encoder_version is not None:
         job["encoder_version"] = values.encoder_version
     return job
+
+
+def _encoder_settings(values: argparse.Namespace) -> dict[str, Any]:
+    names = ("batch_size", "on_refusal", "vectors", "dependency_parser", "constituency_parser")
+    given = {name: getattr(values, name) for name in names if getattr(values, name) is not None}
+    config = preset(values.preset, **_object(values.changes, "changes"))
+    return given | {"config": config.to_dict()}
 
 
 def listed_tasks() -> str:
@@ -185,20 +183,25 @@ def _parser() -> argparse.ArgumentParser:
     add("--folds", type=int, default=10, help="Outer and inner folds; SentEval's quick way is 5.")
     add("--device", default="cpu", help="cpu or cuda, for encoder and classifiers.")
     add("--threads", type=int, default=0, help="CPU threads; 0 takes all cores.")
+    add("--traceback", action="store_true", help="Show where an error was raised.")
+    _add_encoder_options(parser)
+    return parser
+
+
+def _add_encoder_options(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
     add("--batch-size", type=int, help="Sentences embedded at once.")
     add(
         "--on-refusal",
         choices=["zero", "error"],
         help="What becomes of sentences that the encoder cannot take: zeros, counted below the "
-        f"table, or an error. By default zeros, and an error where they are more than "
+        "table, or an error. By default zeros, and an error where they are more than "
         f"{100 * MAX_REFUSED:.0f} %% of a dataset's.",
     )
     add("--preset", default="laptop", help=f"Of random-SEED: {', '.join(PRESETS)}.")
     add("--changes", default="{}", help="Of random-SEED: fields of the preset to change, as JSON.")
-    add("--traceback", action="store_true", help="Show where an error was raised.")
     for name in ("vectors", "dependency-parser", "constituency-parser"):
         add(f"--{name}", help="Where it lies, if not where the model says or ships.")
-    return parser
 
 
 if __name__ == "__main__":
