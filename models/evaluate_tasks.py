@@ -7,12 +7,13 @@ The job names the encoder, the tasks and where their data lies::
 
 ``encoder`` is what ``models.evaluation.named_encoder`` understands. One JSON file a task comes
 out, also for a task whose data is absent; ``out`` may also be an object from each task to a folder
-of its own. Further keys, all optional:
-``representation`` and ``protocol`` (fields that differ from their defaults), ``seed`` (of the
-encoder, for the result), ``encoder_version`` (of a function of your own: what its embeddings and
-results are kept under; without it both are made anew in each run), ``parses`` (folder of tokens and
-parses that encoders share), ``device``, ``encoder_settings`` (``batch_size``, ``on_refusal``,
-``vectors``, ``dependency_parser``, ``constituency_parser``, ``config`` of an untrained one).
+of its own. Further keys, all optional: ``representation`` and ``protocol`` (fields that differ from
+their defaults), ``seed`` (of the encoder, for the result), ``data_manifest`` (what
+``DownloadSentEval`` wrote of the data), ``encoder_version`` (of a function of your own: what its
+embeddings and results are kept under; without it both are made anew in each run), ``parses``
+(folder of tokens and parses that encoders share), ``device``, ``encoder_settings``
+(``batch_size``, ``on_refusal``, ``vectors``, ``dependency_parser``, ``constituency_parser``,
+``config`` of an untrained one).
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ import numpy as np
 import torch
 
 from models.evaluation.callable_encoder import RememberingEncoder
+from models.evaluation.data_origin import remarks_of
 from models.evaluation.embedding_cache import EmbeddingCache
 from models.evaluation.encoder import Encoder, ViewEncoder
 from models.evaluation.evaluate_task import MAX_REFUSED, Evaluation, evaluate_task
@@ -129,11 +131,12 @@ def evaluation_of(job: Mapping[str, Any]) -> Evaluation:
             cache_name = digest_of({"encoder": identity.digest})
         else:
             encoder = RememberingEncoder(encoder)
-    cache = job.get("cache")
+    cache, manifest = job.get("cache"), job.get("data_manifest")
     return Evaluation(
         encoder=encoder,
         identity=identity,
         data_folder=Path(job["data"]),
+        data_manifest=None if manifest is None else Path(manifest),
         representation=representation,
         protocol=ProtocolConfig.from_dict(job.get("protocol", {})),
         cache=EmbeddingCache(None if cache is None else Path(cache)),
@@ -201,6 +204,7 @@ def standing_result(path: Path, task: EvaluationTask, evaluation: Evaluation) ->
         for name, found in files.items()
     )
     same = same and result.data.refused_share <= evaluation.max_refused
+    same = same and result.data.remarks == remarks_of(evaluation.data_manifest, task.dataset)
     return result if same and result.resampling == evaluation.resampling else None
 
 

@@ -305,6 +305,16 @@ def test_a_result_that_says_absent_is_made_again_when_the_data_come(
 
 
 @pytest.mark.usefixtures("jobs")
+def test_what_is_known_of_the_data_stands_in_result_and_table(setting: dict[str, Any]) -> None:
+    table = EvaluateAll(**setting, encoder="bag_of_words", tasks="TREC")
+    assert build(table)
+    (result,) = read_results(table.folder / "bag_of_words").values()
+    assert isinstance(result, TaskResult)
+    (remark,) = [one for one in result.data.remarks if "TREC_10" in one]
+    assert remark in (table.folder / "evaluation.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("jobs")
 def test_absent_data_of_ones_own_are_found_when_they_come(setting: dict[str, Any]) -> None:
     data = Path(setting["senteval_data"])
     parameters = {**setting, "encoder": "own_letters:letters", "task": "TREC"}

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from models.evaluation.data_origin import remarks_of
 from models.evaluation.embedding_cache import EmbeddingCache, Embeddings
 from models.evaluation.encoder import Encoder
 from models.evaluation.features import Featuriser
@@ -45,6 +46,8 @@ class Evaluation:
     identity: EncoderIdentity
     data_folder: Path
     """SentEval's ``data`` folder, the one that holds ``downstream`` and ``probing``."""
+    data_manifest: Path | None = None
+    """What ``DownloadSentEval`` knows of the data, if it brought or examined them."""
     representation: Representation = field(default_factory=Representation)
     protocol: ProtocolConfig = field(default_factory=ProtocolConfig)
     cache: EmbeddingCache = field(default_factory=lambda: EmbeddingCache(None))
@@ -96,7 +99,11 @@ def evaluate_task(task: EvaluationTask, evaluation: Evaluation) -> Result:
     result = scored(
         task,
         evaluation.setup(task),
-        replace(DataRecord.of(data), num_refused=views.num_refused),
+        replace(
+            DataRecord.of(data),
+            num_refused=views.num_refused,
+            remarks=remarks_of(evaluation.data_manifest, task.dataset),
+        ),
         outcome,
         seconds={
             "load": round(loaded - started, 3),
