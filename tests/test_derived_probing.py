@@ -145,7 +145,7 @@ def test_a_result_on_derived_data_does_not_replace_the_published_one(
 
     assert main([*arguments, str(tmp_path / "published")]) == 0
     assert "derived from" not in capsys.readouterr().out
-    assert main([*arguments, str(derived)]) == 1
+    assert main([*arguments, str(derived)]) == 2
     error = capsys.readouterr().err
     assert "Tense.json: holds the result of the published task; choose another folder" in error
 
