@@ -207,6 +207,14 @@ class SentEvalParameters:
         "changes.",
     )
 
+    on_refusal = luigi.ChoiceParameter(
+        default="limit",
+        choices=["limit", "zero", "error"],
+        significant=False,
+        description="What becomes of sentences that an encoder cannot take: zeros for up to a tenth "
+        "of a set, zeros for any number, or an error. They are counted in the result.",
+    )
+
     def resolved_representation(self) -> dict[str, Any]:
         """Returns every field of the representation."""
         changes = dict(self.representation_changes)

@@ -79,11 +79,15 @@ class SentEvalStage(SentEvalParameters, EncoderParameters, Artefact):
             "parses": str(self.work_folder / "evaluation-parses"),
             "representation": self.resolved_representation(),
             "protocol": self.resolved_protocol(),
-            "encoder_settings": encoder.settings,
+            "encoder_settings": encoder.settings | self._on_refusal(),
             "device": self.device,
             "threads": 1,
         }
         return job if encoder.version is None else job | {"encoder_version": encoder.version}
+
+    def _on_refusal(self) -> dict[str, str]:
+        """Returns the setting; the limit is what holds where nothing is asked for."""
+        return {} if self.on_refusal == "limit" else {"on_refusal": self.on_refusal}
 
     def run_evaluation(self, evaluations: list[EvaluateTask]) -> None:
         """Scores the encoder on tasks in one process, on one thread: encoders run side by side."""

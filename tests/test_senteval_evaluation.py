@@ -178,6 +178,7 @@ def test_data_of_another_set_or_in_another_place_changes_no_path(
         ("gemm", "onednn"),
         ("mirror", "http://127.0.0.1:1"),
         ("accept_unverified", True),
+        ("on_refusal", "zero"),
     ],
 )
 def test_a_machine_setting_changes_no_path(
@@ -360,6 +361,13 @@ def test_one_encoder_under_two_names_is_refused_before_anything_runs(
     task = EvaluateAll(**setting, encoder="trained,trained-0", tasks="MR")
     with pytest.raises(ValueError, match="encoders trained and trained-0 are the same one"):
         task.requires()
+
+
+def test_what_becomes_of_refused_sentences_is_told_to_the_job(setting: dict[str, Any]) -> None:
+    task = EvaluateTask(**setting, encoder="bag_of_words")
+    assert "on_refusal" not in task.job([task])["encoder_settings"]
+    asked = task.clone(EvaluateTask, on_refusal="error")
+    assert asked.job([asked])["encoder_settings"]["on_refusal"] == "error"
 
 
 def test_a_function_without_a_version_is_refused(setting: dict[str, Any]) -> None:
