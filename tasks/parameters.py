@@ -211,8 +211,8 @@ class SentEvalParameters:
         default="limit",
         choices=["limit", "zero", "error"],
         significant=False,
-        description="What becomes of sentences that an encoder cannot take: zeros for up to a tenth "
-        "of a set, zeros for any number, or an error. They are counted in the result.",
+        description="What becomes of sentences that an encoder cannot take: zeros for up to a "
+        "tenth of a set, zeros for any number, or an error. They are counted in the result.",
     )
 
     def resolved_representation(self) -> dict[str, Any]:
