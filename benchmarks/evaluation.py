@@ -13,7 +13,7 @@ import json
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +28,7 @@ from benchmarks.references.sklearn_protocol import (
     Solver,
 )
 from benchmarks.report import Table, fail, header, print_last_line, print_table
+from models.evaluation.embedding_cache import EmbeddingCache
 from models.evaluation.evaluate_task import learn
 from models.evaluation.named_encoder import EncoderSettings, resolve_encoder
 from models.evaluation.outcome import Outcome
@@ -104,16 +105,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _inputs(options: argparse.Namespace) -> list[Input]:
     config = preset(options.preset, **json.loads(options.changes))
-    encoder = resolve_encoder(options.encoder, EncoderSettings(config=config))
+    kept = options.cache
+    parses = None if kept is None else kept / "parses"
+    encoder = resolve_encoder(options.encoder, EncoderSettings(config=config, parses=parses))
     poolings = options.poolings.split(",")
     representation = representation_named("plain", supervised_pooling=poolings)
     return inputs(
         encoder,
         representation,
+        EmbeddingCache(kept),
         data_folder=options.data,
         tasks=options.tasks,
         corpus=options.corpus,
     )
+
+
+def solvers(options: argparse.Namespace) -> tuple[Solver, ...]:
+    """Returns the ways in which scikit-learn's classifier is left to walk."""
+    done = replace(CONVERGED, tolerance=options.tolerance)
+    return (AS_IT_COMES, done) if options.converged else (AS_IT_COMES,)
 
 
 def _compare(task: Input, options: argparse.Namespace) -> list[Comparison]:
@@ -124,7 +134,7 @@ def _compare(task: Input, options: argparse.Namespace) -> list[Comparison]:
     ours = _run_ours(task, config, options.device)
     seconds = time.perf_counter() - started
     compared = []
-    for solver in (AS_IT_COMES, CONVERGED) if options.converged else (AS_IT_COMES,):
+    for solver in solvers(options):
         print(f"{task.task.name}: scikit-learn, {solver.name}", file=sys.stderr, flush=True)
         compared.append(
             Comparison(
@@ -207,7 +217,7 @@ def _table(compared: Sequence[Comparison], options: argparse.Namespace) -> Table
     notes = [
         f"encoder {options.encoder}, preset {options.preset} with {options.changes}; "
         f"poolings {options.poolings}; {options.folds} folds",
-        *(_reference_note(solver, compared, options.cores) for solver in (AS_IT_COMES, CONVERGED)),
+        *(_reference_note(solver, compared, options.cores) for solver in solvers(options)),
         f"ours: {options.cores} threads; {sum(one.not_converged for one in own)} of "
         f"{sum(one.num_fits for one in own)} fits did not reach the tolerance; "
         "objectives lie at most "
@@ -215,15 +225,12 @@ def _table(compared: Sequence[Comparison], options: argparse.Namespace) -> Table
         "same C: searches, one an outer fold, that chose the same; where they differ, the best "
         f"dev accuracies differ by at most {_dev_difference(compared):.2f} points",
     ]
-    notes = [note for note in notes if note]
     return Table("Evaluation protocols beside scikit-learn's", columns, rows, notes)
 
 
 def _reference_note(solver: Solver, compared: Sequence[Comparison], cores: int) -> str:
-    """Returns what is to be known of one of scikit-learn's, or nothing where it did not run."""
-    theirs = [one.theirs for one in compared if one.solver is solver]
-    if not theirs:
-        return ""
+    """Returns what is to be known of one of scikit-learn's."""
+    theirs = [one.theirs for one in compared if one.solver.name == solver.name]
     return (
         f"scikit-learn {solver.name}: LogisticRegression of at most {solver.max_iterations} "
         f"iterations to a tolerance of {solver.tolerance:g}, {cores} processes of one thread; "
@@ -246,12 +253,12 @@ def _figures(compared: Sequence[Comparison]) -> dict[str, float | str]:
     nested = [one for one in compared if one.protocol == "nested_folds"]
     figures: dict[str, float | str] = {}
     for solver, ending in ((AS_IT_COMES, ""), (CONVERGED, "_converged")):
-        of_solver = [one for one in nested if one.solver is solver]
+        of_solver = [one for one in nested if one.solver.name == solver.name]
         if of_solver:
             widest = max(of_solver, key=lambda one: one.width * one.num_items)
             figures[f"nested_cv_vs_sklearn{ending}"] = round(widest.speed, 2)
             figures["task"] = widest.task
-    done = [one for one in compared if one.solver is CONVERGED] or compared
+    done = [one for one in compared if one.solver.name == CONVERGED.name] or compared
     searches = sum(len(one.ours.regularisers) for one in done)
     return {
         **figures,
@@ -273,7 +280,9 @@ def _parser() -> argparse.ArgumentParser:
     add("--preset", default="laptop", help="of a random encoder")
     add("--changes", default=WIDE_ENCODER, help="of the preset, as JSON")
     add("--poolings", default="max,mean,min,last", help="of each view's states, side by side")
+    add("--cache", type=Path, help="folder that keeps embeddings and parses; by default none")
     add("--converged", action="store_true", help="also let scikit-learn walk until it is done")
+    add("--tolerance", type=float, default=CONVERGED.tolerance, help="at which it then is done")
     add("--folds", type=int, default=10, help="outer and inner")
     add("--cores", type=int, default=available_cores(), help="that each side may use")
     add("--device", default="cpu", help="where ours runs: cpu or cuda")

@@ -47,6 +47,7 @@ class Input:
 def inputs(
     encoder: Encoder,
     representation: Representation,
+    cache: EmbeddingCache,
     *,
     data_folder: Path | None,
     tasks: str,
@@ -55,6 +56,7 @@ def inputs(
     """Returns the classification tasks whose data are there.
 
     Args:
+        cache: where embeddings are kept.
         data_folder: SentEval's; None takes the default run's sentences as one task like MR.
         tasks: names, or ``all``.
         corpus: of the default run, see `corpus_folders`.
@@ -78,15 +80,17 @@ def inputs(
                 "give SentEval's data folder and tasks that learn classes"
             )
         pairs = [(task, load_task(task, data_folder)) for task in present]
-    return [_featurised(task, data, encoder, representation) for task, data in pairs]
+    return [_featurised(task, data, encoder, representation, cache) for task, data in pairs]
 
 
 def _featurised(
-    task: EvaluationTask, data: TaskData, encoder: Encoder, representation: Representation
+    task: EvaluationTask,
+    data: TaskData,
+    encoder: Encoder,
+    representation: Representation,
+    cache: EmbeddingCache,
 ) -> Input:
-    views = EmbeddingCache(None).embeddings(
-        encoder, data.sentences, representation.poolings(task.protocol)
-    )
+    views = cache.embeddings(encoder, data.sentences, representation.poolings(task.protocol))
     featuriser = Featuriser.of(
         views.views, task, data, representation, ProtocolConfig().batch_items
     )
