@@ -83,7 +83,7 @@ def test_one_document_gives_training_sentences_and_held_out_ones(tmp_path: Path)
 def test_training_and_probing_agree_on_the_blocks(tmp_path: Path) -> None:
     corpus = write_rows(tmp_path, corpus_rows(2, sentences=400))
     config = ProbingConfig(held_out_fraction=0.4, held_out_unit="block", held_out_block_sentences=5)
-    probed = {row.dataset_row for row in held_out_rows(corpus.sentences, config)}
+    probed = {row.dataset_row for row in held_out_rows(corpus.sentences, config.hold_out)}
     vectors = WordVectors.from_rows(["the"], np.ones((1, 2), dtype=np.float32))
     opened = {
         part: ParsedCorpus(

@@ -405,7 +405,7 @@ def test_the_command_keeps_parses_beside_the_embeddings(
     monkeypatch.setattr("models.evaluate.execute", execute)
     (tmp_path / "downstream").mkdir()
 
-    assert main(["--encoder", "bag_of_words", "--data", str(tmp_path), *options]) == 1
+    assert main(["--encoder", "bag_of_words", "--data", str(tmp_path), *options]) == 2
 
     assert [job["parses"] for job in jobs] == [expected]
 
