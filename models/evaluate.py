@@ -29,10 +29,11 @@ from models.evaluation.representations.representation import (
     Representation,
     representation_named,
 )
+from models.evaluation.task_result import AbsentResult, results_by_file
 from models.evaluation.tasks.declarations import TASKS, tasks_named
 from models.report.evaluation_table import evaluation_table
 from models.training_config import PRESETS, preset
-from pipeline.digest import digest_of
+from pipeline.digest import digest_of, sha256_of_file
 from pipeline.job import available_cores
 
 DIGITS_OF_FOLDER = 8
@@ -47,12 +48,39 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         job = job_of(values)
         sys.path.insert(0, str(Path.cwd()))  # where a function of the user's own is looked for
+        check_results(job)
         execute(job, _say)
         print(evaluation_table([Path(job["out"])]))
     except (OSError, ValueError) as error:
         return told(error, with_traceback=values.traceback)
     print(f"results: {job['out']}", file=sys.stderr)
     return 0
+
+
+def check_results(job: Mapping[str, Any]) -> None:
+    """Refuses a folder of results that this run would mix with its own.
+
+    Raises:
+        ValueError: a result on other data stands there, or one of an earlier run of a function
+            without a version; names the file and the remedy.
+    """
+    data = Path(job["data"])
+    unversioned = ":" in job["encoder"] and "encoder_version" not in job
+    for path, result in results_by_file(Path(job["out"])).items():
+        if isinstance(result, AbsentResult):
+            continue
+        for name, sha256 in result.data.files.items():
+            if not (data / name).is_file() or sha256_of_file(data / name) != sha256:
+                raise ValueError(
+                    f"{path}: the result on another {name} than that in {data}; choose another "
+                    "folder by --out, or delete it"
+                )
+        if unversioned and result.task.name not in job["tasks"]:
+            raise ValueError(
+                f"{path}: the result of an earlier run; without --encoder-version nothing tells "
+                "whether the function is still the same; evaluate its task again, too, choose "
+                "another folder by --out, or delete it"
+            )
 
 
 def job_of(values: argparse.Namespace) -> dict[str, Any]:
@@ -85,7 +113,7 @@ def job_of(values: argparse.Namespace) -> dict[str, Any]:
         "protocol": protocol,
         "encoder_settings": _encoder_settings(values),
         "device": values.device,
-        "threads": values.threads or available_cores(),
+        "threads": values.threads or max(1, available_cores() // 2),
     }
     if values.encoder_version is not None:
         job["encoder_version"] = values.encoder_version
@@ -182,7 +210,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--folds", type=int, default=10, help="Outer and inner folds; SentEval's quick way is 5.")
     add("--device", default="cpu", help="cpu or cuda, for encoder and classifiers.")
-    add("--threads", type=int, default=0, help="CPU threads; 0 takes all cores.")
+    add("--threads", type=int, default=0, help="CPU threads; 0 takes half of the cores.")
     add("--traceback", action="store_true", help="Show where an error was raised.")
     _add_encoder_options(parser)
     return parser

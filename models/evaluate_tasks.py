@@ -21,6 +21,7 @@ from __future__ import annotations
 import platform
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,7 @@ from models.evaluation.task_result import (
     write_result,
 )
 from models.evaluation.tasks.declarations import task_named
-from models.evaluation.tasks.load import derived_note
+from models.evaluation.tasks.load import AbsentDataError, derived_note, load_task
 from models.evaluation.tasks.task import EvaluationTask
 from models.text_encoder import available_device
 from models.training_config import TrainingConfig
@@ -88,6 +89,7 @@ def execute(job: Mapping[str, Any], progress: Progress) -> None:
     evaluation = evaluation_of(job)
     tasks = _by_dataset([task_named(name) for name in job["tasks"]])
     folders = _folders(job["out"], tasks)
+    check_data(tasks, evaluation)
     for folder in dict.fromkeys(folders.values()):
         check_folder(folder, tasks, evaluation)
     for done, task in enumerate(tasks):
@@ -152,6 +154,17 @@ def evaluation_of(job: Mapping[str, Any]) -> Evaluation:
             "python": platform.python_version(),
         },
     )
+
+
+def check_data(tasks: Sequence[EvaluationTask], evaluation: Evaluation) -> None:
+    """Reads the data of all tasks once, so that a damaged file is found before anything is scored.
+
+    Raises:
+        ValueError: a file is malformed; names file and line.
+    """
+    for task in tasks:
+        with suppress(AbsentDataError):
+            load_task(task, evaluation.data_folder)
 
 
 def check_folder(out: Path, tasks: Sequence[EvaluationTask], evaluation: Evaluation) -> None:

@@ -198,12 +198,21 @@ def test_other_data_is_refused_with_the_remedy() -> None:
 def test_a_task_absent_on_both_sides_is_listed_and_on_one_refused() -> None:
     a, b = (results(name, {"MR": answers(20, 0.8)}) for name in "ab")
     a["CR"] = AbsentResult(task("CR"), Setup(EncoderIdentity("a", "a-0")), "no custrev.pos")
-    with pytest.raises(ValueError, match="CR: a has a result and b has none"):
-        compare([a], [b], FAST)
+    asked_of_one = compare([a], [b], FAST)
+    assert [row.task for row in asked_of_one.tasks] == ["MR"] and asked_of_one.absent == {}
     b["CR"] = AbsentResult(task("CR"), Setup(EncoderIdentity("b", "b-0")), "no custrev.pos")
     assert compare([a], [b], FAST).absent == {"CR": "no custrev.pos"}
     b["CR"] = results("b", {"CR": answers(20, 0.8)})["CR"]
     with pytest.raises(ValueError, match=r"CR: absent for a \(no custrev.pos\)"):
+        compare([a], [b], FAST)
+
+
+def test_two_without_a_task_in_common_are_refused() -> None:
+    a, b = (
+        {name: AbsentResult(task(name), Setup(EncoderIdentity(who, who)), "no file")}
+        for who, name in (("a", "CR"), ("b", "MR"))
+    )
+    with pytest.raises(ValueError, match="no task in common"):
         compare([a], [b], FAST)
 
 

@@ -203,11 +203,47 @@ def test_what_is_scored_otherwise_goes_into_another_folder(here: Path) -> None:
 def test_other_tasks_in_another_representation_are_not_mixed_into_a_folder(
     data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(command(data, "--tasks", "SST2", "--out", "out")) == 0
-    other = ("--tasks", "TREC", "--representation", "multi-view", "--out", "out")
+    own = ("--encoder-version", "1", "--out", "out")
+    assert main(command(data, "--tasks", "SST2", *own)) == 0
+    other = ("--tasks", "TREC", "--representation", "multi-view", *own)
     capsys.readouterr()
     assert main(command(data, *other)) == 2
     printed = capsys.readouterr()
     assert "SST2.json: holds the result of another representation" in printed.err
     assert printed.out == ""
     assert not Path("out/TREC.json").exists()
+
+
+def test_results_of_an_earlier_run_of_a_function_without_a_version_are_not_mixed_in(
+    data: Path, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = command(data, "--tasks", "SICK14", "--out", "out")
+    assert main(first) == 0
+    assert main(first) == 0
+    assert main(command(data, "--tasks", "MR", "--out", "out")) == 2
+    assert "without --encoder-version nothing tells" in capsys.readouterr().err
+    assert main(command(data, "--tasks", "MR,SICK14", "--out", "out")) == 0
+
+
+def test_results_on_other_data_are_neither_mixed_in_nor_replaced(
+    data: Path, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = ("--encoder-version", "1", "--out", "out")
+    assert main(command(data, "--tasks", "SICK14", *own)) == 0
+    other = write_tiny_senteval(here / "other")
+    test = other / "downstream/SICK/SICK_test_annotated.txt"
+    test.write_text(test.read_text(encoding="utf-8").replace("the", "a"), encoding="utf-8")
+    for tasks in ("SICK14", "MR"):
+        assert main(command(other, "--tasks", tasks, *own)) == 2
+        assert "SICK14.json: the result on another downstream/SICK" in capsys.readouterr().err
+    assert main(command(data, "--tasks", "MR", *own)) == 0
+
+
+def test_a_damaged_file_is_found_before_anything_is_scored(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = write_tiny_senteval(here / "data")
+    (data / "downstream/TREC/train_5500.label").write_text("no class\n", encoding="latin-1")
+    assert main(command(data, "--tasks", "MR,TREC", "--out", "out")) == 2
+    assert "train_5500.label, line 1" in capsys.readouterr().err
+    assert not list((here / "out").glob("*.json"))

@@ -234,3 +234,9 @@ def test_impossible_settings_are_named(changes: dict[str, Any], message: str) ->
 def test_an_unknown_preset_lists_the_known_ones() -> None:
     with pytest.raises(ValueError, match="unknown representation 'best'; known: plain, multi-view"):
         representation_named("best")
+
+
+def test_more_components_than_dimensions_are_refused() -> None:
+    vectors = np.random.default_rng(0).standard_normal((9, 4)).astype(np.float32)
+    with pytest.raises(ValueError, match="5 components cannot be removed from vectors 4 wide"):
+        principal_components(vectors, 5)

@@ -202,22 +202,31 @@ def _check_seeds(seeds: Seeds) -> None:
 
 
 def _shared_tasks(folders: Seeds) -> list[str]:
-    """Returns the tasks, which all folders must have, absent in all or in none."""
+    """Returns the tasks to compare: all must have them, absent in all or in none.
+
+    One that is nothing but absent where it was asked for is left out.
+    """
+    shared = []
     for name in sorted({task for results in folders for task in results}):
         having = [results for results in folders if name in results]
         lacking = [results for results in folders if name not in results]
+        absent = [results for results in having if isinstance(results[name], AbsentResult)]
+        if lacking and len(absent) == len(having):
+            continue
         if lacking:
             raise ValueError(
                 f"{name}: {_name(having)} has a result and {_name(lacking)} has none; evaluate "
                 "both on it, or name the tasks to compare with --tasks"
             )
-        absent = [results for results in folders if isinstance(results[name], AbsentResult)]
         if absent and len(absent) < len(folders):
             raise ValueError(
                 f"{name}: absent for {_name(absent)} ({_reason(absent[0][name])}) and not for the "
                 "others; get the data and evaluate again, or name the tasks to compare with --tasks"
             )
-    return list(folders[0])
+        shared.append(name)
+    if not shared:
+        raise ValueError("the two have no task in common; evaluate both on the same")
+    return [name for name in folders[0] if name in shared]
 
 
 def _check_items(results: Sequence[TaskResult]) -> None:

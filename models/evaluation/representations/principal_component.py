@@ -36,10 +36,15 @@ def principal_components(
     a method of its own, ``exact`` is used, so that the result has no seed.
 
     Raises:
-        ValueError: a negative count, or vectors that are not finite.
+        ValueError: a negative count, more components than dimensions, or vectors that are not
+            finite.
     """
     if count < 0:
         raise ValueError(f"the number of components must not be negative, got {count}")
+    if count > vectors.shape[1]:
+        raise ValueError(
+            f"{count} components cannot be removed from vectors {vectors.shape[1]} wide"
+        )
     if not np.isfinite(vectors).all():
         raise ValueError("vectors that are not finite have no principal components")
     # The smaller of the two products has the same eigenvalues (Tang & de Sa 2018, appendix, 2).
