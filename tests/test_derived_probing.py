@@ -147,7 +147,7 @@ def test_a_result_on_derived_data_does_not_replace_the_published_one(
     assert "derived from" not in capsys.readouterr().out
     assert main([*arguments, str(derived)]) == 2
     error = capsys.readouterr().err
-    assert "Tense.json: holds the result of the published task; choose another folder" in error
+    assert "Tense.json: the result on another probing/past_present.txt" in error
 
 
 def test_two_encoders_on_derived_data_are_compared_as_such() -> None:
