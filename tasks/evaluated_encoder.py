@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from models.evaluation.rows import BAG_OF_WORDS
 from models.text.parser_record import OPTION_OF_STAGE
 from models.text.versions import describe_encoding
 from models.views import needed_stages
@@ -21,11 +22,10 @@ from tasks.parameters import (
     ParserParameters,
     TrainingParameters,
 )
+from tasks.parsing import PARSER_FILES
 from tasks.training import VECTOR_FILES, TrainEncoders
 
 MODEL_FILES = ("model.safetensors", "model.json")
-PARSER_FILES = ("weights.safetensors", "parser.json")
-BAG_OF_WORDS = "bag_of_words"
 FORMS = (
     "trained, trained-SEED, random-SEED, bag_of_words, a model's folder, or "
     "package.module:name of a function of your own"

@@ -22,12 +22,13 @@ from pipeline.evaluation_data.manifest import (
 from pipeline.evaluation_data.sources import DATASETS, datasets_named
 from pipeline.sentences.tokenization import TOKENIZATION_VERSION
 from tasks.artefact import Artefact, checksum, remembered_sha256
+from tasks.parameters import EvaluationDataParameters
 
 RUN_BEGAN_AT = time.time()
 """When this run of Luigi began, in seconds since 1970; its forked workers inherit it."""
 
 
-class DownloadSentEval(Artefact):
+class DownloadSentEval(EvaluationDataParameters, Artefact):
     """Brings SentEval's data together: ``downstream/``, ``probing/`` and ``manifest.json``.
 
     Output: the manifest, which says of each set whether it is there, from where and why it is
@@ -46,21 +47,6 @@ class DownloadSentEval(Artefact):
 
     datasets = luigi.Parameter(
         default="all", description="all, or names separated by commas: MR,SST2."
-    )
-    senteval_data = luigi.Parameter(
-        default="",
-        description="Your own copy of SentEval's data folder: it holds downstream/ and probing/.",
-    )
-    mirror = luigi.Parameter(
-        default="",
-        significant=False,
-        description="Address under which all downloads stand by their names, in place of the "
-        "declared addresses.",
-    )
-    accept_unverified = luigi.BoolParameter(
-        significant=False,
-        description="Take sets whose sha256 nobody has published; later runs ask for what the "
-        "first one got.",
     )
     allow_absent = luigi.BoolParameter(
         significant=False, description="Succeed although sets are absent; the manifest lists them."

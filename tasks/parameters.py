@@ -168,8 +168,8 @@ class TrainingParameters:
     )
 
 
-class SentEvalParameters:
-    """On which data encoders are scored, and how."""
+class EvaluationDataParameters:
+    """Where SentEval's data come from."""
 
     senteval_data = luigi.Parameter(
         default="",
@@ -179,13 +179,19 @@ class SentEvalParameters:
     mirror = luigi.Parameter(
         default="",
         significant=False,
-        description="Address under which all downloads of SentEval's data stand by their names.",
+        description="Address under which all downloads of SentEval's data stand by their names, in "
+        "place of the declared addresses.",
     )
     accept_unverified = luigi.BoolParameter(
         significant=False,
         description="Take sets whose sha256 nobody has published; later runs ask for what the "
         "first one got.",
     )
+
+
+class SentEvalParameters(EvaluationDataParameters):
+    """On which data encoders are scored, and how."""
+
     representation = luigi.Parameter(
         default="plain",
         description="How views become one vector: plain, or multi-view (Tang & de Sa).",

@@ -10,6 +10,7 @@ from typing import Any
 import luigi
 
 from models.evaluation.protocols.config import PROTOCOL_VERSION
+from models.evaluation.rows import BAG_OF_WORDS
 from models.evaluation.tasks.declarations import TASKS_VERSION, task_named, tasks_named
 from models.evaluation.tasks.derived import NOTE_NAME
 from models.evaluation.tasks.layout import DATASETS
@@ -18,7 +19,7 @@ from models.evaluation.tasks.task import EvaluationTask
 from pipeline.evaluation_data import sources
 from pipeline.shards import write_bytes_atomically, write_json_atomically
 from tasks.artefact import Artefact, checksum
-from tasks.evaluated_encoder import BAG_OF_WORDS, EncoderParameters, EvaluatedEncoder
+from tasks.evaluated_encoder import EncoderParameters, EvaluatedEncoder
 from tasks.evaluation_data import DownloadSentEval
 from tasks.parameters import SentEvalParameters
 from tasks.process import run_job
