@@ -12,11 +12,11 @@ from torch import Tensor, nn
 
 from models.evaluation.classifiers.adam import BatchLoss, initial_linear
 from models.evaluation.classifiers.adam_classifier import (
-    REGULARISERS,
     AdamConfig,
     AdamModels,
     fit_adam,
 )
+from models.evaluation.protocols.config import COMPATIBILITY_GRID
 
 WEIGHT_DECAYS = torch.tensor([1e-5, 1e-2, 1.0, 10.0])
 
@@ -135,7 +135,7 @@ def test_the_global_random_state_is_left_alone() -> None:
 
 
 def test_the_constants_are_senteval_s() -> None:
-    assert REGULARISERS == (1e-5, 1e-4, 1e-3, 1e-2)
+    assert COMPATIBILITY_GRID == (1e-5, 1e-4, 1e-3, 1e-2)
     assert AdamConfig() == AdamConfig(
         seed=1111,
         batch_size=64,
@@ -163,7 +163,7 @@ def test_no_round_begins_after_two_hundred_epochs() -> None:
 
 def test_separable_classes_are_learnt() -> None:
     train, dev, test = (noisy_items(size, 2, noise=0.0) for size in (1500, 200, 400))
-    models = fit_adam(*train, *dev, torch.tensor(REGULARISERS), 2)
+    models = fit_adam(*train, *dev, torch.tensor(COMPATIBILITY_GRID), 2)
     accuracy = (models.predict(test[0]) == test[1]).double().mean(dim=1)
     assert accuracy.min() > 0.98
 
@@ -174,7 +174,7 @@ def test_shuffled_labels_are_at_chance() -> None:
         [noisy_items(size)[0] for size in (500, 100, 4000)],
         [torch.randint(2, (size,), generator=generator) for size in (500, 100, 4000)],
     )
-    models = fit_adam(train, labels[0], dev, labels[1], torch.tensor(REGULARISERS), 2)
+    models = fit_adam(train, labels[0], dev, labels[1], torch.tensor(COMPATIBILITY_GRID), 2)
     accuracy = (models.predict(test) == labels[2]).double().mean(dim=1)
     assert ((accuracy - 0.5).abs() < 0.03).all()
 

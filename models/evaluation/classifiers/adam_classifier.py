@@ -32,9 +32,6 @@ from models.evaluation.classifiers.adam import (
 )
 from models.evaluation.classifiers.checks import check_items
 
-REGULARISERS = (1e-5, 1e-4, 1e-3, 1e-2)
-"""SentEval's grid of weight decays (``tools/validation.py``)."""
-
 
 @dataclass(frozen=True, slots=True)
 class AdamConfig:
