@@ -18,10 +18,11 @@ class FlatListColumn:
 
     def __init__(self, type_: pa.DataType) -> None:
         self._type = type_
-        self._numbers: array[int] | None = None
-        self._words: list[str] = []
-        if not pa.types.is_dictionary(type_.value_type):
-            self._numbers = array("h")
+        self._codes: dict[str, int] | None = None
+        if pa.types.is_dictionary(type_.value_type):
+            self._codes = {}
+        # Words are kept as codes in order of first appearance: four bytes each.
+        self._values: array[int] = array("h" if self._codes is None else "i")
         self._offsets = array("i", [0])
         self._is_null = bytearray()
 
@@ -31,18 +32,23 @@ class FlatListColumn:
         Raises:
             OverflowError: a number that does not fit 16 bits.
         """
-        values: array[int] | list[str] = self._words if self._numbers is None else self._numbers
-        if row is not None:
-            values.extend(row)  # type: ignore[arg-type]
-        self._offsets.append(len(values))
+        if row is not None and self._codes is not None:
+            codes = self._codes
+            self._values.extend([codes.setdefault(word, len(codes)) for word in row])  # type: ignore[arg-type]
+        elif row is not None:
+            self._values.extend(row)  # type: ignore[arg-type]
+        self._offsets.append(len(self._values))
         self._is_null.append(row is None)
 
     def to_arrow(self) -> pa.Array:
         """Returns the column; the dictionary of a text column is in order of first appearance."""
-        if self._numbers is None:
-            values = pa.array(self._words, pa.string()).dictionary_encode()
+        if self._codes is None:
+            values = pa.array(np.frombuffer(self._values, dtype=np.int16), pa.int16())
         else:
-            values = pa.array(np.frombuffer(self._numbers, dtype=np.int16), pa.int16())
+            values = pa.DictionaryArray.from_arrays(
+                pa.array(np.frombuffer(self._values, dtype=np.int32)),
+                pa.array(list(self._codes), pa.string()),
+            )
         mask = np.frombuffer(self._is_null, dtype=np.bool_)
         return pa.ListArray.from_arrays(
             pa.array(np.frombuffer(self._offsets, dtype=np.int32)),

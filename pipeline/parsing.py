@@ -1,7 +1,8 @@
 """The shard job: parses one sentence shard into the parsed shard of the same number and rows.
 
-A shard is whole or absent, is always parsed from its first row in the same chunks, and so has the
-same bytes whatever was killed before.
+A shard is whole or absent, is always parsed from its first row in the same pools, and so has the
+same bytes whatever was killed before. One row group of it is in memory at a time: it is read,
+parsed pool by pool and written, so memory does not grow with the shard.
 """
 
 from __future__ import annotations
@@ -9,38 +10,53 @@ from __future__ import annotations
 import importlib.metadata
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pipeline.corpora.document import excerpt_of
+from pipeline.digest import sha256_of_file
 from pipeline.flat_lists import FlatListColumn
 from pipeline.job import Progress
 from pipeline.parsers.base import MAX_TOKENS, Sentence, SentenceParser
+from pipeline.parsers.kinds import TRANSFORMER_KINDS
 from pipeline.rejection import Rejection
 from pipeline.schema import schema_for
-from pipeline.shards import ShardManifest, read_shard, read_shard_manifest, write_shard
+from pipeline.shards import (
+    ShardManifest,
+    ShardWriter,
+    read_row_groups,
+    read_shard_manifest,
+    remedy,
+    shard_path,
+)
 from pipeline.trees.binarize import BINARIZATION_VERSION, binarize
 from pipeline.trees.flat import validate_constituents, validate_heads
 from pipeline.trees.parses import ConstituencyParse, DependencyParse
 
 PARSED_STAGES = ("dependencies", "constituents")
-CHUNK_ROWS = 1000
-"""Sentences given to the parser at once; it makes its own batches of them."""
+POOL_ROWS = 5_000
+POOL_TOKENS = 100_000
+"""Sentences given to the parser at once, of which it makes batches of like length: as many as have
+these rows and tokens at most. The second bounds what is held of a pool of very long ones."""
 
 PARSING_VERSION = 1
 """Raised whenever this release makes other rows of the same sentences and parser."""
 
-PARSER_FAULTS = frozenset({"parser_error", "invalid_tree"})
-"""Reasons that lie in the parser, not in the sentence."""
+PARSER_FAULTS = frozenset({"parser_error", "invalid_tree", "out_of_memory"})
+"""Reasons that lie in the parser or its machine, not in the sentence."""
 TOLERATED_FAULTS = 10
 TOLERATED_FAULT_SHARE = 0.01
 """A shard is refused where more rows fail than the number and, of its rows, the share."""
 
 _LIBRARIES = {"dependencies": ("torch", "supar"), "constituents": ("torch", "benepar")}
+TRANSFORMER_LIBRARIES = ("transformers", "tokenizers")
+"""Of a parser with a transformer inside, beside those of its stage."""
 
 Parse = DependencyParse | ConstituencyParse
 Row = dict[str, Sequence[int] | Sequence[str]]
@@ -66,10 +82,11 @@ class ParseJob:
             raise ValueError(f"shard number is {self.number}; must be 0 or more")
 
 
-def describe_parsing(stage: str) -> dict[str, Any]:
+def describe_parsing(stage: str, *, kind: str = "") -> dict[str, Any]:
     """Returns all but sentences and parser that determines a stage's rows, for a digest.
 
-    The libraries are not imported; a build's local mark (``+cpu``) makes no other version.
+    Args:
+        kind: of the parser; empty where that is not known before it is converted.
 
     Raises:
         ValueError: not a stage that parses.
@@ -79,18 +96,34 @@ def describe_parsing(stage: str) -> dict[str, Any]:
     described: dict[str, Any] = {"parsing_version": PARSING_VERSION, "max_tokens": MAX_TOKENS}
     if stage == "constituents":
         described["binarization_version"] = BINARIZATION_VERSION
-    return described | {
-        name: importlib.metadata.version(name).partition("+")[0] for name in _LIBRARIES[stage]
-    }
+    if kind not in TRANSFORMER_KINDS:
+        return described | library_versions(_LIBRARIES[stage])
+    libraries = _LIBRARIES[stage] + TRANSFORMER_LIBRARIES
+    return described | {"parser_kind": kind} | library_versions(libraries)
+
+
+def library_versions(names: Sequence[str]) -> dict[str, str]:
+    """Returns the versions of installed libraries, none of which is imported.
+
+    A build's local mark (``+cpu``) makes no other version.
+    """
+    return {name: importlib.metadata.version(name).partition("+")[0] for name in names}
 
 
 def parse_shard(
-    job: ParseJob, parser: SentenceParser[Parse], on_progress: Progress | None = None
+    job: ParseJob,
+    parser: SentenceParser[Parse],
+    on_progress: Progress | None = None,
+    *,
+    machine: Mapping[str, Any] | None = None,
 ) -> ShardManifest:
     """Parses one shard; returns its manifest, at once where the shard stands already.
 
     A sentence that the parser rejects, or gives no valid tree for (``invalid_tree``), keeps its
     row with nulls and is quarantined with its reason.
+
+    Args:
+        machine: what the manifest is to say of how it was parsed, such as the device.
 
     Raises:
         FileNotFoundError: the sentence shard does not exist or is not complete.
@@ -98,11 +131,7 @@ def parse_shard(
             sentences.
         RuntimeError: the parser fails on more than a few sentences; nothing is written.
     """
-    source = read_shard_manifest(job.sentences, job.number)
-    if source is None:
-        raise FileNotFoundError(
-            f"{job.sentences}: shard {job.number} is not complete; run the sentence stage again"
-        )
+    source = _whole_sentences(job)
     identity = {
         "parser": parser.name,
         "parser_checksum": parser.checksum,
@@ -113,36 +142,72 @@ def parse_shard(
         _check_identity(job, standing, identity)
         return standing
     started = time.monotonic()
-    collector = _parse_rows(job, parser, on_progress)
-    seconds = time.monotonic() - started
-    return write_shard(
-        job.output,
-        job.stage,
-        job.number,
-        collector.to_table(),
-        drops=Counter(record["reason"] for record in collector.quarantine),
-        quarantine=collector.quarantine,
-        extra=identity | {"sentences_per_second": round(source.rows / max(seconds, 1e-9), 1)},
-        seconds=seconds,
-    )
+    with ShardWriter(job.output, job.stage, job.number) as writer:
+        quarantine = _parse_rows(job, parser, source.rows, writer, on_progress)
+        seconds = time.monotonic() - started
+        rate = {"sentences_per_second": round(source.rows / max(seconds, 1e-9), 1)}
+        return writer.finish(
+            drops=Counter(record["reason"] for record in quarantine),
+            quarantine=quarantine,
+            extra=identity | dict(machine or {}) | rate,
+            seconds=seconds,
+        )
+
+
+def _whole_sentences(job: ParseJob) -> ShardManifest:
+    """Returns the manifest of the sentence shard, whose bytes are what it says.
+
+    Raises:
+        FileNotFoundError: the shard does not exist or is not complete.
+        ValueError: it is damaged.
+    """
+    source = read_shard_manifest(job.sentences, job.number)
+    if source is None:
+        raise FileNotFoundError(
+            f"{job.sentences}: shard {job.number} is not complete; run the sentence stage again"
+        )
+    path = shard_path(job.sentences, job.number)
+    if sha256_of_file(path) != source.sha256:
+        raise ValueError(f"{path}: sha256 differs from its manifest's; {remedy(path)}")
+    return source
 
 
 def _parse_rows(
-    job: ParseJob, parser: SentenceParser[Parse], on_progress: Progress | None
-) -> _Collector:
-    """Returns the parses of all rows of the sentence shard."""
+    job: ParseJob,
+    parser: SentenceParser[Parse],
+    num_rows: int,
+    writer: ShardWriter,
+    on_progress: Progress | None,
+) -> list[dict[str, Any]]:
+    """Writes the parses of all rows of the sentence shard; returns what was refused."""
     started = time.monotonic()
-    collector = _Collector(job.stage)
-    table = read_shard(job.sentences, "sentences", job.number)
-    for start in range(0, table.num_rows, CHUNK_ROWS):
-        chunk = table.slice(start, CHUNK_ROWS).to_pylist()
-        answers = parser.parse([row["tokens"] for row in chunk])
-        for offset, (row, answer) in enumerate(zip(chunk, answers, strict=True)):
-            collector.add(start + offset, row, answer)
-        _check_faults(job, parser, collector.quarantine, table.num_rows)
-        if on_progress is not None:
-            _report(on_progress, start + len(chunk), table.num_rows, time.monotonic() - started)
-    return collector
+    quarantine: list[dict[str, Any]] = []
+    done = 0
+    for group in read_row_groups(job.sentences, "sentences", job.number):
+        collector = _Collector(job.stage, quarantine)
+        for pool in _pools(group):
+            sentences = pool.to_pylist()
+            answers = parser.parse([sentence["tokens"] for sentence in sentences])
+            for offset, (sentence, answer) in enumerate(zip(sentences, answers, strict=True)):
+                collector.add(done + offset, sentence, answer)
+            done += len(sentences)
+            _check_faults(job, parser, quarantine, num_rows)
+            if on_progress is not None:
+                _report(on_progress, done, num_rows, time.monotonic() - started)
+        writer.write(collector.to_table())
+    return quarantine
+
+
+def _pools(rows: pa.Table) -> Iterator[pa.Table]:
+    """Yields the rows in pools of at most `POOL_ROWS` and `POOL_TOKENS`, one row at least."""
+    ends = np.cumsum(pc.list_value_length(rows["tokens"]).to_numpy())
+    start = 0
+    while start < rows.num_rows:
+        tokens = POOL_TOKENS + (ends[start - 1] if start else 0)
+        stop = min(start + POOL_ROWS, int(np.searchsorted(ends, tokens, side="right")))
+        stop = max(stop, start + 1)
+        yield rows.slice(start, stop - start)
+        start = stop
 
 
 def _check_faults(
@@ -182,18 +247,22 @@ def _report(on_progress: Progress, done: int, total: int, seconds: float) -> Non
 
 
 class _Collector:
-    """The columns and the quarantine of one parsed shard."""
+    """The columns of one row group, and the quarantine of its shard.
 
-    def __init__(self, stage: str) -> None:
+    Args:
+        quarantine: the records of refused sentences, to which those of these rows are added.
+    """
+
+    def __init__(self, stage: str, quarantine: list[dict[str, Any]]) -> None:
         self._schema = schema_for(stage)
         self._columns = {field.name: FlatListColumn(field.type) for field in self._schema}
-        self.quarantine: list[dict[str, Any]] = []
+        self._quarantine = quarantine
 
     def add(self, number: int, sentence: dict[str, Any], answer: Parse | Rejection) -> None:
         """Adds one row: the tree's columns, or nulls and a quarantine record."""
         row = answer if isinstance(answer, Rejection) else row_of(answer, sentence["tokens"])
         if isinstance(row, Rejection):
-            self.quarantine.append(
+            self._quarantine.append(
                 {
                     "row": number,
                     "document_id": sentence["document_id"],

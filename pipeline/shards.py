@@ -10,9 +10,12 @@ from __future__ import annotations
 import errno
 import json
 import os
+import secrets
+import socket
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,12 +24,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.digest import sha256_of_file
+from pipeline.parquet_file import ParquetRows
 from pipeline.schema import SCHEMA_VERSION, STAGE_KEY, VERSION_KEY, schema_for
 
 FIRST_ROWS = 4_000
 MAX_ROWS = 100_000
 SHARDS_PER_DOUBLING = 4
-ROW_GROUP_ROWS = 10_000
 TEMPORARY_SUFFIX = ".unfinished"
 MANIFEST_NAME = "manifest.json"
 SHARD_GLOB = "[0-9]" * 5 + ".parquet"
@@ -96,7 +99,8 @@ def write_text_atomically(path: Path, text: str) -> None:
 
 def write_bytes_atomically(path: Path, content: bytes) -> None:
     """Writes a file that appears whole or not at all, and durably."""
-    temporary = path.with_name(f"{path.name}.{os.getpid()}{TEMPORARY_SUFFIX}")
+    writer = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"  # containers share both
+    temporary = path.with_name(f"{path.name}.{writer}{TEMPORARY_SUFFIX}")
     with temporary.open("wb") as stream:
         stream.write(content)
         stream.flush()
@@ -104,9 +108,81 @@ def write_bytes_atomically(path: Path, content: bytes) -> None:
     rename_durably(temporary, path)
 
 
+def json_bytes(value: Any) -> bytes:
+    """Returns indented JSON, the same bytes for the same value."""
+    return (json.dumps(value, indent=1, sort_keys=True) + "\n").encode("utf-8")
+
+
 def write_json_atomically(path: Path, value: Any) -> None:
     """Writes indented JSON that appears whole or not at all."""
-    write_text_atomically(path, json.dumps(value, indent=1, sort_keys=True) + "\n")
+    write_bytes_atomically(path, json_bytes(value))
+
+
+class ShardWriter:
+    """Writes one shard piece by piece; it has its name when it is whole, or never.
+
+    A context: what was written is removed unless ``finish`` was reached.
+    """
+
+    def __init__(self, folder: Path, stage: str, number: int) -> None:
+        self._folder, self._stage, self._number = folder, stage, number
+        self._path = shard_path(folder, number)
+        self._temporary = self._path.with_name(f"{self._path.name}.{os.getpid()}{TEMPORARY_SUFFIX}")
+        self._schema = schema_for(stage)
+        self._rows = ParquetRows(self._temporary, self._schema)
+
+    def __enter__(self) -> ShardWriter:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._rows.discard()
+
+    def write(self, table: pa.Table) -> None:
+        """Appends rows, in row groups of their own.
+
+        Args:
+            table: rows castable to the stage's schema.
+
+        Raises:
+            ValueError: the table does not fit the stage's schema.
+        """
+        try:
+            rows = table.select(self._schema.names).cast(self._schema)
+        except (pa.ArrowInvalid, KeyError) as error:
+            raise ValueError(
+                f"shard {self._number} of {self._stage} does not fit its schema: {error}"
+            ) from error
+        self._rows.write(rows)
+
+    def finish(
+        self,
+        *,
+        drops: Mapping[str, int],
+        quarantine: Iterable[Mapping[str, Any]] | None = None,
+        extra: Mapping[str, Any] | None = None,
+        seconds: float = 0.0,
+    ) -> ShardManifest:
+        """Re-reads and names the shard, then writes its manifest; see `write_shard`."""
+        self._rows.close()
+        _synchronise(self._temporary)
+        rename_durably(self._temporary, self._path)
+        if quarantine is not None:
+            lines = "".join(json.dumps(record, sort_keys=True) + "\n" for record in quarantine)
+            write_text_atomically(quarantine_path(self._folder, self._number), lines)
+        manifest = ShardManifest(
+            stage=self._stage,
+            schema_version=SCHEMA_VERSION,
+            number=self._number,
+            rows=self._rows.num_rows,
+            bytes=self._path.stat().st_size,
+            sha256=sha256_of_file(self._path),
+            drops=dict(sorted(drops.items())),
+            seconds=round(seconds, 3),
+            extra=dict(extra or {}),
+            has_quarantine=quarantine is not None,
+        )
+        write_json_atomically(_manifest_path(self._folder, self._number), asdict(manifest))
+        return manifest
 
 
 def write_shard(
@@ -132,38 +208,9 @@ def write_shard(
     Raises:
         ValueError: the table does not fit the stage's schema.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    path = shard_path(folder, number)
-    temporary = path.with_name(f"{path.name}.{os.getpid()}{TEMPORARY_SUFFIX}")
-    schema = schema_for(stage)
-    try:
-        rows = table.select(schema.names).cast(schema)
-    except (pa.ArrowInvalid, KeyError) as error:
-        raise ValueError(f"shard {number} of {stage} does not fit its schema: {error}") from error
-    pq.write_table(
-        rows, temporary, compression="zstd", compression_level=3, row_group_size=ROW_GROUP_ROWS
-    )
-    if pq.ParquetFile(temporary).metadata.num_rows != rows.num_rows:
-        raise OSError(f"{temporary} was not written whole; check the disk")
-    _synchronise(temporary)
-    rename_durably(temporary, path)
-    if quarantine is not None:
-        lines = "".join(json.dumps(record, sort_keys=True) + "\n" for record in quarantine)
-        write_text_atomically(quarantine_path(folder, number), lines)
-    manifest = ShardManifest(
-        stage=stage,
-        schema_version=SCHEMA_VERSION,
-        number=number,
-        rows=rows.num_rows,
-        bytes=path.stat().st_size,
-        sha256=sha256_of_file(path),
-        drops=dict(sorted(drops.items())),
-        seconds=round(seconds, 3),
-        extra=dict(extra or {}),
-        has_quarantine=quarantine is not None,
-    )
-    write_json_atomically(_manifest_path(folder, number), asdict(manifest))
-    return manifest
+    with ShardWriter(folder, stage, number) as writer:
+        writer.write(table)
+        return writer.finish(drops=drops, quarantine=quarantine, extra=extra, seconds=seconds)
 
 
 def rename_durably(temporary: Path, path: Path) -> None:
@@ -197,14 +244,14 @@ def _naming_damage(path: Path) -> Iterator[None]:
     """Turns what Arrow raises for a damaged shard into a ValueError with the remedy."""
     try:
         yield
-    except (pa.ArrowInvalid, UnicodeDecodeError, OSError) as error:
+    except (pa.ArrowException, UnicodeDecodeError, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:  # the system's, not Arrow's
             raise
         raise ValueError(f"{path}: not a whole Parquet file ({error}); {remedy(path)}") from error
 
 
-def check_schema(path: Path, stage: str) -> None:
-    """Checks that a Parquet file is of this stage and of the version this code reads.
+def _open_shard(path: Path, stage: str) -> pq.ParquetFile:
+    """Opens a Parquet file of this stage and of the version this code reads.
 
     Raises:
         FileNotFoundError: no such file.
@@ -213,7 +260,8 @@ def check_schema(path: Path, stage: str) -> None:
     if not path.exists():
         raise FileNotFoundError(f"{path}: no such shard; run the stage that writes it")
     with _naming_damage(path):
-        metadata = pq.read_schema(path).metadata or {}
+        file = pq.ParquetFile(path)
+        metadata = file.schema_arrow.metadata or {}
     found_stage = metadata.get(STAGE_KEY, b"?").decode()
     found_version = metadata.get(VERSION_KEY, b"?").decode()
     if found_stage != stage:
@@ -223,6 +271,7 @@ def check_schema(path: Path, stage: str) -> None:
             f"{path}: schema version {found_version}, this release reads {SCHEMA_VERSION}; "
             "run the stage again or install the release that wrote it"
         )
+    return file
 
 
 def read_shard(
@@ -231,37 +280,57 @@ def read_shard(
     """Returns a shard's rows.
 
     Args:
-        columns: the columns to read; all when omitted.
+        columns: the columns to read, in their order; all when omitted.
 
     Raises:
         FileNotFoundError: no such shard.
         ValueError: the file is broken, of another stage, or of an unknown schema version.
     """
     path = shard_path(folder, number)
-    check_schema(path, stage)
-    with _naming_damage(path):
-        return pq.read_table(path, columns=list(columns) if columns is not None else None)
+    names = None if columns is None else list(columns)
+    with _open_shard(path, stage) as file, _naming_damage(path):
+        # One by one: Arrow cannot read lists of dictionary strings over several row groups at once.
+        groups = [file.read_row_group(g, columns=names) for g in range(file.num_row_groups)]
+        table = pa.concat_tables(groups) if groups else file.schema_arrow.empty_table()
+    return table if names is None else table.select(names)
 
 
-def _read_manifest(path: Path, build: Callable[[dict[str, Any]], ManifestT]) -> ManifestT:
+def read_row_groups(folder: Path, stage: str, number: int) -> Iterator[pa.Table]:
+    """Yields a shard's rows group by group, so that one group is in memory at a time.
+
+    Raises:
+        FileNotFoundError: no such shard.
+        ValueError: the file is broken, of another stage, or of an unknown schema version.
+    """
+    path = shard_path(folder, number)
+    with _open_shard(path, stage) as file:
+        for group in range(file.num_row_groups):
+            with _naming_damage(path):
+                table = file.read_row_group(group)
+            yield table
+
+
+def _manifest_of(
+    source: str, content: bytes, build: Callable[[dict[str, Any]], ManifestT]
+) -> ManifestT:
     """Returns a manifest of this release's version.
 
     Raises:
         ValueError: the file is damaged, or of another version; names it and the remedy.
     """
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
+        value = json.loads(content)
         version = value["schema_version"]
         if version == SCHEMA_VERSION:
             return build(value)
     except (ValueError, TypeError, KeyError) as error:
-        files = "it" if path.name == MANIFEST_NAME else f"it and {MANIFEST_NAME} beside it"
+        files = "it" if source.endswith(MANIFEST_NAME) else f"it and {MANIFEST_NAME} beside it"
         raise ValueError(
-            f"{path}: not readable as a manifest ({type(error).__name__}: {error}); delete {files} "
-            "and run the stage again"
+            f"{source}: not readable as a manifest ({type(error).__name__}: {error}); delete "
+            f"{files} and run the stage again"
         ) from error
     raise ValueError(
-        f"{path}: schema version {version}, this release reads {SCHEMA_VERSION}; "
+        f"{source}: schema version {version}, this release reads {SCHEMA_VERSION}; "
         "run the stage again or install the release that wrote it"
     )
 
@@ -275,6 +344,23 @@ def _dataset_from_json(value: dict[str, Any]) -> DatasetManifest:
     return DatasetManifest(**(value | {"shards": shards}))
 
 
+def shard_manifest_of(source: str, content: bytes) -> ShardManifest:
+    """Returns the manifest of a shard from its bytes.
+
+    Args:
+        source: path or URL of the file, for the errors.
+
+    Raises:
+        ValueError: it is damaged, or of another version; names the source and the remedy.
+    """
+    return _manifest_of(source, content, _shard_from_json)
+
+
+def dataset_manifest_of(source: str, content: bytes) -> DatasetManifest:
+    """Returns the manifest of a complete stage from its bytes; see `shard_manifest_of`."""
+    return _manifest_of(source, content, _dataset_from_json)
+
+
 def read_shard_manifest(folder: Path, number: int) -> ShardManifest | None:
     """Returns the manifest of a shard, or None where the shard is not complete.
 
@@ -284,7 +370,7 @@ def read_shard_manifest(folder: Path, number: int) -> ShardManifest | None:
     path = _manifest_path(folder, number)
     if not path.exists() or not shard_path(folder, number).exists():
         return None
-    return _read_manifest(path, _shard_from_json)
+    return shard_manifest_of(str(path), path.read_bytes())
 
 
 def complete_shards(folder: Path) -> list[ShardManifest]:
@@ -314,20 +400,31 @@ def write_dataset_manifest(
         FileNotFoundError: a shard is missing or not complete; names their numbers.
     """
     shards = _all_shards(folder, num_shards)
+    manifest = sum_up(stage, shards, config=config, seconds=seconds)
+    write_json_atomically(folder / MANIFEST_NAME, asdict(manifest))
+    return manifest
+
+
+def sum_up(
+    stage: str,
+    shards: Sequence[ShardManifest],
+    *,
+    config: Mapping[str, Any],
+    seconds: float | None = None,
+) -> DatasetManifest:
+    """Returns the manifest of a stage that has these shards; see `write_dataset_manifest`."""
     drops: Counter[str] = Counter()
     for shard in shards:
         drops.update(shard.drops)
-    manifest = DatasetManifest(
+    return DatasetManifest(
         stage=stage,
         schema_version=SCHEMA_VERSION,
         config=dict(config),
-        shards=shards,
+        shards=tuple(shards),
         rows=sum(shard.rows for shard in shards),
         drops=dict(sorted(drops.items())),
         seconds=round(sum(s.seconds for s in shards) if seconds is None else seconds, 3),
     )
-    write_json_atomically(folder / MANIFEST_NAME, asdict(manifest))
-    return manifest
 
 
 def _all_shards(folder: Path, num_shards: int | None) -> tuple[ShardManifest, ...]:
@@ -355,18 +452,25 @@ def read_dataset_manifest(folder: Path, stage: str | None = None) -> DatasetMani
         raise FileNotFoundError(
             f"{folder}: no {MANIFEST_NAME}, so this stage is not complete; run it again"
         )
-    manifest = _read_manifest(path, _dataset_from_json)
+    manifest = dataset_manifest_of(str(path), path.read_bytes())
     if stage is not None and manifest.stage != stage:
         raise ValueError(f"{folder}: holds {manifest.stage!r}, expected {stage!r}")
     return manifest
 
 
-def sweep_unfinished(folder: Path) -> int:
+def sweep_unfinished(folder: Path, *, older_than_seconds: float = 0.0) -> int:
     """Removes temporary files that a killed writer left behind; returns how many.
 
     To be called while nobody writes to the folder.
+
+    Args:
+        older_than_seconds: younger ones are left, as others may be writing them; 0 takes all.
     """
-    leftovers = list(folder.glob(f"*{TEMPORARY_SUFFIX}"))
-    for path in leftovers:
-        path.unlink(missing_ok=True)
-    return len(leftovers)
+    latest = time.time() - older_than_seconds
+    removed = 0
+    for path in folder.glob(f"*{TEMPORARY_SUFFIX}"):
+        with suppress(FileNotFoundError):  # named or swept by another in this moment
+            if not older_than_seconds or path.stat().st_mtime < latest:
+                path.unlink()
+                removed += 1
+    return removed

@@ -2,25 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
+from types import ModuleType
 from typing import Any, ClassVar
 
 import luigi
 
+from pipeline.digest import digest_of
+from pipeline.inspect.manifest_checks import parser_problems
+from pipeline.parsers.folder_files import checksum_of_parser_folder, named_kind
 from pipeline.parsing import describe_parsing
 from pipeline.shards import (
     DatasetManifest,
     read_dataset_manifest,
     read_shard_manifest,
     write_dataset_manifest,
+    write_json_atomically,
 )
-from tasks.artefact import Artefact, checksum
+from pipeline.storage.location import named_address, portable_address
+from pipeline.storage.shard_job import read_parser_files
+from pipeline.storage.sharing import SharedParses
+from tasks.artefact import Artefact
+from tasks.checkpoints import UsedParser, used_parser
 from tasks.parameters import CorpusParameters, ParserParameters
 from tasks.process import run_job
 from tasks.sentences import SplitSentences
 
-PARSER_FILES = ("weights.safetensors", "parser.json")
+
+def _ray_engine() -> ModuleType:
+    """Returns what runs jobs on Ray; imported only where it is asked for.
+
+    Raises:
+        ModuleNotFoundError: Ray is not installed; names the remedy.
+    """
+    try:
+        from tasks import ray_engine
+    except ModuleNotFoundError as error:
+        if error.name != "ray":
+            raise
+        raise ModuleNotFoundError(
+            "engine is ray, which is not installed: pip install 'treeviews[ray]' here and on the "
+            "cluster's machines, or leave engine at local"
+        ) from error
+    return ray_engine
 
 
 class ParseShard(luigi.Task):
@@ -29,12 +55,17 @@ class ParseShard(luigi.Task):
     Input: a sentence shard. Output: the parsed shard of the same number, rows in the same order.
     """
 
+    job_module: ClassVar[str] = "pipeline.parse_shard"
+    """What runs as the job's process; takes the job file that `run` describes."""
+
     stage = luigi.ChoiceParameter(choices=["dependencies", "constituents"])
     sentences = luigi.PathParameter(description="Folder of the sentence shards.")
     destination = luigi.PathParameter(description="Folder of the parsed shards.")
     number = luigi.IntParameter(description="Shard number.")
     parser = luigi.PathParameter(significant=False, description="Folder of the parser.")
-    device = luigi.Parameter(default="cpu", significant=False)
+    options = luigi.DictParameter(
+        default={}, significant=False, description="How to parse: further fields of the job's file."
+    )
 
     def output(self) -> luigi.LocalTarget:
         """Returns the shard's manifest, which is written last."""
@@ -47,70 +78,216 @@ class ParseShard(luigi.Task):
     def run(self) -> None:
         """Runs the shard job on one thread: more of them slow a parser down."""
         job = {
+            **self.options,
             "stage": self.stage,
             "parser": str(self.parser),
             "sentences": str(self.sentences),
             "output": str(self.destination),
             "number": self.number,
-            "device": self.device,
         }
         path = self.destination / "jobs" / f"{self.number:05d}.json"
-        run_job(self, "pipeline.parse_shard", job, path, threads=1)
+        run_job(self, self.job_module, job, path, threads=1)
 
 
 class ParseStage(CorpusParameters, ParserParameters, Artefact):
     """Parses every shard of a dataset, then sums them up in ``manifest.json``."""
 
     stage: ClassVar[str]
+    shard_task: ClassVar[type[ParseShard]] = ParseShard
+
+    @property
+    def sentences(self) -> Artefact:
+        """The stage that writes the sentences."""
+        upstream: Artefact = self.clone(SplitSentences)
+        return upstream
+
+    @cached_property
+    def used_parser(self) -> UsedParser:
+        """The parser, and what makes it where it is an original checkpoint."""
+        return used_parser(self, self.stage)
 
     @property
     def parser_folder(self) -> Path:
         """Folder of the parser's weights."""
-        raise NotImplementedError(f"{type(self).__name__} must define parser_folder")
+        return self.used_parser.folder
 
-    def requires(self) -> Artefact:
-        """Returns the stage that writes the sentences."""
-        upstream: Artefact = self.clone(SplitSentences)
-        return upstream
+    @cached_property
+    def parser_checksum(self) -> str:
+        """Checksum of the parser's folder, which every job must find.
+
+        Raises:
+            ValueError: it is no longer the parser that this stage's digest stands for.
+        """
+        if used_parser(self, self.stage).checksum != self.used_parser.checksum:
+            raise ValueError(
+                f"{self.parser_folder}: the parser was replaced since this run began; start the "
+                "run again, or restore the parser"
+            )
+        return checksum_of_parser_folder(self.parser_folder)
+
+    def requires(self) -> dict[str, Artefact]:
+        """Returns the stage that writes the sentences, and what makes the parser."""
+        return {"sentences": self.sentences, **self.used_parser.requires}
 
     def content(self) -> dict[str, Any]:
         """Returns the sentences' digest, the parser's checksum and how it is used."""
         return {
-            "sentences": self.requires().digest,
+            "sentences": self.sentences.digest,
             "parser": str(self.parser_folder.name),
-            "parser_checksum": checksum(self.parser_folder, names=PARSER_FILES),
-            "parsing": describe_parsing(self.stage),
+            "parser_checksum": self.used_parser.checksum,
+            "parsing": describe_parsing(self.stage, kind=self.used_parser.kind),
+            "precision": self.parser_precision,
         }
 
     def place(self) -> Path:
         """Returns a folder beside the sentence shards."""
-        return self.requires().folder.parent / f"{self.stage}-{self.parser_folder.name}"
+        return self.sentences.folder.parent / f"{self.stage}-{self.parser_folder.name}"
 
     def manifest(self) -> DatasetManifest:
         """Returns the manifest of the finished stage."""
         return read_dataset_manifest(self.folder, self.stage)
 
+    @property
+    def job_options(self) -> dict[str, Any]:
+        """How every shard is parsed, wherever that is: further fields of the jobs' files."""
+        return {
+            "device": self.device,
+            "precision": self.parser_precision,
+            "batch_tokens": self.parser_batch_tokens,
+            "parser_checksum": self.parser_checksum,
+        }
+
+    def complete(self) -> bool:
+        """Returns whether the stage is complete here and, as far as is known here, in its storage.
+
+        The storage itself is not asked: Luigi asks before it forks, and a client of S3 has threads.
+        """
+        complete: bool = super().complete()
+        return complete and (not self.storage or self._publication.exists())
+
+    @property
+    def resources(self) -> dict[str, int]:
+        """What Luigi gives to one task at a time: a Ray of this machine takes all its cores."""
+        alone = self.engine == "ray" and self.ray_address == "local"
+        return {"ray_of_this_machine": 1} if alone else {}
+
+    def _shared(self) -> SharedParses:
+        """Returns the shards as other machines see them; without a storage, in the work folder."""
+        return SharedParses(
+            address=str(self.storage or self.work_folder),
+            work_folder=Path(self.work_folder),
+            sentences=self.sentences.folder,
+            parses=self.folder,
+            stage=self.stage,
+            parser_checksum=self.parser_checksum,
+        )
+
     def run(self) -> Iterator[list[ParseShard]]:
-        """Yields all shard jobs at once, then marks the stage complete."""
+        """Has the shards parsed that no storage has, then marks the stage complete."""
         self.write_config()
-        sentences = self.requires().folder
-        shards = read_dataset_manifest(sentences, "sentences").shards
-        done = sum(read_shard_manifest(self.folder, s.number) is not None for s in shards)
-        self.report_progress(done / max(len(shards), 1), f"{done} of {len(shards)} shards parsed")
-        yield [
-            ParseShard(
+        shards = read_dataset_manifest(self.sentences.folder, "sentences").shards
+        numbers = [shard.number for shard in shards]
+        shared = self._shared()
+        shared.begin(numbers, lambda: self.set_status_message("waiting for the sentences"))
+        if self.engine == "ray":
+            self._parse_on_ray(shared, numbers)
+        else:
+            yield self._shard_tasks(numbers)
+        self._check_parsers(numbers)
+        write_dataset_manifest(
+            self.folder, self.stage, config=self.content(), num_shards=len(numbers)
+        )
+        shared.finish(numbers)
+        if self.storage:
+            write_json_atomically(self._publication, {"storage": named_address(self.storage)})
+
+    def _check_parsers(self, numbers: Sequence[int]) -> None:
+        """Checks that all shards are by one parser in one arithmetic, wherever they were made.
+
+        Raises:
+            ValueError: they are not; names the shards of each.
+        """
+        found = [read_shard_manifest(self.folder, number) for number in numbers]
+        for problem in parser_problems([shard for shard in found if shard is not None]):
+            raise ValueError(
+                f"{self.folder}: {problem}: on one kind of device, or with --parser-precision "
+                "exact; delete the shards of the others here and in the storage"
+            )
+
+    def _shard_tasks(self, numbers: Sequence[int]) -> list[ParseShard]:
+        done = sum(read_shard_manifest(self.folder, number) is not None for number in numbers)
+        self._report_shards(done, len(numbers))
+        sentences = self.sentences.folder
+        return [
+            self.shard_task(
                 stage=self.stage,
                 sentences=sentences,
                 destination=self.folder,
-                number=shard.number,
+                number=number,
                 parser=self.parser_folder,
-                device=self.device,
+                options=self.job_options,
             )
-            for shard in shards
+            for number in numbers
         ]
-        write_dataset_manifest(
-            self.folder, self.stage, config=self.content(), num_shards=len(shards)
+
+    def _parse_on_ray(self, shared: SharedParses, numbers: Sequence[int]) -> None:
+        """Has Ray parse the shards that are not complete, and takes each when it is.
+
+        Raises:
+            ModuleNotFoundError: Ray is not installed.
+            ValueError: jobs would get no GPU to run on, or one that they do not use.
+            RuntimeError: jobs failed; names their shards.
+        """
+        self._check_gpus_per_job()
+        engine = _ray_engine()
+        jobs = shared.jobs(
+            numbers,
+            stage=self.stage,
+            parser_name=self.parser_folder.name,
+            options=self.job_options,
+            parsing=describe_parsing(self.stage, kind=named_kind(self.parser_folder)),
+            module=self.shard_task.job_module,
         )
+        done = len(numbers) - len(jobs)
+        self._report_shards(done, len(numbers))
+        if not jobs:
+            return
+
+        def take(number: int) -> None:
+            nonlocal done
+            shared.fetch(number)
+            done += 1
+            self._report_shards(done, len(numbers))
+
+        settings = engine.RaySettings(self.ray_address, self.gpus_per_job, self.shard_retries)
+        engine.run_on_ray(jobs, read_parser_files(self.parser_folder), settings, take)
+
+    def _check_gpus_per_job(self) -> None:
+        """Checks that jobs on Ray take a part of a GPU where they use one, and only there.
+
+        Raises:
+            ValueError: they do not; names the remedy.
+        """
+        if self.device.startswith("cuda") and not self.gpus_per_job:
+            raise ValueError(
+                "device is cuda and gpus_per_job is 0: Ray then hides the GPUs from the jobs; say "
+                "what part of one a job takes, such as --gpus-per-job 0.25"
+            )
+        if self.device == "cpu" and self.gpus_per_job:
+            raise ValueError(
+                f"device is cpu and gpus_per_job is {self.gpus_per_job:g}: Ray would keep GPUs for "
+                "jobs that use none; say --device cuda, or leave --gpus-per-job away"
+            )
+
+    @property
+    def _publication(self) -> Path:
+        """The note that the stage is complete in this storage, too."""
+        return (
+            self.folder / f"published-{digest_of({'storage': portable_address(self.storage)})}.json"
+        )
+
+    def _report_shards(self, done: int, total: int) -> None:
+        self.report_progress(done / max(total, 1), f"{done} of {total} shards parsed")
 
 
 class ParseDependencies(ParseStage):
@@ -118,18 +295,8 @@ class ParseDependencies(ParseStage):
 
     stage = "dependencies"
 
-    @property
-    def parser_folder(self) -> Path:
-        """Folder of the dependency parser."""
-        return Path(self.dependency_parser)
-
 
 class ParseConstituents(ParseStage):
     """Parses every sentence into a constituency tree with benepar's model and binarizes it."""
 
     stage = "constituents"
-
-    @property
-    def parser_folder(self) -> Path:
-        """Folder of the constituency parser."""
-        return Path(self.constituency_parser)

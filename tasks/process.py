@@ -2,34 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import logging
-import os
-import subprocess
-import sys
-import threading
-from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import luigi
 
-from pipeline.job import THREAD_VARIABLES, WATCH_FLAG
-from pipeline.shards import write_json_atomically
-
-logger = logging.getLogger("luigi-interface")
-
-KEPT_ERROR_LINES = 40
+from pipeline.job_process import run_job_process
 
 
 def run_job(
     task: luigi.Task, module: str, job: Mapping[str, Any], job_path: Path, *, threads: int
 ) -> None:
     """Writes ``job_path``, runs ``python -m module job_path`` and waits for it.
-
-    The job dies with this process: it watches its standard input, whose other end is held here.
-    So do the processes it starts in its turn, which inherit that input.
 
     Args:
         task: its status message and progress percentage follow the job.
@@ -38,66 +23,9 @@ def run_job(
     Raises:
         RuntimeError: the job failed; carries the last lines it wrote on standard error.
     """
-    job_path.parent.mkdir(parents=True, exist_ok=True)
-    write_json_atomically(job_path, dict(job))
-    process = _start([sys.executable, "-m", module, str(job_path), WATCH_FLAG], threads)
-    assert process.stdin is not None
-    assert process.stdout is not None
-    assert process.stderr is not None
-    errors: deque[str] = deque(maxlen=KEPT_ERROR_LINES)
-    reader = threading.Thread(target=_forward_errors, args=(process.stderr, errors), daemon=True)
-    reader.start()
-    try:
-        _follow_progress(task, process.stdout)
-        code = process.wait()
-    finally:
-        process.stdin.close()  # ends what the job started, too; the signal is for the job alone
-        process.kill()
-        reader.join(timeout=5)
-    if code != 0:
-        raise RuntimeError(f"{module} exited with {code}:\n" + "".join(errors).strip())
 
-
-def _start(command: list[str], threads: int) -> subprocess.Popen[str]:
-    """Starts a job with pipes to it, in this environment but for what its libraries read."""
-    environment = os.environ | dict.fromkeys(THREAD_VARIABLES, str(threads))
-    # Waiting threads sleep: spinning ones starve the jobs beside them.
-    environment |= {"OMP_WAIT_POLICY": "PASSIVE", "PYTHONHASHSEED": "0"}
-    # oneDNN keeps one kernel a tensor shape, 1,024 by default: a leak over a corpus.
-    environment |= {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64"}
-    return subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment,
-    )
-
-
-def _follow_progress(task: luigi.Task, lines: IO[str]) -> None:
-    for line in lines:
-        try:
-            report = json.loads(line)
-            fraction, status = float(report["progress"]), str(report["status"])
-        except (ValueError, KeyError, TypeError):
-            logger.info("%s", line.rstrip())
-            continue
+    def show(fraction: float, status: str) -> None:
         task.set_status_message(status)
         task.set_progress_percentage(round(100 * fraction))
 
-
-def _forward_errors(lines: IO[str], kept: deque[str]) -> None:
-    """Passes a job's standard error on, character by character so that progress bars move."""
-    line = ""
-    while character := lines.read(1):
-        sys.stderr.write(character)
-        if character in "\r\n":
-            sys.stderr.flush()
-            if character == "\n" and line.strip():
-                kept.append(line + "\n")
-            line = ""
-        else:
-            line += character
-    if line.strip():
-        kept.append(line + "\n")
+    run_job_process(module, job, job_path, show, threads=threads)

@@ -1,3 +1,4 @@
+import copy
 import shutil
 from pathlib import Path
 from types import SimpleNamespace
@@ -8,7 +9,8 @@ import nltk
 import pytest
 import torch
 
-from pipeline.parsers.constituency import benepar_adapter
+from pipeline.parsers import precision
+from pipeline.parsers.constituency import decoding, word_vectors
 from pipeline.parsers.constituency.benepar_adapter import (
     BeneparConstituencyParser,
     load_constituency_parser,
@@ -54,7 +56,7 @@ def model(request: pytest.FixtureRequest, trained: ConstituencyModel) -> Constit
     return trained if request.param == "trained" else tiny_model(toy_treebank(60), seed=7)
 
 
-def _parser(model: ConstituencyModel, **settings: int) -> BeneparConstituencyParser:
+def _parser(model: ConstituencyModel, **settings: Any) -> BeneparConstituencyParser:
     return BeneparConstituencyParser(model, name="tiny", checksum="", **settings)
 
 
@@ -97,7 +99,7 @@ def test_trees_are_those_of_benepar_s_sentence_parser(
 
 def test_an_answer_does_not_depend_on_its_batch(model: ConstituencyModel) -> None:
     together = _parser(model).parse(SENTENCES)
-    assert _parser(model, batch_cells=1).parse(SENTENCES) == together
+    assert _parser(model, batch_tokens=1).parse(SENTENCES) == together
     assert [_parser(model).parse([s])[0] for s in SENTENCES] == together
     assert _parser(model).parse(SENTENCES[::-1]) == together[::-1]
 
@@ -134,14 +136,14 @@ def test_a_word_that_cannot_be_read_costs_its_sentence_alone(
     trained: ConstituencyModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = _parser(trained).parse(SENTENCES)
-    read = benepar_adapter.word_table
+    read = word_vectors.word_table
 
     def fails_on_go(words: list[str], characters: dict[str, int]) -> object:
         if "Go" in words:
             raise UnicodeError("no such word")
         return read(words, characters)
 
-    monkeypatch.setattr(benepar_adapter, "word_table", fails_on_go)
+    monkeypatch.setattr(word_vectors, "word_table", fails_on_go)
     answers = _parser(trained).parse(SENTENCES)
     assert answers[1] == Rejection("parser_error", "UnicodeError: no such word")
     assert answers[:1] + answers[2:] == expected[:1] + expected[2:]
@@ -167,23 +169,69 @@ def test_a_failing_sentence_costs_its_batch_nothing(
     trained: ConstituencyModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = _parser(trained).parse(SENTENCES)
-    decode = benepar_adapter.best_binary_trees
+    decode = decoding.best_spans
 
     def fails_on_two_tokens(scores: object, lengths: list[int]) -> object:
         if 2 in lengths:
             raise RuntimeError("no such luck")
         return decode(scores, lengths)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(benepar_adapter, "best_binary_trees", fails_on_two_tokens)
+    monkeypatch.setattr(decoding, "best_spans", fails_on_two_tokens)
     answers = _parser(trained).parse(SENTENCES)
     assert answers[1] == Rejection("parser_error", "RuntimeError: no such luck")
     assert answers[0] == expected[0]
     assert answers[2:] == expected[2:]
 
 
+def test_scores_that_are_no_numbers_make_no_tree(trained: ConstituencyModel) -> None:
+    module = copy.deepcopy(trained.module)
+    with torch.no_grad():
+        module.f_label[0].bias.fill_(float("nan"))
+    damaged = ConstituencyModel(trained.config, trained.vocabularies, module)
+
+    answers = _parser(damaged).parse([["the", "dog"], ["dogs"]])
+
+    assert [getattr(answer, "reason", None) for answer in answers] == ["parser_error"] * 2
+
+
 def test_more_tokens_than_positions_are_refused(trained: ConstituencyModel) -> None:
     with pytest.raises(ValueError, match="max_tokens=511, but the model takes 510"):
         _parser(trained, max_tokens=511)
+
+
+def test_fast_arithmetic_is_named_where_the_device_has_one(
+    trained: ConstituencyModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(precision, "fast_dtype", lambda device: torch.bfloat16)
+    exact, fast = _parser(trained), _parser(trained, precision="fast")
+    assert (exact.precision, exact.checksum) == ("float32", "")
+    assert (fast.precision, fast.checksum) == ("bfloat16", "-bfloat16")
+    toys = [sentence.tokens for sentence in toy_treebank(30, seed=4)]
+    alike = sum(a == b for a, b in zip(fast.parse(toys), exact.parse(toys), strict=True))
+    assert alike >= 27, f"{alike} of 30"
+
+
+def test_fast_is_exact_where_the_device_has_nothing_faster(
+    trained: ConstituencyModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(precision, "fast_dtype", lambda device: torch.float32)
+    fast = _parser(trained, precision="fast")
+    assert (fast.precision, fast.checksum) == ("float32", "")
+    assert fast.parse(SENTENCES) == _parser(trained).parse(SENTENCES)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"precision": "half"}, "unknown precision 'half'; known: exact, fast"),
+        ({"batch_tokens": 0}, "batch_tokens must be at least 1, got 0"),
+    ],
+)
+def test_settings_that_mean_nothing_are_refused(
+    trained: ConstituencyModel, settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        _parser(trained, **settings)
 
 
 def test_a_saved_parser_gives_the_same_answers(trained: ConstituencyModel, tmp_path: Path) -> None:

@@ -5,8 +5,10 @@ import nltk
 import pytest
 import torch
 
+from pipeline.parsers.constituency.chart_model import encode_words, word_table
 from pipeline.parsers.constituency.examples import ExampleSet
 from pipeline.parsers.constituency.loss import chart_losses
+from pipeline.parsers.constituency.word_reading import read_words
 from pipeline.treebanks.bracketed import BracketedSentence
 from pipeline.trees.flat import to_brackets
 from tests.constituency_trees import tiny_model, toy_treebank
@@ -39,6 +41,15 @@ def test_losses_and_gradients_are_benepar_s_own(seed: int) -> None:
     for name, parameter in module.named_parameters():
         if parameter.grad is not None and parameter.grad.abs().max() > 1e-6:
             torch.testing.assert_close(found[name], parameter.grad, rtol=1e-3, atol=1e-5)
+
+
+def test_words_are_read_as_benepar_reads_them() -> None:
+    model = tiny_model(toy_treebank(10))
+    characters = {c: i for i, c in enumerate(model.vocabularies.characters)}
+    words = ["a", "the", "o" * 40, "old", "telescope", "saw", "d" * 13]
+    table = word_table(words, characters)
+    module = model.module.eval()
+    torch.testing.assert_close(read_words(module, table), encode_words(module, table))
 
 
 def test_a_tree_that_wins_by_the_margin_costs_nothing() -> None:

@@ -134,3 +134,38 @@ def test_the_command_lines_name_a_user_s_mistake(
     assert "error: none.mrg: no such file" in capsys.readouterr().err
     assert evaluate_main([str(tmp_path / "none"), "none.mrg"]) == 2
     assert "parser.json: no such file" in capsys.readouterr().err
+
+
+def test_a_training_goes_on_from_a_parser_with_its_vocabularies(
+    config: ConstituencyTrainingConfig, tmp_path: Path
+) -> None:
+    first = train_constituency_parser(config, tmp_path / "first")
+    slow = replace(config.optimizer, num_epochs=1, learning_rate=1e-9, averaging=0.0)
+    going_on = replace(
+        config, initial_parser=tmp_path / "first", optimizer=slow, min_character_count=10_000
+    )
+    second = train_constituency_parser(going_on, tmp_path / "second")
+    assert second["dev"] == first["dev"]
+    record = json.loads((tmp_path / "second/training.json").read_text())
+    assert record["config"]["initial_parser"] == "first"
+    wider = replace(going_on, model=replace(config.model, d_ff=2 * config.model.d_ff))
+    with pytest.raises(ValueError, match="first: has other sizes than the training"):
+        train_constituency_parser(wider, tmp_path / "third")
+
+
+def test_labels_and_tags_that_the_initial_parser_lacks_are_named(
+    config: ConstituencyTrainingConfig, tmp_path: Path
+) -> None:
+    train_constituency_parser(config, tmp_path / "first")
+    text = config.train_files[0].read_text()
+    for old, new, message in (
+        ("(NP ", "(WHNP ", r"first: knows \d+ labels, not these 1 of the training files: WHNP"),
+        ("(DT ", "(WDT ", r"first: knows \d+ tags, not these 1 of the training files: WDT"),
+    ):
+        assert old in text
+        (tmp_path / "foreign.mrg").write_text(text.replace(old, new, 1))
+        foreign = replace(
+            config, train_files=(tmp_path / "foreign.mrg",), initial_parser=tmp_path / "first"
+        )
+        with pytest.raises(ValueError, match=message):
+            train_constituency_parser(foreign, tmp_path / "second")

@@ -188,3 +188,18 @@ def test_the_command_lines_train_score_and_report_mistakes(
     assert report["num_sentences"] == len(treebank()) and 0 <= report["las"] <= report["uas"]
     assert evaluate_main([out, str(tmp_path / "absent.conllu")]) == 2
     assert "absent.conllu: no such file" in capsys.readouterr().err
+
+
+def test_relations_that_the_initial_parser_lacks_are_named(
+    config: DependencyTrainingConfig, tmp_path: Path
+) -> None:
+    train_dependency_parser(config, tmp_path / "first")
+    sentences = treebank()
+    sentences[0] = replace(sentences[0], deprels=["vocative", *sentences[0].deprels[1:]])
+    foreign = replace(
+        config,
+        train_files=(write_conllu(sentences, tmp_path / "foreign.conllu"),),
+        initial_parser=tmp_path / "first",
+    )
+    with pytest.raises(ValueError, match=r"first: knows \d+ relations, not these 1 .*: vocative;"):
+        train_dependency_parser(foreign, tmp_path / "second")

@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+from itertools import zip_longest
 from pathlib import Path
 
 import pyarrow as pa
@@ -56,8 +57,17 @@ SCHEMAS = {"sentences": SENTENCES, "dependencies": DEPENDENCIES, "constituents":
 
 
 def write(folder: Path, stage: str, rows: list[dict], drops=None, **extra) -> None:
+    """Writes a stage of one shard; the refused rows of a parse are those of nulls, in order."""
     table = pa.Table.from_pylist(rows, schema=SCHEMAS[stage])
-    records = [{"reason": reason} for reason, count in (drops or {}).items() for _ in range(count)]
+    source = folder.parent / "sentences" / "00000.json"
+    if stage != "sentences" and source.exists():
+        extra.setdefault("sentences_sha256", json.loads(source.read_text())["sha256"])
+    nulls = [number for number, row in enumerate(rows) if all(v is None for v in row.values())]
+    reasons = [reason for reason, count in (drops or {}).items() for _ in range(count)]
+    records = [
+        {"reason": reason} | ({"row": row} if stage != "sentences" else {})
+        for reason, row in zip_longest(reasons, nulls[: len(reasons)])
+    ]
     write_shard(folder, stage, 0, table, drops=drops or {}, quarantine=records, extra=extra)
     write_dataset_manifest(folder, stage, config={})
 
@@ -216,6 +226,10 @@ CONSTITUENT_FAULTS = [
     ({"span_ends": [3, 1, 4, 4]}, "span_starts", "not the whole sentence"),
     ({"tags": ["PRP"]}, "span_starts", "1 tags for 4 tokens"),
     ({"binary_left": [-2, -1, -3]}, "binary_left", "the binarization of the spans is [-1, -2, -3]"),
+    ({"span_ends": [4, 1, 3, 4]}, "span_starts", "constituent 3 [2, 4) crosses another one"),
+    ({"span_labels": ["S", "NP|", "VP", "NP"]}, "span_labels", "'NP|' ends with '|'"),
+    ({"binary_right": [1, 2, -5]}, "binary_right", "the binarization of the spans is [1, 2, -4]"),
+    ({"binary_left": [-1, -2]}, "binary_left", "the binarization of the spans is [-1, -2, -3]"),
 ]
 
 
@@ -445,6 +459,108 @@ def test_a_flipped_byte_is_a_fault_with_its_remedy(corpus, capsys, place):
     assert f"delete 00000.parquet, 00000.json and manifest.json in {path.parent}" in (
         capsys.readouterr().out
     )
+
+
+def write_two_shards(corpus: Path) -> Path:
+    """Adds a second shard of other sentences to the corpus, parsed by both parsers."""
+    rows = [sentence("c", 0), sentence("c", 1)]
+    folders = {
+        "sentences": (corpus / "sentences", pa.Table.from_pylist(rows, schema=SENTENCES)),
+        "dependencies": (
+            corpus / "dependencies-x",
+            pa.Table.from_pylist([{"heads": [0], "deprels": ["root"]}] * 2, schema=DEPENDENCIES),
+        ),
+        "constituents": (
+            corpus / "constituents-x",
+            pa.Table.from_pylist(CONSTITUENT_ROWS[2:] * 2, schema=CONSTITUENTS),
+        ),
+    }
+    extra: dict[str, str] = {}
+    for stage, (folder, table) in folders.items():
+        facts = extra | ({"parser_checksum": "c0ffee"} if extra else {})
+        shard = write_shard(folder, stage, 1, table, drops={}, quarantine=[], extra=facts)
+        extra = extra or {"sentences_sha256": shard.sha256}
+        write_dataset_manifest(folder, stage, config={})
+    return corpus
+
+
+def swap(first: Path, second: Path) -> None:
+    content = first.read_bytes()
+    first.write_bytes(second.read_bytes())
+    second.write_bytes(content)
+
+
+def test_check_of_two_good_shards_says_so(corpus, capsys):
+    assert main(["check", str(write_two_shards(corpus))]) == 0
+    assert capsys.readouterr().out.startswith("all is right")
+
+
+def test_check_finds_shards_that_were_swapped_with_all_that_belongs_to_them(corpus, capsys):
+    folder = write_two_shards(corpus) / "dependencies-x"
+    for ending in ("parquet", "json", "quarantine.jsonl"):
+        swap(folder / f"00000.{ending}", folder / f"00001.{ending}")
+    assert main(["check", str(corpus)]) == 1
+    out = capsys.readouterr().out
+    assert "00000.parquet: its manifest is of shard 1: files were renamed" in out
+    assert "2 rows, the sentences have 3" in out
+
+
+def test_check_finds_a_shard_written_anew_behind_the_stage_s_manifest(corpus, capsys):
+    folder = write_two_shards(corpus) / "sentences"
+    table = pa.Table.from_pylist([sentence("c", 0), sentence("d", 0)], schema=SENTENCES)
+    write_shard(folder, "sentences", 1, table, drops={}, quarantine=[])
+    assert main(["check", str(corpus)]) == 1
+    out = capsys.readouterr().out
+    assert "manifest.json lists another shard 1 than its own manifest describes (" in out
+    assert "was parsed from other sentences" in out
+
+
+def test_check_takes_a_shard_that_was_made_again_with_the_same_rows(corpus, capsys):
+    folder = write_two_shards(corpus) / "sentences"
+    path = folder / "00001.json"
+    path.write_text(path.read_text().replace('"seconds": 0.0', '"seconds": 7.0'))
+    main(["check", str(corpus)])
+    assert "lists another shard" not in capsys.readouterr().out
+
+
+def test_check_finds_shards_by_several_parsers(corpus, capsys):
+    folder = write_two_shards(corpus) / "dependencies-x"
+    path = folder / "00001.json"
+    path.write_text(path.read_text().replace("c0ffee", "tea"))
+    write_dataset_manifest(folder, "dependencies", config={})
+    assert main(["check", str(corpus)]) == 1
+    assert "has shards by several parsers (c0ffee: [0]; tea: [1])" in capsys.readouterr().out
+
+
+def test_check_wants_to_know_which_sentences_were_parsed(corpus, capsys):
+    path = corpus / "dependencies-x" / "00000.json"
+    path.write_text(path.read_text().replace("sentences_sha256", "sentences"))
+    assert main(["check", str(corpus)]) == 1
+    assert "does not say from which sentences it was parsed" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("record", "problems"),
+    [
+        ({"row": 0}, ["no record of row 1, which has no", "line 1 is of row 0, which does not"]),
+        ({"row": 9}, ["no record of row 1, which has no", "line 1 is of row 9, which does not"]),
+        ({"row": 1, "document_id": "b"}, ["line 1: document_id 'b', the sentence has 'a'"]),
+        ({"row": 1, "sentence_index": 7}, ["line 1: sentence_index 7, the sentence has 1"]),
+        ({"row": 1, "document_id": "a", "sentence_index": 1}, []),
+    ],
+)
+def test_check_compares_records_with_the_rows_without_a_parse(corpus, capsys, record, problems):
+    path = corpus / "dependencies-x" / "00000.quarantine.jsonl"
+    path.write_text(json.dumps({"reason": "odd"} | record) + "\n", encoding="utf-8")
+    assert main(["check", str(corpus)]) == (1 if problems else 0)
+    out = capsys.readouterr().out
+    for problem in problems:
+        assert f"{path}: {problem}" in out
+
+
+def test_unfinished_files_are_no_faults(corpus, capsys):
+    (corpus / "dependencies-x" / "00001.parquet.77.unfinished").write_bytes(b"PAR1")
+    assert main(["check", str(corpus)]) == 0
 
 
 def test_check_says_where_no_sentences_are_to_compare_with(corpus, capsys):

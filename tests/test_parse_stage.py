@@ -50,6 +50,8 @@ def test_a_change_of_how_is_parsed_changes_the_path(
     task = stage(work_folder=tmp_path, source="files", paths=str(text))
     before = task.content()
 
+    assert stage(**task.param_kwargs | {"parser_batch_tokens": 9}).content() == before
+    assert stage(**task.param_kwargs | {"parser_precision": "fast"}).content() != before
     monkeypatch.setattr(parsing, constant, 99)
 
     assert task.content() != before

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from pipeline import parsing
+from pipeline import parquet_file, parsing
 from pipeline.corpora.document import Document, Paragraph
 from pipeline.parsers.base import MAX_TOKENS
 from pipeline.parsers.constituency import benepar_adapter
@@ -18,11 +19,18 @@ from pipeline.parsers.dependency import supar_adapter
 from pipeline.parsers.dependency.model import DependencyModel
 from pipeline.parsers.dependency.network import NetworkSizes, build_network
 from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
+from pipeline.parsers.kinds import PLAIN_DEPENDENCY, TRANSFORMER_DEPENDENCY
 from pipeline.parsing import ParseJob, describe_parsing, parse_shard
 from pipeline.rejection import Rejection
 from pipeline.schema import SENTENCES
 from pipeline.sentences.split import SentenceConfig, split_sentences
-from pipeline.shards import read_shard, read_shard_manifest, shard_path, write_shard
+from pipeline.shards import (
+    quarantine_path,
+    read_shard,
+    read_shard_manifest,
+    shard_path,
+    write_shard,
+)
 from pipeline.trees.parses import ConstituencyParse, DependencyParse
 from tests.constituency_trees import tiny_model, toy_treebank
 from tests.dependency_examples import treebank
@@ -198,20 +206,54 @@ def test_what_is_no_constituency_tree_is_quarantined(sentences, answer):
     assert all(table[name].null_count == 4 for name in table.column_names)
 
 
-@pytest.mark.parametrize("chunk_rows", [1, 3])
-def test_bytes_do_not_depend_on_chunks(sentences, monkeypatch, chunk_rows):
+@pytest.mark.parametrize(
+    ("bound", "value", "pools"),
+    [
+        ("POOL_ROWS", 1, [1, 1, 1, 1]),
+        ("POOL_ROWS", 3, [3, 1]),
+        ("POOL_TOKENS", 8, [2, 1, 1]),  # the sentences have 4, 4, 2 and 8 tokens
+        ("POOL_TOKENS", 10, [3, 1]),
+        ("POOL_TOKENS", 1, [1, 1, 1, 1]),
+    ],
+)
+def test_bytes_do_not_depend_on_pools(sentences, monkeypatch, bound, value, pools):
     whole = parse_shard(job(sentences), RightChain())
-    monkeypatch.setattr(parsing, "CHUNK_ROWS", chunk_rows)
+    monkeypatch.setattr(parsing, bound, value)
     parser = RightChain()
-    chunked = parse_shard(job(sentences, name="chunked"), parser)
-    assert sum(parser.calls) == 4
-    assert max(parser.calls) == chunk_rows
-    assert chunked.sha256 == whole.sha256
+    pooled = parse_shard(job(sentences, name="pooled"), parser)
+    assert parser.calls == pools
+    assert pooled.sha256 == whole.sha256
+
+
+def test_row_groups_of_the_sentences_are_row_groups_of_the_parses(tmp_path, monkeypatch):
+    monkeypatch.setattr(parquet_file, "ROW_GROUP_ROWS", 3)
+    parse_job = numbered(tmp_path, 8, 1)
+    manifest = parse_shard(parse_job, Failing("bad", "too_long"))
+    file = pq.ParquetFile(shard_path(parse_job.output, 0))
+    assert [file.metadata.row_group(i).num_rows for i in range(3)] == [3, 3, 2]
+    assert manifest.rows == 8
+    assert read_shard(parse_job.output, "dependencies", 0)["heads"].to_pylist() == [[0]] * 7 + [
+        None
+    ]
+    assert '"row": 7' in quarantine_path(parse_job.output, 0).read_text()
+
+
+def test_a_parser_that_fails_in_a_later_row_group_leaves_no_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(parquet_file, "ROW_GROUP_ROWS", 10)
+    parse_job = numbered(tmp_path, 40, 15)
+    with pytest.raises(RuntimeError, match="nothing was written"):
+        parse_shard(parse_job, Failing("bad"))
+    assert list(parse_job.output.iterdir()) == []
+
+
+def test_the_manifest_says_how_the_machine_parsed(sentences):
+    manifest = parse_shard(job(sentences), RightChain(), machine={"device": "cpu"})
+    assert manifest.extra["device"] == "cpu"
 
 
 def test_a_killed_job_leaves_no_shard_and_its_successor_the_same_bytes(sentences, monkeypatch):
     whole = parse_shard(job(sentences), RightChain())
-    monkeypatch.setattr(parsing, "CHUNK_ROWS", 2)
+    monkeypatch.setattr(parsing, "POOL_ROWS", 2)
 
     def killed(self, words):
         raise KeyboardInterrupt
@@ -250,7 +292,7 @@ def test_many_sentences_of_the_wrong_kind_end_no_job(tmp_path):
 
 
 def test_a_failing_parser_ends_the_job_before_it_has_tried_every_sentence(tmp_path, monkeypatch):
-    monkeypatch.setattr(parsing, "CHUNK_ROWS", 20)
+    monkeypatch.setattr(parsing, "POOL_ROWS", 20)
     parser = Failing("good")
     with pytest.raises(RuntimeError):
         parse_shard(numbered(tmp_path, 100, 0), parser)
@@ -260,7 +302,6 @@ def test_a_failing_parser_ends_the_job_before_it_has_tried_every_sentence(tmp_pa
 @pytest.mark.parametrize("stage", parsing.PARSED_STAGES)
 def test_a_broken_device_leaves_no_shard(sentences, monkeypatch, stage):
     """The adapters' own parse, around a network that fails."""
-    module = {"dependencies": supar_adapter, "constituents": benepar_adapter}[stage]
     parser = (
         tiny_dependency_parser()
         if stage == "dependencies"
@@ -272,9 +313,7 @@ def test_a_broken_device_leaves_no_shard(sentences, monkeypatch, stage):
     def broken(*arguments, **options):
         raise RuntimeError("CUDA error: device-side assert triggered")
 
-    monkeypatch.setattr(
-        module, "decode" if stage == "dependencies" else "best_binary_trees", broken
-    )
+    monkeypatch.setattr(type(parser), "_parse_batch", broken)
     with pytest.raises(RuntimeError, match="CUDA error"):
         parse_shard(job(sentences, stage), parser)
     assert read_shard_manifest(sentences.parent / "parsed", 0) is None
@@ -305,6 +344,14 @@ def test_the_description_names_what_determines_the_rows(monkeypatch, stage, libr
     assert describe_parsing(stage) != changed
     with pytest.raises(ValueError, match="unknown stage 'sentences'"):
         describe_parsing("sentences")
+
+
+def test_a_transformer_inside_adds_its_libraries_to_the_description():
+    plain = describe_parsing("dependencies", kind=PLAIN_DEPENDENCY)
+    assert plain == describe_parsing("dependencies")
+    within = describe_parsing("dependencies", kind=TRANSFORMER_DEPENDENCY)
+    assert set(within) - set(plain) == {"parser_kind", "transformers", "tokenizers"}
+    assert within["tokenizers"] == importlib.metadata.version("tokenizers")
 
 
 def test_a_standing_shard_is_not_parsed_again(sentences):
@@ -344,8 +391,9 @@ def test_a_missing_sentence_shard_is_an_error(tmp_path):
 
 
 def test_a_broken_sentence_shard_is_an_error(sentences):
-    shard_path(sentences, 0).write_bytes(b"PAR1 cut")
-    with pytest.raises(ValueError, match="not a whole Parquet file"):
+    path = shard_path(sentences, 0)
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(ValueError, match=r"sha256 differs from its manifest's; delete 00000.parq"):
         parse_shard(job(sentences), RightChain())
 
 
@@ -370,6 +418,8 @@ def test_jobs_that_make_no_sense_are_errors(tmp_path):
         ({"stage": None}, "missing ['stage'], unknown []"),
         ({"speed": 3}, "missing [], unknown ['speed']"),
         ({}, "parser"),
+        ({"device": "cuda:99"}, "device 'cuda:99': torch "),
+        ({"precision": "half"}, "unknown precision 'half'"),
     ],
 )
 def test_the_command_line_fails_with_a_clear_message(sentences, changes, message):

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline import shards
+from pipeline import parquet_file, shards
 from pipeline.digest import digest_of, sha256_of_file
 from pipeline.schema import SCHEMA_VERSION, SENTENCES, STAGE_KEY, VERSION_KEY, schema_for
 from pipeline.shards import (
+    ShardWriter,
     complete_shards,
     quarantine_path,
     read_dataset_manifest,
+    read_row_groups,
     read_shard,
     read_shard_manifest,
     rows_in_shard,
@@ -41,6 +46,22 @@ def test_a_shard_reads_back_as_it_was_written(tmp_path: Path) -> None:
     write_shard(tmp_path, "sentences", 0, table(ROWS), drops={})
 
     assert read_shard(tmp_path, "sentences", 0).to_pylist() == ROWS
+
+
+def test_a_shard_of_several_row_groups_reads_back_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parquet_file, "ROW_GROUP_ROWS", 3)
+    parses = [
+        {"heads": [0, 1][: 1 + row % 2], "deprels": ["root", f"r{row}"][: 1 + row % 2]}
+        for row in range(8)
+    ]
+    rows = pa.Table.from_pylist(parses, schema=schema_for("dependencies"))
+
+    write_shard(tmp_path, "dependencies", 0, rows, drops={})
+
+    assert pq.ParquetFile(shard_path(tmp_path, 0)).num_row_groups == 3
+    assert read_shard(tmp_path, "dependencies", 0).to_pylist() == parses
 
 
 def test_the_manifest_counts_rows_drops_and_bytes(tmp_path: Path) -> None:
@@ -78,18 +99,51 @@ def test_a_crash_before_the_manifest_leaves_no_complete_shard(
     assert complete_shards(tmp_path) == []
 
 
-def test_a_crash_while_writing_leaves_only_what_the_sweep_removes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def crash(rows: pa.Table, path: Path, **options: object) -> None:
-        path.write_bytes(b"PAR1 half a file")
+def test_rows_are_written_piece_by_piece(tmp_path: Path) -> None:
+    with ShardWriter(tmp_path, "sentences", 0) as writer:
+        writer.write(table(ROWS[:1]))
+        writer.write(table(ROWS[1:]))
+        manifest = writer.finish(drops={})
+
+    assert manifest.rows == 2
+    assert read_shard(tmp_path, "sentences", 0).to_pylist() == ROWS
+    groups = read_row_groups(tmp_path, "sentences", 0)
+    assert [group.to_pylist() for group in groups] == [ROWS[:1], ROWS[1:]]
+
+
+@pytest.mark.parametrize("num_pieces", [0, 2])
+def test_a_shard_that_is_given_up_leaves_nothing(tmp_path: Path, num_pieces: int) -> None:
+    with pytest.raises(KeyboardInterrupt), ShardWriter(tmp_path, "sentences", 0) as writer:
+        for _ in range(num_pieces):
+            writer.write(table(ROWS))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(pq, "write_table", crash)
-    with pytest.raises(KeyboardInterrupt):
-        write_shard(tmp_path, "sentences", 0, table(ROWS), drops={})
+    assert list(tmp_path.iterdir()) == []
 
-    assert not shard_path(tmp_path, 0).exists()
+
+KILLED_WRITER = """
+import os, signal, sys
+from pathlib import Path
+import pyarrow as pa
+from pipeline.schema import SENTENCES
+from pipeline.shards import ShardWriter
+
+writer = ShardWriter(Path(sys.argv[1]), "sentences", 0)
+writer.write(pa.table({"document_id": ["a"], "sentence_index": [0], "tokens": [["x"]]}))
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_killed_writer_leaves_only_what_readers_ignore_and_the_sweep_removes(
+    tmp_path: Path,
+) -> None:
+    done = subprocess.run([sys.executable, "-c", KILLED_WRITER, str(tmp_path)], check=False)
+
+    assert done.returncode == -signal.SIGKILL
+    assert len(list(tmp_path.iterdir())) == 1
+    assert complete_shards(tmp_path) == []
+    with pytest.raises(FileNotFoundError):
+        read_shard(tmp_path, "sentences", 0)
     assert sweep_unfinished(tmp_path) == 1
     assert list(tmp_path.iterdir()) == []
 

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 
-from models.contrastive_model import batch_of
 from models.corpus.sentence_block import SentenceBlock
+from models.sentence_model import batch_of
 
 
 class Reference(nn.Module, ABC):

@@ -57,7 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     }
     for name in COMMANDS:
         command = commands.add_parser(name, help=helps[name])
-        command.add_argument("path", type=Path, help=PATH_HELP)
+        command.add_argument("path", type=_local_path, help=PATH_HELP)
         if name in {"overview", "head"}:
             command.add_argument("-n", type=int, default=10, metavar="ROWS", help="default 10")
         elif name == "show":
@@ -67,6 +67,20 @@ def _parser() -> argparse.ArgumentParser:
         elif name == "check":
             command.add_argument("--max-faults", type=int, default=20, help="default: 20")
     return parser
+
+
+def _local_path(text: str) -> Path:
+    """Returns the path that an argument is.
+
+    Raises:
+        argparse.ArgumentTypeError: it is a URL.
+    """
+    if "://" in text:
+        raise argparse.ArgumentTypeError(
+            f"{text} is a URL: copy each stage that is to be looked at by "
+            "`python -m pipeline.storage URL FOLDER`, then give the folder"
+        )
+    return Path(text)
 
 
 def _lines(selection: Selection, arguments: argparse.Namespace) -> Iterator[str]:

@@ -8,13 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from pipeline.digest import sha256_of_file
 from pipeline.inspect.dataset import Selection, StageFolder
+from pipeline.inspect.manifest_checks import shard_problems, stage_problems
 from pipeline.inspect.quarantine import quarantine_problems
 from pipeline.inspect.row_checks import DocumentOrder, row_faults
 from pipeline.inspect.stats import parser_failures
+from pipeline.inspect.suspects import suspect_rows, token_counts
 from pipeline.shards import (
     MANIFEST_NAME,
     ShardManifest,
@@ -25,6 +29,9 @@ from pipeline.shards import (
     remedy,
     shard_path,
 )
+
+ROWS_AT_ONCE = 10_000
+"""Rows whose flat arrays are in memory together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +96,8 @@ def _stage_faults(folder: StageFolder) -> Iterator[Fault]:
     except ValueError as error:
         yield Fault(folder.path / MANIFEST_NAME, f"cannot be used ({error})")
         return
-    unlisted = set(folder.numbers()).difference(shard.number for shard in manifest.shards)
-    if unlisted:
-        yield Fault(folder.path, f"has shards {sorted(unlisted)}, its manifest does not")
-    if manifest.rows != sum(shard.rows for shard in manifest.shards):
-        yield Fault(folder.path, f"manifest says {manifest.rows} rows, its shards have another sum")
+    for problem in stage_problems(folder, manifest):
+        yield Fault(folder.path, problem)
 
 
 def _missing_shards(folder: StageFolder, selection: Selection) -> Iterator[Fault]:
@@ -129,8 +133,10 @@ def _shard_faults(selection: Selection, number: int, order: DocumentOrder) -> It
         if manifest is None:
             yield Fault(path, f"has no manifest: it is not complete; {remedy(path)}")
             continue
+        for problem in shard_problems(folder, number, manifest):
+            yield Fault(path, problem)
         yield from _count_faults(path, manifest, table)
-        for problem in quarantine_problems(folder.path, manifest):
+        for problem in quarantine_problems(folder.path, manifest, table, sentences):
             yield Fault(quarantine_path(folder.path, number), problem)
         if folder.stage == "sentences":
             sentences = table
@@ -163,20 +169,28 @@ def _alignment_faults(
     if table.num_rows != sentences.num_rows:
         yield Fault(path, f"{table.num_rows} rows, the sentences have {sentences.num_rows}")
     source = read_shard_manifest(selection.sentences.path, manifest.number)
-    if source is not None and manifest.extra.get("sentences_sha256") not in {None, source.sha256}:
+    parsed_from = manifest.extra.get("sentences_sha256")
+    if parsed_from is None:
+        yield Fault(path, "its manifest does not say from which sentences it was parsed")
+    elif source is not None and parsed_from != source.sha256:
         yield Fault(path, "was parsed from other sentences than those beside it; parse it again")
 
 
 def _row_faults(
     folder: StageFolder, path: Path, table: pa.Table, sentences: pa.Table | None
 ) -> Iterator[Fault]:
-    tokens = sentences["tokens"].to_pylist() if sentences is not None else None
-    for number, row in enumerate(_rows(table)):
-        words = tokens[number] if tokens is not None else None
-        for field, problem in row_faults(folder.stage, row, words):
-            yield Fault(path, problem, number, field)
+    """Names what is wrong with rows, of which only the suspect ones are looked at one by one."""
+    counts = None if sentences is None else token_counts(sentences)
+    for start in range(0, table.num_rows, ROWS_AT_ONCE):
+        rows = table.slice(start, ROWS_AT_ONCE)
+        lengths = None if counts is None else counts[start : start + ROWS_AT_ONCE]
+        suspects = suspect_rows(folder.stage, rows, lengths)
+        for position, row in zip(suspects.tolist(), _rows(rows, suspects), strict=True):
+            num_tokens = None if lengths is None else int(lengths[position])
+            for field, problem in row_faults(folder.stage, row, num_tokens):
+                yield Fault(path, problem, start + position, field)
 
 
-def _rows(table: pa.Table, *, at_once: int = 1000) -> Iterator[dict[str, Any]]:
-    for start in range(0, table.num_rows, at_once):
-        yield from table.slice(start, at_once).to_pylist()
+def _rows(table: pa.Table, positions: NDArray[np.int64]) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = table.take(pa.array(positions)).to_pylist()
+    return rows

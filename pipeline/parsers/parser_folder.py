@@ -1,7 +1,9 @@
 """A parser on disk: ``weights.safetensors`` beside ``parser.json``, so that loading runs no code.
 
-Weights are stored in half precision (half the size; scores of both bundled parsers are unchanged
-to the second decimal) and read back as float32.
+Weights of our own training are stored in half precision (half the size; scores of both bundled
+parsers are unchanged to the second decimal) and read back as float32; those of a converted
+checkpoint keep theirs, so that its answers stay the same. A transformer inside a parser is a folder
+of its own beside the two files, each of its files named in ``parser.json`` with its sha256.
 """
 
 from __future__ import annotations
@@ -14,18 +16,32 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load, save
+from safetensors.torch import load_file, save
 
 from pipeline.digest import sha256_of_file
+from pipeline.parsers.folder_files import checksum_of_parser_folder, missing_parser_file
+from pipeline.parsers.kinds import DESCRIPTION_NAME, WEIGHTS_NAME
+
+__all__ = [
+    "DESCRIPTION_NAME",
+    "WEIGHTS_NAME",
+    "checksum_of_parser_folder",
+    "kind_of_parser_folder",
+    "read_parser_folder",
+    "write_parser_folder",
+]
 
 FORMAT_VERSION = 1
-WEIGHTS_NAME = "weights.safetensors"
-DESCRIPTION_NAME = "parser.json"
-CARD_NAME = "card.md"
 
 
 def write_parser_folder(
-    path: Path, kind: str, config: Mapping[str, Any], tensors: Mapping[str, torch.Tensor]
+    path: Path,
+    kind: str,
+    config: Mapping[str, Any],
+    tensors: Mapping[str, torch.Tensor],
+    *,
+    halved: bool = True,
+    subfolder: str = "",
 ) -> str:
     """Writes a parser's folder and returns its checksum.
 
@@ -36,19 +52,26 @@ def write_parser_folder(
         path: the folder, made where missing; its parser, if any, is replaced.
         kind: what can read it, such as ``benepar-chart``.
         config: JSON-serialisable; everything but the weights (sizes, vocabularies).
-        tensors: the state dictionary; floating tensors are rounded to float16.
+        tensors: the state dictionary.
+        halved: whether floating tensors are rounded to float16.
+        subfolder: of ``path``, filled already; its files belong to the parser.
 
     Raises:
         ValueError: a weight is not finite in half precision.
     """
-    halves = {name: _half(name, tensor) for name, tensor in tensors.items()}
-    weights = save(halves)
-    description = {
+    stored = _half if halved else _as_it_is
+    weights = save({name: stored(name, tensor) for name, tensor in tensors.items()})
+    description: dict[str, Any] = {
         "format_version": FORMAT_VERSION,
         "kind": kind,
         "weights_sha256": hashlib.sha256(weights).hexdigest(),
         "config": dict(config),
     }
+    if subfolder:
+        files = sorted(file for file in (path / subfolder).rglob("*") if file.is_file())
+        description["files"] = {
+            file.relative_to(path).as_posix(): sha256_of_file(file) for file in files
+        }
     path.mkdir(parents=True, exist_ok=True)
     _replace(path / WEIGHTS_NAME, weights)
     text = json.dumps(description, ensure_ascii=True, indent=1) + "\n"
@@ -70,14 +93,18 @@ def read_parser_folder(
         ValueError: a file is missing or damaged, or holds another kind or format; the message
             names the file and the remedy.
     """
-    description = _read_description(path, kind)
-    weights_path = path / WEIGHTS_NAME
-    weights = _read_bytes(weights_path)
-    if hashlib.sha256(weights).hexdigest() != description["weights_sha256"]:
+    description = _read_description(path)
+    if description["kind"] != kind:
         raise ValueError(
-            f"{weights_path}: sha256 differs from the one in {DESCRIPTION_NAME}; the file is "
-            f"damaged or from another parser: restore both files together"
+            f"{path / DESCRIPTION_NAME}: a parser of kind {description['kind']!r}, but {kind!r} is "
+            f"needed here"
         )
+    weights_path = path / WEIGHTS_NAME
+    if not weights_path.is_file():
+        raise ValueError(missing_parser_file(weights_path))
+    own = {WEIGHTS_NAME: description["weights_sha256"]}
+    for name, sha256 in (own | description.get("files", {})).items():
+        _check_file(path / name, sha256)
     checksum = checksum_of_parser_folder(path)
     if expected_checksum is not None and checksum != expected_checksum:
         raise ValueError(
@@ -85,33 +112,28 @@ def read_parser_folder(
             f"restore the parser's files or correct the expected checksum"
         )
     try:
-        stored = load(weights)
+        stored = load_file(weights_path)
     except SafetensorError as error:
         raise ValueError(f"{weights_path}: not a safetensors file ({error})") from error
     tensors = {k: v.float() if v.is_floating_point() else v for k, v in stored.items()}
     return description["config"], tensors, checksum
 
 
-def checksum_of_parser_folder(path: Path) -> str:
-    """Returns the sha256 over both files' own sha256: it changes with either of them.
+def kind_of_parser_folder(path: Path) -> str:
+    """Returns the kind that a parser's description names.
 
     Raises:
-        ValueError: a file is missing.
+        ValueError: the description is missing or is none.
     """
-    digest = hashlib.sha256()
-    for name in (WEIGHTS_NAME, DESCRIPTION_NAME):
-        file = path / name
-        if not file.is_file():
-            raise ValueError(_missing(file))
-        digest.update(sha256_of_file(file).encode())
-    return digest.hexdigest()
+    return str(_read_description(path)["kind"])
 
 
-def _read_description(path: Path, kind: str) -> dict[str, Any]:
+def _read_description(path: Path) -> dict[str, Any]:
     file = path / DESCRIPTION_NAME
-    content = _read_bytes(file)
+    if not file.is_file():
+        raise ValueError(missing_parser_file(file))
     try:
-        description = json.loads(content)
+        description = json.loads(file.read_bytes())
     except ValueError as error:
         raise ValueError(f"{file}: not JSON ({error})") from error
     if not isinstance(description, dict) or not {"kind", "config", "weights_sha256"} <= set(
@@ -123,30 +145,30 @@ def _read_description(path: Path, kind: str) -> dict[str, Any]:
             f"{file}: format version {description.get('format_version')!r}, this version reads "
             f"{FORMAT_VERSION}; train the parser again"
         )
-    if description["kind"] != kind:
-        raise ValueError(
-            f"{file}: a parser of kind {description['kind']!r}, but {kind!r} is needed here"
-        )
     return description
 
 
-def _read_bytes(file: Path) -> bytes:
+def _check_file(file: Path, sha256: str) -> None:
     if not file.is_file():
-        raise ValueError(_missing(file))
-    return file.read_bytes()
-
-
-def _missing(file: Path) -> str:
-    return (
-        f"{file}: no such file; a parser's folder holds {WEIGHTS_NAME} and {DESCRIPTION_NAME}, "
-        f"as the training tasks write them"
-    )
+        raise ValueError(
+            f"{file}: no such file, but {DESCRIPTION_NAME} names it; restore the parser's files "
+            f"together or convert its checkpoint again"
+        )
+    if sha256_of_file(file) != sha256:
+        raise ValueError(
+            f"{file}: sha256 differs from the one in {DESCRIPTION_NAME}; the file is damaged or "
+            f"from another parser: restore the parser's files together"
+        )
 
 
 def _replace(file: Path, content: bytes) -> None:
     temporary = file.with_name(file.name + ".partial")
     temporary.write_bytes(content)
     temporary.replace(file)
+
+
+def _as_it_is(name: str, tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.detach().cpu().contiguous().clone()  # not shared with another weight
 
 
 def _half(name: str, tensor: torch.Tensor) -> torch.Tensor:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pipeline.trees.flat import validate_heads
 
 NUM_COLUMNS = 10
-_ID, _FORM, _HEAD, _DEPREL = 0, 1, 6, 7
+_ID, _FORM, _XPOS, _HEAD, _DEPREL = 0, 1, 4, 6, 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,8 @@ class TreebankSentence:
     """Length n; 1-based head of each token, 0 for the single root."""
     deprels: list[str]
     """Length n; relations with their subtypes, as in the file (``nsubj:pass``)."""
+    xpos: list[str] = field(default_factory=list, compare=False)
+    """Length n; the treebank's own part-of-speech tags. Empty where a sentence was made by hand."""
 
 
 def read_conllu(
@@ -132,4 +134,5 @@ def _sentence(document_id: str, rows: list[list[str]], where: str) -> TreebankSe
         tokens=[columns[_FORM] for columns in rows],
         heads=heads,
         deprels=[columns[_DEPREL] for columns in rows],
+        xpos=[columns[_XPOS] for columns in rows],
     )

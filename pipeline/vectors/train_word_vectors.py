@@ -1,7 +1,8 @@
 """Trains skip-gram word vectors on plain text, the ones that ship with the project included.
 
-Run as ``python -m pipeline.vectors.train_word_vectors --text PATHS... --out DIR``. Needs gensim,
-which only this file imports (``pip install treeviews[vectors]``).
+Run as ``python -m pipeline.vectors.train_word_vectors --text PATHS... --out DIR``; on the sentences
+of a corpus ``models.train_word_vectors`` does it. Needs gensim, which only this file imports
+(``pip install treeviews[vectors]``).
 
 Text is read and tokenised as the sentences stage does it, so that a word of the corpus is a word
 of the vectors. Words keep their case. One thread: gensim's workers race, and the same command has
@@ -16,10 +17,11 @@ import logging
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -29,6 +31,7 @@ from pipeline.corpora.document import Refusal, Source
 from pipeline.corpora.files import TextFiles
 from pipeline.digest import sha256_of_file
 from pipeline.sentences.tokenization import TOKENIZATION_VERSION, EnglishTokenizer
+from pipeline.shards import write_text_atomically
 
 logger = logging.getLogger(__name__)
 
@@ -56,6 +59,21 @@ class SkipGramConfig:
     rms: float = 0.35
     """Root mean square of a component after scaling; tree encoders do not train at 1.0."""
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuses settings out of range.
+
+        Raises:
+            ValueError: names the field and what it must be.
+        """
+        for name in ("size", "max_words", "min_count", "window", "negative", "epochs"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
+        if not self.rms > 0:
+            raise ValueError(f"rms must be positive, not {self.rms}")
+        for name in ("subsample", "seed"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} must not be negative, not {getattr(self, name)}")
 
 
 def write_tokens(source: Source, path: Path) -> tuple[int, Counter[str]]:
@@ -87,20 +105,21 @@ def _paragraphs(source: Source, refused: Counter[str]) -> Iterator[str]:
 
 
 def train_skip_gram(
-    token_lines: Path, config: SkipGramConfig
+    token_lines: Path, config: SkipGramConfig, *, on_epoch: Callable[[int], None] | None = None
 ) -> tuple[list[str], NDArray[np.float32]]:
     """Returns the words by descending frequency and their vectors, float32 [V, E], scaled.
 
     Args:
-        token_lines: space-separated tokens, one paragraph a line.
+        token_lines: space-separated tokens, one paragraph or sentence a line; no window is wider
+            than a line.
+        on_epoch: is told how many passes are done, after each.
 
     Raises:
         ValueError: no word occurs often enough.
+        ModuleNotFoundError: gensim is not installed.
     """
-    from gensim.models import Word2Vec
-    from gensim.models.word2vec import LineSentence
-
-    model = Word2Vec(
+    word2vec = imported_gensim().models.word2vec
+    model = word2vec.Word2Vec(
         vector_size=config.size,
         window=config.window,
         min_count=config.min_count,
@@ -111,27 +130,93 @@ def train_skip_gram(
         seed=config.seed,
         workers=1,
     )
-    lines = LineSentence(str(token_lines))
+    lines = word2vec.LineSentence(str(token_lines))
     model.build_vocab(lines)
     if not len(model.wv):
-        raise ValueError(f"no word occurs {config.min_count} times; give more text")
-    model.train(lines, total_examples=model.corpus_count, epochs=config.epochs)
+        raise ValueError(
+            f"no word occurs {config.min_count} times; give more text or lower min_count"
+        )
+    callbacks = [] if on_epoch is None else [_epoch_callback(on_epoch)]
+    model.train(lines, total_examples=model.corpus_count, epochs=config.epochs, callbacks=callbacks)
     vectors = np.asarray(model.wv.vectors, dtype=np.float32)
     scaled = vectors * (config.rms / np.sqrt(np.mean(np.square(vectors))))
     return list(model.wv.index_to_key), scaled.astype(np.float32)
 
 
+def imported_gensim() -> ModuleType:
+    """Returns gensim, with the module that trains.
+
+    Raises:
+        ModuleNotFoundError: it is not installed; names the remedies.
+    """
+    try:
+        import gensim.models.word2vec
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f"word vectors are trained by gensim, which cannot be imported ({error}): install it "
+            "by pip install 'treeviews[vectors]', or give word vectors that are there (--vectors)"
+        ) from error
+    module: ModuleType = gensim
+    return module
+
+
+def _epoch_callback(on_epoch: Callable[[int], None]) -> Any:
+    """Returns the object by which gensim tells that a pass is done."""
+    from gensim.models.callbacks import CallbackAny2Vec
+
+    class EpochCallback(CallbackAny2Vec):  # type: ignore[misc]
+        """Counts the passes."""
+
+        def __init__(self) -> None:
+            self.done = 0
+
+        def on_epoch_end(self, model: Any) -> None:
+            """Is called by gensim after each pass."""
+            self.done += 1
+            on_epoch(self.done)
+
+    return EpochCallback()
+
+
 def write_vectors(
     folder: Path, words: list[str], vectors: NDArray[np.float32], facts: dict[str, Any]
 ) -> None:
-    """Writes ``vectors.safetensors`` (float16), ``words.json`` and the facts of their training."""
+    """Writes ``vectors.safetensors`` (float16), ``words.json`` and, last, the training's facts."""
     from safetensors.numpy import save_file
 
     folder.mkdir(parents=True, exist_ok=True)
     save_file({"vectors": vectors.astype(np.float16)}, folder / VECTORS_FILE)
     (folder / WORDS_FILE).write_text(json.dumps(words, ensure_ascii=False), encoding="utf-8")
     facts = {**facts, "sha256": sha256_of_file(folder / VECTORS_FILE)}
-    (folder / FACTS_FILE).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+    write_text_atomically(folder / FACTS_FILE, json.dumps(facts, indent=1) + "\n")
+
+
+def train_on_tokens(
+    token_lines: Path,
+    folder: Path,
+    config: SkipGramConfig,
+    facts: Mapping[str, Any],
+    *,
+    on_epoch: Callable[[int], None] | None = None,
+) -> None:
+    """Trains on tokens and writes the vectors into ``folder``, the facts of their training last.
+
+    Args:
+        facts: what is known of the text; how the vectors were trained is added.
+
+    Raises:
+        ValueError, ModuleNotFoundError: as `train_skip_gram`.
+    """
+    started = time.perf_counter()
+    words, vectors = train_skip_gram(token_lines, config, on_epoch=on_epoch)
+    how = {
+        "config": asdict(config),
+        **facts,
+        "words": len(words),
+        "gensim": imported_gensim().__version__,
+        "seconds": round(time.perf_counter() - started, 1),
+    }
+    write_vectors(folder, words, vectors, how)
 
 
 def train_word_vectors(paths: Sequence[Path], folder: Path, config: SkipGramConfig) -> None:
@@ -144,9 +229,6 @@ def train_word_vectors(paths: Sequence[Path], folder: Path, config: SkipGramConf
         FileNotFoundError: a path that does not exist.
         ValueError: paths without text.
     """
-    import gensim
-
-    started = time.perf_counter()
     source = TextFiles(paths)
     with tempfile.TemporaryDirectory() as scratch:
         token_lines = Path(scratch) / "tokens.txt"
@@ -154,18 +236,13 @@ def train_word_vectors(paths: Sequence[Path], folder: Path, config: SkipGramConf
         if not num_tokens:
             raise ValueError(f"{', '.join(map(str, paths))}: no text to train on")
         logger.info("%d tokens, refused: %s", num_tokens, dict(refused))
-        words, vectors = train_skip_gram(token_lines, config)
-    facts = {
-        "config": asdict(config),
-        "text": source.describe(),
-        "tokens": num_tokens,
-        "refused": dict(sorted(refused.items())),
-        "words": len(words),
-        "tokenization_version": TOKENIZATION_VERSION,
-        "gensim": gensim.__version__,
-        "seconds": round(time.perf_counter() - started, 1),
-    }
-    write_vectors(folder, words, vectors, facts)
+        facts = {
+            "text": source.describe(),
+            "tokens": num_tokens,
+            "refused": dict(sorted(refused.items())),
+            "tokenization_version": TOKENIZATION_VERSION,
+        }
+        train_on_tokens(token_lines, folder, config, facts)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -185,7 +262,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     paths, folder = given.pop("text"), given.pop("out")
     try:
         train_word_vectors(paths, folder, SkipGramConfig(**given))
-    except (ValueError, FileNotFoundError) as error:
+    except (ValueError, FileNotFoundError, ModuleNotFoundError) as error:
         raise SystemExit(f"error: {error}") from error
 
 

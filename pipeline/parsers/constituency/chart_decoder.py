@@ -20,8 +20,23 @@ Span = tuple[int, int]
 def best_binary_trees(scores: NDArray[np.float32], lengths: Sequence[int]) -> list[list[Span]]:
     """Returns each sentence's best binary tree as its 2 n_b - 1 spans in preorder.
 
-    Time grows with B n³ and memory with B n². Of equally good splits the leftmost is taken, so
-    that the answer does not depend on the batch.
+    Args:
+        scores: see ``best_spans``.
+        lengths: see ``best_spans``.
+    """
+    _, starts, ends = best_spans(scores, lengths).tolist()
+    spans = list(zip(starts, ends, strict=True))
+    stops = np.cumsum(2 * np.asarray(lengths) - 1).tolist()
+    return [
+        spans[stop - 2 * length + 1 : stop] for stop, length in zip(stops, lengths, strict=True)
+    ]
+
+
+def best_spans(scores: NDArray[np.float32], lengths: Sequence[int]) -> NDArray[np.int64]:
+    """Returns the spans of all sentences' best binary trees: ``[3, spans]`` sentence, start, end.
+
+    Sentence after sentence, each tree in preorder. Time grows with B n³ and memory with B n². Of
+    equally good splits the leftmost is taken, so that the answer does not depend on the batch.
 
     Args:
         scores: ``[B, n, n]``; entry ``[b, i, j]`` is the score of tokens i to j inclusive.
@@ -29,9 +44,18 @@ def best_binary_trees(scores: NDArray[np.float32], lengths: Sequence[int]) -> li
         lengths: B numbers of tokens, each from 1 to n.
     """
     splits = _best_splits(scores)
-    return [
-        _spans_in_preorder(split, length) for split, length in zip(splits, lengths, strict=True)
-    ]
+    whole = np.stack([np.arange(len(lengths)), np.zeros(len(lengths), np.int64), lengths])
+    levels = [whole]
+    while levels[-1].size:
+        sentences, starts, ends = levels[-1]
+        wide = ends - starts > 1
+        sentences, starts, ends = sentences[wide], starts[wide], ends[wide]
+        middles = starts + splits[sentences, starts, ends - starts]
+        left, right = (sentences, starts, middles), (sentences, middles, ends)
+        levels.append(np.concatenate([left, right], 1))
+    spans = np.concatenate(levels, 1)
+    sentences, starts, ends = spans
+    return spans[:, np.lexsort((-ends, starts, sentences))]
 
 
 def _best_splits(scores: NDArray[np.float32]) -> NDArray[np.int16]:
@@ -48,21 +72,8 @@ def _best_splits(scores: NDArray[np.float32]) -> NDArray[np.int16]:
         m = n - width + 1
         totals = by_start[:, :m, 1:width] + by_end[:, width:, width - 1 : 0 : -1]
         best = totals.argmax(-1)
-        total = np.take_along_axis(totals, best[..., None], -1)[..., 0]
-        total += scores[:, starts[:m], starts[:m] + width - 1]
+        total = totals.max(-1)
+        total += scores.diagonal(width - 1, 1, 2)
         by_start[:, :m, width] = by_end[:, width:, width] = total
         splits[:, :m, width] = best + 1
     return splits
-
-
-def _spans_in_preorder(splits: NDArray[np.int16], length: int) -> list[Span]:
-    spans: list[Span] = []
-    stack: list[Span] = [(0, length)]
-    while stack:
-        start, end = stack.pop()
-        spans.append((start, end))
-        if end - start > 1:
-            middle = start + int(splits[start, end - start])
-            stack.append((middle, end))
-            stack.append((start, middle))
-    return spans

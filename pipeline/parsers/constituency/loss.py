@@ -21,11 +21,11 @@ from pipeline.parsers.constituency.chart_model import (
     SpanIndex,
     all_spans,
     encode_sentences,
-    encode_words,
     fencepost_projection,
     label_scores,
 )
 from pipeline.parsers.constituency.examples import IGNORED_TAG, ChartBatch
+from pipeline.parsers.constituency.word_reading import read_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class ChartLosses:
 
 def chart_losses(model: ChartParser, batch: ChartBatch) -> ChartLosses:
     """Returns the margin loss of the trees and the cross entropy of the tags."""
-    vectors = encode_words(model, batch.words)
+    vectors = read_words(model, batch.words)
     encoded = encode_sentences(model, vectors, batch.rows, batch.mask)
     violations = margin_loss(
         model, encoded.fenceposts, batch.lengths, batch.gold, batch.gold_labels

@@ -15,14 +15,12 @@ from pipeline.parsers.constituency.chart_model import (
     ChartVocabularies,
     build_chart_parser,
 )
+from pipeline.parsers.kinds import PLAIN_CONSTITUENCY
 from pipeline.parsers.parser_folder import (
     DESCRIPTION_NAME,
     read_parser_folder,
     write_parser_folder,
 )
-
-KIND = "benepar-chart"
-"""Names in ``parser.json`` what these weights are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +39,12 @@ def new_constituency_model(
     return ConstituencyModel(config, vocabularies, build_chart_parser(config, vocabularies))
 
 
-def save_constituency_model(path: Path, model: ConstituencyModel) -> str:
+def save_constituency_model(path: Path, model: ConstituencyModel, *, halved: bool = True) -> str:
     """Writes a model as a parser folder and returns its checksum; see ``write_parser_folder``."""
     description = {"model": asdict(model.config), "vocabularies": asdict(model.vocabularies)}
-    return write_parser_folder(path, KIND, description, model.module.state_dict())
+    return write_parser_folder(
+        path, PLAIN_CONSTITUENCY, description, model.module.state_dict(), halved=halved
+    )
 
 
 def load_constituency_model(
@@ -58,7 +58,7 @@ def load_constituency_model(
         ValueError: a file is missing, damaged, or not of this kind; names the file.
     """
     description, tensors, checksum = read_parser_folder(
-        path, KIND, expected_checksum=expected_checksum
+        path, PLAIN_CONSTITUENCY, expected_checksum=expected_checksum
     )
     try:
         with torch.random.fork_rng(devices=[]):

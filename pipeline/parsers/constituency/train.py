@@ -71,6 +71,12 @@ def _argument_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--exclude", nargs="*", default=[], help="leave out documents whose id begins so"
     )
+    parser.add_argument(
+        "--initial",
+        type=Path,
+        help="folder of a parser to go on from; its vocabularies are kept, so "
+        "--min-character-count has no effect, and sizes must be given as they are there",
+    )
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--precision", choices=PRECISIONS, default=DEFAULT_OPTIMIZER.precision)
     for field in fields(ConstituencyTrainingConfig):
@@ -92,6 +98,7 @@ def _config(options: argparse.Namespace) -> ConstituencyTrainingConfig:
         train_documents=tuple(options.train_documents),
         dev_documents=tuple(options.dev_documents),
         exclude_document_prefixes=tuple(options.exclude),
+        initial_parser=options.initial,
         model=ChartModelConfig(**{f.name: given[f.name] for f in fields(ChartModelConfig)}),
         optimizer=replace(DEFAULT_OPTIMIZER, precision=options.precision, **numbers),
         **{name: given[name] for name in _OWN_NUMBERS},

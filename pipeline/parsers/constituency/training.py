@@ -24,15 +24,22 @@ from pipeline.digest import sha256_of_file
 from pipeline.parsers.constituency.benepar_adapter import BeneparConstituencyParser
 from pipeline.parsers.constituency.chart_model import ChartModelConfig
 from pipeline.parsers.constituency.evaluation import evaluate_constituency_parser
-from pipeline.parsers.constituency.examples import ExampleSet, build_vocabularies
+from pipeline.parsers.constituency.examples import (
+    ExampleSet,
+    build_vocabularies,
+    to_benepar_label,
+)
 from pipeline.parsers.constituency.loss import chart_losses
 from pipeline.parsers.constituency.model import (
     ConstituencyModel,
+    load_constituency_model,
     new_constituency_model,
     save_constituency_model,
 )
+from pipeline.parsers.parser_folder import DESCRIPTION_NAME, WEIGHTS_NAME
 from pipeline.parsers.training.checkpoint import TrainingState
-from pipeline.parsers.training.run import TrainingRun, training_digest
+from pipeline.parsers.training.initial import check_known
+from pipeline.parsers.training.run import EpochOutcome, TrainingRun, training_digest
 from pipeline.parsers.training.steps import OptimizerConfig, update_weights
 from pipeline.treebanks.bracketed import BracketedSentence, read_bracketed
 
@@ -62,10 +69,12 @@ class ConstituencyTrainingConfig:
     dev_documents: tuple[Path, ...] = ()
     exclude_document_prefixes: tuple[str, ...] = ()
     """Documents left out of both, by the beginning of their id."""
+    initial_parser: Path | None = None
+    """Folder of a parser to go on from, or none; its vocabularies are kept."""
     model: ChartModelConfig = field(default_factory=ChartModelConfig)
     optimizer: OptimizerConfig = DEFAULT_OPTIMIZER
     min_character_count: int = 3
-    """Rarer characters count as unknown."""
+    """Rarer characters count as unknown. Without effect on an initial parser, whose are kept."""
     batch_tokens: int = 500
     """Bound of a batch's padded size."""
     max_sentence_tokens: int = 150
@@ -93,13 +102,18 @@ class ConstituencyTrainingConfig:
     @property
     def files(self) -> tuple[Path, ...]:
         """Every file that is read."""
-        return self.train_files + self.dev_files + self.train_documents + self.dev_documents
+        files = self.train_files + self.dev_files + self.train_documents + self.dev_documents
+        if self.initial_parser is not None:
+            files += (self.initial_parser / WEIGHTS_NAME, self.initial_parser / DESCRIPTION_NAME)
+        return files
 
     def as_json(self) -> dict[str, Any]:
         """Returns the configuration as JSON values, files by the end of their path only."""
         values = asdict(self)
         for name in ("train_files", "dev_files", "train_documents", "dev_documents"):
             values[name] = ["/".join(path.parts[-3:]) for path in getattr(self, name)]
+        if self.initial_parser is not None:
+            values["initial_parser"] = self.initial_parser.name
         return values
 
 
@@ -132,21 +146,26 @@ def train_constituency_parser(
     trainer = _Trainer(config, _read(config.train_files, config.train_documents, config))
     digests = [sha256_of_file(path) for path in config.files]
     run = TrainingRun(trainer.state, out_dir, digest=training_digest(config.as_json(), digests))
-    while trainer.state.epoch < config.optimizer.num_epochs:
-        metrics = trainer.train_epoch()
-        parser = BeneparConstituencyParser(trainer.averaged_model, name="dev", checksum="")
-        scores = evaluate_constituency_parser(parser, dev)
-        run.end_epoch(
-            {**metrics, "dev": scores.as_json()},
-            score=scores.evalb.f1,
-            save=partial(save_constituency_model, model=trainer.averaged_model),
-        )
-        message = f"bracket loss {metrics['bracket_loss']:.3f}, dev F1 {scores.evalb.f1:.2f}"
-        logger.info("epoch %d: %s, %s s", run.state.epoch, message, metrics["train_seconds"])
-        if on_progress is not None:
-            on_progress(run.state.epoch / config.optimizer.num_epochs, message)
+    run.train(
+        partial(_train_and_score, trainer, dev),
+        num_epochs=config.optimizer.num_epochs,
+        on_progress=on_progress,
+    )
     summary = run.finish(config.as_json(), headline=_headline)
     return summary | {"seconds": round(time.monotonic() - started, 1)}
+
+
+def _train_and_score(trainer: _Trainer, dev: list[BracketedSentence]) -> EpochOutcome:
+    metrics = trainer.train_epoch()
+    parser = BeneparConstituencyParser(trainer.averaged_model, name="dev", checksum="")
+    scores = evaluate_constituency_parser(parser, dev)
+    return EpochOutcome(
+        metrics=metrics,
+        dev=scores.as_json(),
+        score=scores.evalb.f1,
+        save=partial(save_constituency_model, model=trainer.averaged_model),
+        message=f"bracket loss {metrics['bracket_loss']:.3f}, dev F1 {scores.evalb.f1:.2f}",
+    )
 
 
 def _headline(dev: Mapping[str, Any]) -> dict[str, float]:
@@ -166,14 +185,14 @@ class _Trainer:
                 f"none of {len(sentences)} training sentences has at most "
                 f"{config.max_sentence_tokens} tokens; raise max_sentence_tokens"
             )
-        vocabularies = build_vocabularies(kept, min_character_count=config.min_character_count)
+        torch.manual_seed(config.seed)
+        model = _start_model(config, kept)
+        vocabularies = model.vocabularies
         num_dropped, num_labels = len(sentences) - len(kept), len(vocabularies.labels)
         logger.info(
             "%d sentences, %d too long left out, %d labels", len(kept), num_dropped, num_labels
         )
         self._examples = ExampleSet(kept, vocabularies)
-        torch.manual_seed(config.seed)
-        model = new_constituency_model(config.model, vocabularies)
         averaged = copy.deepcopy(model.module).eval().requires_grad_(False)
         self._module = model.module
         self.averaged_model = ConstituencyModel(config.model, vocabularies, averaged)
@@ -206,6 +225,35 @@ class _Trainer:
             "train_seconds": round(seconds, 1),
             "train_sentences_per_second": round(len(self._examples) / seconds, 1),
         }
+
+
+def _start_model(
+    config: ConstituencyTrainingConfig, sentences: list[BracketedSentence]
+) -> ConstituencyModel:
+    """Returns the model before the first step."""
+    if config.initial_parser is not None:
+        model, _ = load_constituency_model(config.initial_parser)
+        _check_vocabularies(config.initial_parser, sentences, model)
+        fresh = new_constituency_model(config.model, model.vocabularies)
+        try:
+            fresh.module.load_state_dict(model.module.state_dict())
+        except RuntimeError as error:
+            raise ValueError(
+                f"{config.initial_parser}: has other sizes than the training ({error}); give the "
+                "training those of the parser"
+            ) from error
+        return fresh
+    vocabularies = build_vocabularies(sentences, min_character_count=config.min_character_count)
+    return new_constituency_model(config.model, vocabularies)
+
+
+def _check_vocabularies(
+    parser: Path, sentences: list[BracketedSentence], model: ConstituencyModel
+) -> None:
+    labels = (to_benepar_label(label) for s in sentences for label in s.parse.labels)
+    check_known(parser, "labels", labels, model.vocabularies.labels)
+    tags = (tag for s in sentences for tag in s.parse.tags)
+    check_known(parser, "tags", tags, model.vocabularies.tags)
 
 
 def _read(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from pipeline.parsers.dependency.forward import arc_scores, encode, relation_scores
 from pipeline.parsers.dependency.maximum_spanning_tree import (
-    is_single_rooted_tree,
+    are_single_rooted_trees,
     single_root_maximum_spanning_tree,
 )
 from pipeline.parsers.dependency.network import BiaffineNetwork
@@ -33,11 +34,31 @@ def decode(
         relations: names of the network's relations.
     """
     states = encode(network, batch, spellings_YD)
-    heads_BT = _best_heads(arc_scores(network, states, batch.lengths), batch.lengths)
-    chosen_BT = batch.token_mask
-    labels = relation_scores(network, states, heads_BT, chosen_BT).argmax(-1).tolist()
+    return trees_of_states(network, states, batch.lengths, relations)
+
+
+def trees_of_states(
+    network: BiaffineNetwork, states_BTD: Tensor, lengths_B: Tensor, relations: Sequence[str]
+) -> list[DependencyParse]:
+    """Returns the trees that follow from contextual states, wherever these come from.
+
+    Args:
+        states_BTD: of the artificial root at position 0, then of each token.
+        lengths_B: int64; tokens + 1.
+        relations: names of the network's relations.
+
+    Raises:
+        FloatingPointError: a score is not a number, of which any tree could be made.
+    """
+    states_BTD = states_BTD.contiguous()  # once, not in each of the four projections
+    heads_BT = _best_heads(arc_scores(network, states_BTD, lengths_B), lengths_B)
+    positions = torch.arange(states_BTD.shape[1], device=states_BTD.device)
+    chosen_BT = (positions > 0) & (positions < lengths_B[:, None])
+    best = relation_scores(network, states_BTD, heads_BT, chosen_BT).max(-1)
+    _check_numbers(best.values)
+    labels = best.indices.tolist()
     parses, start = [], 0
-    for heads, length in zip(heads_BT.tolist(), batch.lengths.tolist(), strict=True):
+    for heads, length in zip(heads_BT.tolist(), lengths_B.tolist(), strict=True):
         end = start + length - 1
         deprels = [relations[label] for label in labels[start:end]]
         parses.append(DependencyParse(heads=heads[1:length], deprels=deprels))
@@ -46,11 +67,19 @@ def decode(
 
 
 def _best_heads(scores_BTT: Tensor, lengths_B: Tensor) -> Tensor:
-    heads_BT = scores_BTT.argmax(-1).cpu()
+    best = scores_BTT.max(-1)
+    positions = torch.arange(scores_BTT.shape[1], device=scores_BTT.device)
+    _check_numbers(best.values[positions < lengths_B[:, None]])
+    heads_BT, lengths = best.indices.cpu().numpy(), lengths_B.cpu().numpy()
     heads_BT[:, 0] = 0
-    greedy = heads_BT.tolist()
-    for row, length in enumerate(lengths_B.tolist()):
-        if not is_single_rooted_tree(greedy[row][:length]):
-            scores = scores_BTT[row, :length, :length].cpu().numpy()
-            heads_BT[row, :length] = torch.tensor(single_root_maximum_spanning_tree(scores))
-    return heads_BT.to(scores_BTT.device)
+    for row in np.flatnonzero(~are_single_rooted_trees(heads_BT, lengths)):
+        length = lengths[row]
+        scores = scores_BTT[row, :length, :length].cpu().numpy()
+        heads_BT[row, :length] = single_root_maximum_spanning_tree(scores)
+    return torch.from_numpy(heads_BT).to(scores_BTT.device)
+
+
+def _check_numbers(best_scores: Tensor) -> None:
+    # The best of scores is no number where any of them is none.
+    if not bool(torch.isfinite(best_scores).all()):
+        raise FloatingPointError("scores are not finite; the parser's weights may be damaged")

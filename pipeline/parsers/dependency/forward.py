@@ -13,12 +13,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from pipeline.parsers.dependency.fused_lstm import bidirectional_layer
 from pipeline.parsers.dependency.network import BiaffineNetwork
 from pipeline.parsers.dependency.token_batch import TokenBatch
+from pipeline.parsers.fused_lstm import bidirectional_layer
 
 MASKED = -1e30
 """Arc score of a padding position as head."""
+
+_CACHED_ARCS = 128
+"""Arcs whose R x D products are held at a time: in a core's cache they take a third of the time."""
 
 
 def encode(
@@ -37,9 +40,9 @@ def encode(
     words, spellings = network.embed_dropout(
         network.word_embed(batch.words), F.embedding(batch.spellings, spellings_YD)
     )
-    # Time first: what a fused LSTM wants.
-    states = torch.cat((words, spellings), -1).transpose(0, 1)
     encoder, training = network.encoder, network.training
+    # Time first: what a fused LSTM wants.
+    states = torch.cat((words, spellings), -1).transpose(0, 1).to(encoder.f_cells[0].bias_ih.dtype)
     for forward, backward in zip(encoder.f_cells, encoder.b_cells, strict=True):
         if training:
             # One mask for all positions of a sentence (Gal & Ghahramani 2016, section 4).
@@ -49,7 +52,7 @@ def encode(
             for cell in (forward, backward)
         ]
         states = bidirectional_layer(states, batch.lengths, *weights)
-    contextual: Tensor = network.encoder_dropout(states.transpose(0, 1))
+    contextual: Tensor = network.encoder_dropout(states.transpose(0, 1).to(words.dtype))
     return contextual
 
 
@@ -74,14 +77,22 @@ def relation_scores(
     dependents = network.rel_mlp_d(states_BTD)
     heads = network.rel_mlp_h(states_BTD)
     heads = heads.gather(1, heads_BT[..., None].expand(-1, -1, heads.shape[-1]))
-    dependents_MD = F.pad(dependents[chosen_BT], (0, 1), value=1.0)  # the biases' constant 1
-    heads_MD = F.pad(heads[chosen_BT], (0, 1), value=1.0)
-    weight_RDD = network.rel_attn.weight
+    return _bilinear(dependents[chosen_BT], heads[chosen_BT], network.rel_attn.weight).float()
+
+
+def _bilinear(dependents_MD: Tensor, heads_MD: Tensor, weight_RDD: Tensor) -> Tensor:
+    """Returns ``[M, R]``: the bilinear form of each relation, a few arcs at a time."""
     num_relations, width, _ = weight_RDD.shape
-    projected = dependents_MD @ weight_RDD.permute(1, 0, 2).reshape(width, -1)
-    projected_MRD = projected.view(-1, num_relations, width)
-    scores_MR = torch.bmm(projected_MRD, heads_MD[..., None]).squeeze(-1)
-    return scores_MR.float()
+    weight = weight_RDD.permute(1, 0, 2).reshape(width, -1)
+    scores = []
+    for dependents, heads in zip(
+        F.pad(dependents_MD, (0, 1), value=1.0).split(_CACHED_ARCS),  # the biases' constant 1
+        F.pad(heads_MD, (0, 1), value=1.0).split(_CACHED_ARCS),
+        strict=True,
+    ):
+        projected = (dependents @ weight).view(-1, num_relations, width)
+        scores.append(torch.bmm(projected, heads[..., None]).squeeze(-1))
+    return torch.cat(scores)
 
 
 def _cell_weights(cell: nn.LSTMCell, recurrent_weight_dropout: float) -> list[Tensor]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 import torch.nn.functional as F
+from numpy.typing import NDArray
 from torch import Tensor
 
 from pipeline.parsers.dependency.forward import arc_scores, encode, relation_scores
@@ -30,8 +31,16 @@ class GoldBatch:
     """``[B, T]`` int64; likewise."""
 
 
+FULLY_HIDDEN_SHARE = 0.25
+"""Of the hidden words of a network with pretrained vectors; the others keep their vector."""
+
+
 class GoldTreebank:
-    """A treebank, numbered by a vocabulary, that hides rare words at random."""
+    """A treebank, numbered by a vocabulary, that hides rare words at random.
+
+    A hidden word is the unknown word. Where the network adds pretrained vectors, it mostly is a
+    word known from the vectors alone, which is what a rare word of other text is.
+    """
 
     def __init__(
         self,
@@ -39,9 +48,17 @@ class GoldTreebank:
         vocabulary: DependencyVocabulary,
         *,
         unknown_word_alpha: float,
+        has_vectors: bool = False,
     ) -> None:
+        """Counts the words.
+
+        Args:
+            unknown_word_alpha: see ``DependencyTrainingConfig``.
+            has_vectors: whether the word embedding is a ``VectorWordEmbedding``.
+        """
         self.lengths = [len(sentence.tokens) for sentence in sentences]
         self.vocabulary = vocabulary
+        self._has_vectors = has_vectors
         self._sentences = sentences
         self._relation_ids = {name: i for i, name in enumerate(vocabulary.relations)}
         seen = Counter(vocabulary.word_id(token) for s in sentences for token in s.tokens)
@@ -56,9 +73,7 @@ class GoldTreebank:
         """Returns the sentences at the given positions."""
         chosen = [self._sentences[position] for position in members]
         inputs = token_batch([sentence.tokens for sentence in chosen], self.vocabulary)
-        words = inputs.words.numpy().copy()
-        hidden = random.random(words.shape) < self._hide_probability[words]
-        words[hidden] = self.vocabulary.unknown_word_id
+        words = self._hide_rare(inputs.words.numpy(), random)
         heads, relations = np.zeros_like(words), np.zeros_like(words)
         for row, sentence in enumerate(chosen):
             end = len(sentence.tokens) + 1
@@ -69,6 +84,17 @@ class GoldTreebank:
             heads=torch.from_numpy(heads),
             relations=torch.from_numpy(relations),
         )
+
+    def _hide_rare(
+        self, words: NDArray[np.int64], random: np.random.Generator
+    ) -> NDArray[np.int64]:
+        hidden = random.random(words.shape) < self._hide_probability[words]
+        unknown = self.vocabulary.unknown_word_id
+        if not self._has_vectors:
+            return np.where(hidden, unknown, words)
+        fully = random.random(words.shape) < FULLY_HIDDEN_SHARE
+        vector_only = words + len(self.vocabulary.words)
+        return np.where(hidden, np.where(fully, unknown, vector_only), words)
 
 
 def dependency_loss(

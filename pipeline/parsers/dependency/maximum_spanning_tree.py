@@ -1,53 +1,45 @@
 """Highest-scoring non-projective dependency tree with one root: Chu-Liu/Edmonds.
 
 McDonald et al. 2005, "Non-projective dependency parsing using spanning tree algorithms", section 3.
-Legend: N = tokens + 1; position 0 is the artificial root.
+Legend: B sentences, N = tokens + 1; position 0 is the artificial root.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-FORBIDDEN = -1e30
-"""Score of an arc that no tree may hold, far below any sum of real scores."""
-
 Scores = NDArray[np.floating[Any]]
 Heads = NDArray[np.int64]
 
 
-def is_single_rooted_tree(heads: Sequence[int]) -> bool:
-    """Says whether ``heads`` (length N, entry 0 ignored) is a tree with exactly one root."""
-    return list(heads[1:]).count(0) == 1 and find_cycle(heads) is None
+def are_single_rooted_trees(heads_BN: Heads, lengths_B: Heads) -> NDArray[np.bool_]:
+    """Says of each sentence whether its heads are a tree with exactly one root.
 
-
-def find_cycle(heads: Sequence[int]) -> list[int] | None:
-    """Returns the positions of one cycle of ``heads`` (length N, entry 0 ignored), or None."""
-    reaches_root = [False] * len(heads)
-    reaches_root[0] = True
-    for start in range(1, len(heads)):
-        path: dict[int, None] = {}  # ordered, with fast membership
-        position = start
-        while not reaches_root[position]:
-            if position in path:
-                visited = list(path)
-                return visited[visited.index(position) :]
-            path[position] = None
-            position = heads[position]
-        for visited_position in path:
-            reaches_root[visited_position] = True
-    return None
+    Args:
+        heads_BN: below N; column 0 and those from a sentence's length on are ignored.
+        lengths_B: tokens + 1.
+    """
+    num_positions = heads_BN.shape[1]
+    positions = np.arange(num_positions)
+    tokens = (positions > 0) & (positions < lengths_B[:, None])
+    ancestors = np.where(tokens, heads_BN, 0)
+    single = ((ancestors == 0) & tokens).sum(1) == 1
+    # Each round doubles the steps towards the root; who walks in a circle never gets there.
+    for _ in range((num_positions - 1).bit_length()):
+        ancestors = np.take_along_axis(ancestors, ancestors, 1)
+    trees: NDArray[np.bool_] = single & ~ancestors.any(1)
+    return trees
 
 
 def single_root_maximum_spanning_tree(scores_NN: Scores) -> list[int]:
     """Returns the heads (length N, entry 0 is 0) of the best tree whose root has one child.
 
-    One search finds it: each arc from the artificial root is made to cost more than all the other
-    arcs of a tree can differ by, so that the best tree has as few of them as a tree can have, one;
-    and among the trees with one, all pay the same.
+    Where the best tree of all has more roots, a second search finds it: each arc from the
+    artificial root is made to cost more than all the other arcs of a tree can differ by, so that
+    the best tree has as few of them as a tree can have, one; among those, all pay the same.
 
     Args:
         scores_NN: ``[dependent, head]``, finite; row 0 and the diagonal are ignored.
@@ -55,50 +47,72 @@ def single_root_maximum_spanning_tree(scores_NN: Scores) -> list[int]:
     scores = np.array(scores_NN, dtype=np.float64)
     arcs = ~np.eye(len(scores), dtype=bool)
     arcs[0, :] = False
-    if arcs.any():
-        scores[:, 0] -= len(scores) * np.ptp(scores[arcs]) + 1.0
-    scores[~arcs] = FORBIDDEN
-    return [int(head) for head in _chu_liu_edmonds(scores)]
-
-
-def _chu_liu_edmonds(scores_NN: NDArray[np.float64]) -> Heads:
-    """Returns the best tree's heads: greedy heads, or one cycle contracted and solved again."""
-    heads: Heads = scores_NN.argmax(1)
-    heads[0] = 0
-    cycle = find_cycle(heads.tolist())
-    if cycle is None:
-        return heads
-    inside = np.array(cycle)
-    outside = np.setdiff1d(np.arange(len(heads)), inside)
-    contracted, leaving, entering = _contract(scores_NN, heads, inside, outside)
-    solution = _chu_liu_edmonds(contracted)
-    cycle_node = len(outside)
-    for position in range(1, cycle_node):
-        head = solution[position]
-        heads[outside[position]] = (
-            inside[leaving[position]] if head == cycle_node else outside[head]
-        )
-    broken_by = solution[cycle_node]
-    heads[inside[entering[broken_by]]] = outside[broken_by]
+    scores[~arcs] = -np.inf
+    heads = _Contraction(scores).heads()
+    if heads[1:].count(0) > 1:
+        scores[1:, 0] -= len(scores) * np.ptp(scores[arcs]) + 1.0
+        heads = _Contraction(scores).heads()
     return heads
 
 
-def _contract(
-    scores_NN: NDArray[np.float64], heads: Heads, inside: Heads, outside: Heads
-) -> tuple[NDArray[np.float64], Heads, Heads]:
-    """Returns the graph with the cycle as its last node, and the cycle's end of each new arc.
+class _Contraction:
+    """Chu-Liu/Edmonds over a dense graph in O(N^2) additions: one path that grows and contracts.
 
-    The second array gives, for each outside node, the cycle node that would head it; the third
-    the cycle node whose cycle arc is given up when that outside node heads the cycle.
+    Gabow et al. 1986, "Efficient algorithms for finding minimum spanning trees in undirected and
+    directed graphs", section 4, with rows of a matrix instead of heaps. A component is a position
+    (number below N) or a contracted cycle of components (N and above, in order of contraction).
     """
-    size = len(outside)
-    cycle_scores = scores_NN[inside, heads[inside]]
-    from_cycle = scores_NN[np.ix_(outside, inside)]
-    # The cycle keeps all its arcs but the one into the node where the new head enters.
-    into_cycle = scores_NN[np.ix_(inside, outside)] + (cycle_scores.sum() - cycle_scores)[:, None]
-    leaving, entering = from_cycle.argmax(1), into_cycle.argmax(0)
-    contracted = np.full((size + 1, size + 1), FORBIDDEN)
-    contracted[:size, :size] = scores_NN[np.ix_(outside, outside)]
-    contracted[:size, size] = from_cycle[np.arange(size), leaving]
-    contracted[size, :size] = into_cycle[entering, np.arange(size)]
-    return contracted, leaving, entering
+
+    def __init__(self, scores_NN: NDArray[np.float64]) -> None:
+        """Takes ``[dependent, head]``; arcs that do not exist are minus infinity."""
+        size = len(scores_NN)
+        self._size = size
+        # What a component gains by an arc from each position, less the arc that it gives up.
+        self._gains = np.full((2 * size, size), -np.inf)
+        self._gains[:size] = scores_NN
+        self._head_of = [0] * (2 * size)
+        """Position from which the best arc enters a component."""
+        self._entered: list[NDArray[np.int64]] = []
+        """Of each contracted cycle: the member that an arc from each position enters."""
+        self._component_of = np.arange(size)
+        """Outermost component of each position."""
+
+    def heads(self) -> list[int]:
+        """Returns the head of each position in the best tree."""
+        attached = {0}
+        for start in range(1, self._size):
+            component = int(self._component_of[start])
+            if component not in attached:
+                attached.update(self._grow(component, attached))
+        for offset in range(len(self._entered) - 1, -1, -1):
+            head = self._head_of[self._size + offset]
+            self._head_of[self._entered[offset][head]] = head
+        return self._head_of[: self._size]
+
+    def _grow(self, component: int, attached: set[int]) -> list[int]:
+        """Follows best arcs from a component to the tree; returns the components on the way."""
+        path = [component]
+        while True:
+            head = int(self._gains[path[-1]].argmax())
+            self._head_of[path[-1]] = head
+            source = int(self._component_of[head])
+            if source in attached:
+                return path
+            if source in path:
+                start = path.index(source)
+                path[start:] = [self._contract(path[start:])]
+            else:
+                path.append(source)
+
+    def _contract(self, cycle: list[int]) -> int:
+        members = np.array(cycle)
+        kept = self._gains[members, [self._head_of[member] for member in cycle]]
+        gains = self._gains[members] - kept[:, None]
+        best = gains.argmax(0)
+        component = self._size + len(self._entered)
+        inside = np.isin(self._component_of, members)
+        self._component_of[inside] = component
+        self._gains[component] = gains[best, np.arange(self._size)]
+        self._gains[component, inside] = -np.inf
+        self._entered.append(members[best])
+        return component

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from pipeline.parsers.dependency.network import BiaffineNetwork, NetworkSizes, build_network
 from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
+from pipeline.parsers.kinds import PLAIN_DEPENDENCY
 from pipeline.parsers.parser_folder import read_parser_folder, write_parser_folder
-
-KIND = "supar-biaffine-dependency"
 
 
 @dataclass(frozen=True)
@@ -21,19 +21,26 @@ class DependencyModel:
     vocabulary: DependencyVocabulary
 
 
-def save_dependency_model(model: DependencyModel, folder: Path) -> str:
-    """Writes a parser folder, the weights rounded to float16, and returns its checksum."""
-    vocabulary = model.vocabulary
-    config = {
-        "sizes": asdict(model.sizes),
-        "vocabulary": {
-            "max_word_characters": vocabulary.max_word_characters,
-            "relations": vocabulary.relations,
-            "characters": vocabulary.characters,
-            "words": vocabulary.words,
-        },
+def save_dependency_model(model: DependencyModel, folder: Path, *, halved: bool = True) -> str:
+    """Writes a parser folder and returns its checksum.
+
+    Args:
+        halved: whether the weights are rounded to float16.
+    """
+    config = {"sizes": asdict(model.sizes), "vocabulary": vocabulary_as_json(model.vocabulary)}
+    return write_parser_folder(
+        folder, PLAIN_DEPENDENCY, config, model.network.state_dict(), halved=halved
+    )
+
+
+def vocabulary_as_json(vocabulary: DependencyVocabulary) -> dict[str, Any]:
+    """Returns what the constructor takes."""
+    return {
+        "max_word_characters": vocabulary.max_word_characters,
+        "relations": vocabulary.relations,
+        "characters": vocabulary.characters,
+        "words": vocabulary.words,
     }
-    return write_parser_folder(folder, KIND, config, model.network.state_dict())
 
 
 def load_dependency_model(
@@ -50,7 +57,7 @@ def load_dependency_model(
             description do not fit together; names the file and the remedy.
     """
     config, tensors, checksum = read_parser_folder(
-        folder, KIND, expected_checksum=expected_checksum
+        folder, PLAIN_DEPENDENCY, expected_checksum=expected_checksum
     )
     try:
         sizes = NetworkSizes(**config["sizes"])

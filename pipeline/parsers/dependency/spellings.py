@@ -12,14 +12,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pipeline.parsers.dependency.fused_lstm import bidirectional_layer
 from pipeline.parsers.dependency.network import BiaffineNetwork
 from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
+from pipeline.parsers.fused_lstm import bidirectional_layer
+from pipeline.parsers.word_cache import WordCache
 
 _WIDTHS = (5, 8, 12)
 """Words of up to so many characters are read together: most are far shorter than the longest."""
-_CACHE_CHUNK = 64
-"""Words that the cache reads at a time, always."""
 
 
 def encode_spellings(
@@ -35,57 +34,35 @@ def encode_spellings(
     return features.index_select(0, order.to(features.device))
 
 
-class SpellingCache:
-    """Remembers the features of the words of earlier batches, up to a number of words.
+def spelling_cache(
+    network: BiaffineNetwork, vocabulary: DependencyVocabulary, *, capacity: int
+) -> WordCache:
+    """Returns an empty cache of the features of up to ``capacity`` words."""
+    parameter = network.word_embed.weight
+    table = torch.empty(
+        capacity, network.char_embed.n_out, dtype=parameter.dtype, device=parameter.device
+    )
 
-    Words are always read in arrays of the same shape: a matrix product rounds its last bits by
-    its shape, and a word's features must not depend on which words were read before.
-    """
+    def read(words: list[str], width: int) -> Tensor:
+        spelled = [vocabulary.character_ids(word) for word in words]
+        return _read(network, *_characters(spelled, width, vocabulary))
 
-    def __init__(
-        self, network: BiaffineNetwork, vocabulary: DependencyVocabulary, *, capacity: int
-    ) -> None:
-        self._network, self._vocabulary = network, vocabulary
-        parameter = network.word_embed.weight
-        self._table = torch.empty(
-            capacity, network.char_embed.n_out, dtype=parameter.dtype, device=parameter.device
-        )
-        self._rows: dict[str, int] = {}
+    return WordCache(read, table=table, widths=_widths(vocabulary))
 
-    def __len__(self) -> int:
-        return len(self._rows)
 
-    def features(self, words: Sequence[str]) -> Tensor:
-        """Returns ``[Y, D]`` for distinct words; a full cache is emptied first.
+def _widths(vocabulary: DependencyVocabulary) -> list[int]:
+    longest = vocabulary.max_word_characters
+    return [*(width for width in _WIDTHS if width < longest), longest]
 
-        Raises:
-            ValueError: more words than the cache has room for.
-        """
-        capacity = len(self._table)
-        if len(words) > capacity:
-            raise ValueError(f"{len(words)} distinct words in a cache of {capacity}")
-        missing = [word for word in words if word not in self._rows]
-        if len(self._rows) + len(missing) > capacity:
-            self._rows.clear()
-            missing = list(words)
-        for members, characters, lengths in _groups(missing, self._vocabulary):
-            for start in range(0, len(members), _CACHE_CHUNK):
-                self._store(
-                    [missing[position] for position in members[start : start + _CACHE_CHUNK]],
-                    characters[start : start + _CACHE_CHUNK],
-                    lengths[start : start + _CACHE_CHUNK],
-                )
-        rows = torch.tensor([self._rows[word] for word in words], device=self._table.device)
-        return self._table.index_select(0, rows)
 
-    def _store(self, words: list[str], characters_YC: Tensor, lengths_Y: Tensor) -> None:
-        fill = _CACHE_CHUNK - len(words)
-        full = torch.cat((characters_YC, characters_YC[:1].expand(fill, -1)))
-        full_lengths = torch.cat((lengths_Y, lengths_Y[:1].expand(fill)))
-        first = len(self._rows)
-        features = _read(self._network, full, full_lengths)
-        self._table[first : first + len(words)] = features[: len(words)]
-        self._rows.update({word: first + offset for offset, word in enumerate(words)})
+def _characters(
+    spelled: Sequence[Sequence[int]], width: int, vocabulary: DependencyVocabulary
+) -> tuple[Tensor, Tensor]:
+    """Returns characters ``[Y, C]``, padded at the end, and the words' lengths ``[Y]``."""
+    characters = np.full((len(spelled), width), vocabulary.character_pad_id)
+    for row, ids in enumerate(spelled):
+        characters[row, : len(ids)] = ids
+    return torch.from_numpy(characters), torch.tensor([len(ids) for ids in spelled])
 
 
 def _groups(
@@ -94,18 +71,11 @@ def _groups(
     """Yields words of similar length: their positions, characters ``[Y, C]`` and lengths."""
     spelled = [vocabulary.character_ids(word) for word in words]
     shorter = 0
-    for width in (
-        *(w for w in _WIDTHS if w < vocabulary.max_word_characters),
-        vocabulary.max_word_characters,
-    ):
+    for width in _widths(vocabulary):
         members = [i for i, ids in enumerate(spelled) if shorter < len(ids) <= width]
         shorter = width
         if members:
-            characters = np.full((len(members), width), vocabulary.character_pad_id)
-            for row, position in enumerate(members):
-                characters[row, : len(spelled[position])] = spelled[position]
-            lengths = torch.tensor([len(spelled[position]) for position in members])
-            yield members, torch.from_numpy(characters), lengths
+            yield members, *_characters([spelled[i] for i in members], width, vocabulary)
 
 
 def _read(network: BiaffineNetwork, characters_YC: Tensor, lengths_Y: Tensor) -> Tensor:

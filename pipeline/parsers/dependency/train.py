@@ -62,6 +62,15 @@ def _argument_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--exclude", nargs="*", default=[], help="leave out documents whose id begins so"
     )
+    parser.add_argument(
+        "--vectors", type=Path, help="folder of word vectors that are added to the learned ones"
+    )
+    parser.add_argument(
+        "--initial",
+        type=Path,
+        help="folder of a parser to go on from; its vocabularies are kept, so "
+        "--min-word-frequency has no effect, and sizes must be given as they are there",
+    )
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--precision", choices=PRECISIONS, default=PRECISIONS[0])
     for field in fields(DependencyTrainingConfig):
@@ -94,6 +103,8 @@ def _config(options: argparse.Namespace) -> DependencyTrainingConfig:
         train_files=tuple(options.train),
         dev_files=tuple(options.dev),
         exclude_document_prefixes=tuple(options.exclude),
+        word_vectors=options.vectors,
+        initial_parser=options.initial,
         **groups,
         **{name: given[name] for name in _OWN_NUMBERS},
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pipeline.treebanks.conllu import TreebankSentence
 
@@ -54,6 +54,11 @@ class DependencyVocabulary:
             characters=SPECIALS + _by_frequency(characters, 1),
             relations=_by_frequency(relations, 1),
         )
+
+    def extended(self, words: Sequence[str]) -> DependencyVocabulary:
+        """Returns this vocabulary with the lower-cased words it lacks behind its own."""
+        known = set(self.words)
+        return replace(self, words=self.words + [word for word in words if word not in known])
 
     @property
     def word_pad_id(self) -> int:

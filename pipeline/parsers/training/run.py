@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 CHECKPOINT_NAME, METRICS_NAME, BEST_NAME = "checkpoint.safetensors", "metrics.jsonl", "best"
 RECORD_NAME, SCORES_NAME = "training.json", "scores.json"
-FILE_FIELD_ENDINGS = ("_files", "_documents")
+FILE_FIELD_ENDINGS = ("_files", "_documents", "_vectors", "_parser")
 """Endings of the settings that name files."""
 
 
@@ -31,6 +32,22 @@ def training_digest(config: Mapping[str, Any], file_digests: Sequence[str]) -> s
     """
     settings = {name: v for name, v in config.items() if not name.endswith(FILE_FIELD_ENDINGS)}
     return digest_of({"config": settings, "files": list(file_digests)})
+
+
+@dataclass(frozen=True)
+class EpochOutcome:
+    """What one epoch came to."""
+
+    metrics: Mapping[str, Any]
+    """JSON-serialisable; stands in a line of ``metrics.jsonl``."""
+    dev: Mapping[str, Any]
+    """Scores on the development sentences, JSON-serialisable; in the same line."""
+    score: float
+    """The one that chooses the epoch: the higher the better."""
+    save: Callable[[Path], object]
+    """Writes the parser as it now is to a folder; called if the score is the best so far."""
+    message: str
+    """For people who wait."""
 
 
 class TrainingRun:
@@ -66,21 +83,34 @@ class TrainingRun:
         self._lines = self._metrics_lines()[: state.epoch]
         self._write_metrics()
 
-    def end_epoch(
-        self, metrics: Mapping[str, Any], *, score: float, save: Callable[[Path], object]
+    def train(
+        self,
+        train_epoch: Callable[[], EpochOutcome],
+        *,
+        num_epochs: int,
+        on_progress: Callable[[float, str], None] | None = None,
     ) -> None:
-        """Writes what belongs to an epoch that was just trained and scored.
+        """Trains the epochs that are left and writes what belongs to each.
 
         Args:
-            metrics: JSON-serialisable; one line of ``metrics.jsonl``.
-            score: the higher the better, on the development sentences.
-            save: writes the current parser to a folder; called if the score is the best so far.
+            train_epoch: takes the next epoch's steps and scores the outcome.
+            num_epochs: of the whole training.
+            on_progress: called after each epoch with the finished share (0 to 1) and a message.
         """
+        while self.state.epoch < num_epochs:
+            outcome = train_epoch()
+            self._end_epoch(outcome)
+            logger.info("epoch %d: %s", self.state.epoch, outcome.message)
+            if on_progress is not None:
+                on_progress(self.state.epoch / num_epochs, outcome.message)
+
+    def _end_epoch(self, outcome: EpochOutcome) -> None:
         self.state.epoch += 1
-        if score > self.state.best_score:
-            self.state.best_epoch, self.state.best_score = self.state.epoch, score
-            save(self._folder / BEST_NAME)
-        self._lines.append(json.dumps({"epoch": self.state.epoch, **metrics}))
+        if outcome.score > self.state.best_score:
+            self.state.best_epoch, self.state.best_score = self.state.epoch, outcome.score
+            outcome.save(self._folder / BEST_NAME)
+        line = {"epoch": self.state.epoch, **outcome.metrics, "dev": outcome.dev}
+        self._lines.append(json.dumps(line))
         self._write_metrics()
         write_checkpoint(self.state, self._folder / CHECKPOINT_NAME, digest=self._digest)
 

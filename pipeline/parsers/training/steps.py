@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from pipeline.parsers.training.checkpoint import TrainingState, update_average
 
 PRECISIONS = ("bfloat16", "float32")
-"""Of matrix products in training; parsing is always float32."""
+"""Of matrix products in training; `pipeline.parsers.precision` says those of parsing."""
 
 
 @dataclass(frozen=True)

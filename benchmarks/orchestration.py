@@ -1,0 +1,196 @@
+"""Measures what running a stage of many shards costs beside the shards' own work.
+
+``python -m benchmarks.orchestration`` writes a corpus of one-sentence shards and has the command
+line that users start (``luigi --module ...``) parse it with the real scheduler, tasks, manifests,
+digests, checks and job processes; only the parser is trivial. It then runs the same command again,
+which finds everything done. The last line it prints is one JSON object:
+
+- ``overhead_seconds``: the command's wall time less the CPU time of the job processes divided by
+  the workers. A job's interpreter and imports count as its own work, as loading a parser does; all
+  else is overhead, also the time in which jobs wait for the disk or for a core that Luigi holds.
+  Whatever else the machine does counts as overhead, too.
+- ``noop_seconds``: wall time of the second command, imports included.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from benchmarks.orchestration_tasks import COST_SUFFIX, children_cpu_seconds
+from benchmarks.report import Table, fail, header, print_last_line, print_table
+from pipeline.job import available_cores
+from pipeline.schema import schema_for
+from pipeline.shards import write_dataset_manifest, write_shard
+from tasks import SplitSentences
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+SENTENCE = ("The", "rain", "stopped", ".")
+DESIGNS = {"one Luigi task a shard": "ParseTrivially", "one a stage": "ParseTriviallyInOneTask"}
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one design took."""
+
+    design: str
+    wall_seconds: float
+    cpu_seconds: float
+    """Of all processes."""
+    job_seconds: float
+    """Of these, the job processes'."""
+    noop_seconds: float
+    workers: int
+
+    @property
+    def overhead_seconds(self) -> float:
+        """What the run took beyond the jobs' own work, in seconds."""
+        return self.wall_seconds - self.job_seconds / self.workers
+
+    @property
+    def orchestration_cpu_seconds(self) -> float:
+        """CPU time of Luigi and its forked workers, which other work on the machine leaves be."""
+        return self.cpu_seconds - self.job_seconds
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the benchmark; returns 0, or 2 for a user's mistake."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    options = _parser().parse_args(given)
+    try:
+        for name in ("shards", "workers"):
+            if getattr(options, name) < 1:
+                raise ValueError(f"--{name} must be at least 1")
+        text = f"{options.shards} shards of one sentence of {len(SENTENCE)} tokens"
+        run = header("benchmarks.orchestration", given, text=text, seed=0)
+        costs = [
+            measure(design, options.shards, options.workers)
+            for design in (DESIGNS if options.designs == "both" else list(DESIGNS)[:1])
+        ]
+    except (RuntimeError, ValueError) as error:
+        return fail(str(error))
+    print_table(_table(costs, options.shards), run)
+    ours = costs[0]
+    print_last_line(
+        {
+            "overhead_seconds": round(ours.overhead_seconds, 2),
+            "noop_seconds": round(ours.noop_seconds, 2),
+            "orchestration_cpu_seconds": round(ours.orchestration_cpu_seconds, 2),
+            "wall_seconds": round(ours.wall_seconds, 2),
+            "shards": options.shards,
+            "workers": options.workers,
+        }
+    )
+    return 0
+
+
+def measure(design: str, num_shards: int, workers: int) -> Cost:
+    """Returns what parsing so many shards takes, and doing it again.
+
+    Args:
+        design: one of `DESIGNS`.
+
+    Raises:
+        RuntimeError: Luigi failed; carries the end of its log.
+    """
+    print(f"measuring {design}", file=sys.stderr)
+    with tempfile.TemporaryDirectory() as folder:
+        work = Path(folder)
+        stage = write_corpus(work, num_shards)
+        command = _command(design, work, workers)
+        wall_seconds, cpu_seconds = _timed(command)
+        costs = list(stage.parent.glob(f"dependencies-*/jobs/*{COST_SUFFIX}"))
+        job_seconds = sum(float(path.read_text(encoding="ascii")) for path in costs)
+        noop_seconds, _ = _timed(command)
+    return Cost(design, wall_seconds, cpu_seconds, job_seconds, noop_seconds, workers)
+
+
+def write_corpus(work: Path, num_shards: int) -> Path:
+    """Writes what the sentence stage would have; returns its folder."""
+    text = work / "text.txt"
+    text.write_text(" ".join(SENTENCE) + "\n", encoding="utf-8")
+    stage = SplitSentences(work_folder=work, source="files", paths=str(text))
+    stage.write_config()
+    for number in range(num_shards):
+        row = {"document_id": "rain", "sentence_index": number, "tokens": SENTENCE}
+        rows = pa.Table.from_pylist([row], schema=schema_for("sentences"))
+        write_shard(stage.folder, "sentences", number, rows, drops={}, quarantine=())
+    write_dataset_manifest(stage.folder, "sentences", config=stage.content(), num_shards=num_shards)
+    folder: Path = stage.folder
+    return folder
+
+
+def _command(design: str, work: Path, workers: int) -> list[str]:
+    command = [sys.executable, "-m", "luigi", "--module", "benchmarks.orchestration_tasks"]
+    command += [DESIGNS[design], "--local-scheduler", "--workers", str(workers)]
+    command += ["--work-folder", str(work), "--source", "files", "--paths", str(work / "text.txt")]
+    return command + (["--jobs-at-once", str(workers)] if design == "one a stage" else [])
+
+
+def _timed(command: Sequence[str]) -> tuple[float, float]:
+    """Runs a command; returns its wall seconds and the CPU seconds of it and all it started."""
+    cpu_before, started = children_cpu_seconds(), time.perf_counter()
+    environment = os.environ | {"PYTHONPATH": str(REPOSITORY)}
+    result = subprocess.run(
+        command, capture_output=True, text=True, cwd=REPOSITORY, env=environment, check=False
+    )
+    if result.returncode != 0:
+        log = "\n".join((result.stdout + result.stderr).splitlines()[-20:])
+        raise RuntimeError(f"{' '.join(command)} exited with {result.returncode}:\n{log}")
+    return time.perf_counter() - started, children_cpu_seconds() - cpu_before
+
+
+def _table(costs: Sequence[Cost], num_shards: int) -> Table:
+    columns = (
+        *("design", "wall (s)", "CPU of jobs (s)", "CPU of Luigi (s)", "overhead (s)"),
+        *("a shard (ms)", "no-op run (s)"),
+    )
+    rows = [
+        (
+            cost.design,
+            f"{cost.wall_seconds:.1f}",
+            f"{cost.job_seconds:.1f}",
+            f"{cost.orchestration_cpu_seconds:.1f}",
+            f"{cost.overhead_seconds:.1f}",
+            f"{1000 * cost.overhead_seconds / num_shards:.0f}",
+            f"{cost.noop_seconds:.1f}",
+        )
+        for cost in costs
+    ]
+    notes = [
+        f"{num_shards} shards, each a process of its own; {costs[0].workers} at once",
+        "overhead: wall less the jobs' CPU time divided by those at once; a job's interpreter and "
+        "imports are its own work, waiting for disk or for a core is overhead",
+        "CPU of Luigi: its process and the workers that it forks; other work on the machine leaves "
+        "this figure be, but not the overhead",
+        "no-op run: the same command again, imports included",
+    ]
+    return Table("Orchestration beside the shards' own work", columns, rows, notes)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.orchestration", description=(__doc__ or "").partition("\n")[0]
+    )
+    parser.add_argument("--shards", type=int, default=400)
+    parser.add_argument("--workers", type=int, default=available_cores(), help="jobs at once")
+    parser.add_argument(
+        "--designs",
+        choices=("product", "both"),
+        default="product",
+        help="both also measures one Luigi task a stage, which starts the jobs from threads",
+    )
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

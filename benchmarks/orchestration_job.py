@@ -1,0 +1,47 @@
+"""The shard job of the orchestration benchmark: a real one, whose parser only says "a chain".
+
+``python -m benchmarks.orchestration_job JOB.json`` does all that ``pipeline.parse_shard`` does
+(reads, checks, writes, renames, sums up) but load a parser, and leaves beside the job file how
+much CPU time its process took, starting and imports included.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pipeline.job import Progress, run_from_command_line
+from pipeline.parsers.base import Sentence
+from pipeline.parsing import ParseJob, parse_shard
+from pipeline.trees.parses import DependencyParse
+
+
+class ChainParser:
+    """A ``SentenceParser`` in whose trees every token hangs on the one before it."""
+
+    name = "chain"
+    checksum = "chain"
+
+    def parse(self, sentences: Sequence[Sentence]) -> list[DependencyParse]:
+        """Returns a chain for each sentence."""
+        return [
+            DependencyParse(heads=list(range(len(sentence))), deprels=["dep"] * len(sentence))
+            for sentence in sentences
+        ]
+
+
+def execute(job: Mapping[str, Any], on_progress: Progress) -> None:
+    """Parses the shard that a job of `tasks.parsing` names."""
+    parse_job = ParseJob(
+        stage=job["stage"],
+        sentences=Path(job["sentences"]),
+        output=Path(job["output"]),
+        number=int(job["number"]),
+    )
+    parse_shard(parse_job, ChainParser(), on_progress)
+
+
+if __name__ == "__main__":
+    sys.exit(run_from_command_line(execute))

@@ -1,0 +1,144 @@
+"""Measures the parsers beside the libraries' own prediction with the same weights.
+
+``python -m benchmarks.parsing`` parses the default run's sentences, or those of treebanks given
+with ``--conllu``, on one thread: supar's ``Parser.predict`` and our dependency parser, exact and
+fast; benepar's length-bucketed ``ChartParser.parse``, its ``parse_sents`` and our constituency
+parser. All take turns, begin every round anew, and their trees are compared. It then runs shard
+jobs, one alone and two at once. The last line it prints is one JSON object.
+
+Rates count CPU seconds of the best round; ``two_processes_vs_one`` counts wall time, so that it
+needs two cores that nobody else uses. ``dep_fast_las_loss`` is of the treebank's trees where there
+are some, else of those of the exact mode.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+
+from benchmarks.parsing_contestants import (
+    constituency_contestants,
+    dependency_contestants,
+    parse_sents_contestant,
+)
+from benchmarks.parsing_input import ParsingInput, corpus_input, treebank_input
+from benchmarks.parsing_processes import ProcessRates, process_rates
+from benchmarks.parsing_rate import measure
+from benchmarks.parsing_tables import Results, parsing_table, process_table
+from benchmarks.report import fail, header, print_last_line, print_table
+from pipeline.job import available_cores
+from pipeline.parsers.constituency.benepar_adapter import BUNDLED_PARSER as CONSTITUENCY
+from pipeline.parsers.dependency.supar_adapter import BUNDLED_PARSER as DEPENDENCY
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the benchmark; returns 0, or 2 for a user's mistake."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    options = _parser().parse_args(given)
+    torch.set_num_threads(1)
+    try:
+        _check(options)
+        text = _input(options)
+        run = header("benchmarks.parsing", given, text=text.text, seed=0)
+        results = _measure(text, options)
+        processes = _measure_processes(text, options)
+    except (FileNotFoundError, RuntimeError, ValueError) as error:
+        return fail(str(error))
+    print_table(parsing_table(results, options.rounds), run)
+    if processes:
+        print_table(process_table(processes, options.shard_sentences), run)
+    ratio = {"two_processes_vs_one": round(min(one.ratio for one in processes), 3)}
+    print_last_line({**results.figures(), **(ratio if processes else {})})
+    return 0
+
+
+def _measure(text: ParsingInput, options: argparse.Namespace) -> Results:
+    """Returns all parsers' rates and trees; tells on standard error what is being measured."""
+    dependency, constituency = options.parsers
+    return Results(
+        text=text,
+        dependency=measure(
+            dependency_contestants(dependency), text.sentences, text.warm_up, options.rounds
+        ),
+        constituency=measure(
+            constituency_contestants(constituency), text.sentences, text.warm_up, options.rounds
+        )
+        | measure(
+            [parse_sents_contestant(constituency)],
+            text.sentences[: options.parse_sents_sentences],
+            text.warm_up,
+            options.parse_sents_rounds,
+        ),
+    )
+
+
+def _measure_processes(text: ParsingInput, options: argparse.Namespace) -> list[ProcessRates]:
+    if not options.shard_sentences:
+        return []
+    return [
+        process_rates(
+            stage,
+            parser,
+            text.sentences,
+            num_rows=options.shard_sentences,
+            rounds=options.rounds,
+        )
+        for stage, parser in zip(("dependencies", "constituents"), options.parsers, strict=True)
+    ]
+
+
+def _input(options: argparse.Namespace) -> ParsingInput:
+    if options.conllu:
+        return treebank_input(options.conllu, options.sentences)
+    return corpus_input(options.corpus, options.sentences)
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Raises:
+    ValueError: a number below what it may be, or no second core for a second process.
+    """
+    least = {"sentences": 1, "rounds": 1, "parse_sents_rounds": 1, "shard_sentences": 0}
+    least |= {} if options.parse_sents_sentences is None else {"parse_sents_sentences": 1}
+    for name, smallest in least.items():
+        if getattr(options, name) < smallest:
+            raise ValueError(f"--{name.replace('_', '-')} must be at least {smallest}")
+    if options.shard_sentences and available_cores() < 2:
+        raise ValueError(
+            "two shard jobs need two cores; give --shard-sentences 0 to leave them out"
+        )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.parsing", description=(__doc__ or "").partition("\n")[0]
+    )
+    add = parser.add_argument
+    add("--conllu", type=Path, nargs="+", help="treebanks; by default the default run's sentences")
+    add("--corpus", type=Path, help="without --conllu: folder of another parsed corpus")
+    add("--sentences", type=int, default=2000)
+    add(
+        "--parsers",
+        type=Path,
+        nargs=2,
+        metavar=("DEPENDENCY", "CONSTITUENCY"),
+        default=[DEPENDENCY, CONSTITUENCY],
+        help="parser folders; by default the bundled ones",
+    )
+    add("--rounds", type=int, default=3, help="turns of each; the best one counts")
+    add("--parse-sents-sentences", type=int, help="parse_sents on the first ones only; it is slow")
+    add("--parse-sents-rounds", type=int, default=1)
+    add(
+        "--shard-sentences",
+        type=int,
+        default=20_000,
+        help="rows of a shard job, repeated from the sentences; 0 leaves shard jobs out",
+    )
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

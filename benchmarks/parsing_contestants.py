@@ -1,0 +1,90 @@
+"""Who parses in the parsing benchmark: our parsers, and the libraries they come from.
+
+All of one kind have the same weights. Each begins every round anew, so that what it keeps of the
+words it met (spellings, a longer vocabulary) comes from that round alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from benchmarks.references import benepar_parse, supar_predict
+from pipeline.parsers.base import Sentence
+from pipeline.parsers.constituency.benepar_adapter import load_constituency_parser
+from pipeline.parsers.constituency.model import load_constituency_model
+from pipeline.parsers.dependency.model import load_dependency_model
+from pipeline.parsers.dependency.supar_adapter import load_dependency_parser
+from pipeline.parsing import Parse
+
+Sentences = Sequence[Sentence]
+Started = tuple[Callable[[Sentences], Any], Callable[[Any], Sequence[Any]]]
+"""What is timed, and what turns its result into our trees afterwards."""
+
+EXACT, FAST = "ours, exact", "ours, fast"
+SUPAR = "supar predict"
+PARSE_SENTS = "benepar parse_sents"
+
+
+@dataclass(frozen=True, slots=True)
+class Contestant:
+    """One way to parse."""
+
+    label: str
+    start: Callable[[], Started]
+    """Loads it anew."""
+
+
+def dependency_contestants(path: Path) -> list[Contestant]:
+    """Returns supar's own prediction and ours, with the weights of one parser folder."""
+    return [Contestant(SUPAR, partial(_start_supar, path)), *_ours(load_dependency_parser, path)]
+
+
+def constituency_contestants(path: Path) -> list[Contestant]:
+    """Returns benepar's length buckets of several sizes and ours; `parse_sents` stands apart."""
+    buckets = [
+        Contestant(f"benepar, buckets of {size}", partial(_start_buckets, path, size))
+        for size in benepar_parse.BUCKET_TOKENS
+    ]
+    return [*buckets, *_ours(load_constituency_parser, path)]
+
+
+def parse_sents_contestant(path: Path) -> Contestant:
+    """Returns what benepar's users call, which takes minutes."""
+    return Contestant(PARSE_SENTS, partial(_start_parse_sents, path))
+
+
+def _ours(load: Callable[..., Any], path: Path) -> list[Contestant]:
+    def start(precision: str) -> Started:
+        return load(path, precision=precision).parse, list[Parse]
+
+    return [
+        Contestant(EXACT, partial(start, "exact")),
+        Contestant(FAST, partial(start, "fast")),
+    ]
+
+
+def _start_supar(path: Path) -> Started:
+    parser = supar_predict.supar_parser(load_dependency_model(path)[0])
+    return partial(supar_predict.predict, parser), list[Parse]
+
+
+def _start_buckets(path: Path, bucket_tokens: int) -> Started:
+    parser = benepar_parse.benepar_parser(load_constituency_model(path)[0])
+
+    def trees(outputs: Sequence[Any]) -> list[Parse]:
+        return [benepar_parse.from_compressed(parser, output) for output in outputs]
+
+    return partial(benepar_parse.parse_bucketed, parser, bucket_tokens=bucket_tokens), trees
+
+
+def _start_parse_sents(path: Path) -> Started:
+    parser = benepar_parse.benepar_parser(load_constituency_model(path)[0])
+
+    def trees(outputs: Sequence[Any]) -> list[Parse]:
+        return [benepar_parse.from_tree(output) for output in outputs]
+
+    return partial(benepar_parse.parse_sents, parser), trees

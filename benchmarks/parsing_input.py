@@ -1,0 +1,87 @@
+"""The sentences that the parsing benchmark runs on: a treebank's, or those of the default run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from benchmarks.corpus import corpus_folders
+from pipeline.parsers.base import MAX_TOKENS, Sentence, reject_input
+from pipeline.shards import read_dataset_manifest, read_shard
+from pipeline.treebanks.conllu import read_treebank
+from pipeline.trees.parses import DependencyParse
+
+WARM_UP_SENTENCES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class ParsingInput:
+    """Sentences that every contestant can take."""
+
+    text: str
+    """What was read, for the table."""
+    sentences: Sequence[Sentence]
+    warm_up: Sequence[Sentence]
+    """What each parses before it is timed: other sentences, where the text has more of them."""
+    gold: Sequence[DependencyParse] | None
+    """The sentences' annotated trees; None where the text has none."""
+
+
+def treebank_input(files: Sequence[Path], num_sentences: int) -> ParsingInput:
+    """Returns the first sentences of CoNLL-U files.
+
+    Raises:
+        ValueError: a file is missing or malformed, or there are fewer sentences.
+    """
+    annotated = [one for one in read_treebank(files) if _takes(one.tokens)]
+    return _cut(
+        f"first {num_sentences} sentences of {', '.join(path.name for path in files)}",
+        [one.tokens for one in annotated],
+        [DependencyParse(one.heads, one.deprels) for one in annotated],
+        num_sentences,
+    )
+
+
+def corpus_input(corpus: Path | None, num_sentences: int) -> ParsingInput:
+    """Returns the first sentences of a parsed corpus; see `corpus_folders`.
+
+    Raises:
+        FileNotFoundError: no such corpus.
+        ValueError: there are fewer sentences.
+    """
+    folder = corpus_folders(corpus).sentences
+    tokens = list(islice(_corpus_sentences(folder), num_sentences + WARM_UP_SENTENCES))
+    text = f"first {num_sentences} sentences of {folder.absolute().parent.name}"
+    return _cut(text, tokens, None, num_sentences)
+
+
+def _corpus_sentences(folder: Path) -> Iterator[Sentence]:
+    for shard in read_dataset_manifest(folder, "sentences").shards:
+        rows = read_shard(folder, "sentences", shard.number, ["tokens"])["tokens"].to_pylist()
+        yield from filter(_takes, rows)
+
+
+def _takes(tokens: Sentence) -> bool:
+    """Says whether every contestant takes a sentence: supar's own reads tabs and lines as CoNLL."""
+    if reject_input(tokens, MAX_TOKENS) is not None:
+        return False
+    return all(len(token.split()) == 1 for token in tokens)
+
+
+def _cut(
+    text: str,
+    sentences: Sequence[Sentence],
+    gold: Sequence[DependencyParse] | None,
+    num_sentences: int,
+) -> ParsingInput:
+    if len(sentences) < num_sentences:
+        raise ValueError(f"{text}: there are only {len(sentences)}; lower --sentences")
+    others = sentences[num_sentences : num_sentences + WARM_UP_SENTENCES]
+    return ParsingInput(
+        text=text,
+        sentences=sentences[:num_sentences],
+        warm_up=others or sentences[:WARM_UP_SENTENCES],
+        gold=None if gold is None else gold[:num_sentences],
+    )

@@ -1,0 +1,86 @@
+"""Compares two shard jobs that run at once with one alone: real ones, each in its own process."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import count, cycle, islice
+from pathlib import Path
+
+import pyarrow as pa
+
+from benchmarks.parsing_contestants import Sentences
+from pipeline.job_process import run_job_process
+from pipeline.schema import schema_for
+from pipeline.shards import read_shard_manifest, write_shard
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessRates:
+    """Sentences a second of one stage's shard jobs, in wall time, loading the parser excluded."""
+
+    stage: str
+    one: float
+    """Of a job that runs alone."""
+    two: float
+    """Of two jobs at once, together: twice a shard's rows in the time of the slower."""
+
+    @property
+    def ratio(self) -> float:
+        """How many times as fast two are."""
+        return self.two / self.one
+
+
+def process_rates(
+    stage: str, parser: Path, sentences: Sentences, *, num_rows: int, rounds: int
+) -> ProcessRates:
+    """Returns the rates of one job and of two, each the best of the rounds, in turns.
+
+    Args:
+        num_rows: of each shard; the sentences are repeated until it is full.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        jobs = _jobs(Path(folder), stage, parser, sentences, num_rows)
+        ones, twos = [], []
+        for number in range(rounds):
+            print(f"round {number + 1} of {rounds}: shard jobs, {stage}", file=sys.stderr)
+            ones.append(_slowest_seconds([next(jobs)]))
+            twos.append(_slowest_seconds([next(jobs), next(jobs)]))
+    return ProcessRates(stage, one=num_rows / min(ones), two=2 * num_rows / min(twos))
+
+
+def _jobs(
+    folder: Path, stage: str, parser: Path, sentences: Sentences, num_rows: int
+) -> Iterator[dict[str, object]]:
+    """Writes one shard; yields jobs that each parse it into a folder of their own."""
+    rows = [
+        {"document_id": "text", "sentence_index": number, "tokens": list(tokens)}
+        for number, tokens in enumerate(islice(cycle(sentences), num_rows))
+    ]
+    table = pa.Table.from_pylist(rows, schema=schema_for("sentences"))
+    write_shard(folder / "sentences", "sentences", 0, table, drops={}, quarantine=())
+    for number in count():
+        yield {
+            "stage": stage,
+            "parser": str(parser),
+            "sentences": str(folder / "sentences"),
+            "output": str(folder / f"parsed-{number}"),
+            "number": 0,
+        }
+
+
+def _slowest_seconds(jobs: list[dict[str, object]]) -> float:
+    """Runs jobs at once; returns the seconds that the slowest took for its rows."""
+    with ThreadPoolExecutor(len(jobs)) as threads:
+        return max(threads.map(_seconds, jobs))
+
+
+def _seconds(job: dict[str, object]) -> float:
+    output = Path(str(job["output"]))
+    run_job_process("pipeline.parse_shard", job, output / "job.json", lambda *_: None, threads=1)
+    manifest = read_shard_manifest(output, 0)
+    assert manifest is not None, f"{output}: the job ended and left no shard"
+    return manifest.seconds

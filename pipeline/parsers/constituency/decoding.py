@@ -1,0 +1,83 @@
+"""From fencepost vectors to trees, whatever encoder they come from.
+
+Legend: B sentences, T positions (tokens of the longest sentence and two sentence marks), D d_model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from pipeline.parsers.constituency.chart_decoder import best_spans
+from pipeline.parsers.constituency.span_scorer import SpanScorer
+from pipeline.trees.flat import TOP_LABEL
+from pipeline.trees.parses import ConstituencyParse
+
+
+def trees_of_fenceposts(
+    scorer: SpanScorer,
+    fenceposts_BTD: Sequence[Tensor],
+    tags: Sequence[list[str]],
+    labels: Sequence[str],
+) -> list[ConstituencyParse]:
+    """Returns the best tree of each sentence.
+
+    Args:
+        scorer: of the model that the fenceposts come from.
+        fenceposts_BTD: the batch in one or more parts, each float ``[B, T - 1, D]``: vectors of the
+            places between tokens. Parts of equal lengths spare padding.
+        tags: of each sentence of all parts, one a token.
+        labels: names by id, the null label's first.
+
+    Raises:
+        FloatingPointError: a score is not a number, of which any tree could be made.
+    """
+    lengths = [len(of_sentence) for of_sentence in tags]
+    longest = max(lengths)
+    scores = np.zeros((len(lengths), longest, longest), np.float32)
+    best_labels = np.zeros(scores.shape, np.int32)
+    first = 0
+    for part in fenceposts_BTD:
+        num_sentences, num_tokens = len(part), part.shape[1] - 1
+        here = slice(first, first + num_sentences), slice(num_tokens), slice(num_tokens)
+        chart = scorer.chart(part, torch.tensor(lengths[here[0]], device=part.device))
+        scores[here], best_labels[here] = chart.scores, chart.labels
+        first += num_sentences
+    _check_numbers(scores, lengths)
+    return _labelled(best_spans(scores, lengths), best_labels, tags, labels)
+
+
+def _check_numbers(scores: NDArray[np.float32], lengths: Sequence[int]) -> None:
+    inside = np.arange(scores.shape[1]) < np.asarray(lengths)[:, None]
+    finite = np.all(np.isfinite(scores), axis=1)
+    if not np.all(finite | ~inside):
+        raise FloatingPointError("scores are not finite; the parser's weights may be damaged")
+
+
+def _labelled(
+    spans: NDArray[np.int64],
+    best_labels: NDArray[np.int32],
+    tags: Sequence[list[str]],
+    labels: Sequence[str],
+) -> list[ConstituencyParse]:
+    """Returns the spans of binary trees that bear a label, the whole sentence always."""
+    sentences, starts, ends = spans
+    label_ids = best_labels[sentences, starts, ends - 1]
+    is_first = np.diff(sentences, prepend=-1) > 0
+    kept = (label_ids > 0) | is_first
+    names = [labels[label] or TOP_LABEL for label in label_ids[kept].tolist()]
+    flat_starts, flat_ends = spans[1:, kept].tolist()
+    stops = np.cumsum(np.bincount(sentences[kept])).tolist()
+    return [
+        ConstituencyParse(
+            starts=flat_starts[start:stop],
+            ends=flat_ends[start:stop],
+            labels=names[start:stop],
+            tags=of_sentence,
+        )
+        for start, stop, of_sentence in zip([0, *stops[:-1]], stops, tags, strict=True)
+    ]

@@ -1,0 +1,200 @@
+"""Constituency trees for sentences whose dependency trees are known, as a parser sees fit.
+
+A phrase has one head, so of a phrase's tokens all but one depend on another of them. A span whose
+tokens have more heads outside loses score for each of them, and the best tree under what is left
+is taken. With gold dependencies the trees are far better than the parser's own; they are written
+as bracketed files to train other parsers on.
+
+Command line::
+
+    python -m pipeline.parsers.constituency.guided_trees PARSER OUT.mrg --dependencies FILES
+
+Legend: B sentences, n tokens of the longest one, S spans.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from pipeline.parsers.batches import length_batches
+from pipeline.parsers.constituency.chart_decoder import Span, best_binary_trees
+from pipeline.parsers.constituency.chart_model import (
+    START_ROW,
+    STOP_ROW,
+    SpanIndex,
+    all_spans,
+    encode_sentences,
+    encode_words,
+    fencepost_projection,
+    label_scores,
+    word_table,
+)
+from pipeline.parsers.constituency.examples import from_benepar_label
+from pipeline.parsers.constituency.model import ConstituencyModel, load_constituency_model
+from pipeline.shards import write_text_atomically
+from pipeline.treebanks.conllu import TreebankSentence, read_treebank
+from pipeline.trees.flat import TOP_LABEL, to_brackets
+from pipeline.trees.parses import ConstituencyParse
+
+DEFAULT_PENALTY = 1.5
+"""Of the score of a span, for each head outside beyond the first."""
+_BATCH_TOKENS = 600
+
+
+def heads_outside(heads: Sequence[int]) -> NDArray[np.int64]:
+    """Returns ``[n, n]``: of tokens i to j inclusive, how many have their head outside.
+
+    Args:
+        heads: 1-based, 0 for the root. Entries below the diagonal have no meaning.
+    """
+    n = len(heads)
+    arcs = np.zeros((n + 1, n + 1), np.int64)
+    for dependent, head in enumerate(heads, start=1):
+        if head:
+            arcs[dependent, head] = 1
+    summed = arcs.cumsum(0).cumsum(1)
+    before, last = np.arange(n)[:, None], np.arange(1, n + 1)[None]
+    inside = summed[last, last] - summed[before, last] - summed[last, before]
+    result: NDArray[np.int64] = last - before - inside - summed[before, before]
+    return result
+
+
+def guided_trees(
+    model: ConstituencyModel,
+    sentences: Sequence[TreebankSentence],
+    *,
+    penalty: float = DEFAULT_PENALTY,
+) -> list[ConstituencyParse]:
+    """Returns trees that agree with the sentences' dependencies as far as the parser lets them.
+
+    Args:
+        model: the parser, in evaluation mode.
+        sentences: none longer than the model takes. A token keeps its tag in the file where the
+            parser knows that tag.
+        penalty: 0 or more; 0 gives the parser's own trees.
+    """
+    lengths = [len(sentence.tokens) for sentence in sentences]
+    trees: dict[int, ConstituencyParse] = {}
+    for members in length_batches(lengths, max_tokens=_BATCH_TOKENS):
+        batch = [sentences[position] for position in members]
+        trees.update(zip(members, _parse(model, batch, penalty), strict=True))
+    return [trees[position] for position in range(len(sentences))]
+
+
+@torch.inference_mode()
+def _parse(
+    model: ConstituencyModel, sentences: Sequence[TreebankSentence], penalty: float
+) -> Iterator[ConstituencyParse]:
+    module, vocabularies = model.module, model.vocabularies
+    words = sorted({token for sentence in sentences for token in sentence.tokens})
+    row_of = {word: row for row, word in enumerate(words, start=2)}
+    vectors = encode_words(module, word_table(words, module.char_vocab))
+    lengths = torch.tensor([len(sentence.tokens) for sentence in sentences])
+    mask = torch.arange(int(lengths.max()) + 2) < lengths[:, None] + 2
+    rows = torch.full(mask.shape, START_ROW)
+    rows[mask] = torch.tensor(
+        [row for s in sentences for row in (START_ROW, *(row_of[t] for t in s.tokens), STOP_ROW)]
+    )
+    encoded = encode_sentences(module, vectors, rows, mask)
+    spans = all_spans(lengths)
+    projection = fencepost_projection(module, encoded.fenceposts)
+    best, label_ids = label_scores(module, projection, spans).max(1)
+    scores, labels = _charts(best, label_ids, spans, sentences, penalty)
+    tag_ids = encoded.tag_scores.argmax(-1).tolist()
+    trees = best_binary_trees(scores, lengths.tolist())
+    names = [from_benepar_label(label) for label in vocabularies.labels]
+    for b, (sentence, tree) in enumerate(zip(sentences, trees, strict=True)):
+        predicted = [vocabularies.tags[tag] for tag in tag_ids[b][1 : len(sentence.tokens) + 1]]
+        yield _labelled(tree, labels[b], names, _tags(sentence, predicted, vocabularies.tags))
+
+
+def _charts(
+    best: torch.Tensor,
+    label_ids: torch.Tensor,
+    spans: SpanIndex,
+    sentences: Sequence[TreebankSentence],
+    penalty: float,
+) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """Returns scores and label ids of the spans, ``[B, n, n]`` by first and last token."""
+    n = max(len(sentence.tokens) for sentence in sentences)
+    scores = np.zeros((len(sentences), n, n), np.float32)
+    labels = np.zeros(scores.shape, np.int64)
+    cells = (spans.sentences.numpy(), spans.starts.numpy(), spans.ends.numpy() - 1)
+    scores[cells], labels[cells] = best.numpy(), label_ids.numpy() + 1
+    for b, sentence in enumerate(sentences):
+        length = len(sentence.tokens)
+        surplus = np.maximum(heads_outside(sentence.heads) - 1, 0)
+        scores[b, :length, :length] -= penalty * surplus
+    is_whole = np.zeros(scores.shape, np.bool_)
+    for b, sentence in enumerate(sentences):
+        is_whole[b, 0, len(sentence.tokens) - 1] = True
+    null = (scores <= 0) & ~is_whole
+    return np.where(null, np.float32(0), scores), np.where(null, 0, labels)
+
+
+def _labelled(
+    tree: Sequence[Span], labels: NDArray[np.int64], names: Sequence[str], tags: list[str]
+) -> ConstituencyParse:
+    kept = [
+        (i, j, names[labels[i, j - 1]])
+        for k, (i, j) in enumerate(tree)
+        if labels[i, j - 1] or k == 0
+    ]
+    return ConstituencyParse(
+        starts=[i for i, _, _ in kept],
+        ends=[j for _, j, _ in kept],
+        labels=[label or TOP_LABEL for _, _, label in kept],
+        tags=tags,
+    )
+
+
+def _tags(sentence: TreebankSentence, predicted: list[str], known: Sequence[str]) -> list[str]:
+    if not sentence.xpos:
+        return predicted
+    return [
+        gold if gold in known else guess
+        for gold, guess in zip(sentence.xpos, predicted, strict=True)
+    ]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Writes trees as the arguments say; returns the exit status, 2 for a user's mistake."""
+    parser = argparse.ArgumentParser(
+        prog="python -m pipeline.parsers.constituency.guided_trees", description=__doc__
+    )
+    parser.add_argument("parser", type=Path, help="folder of a constituency parser")
+    parser.add_argument("out", type=Path, help="bracketed file to write, one tree a line")
+    parser.add_argument("--dependencies", type=Path, nargs="+", required=True, help="CoNLL-U files")
+    parser.add_argument("--exclude", nargs="*", default=[], help="leave out documents by prefix")
+    parser.add_argument("--penalty", type=float, default=DEFAULT_PENALTY)
+    parser.add_argument("--threads", type=int, default=1)
+    options = parser.parse_args(arguments)
+    torch.set_num_threads(options.threads)
+    try:
+        model, _ = load_constituency_model(options.parser)
+        treebank = read_treebank(options.dependencies, exclude_document_prefixes=options.exclude)
+    except ValueError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    limit = model.config.max_length - 2
+    taken = [sentence for sentence in treebank if len(sentence.tokens) <= limit]
+    lines = [
+        f"({TOP_LABEL} {to_brackets(sentence.tokens, parse)})\n"
+        for sentence, parse in zip(
+            taken, guided_trees(model, taken, penalty=options.penalty), strict=True
+        )
+    ]
+    write_text_atomically(options.out, "".join(lines))
+    print(f"{len(lines)} trees, {len(treebank) - len(lines)} longer than {limit} tokens left out")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

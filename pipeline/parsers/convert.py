@@ -1,0 +1,222 @@
+"""Turns a parser of supar or benepar into a parser folder, which loads without running code.
+
+Command line::
+
+    python -m pipeline.parsers.convert CHECKPOINT FOLDER --sha256 HEX
+
+CHECKPOINT is a file that supar or benepar saved, a folder or zip that they published, or the name
+of a published one, such as ``biaffine-dep-en`` or ``benepar_en3``. Such files are pickles, which
+are programs; so only a file is read whose sha256 you give, by a process of its own, which runs
+nothing of what the pickle holds. Where the parser has a transformer inside, its configuration and
+tokenizer are taken from --transformer, else from where the checkpoint says.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from pipeline.digest import sha256_of_file
+from pipeline.download import DownloadError
+from pipeline.parsers.checkpoints.isolation import ConversionJob, run_isolated
+from pipeline.parsers.checkpoints.official import (
+    OFFICIAL_PARSERS,
+    RELEASED_WEIGHTS,
+    fetch_official,
+)
+from pipeline.parsers.kinds import DESCRIPTION_NAME, STAGES, TRANSFORMER_FOLDER, WEIGHTS_NAME
+
+DOWNLOADS = Path("data/work/downloads")
+CONVERSION_VERSION = 1
+"""Raised when the same checkpoint would give another parser."""
+
+_CONVERTING = ".converting-"
+_BUILT = "parser"
+"""Folder in a conversion's own, in which the parser is built."""
+_ALLOWED = frozenset({"config.json", "jobs"})
+"""What a task writes into a parser's folder before it converts."""
+_MAX_SECONDS = 3600
+_SPARE_BYTES = 8 << 30
+
+
+def convert_checkpoint(
+    checkpoint: str,
+    folder: Path,
+    *,
+    sha256: str,
+    stage: str = "",
+    transformer: str = "",
+    downloads: Path = DOWNLOADS,
+) -> str:
+    """Converts a checkpoint and returns the checksum of the parser that ``folder`` then holds.
+
+    Args:
+        checkpoint: path of a file or folder, or a published parser's name.
+        folder: made where missing, else empty but for what a task writes there; the parser's
+            description comes last.
+        sha256: of the file that you trust (of a folder, of its ``benepar_model.bin``); nothing is
+            read from any other.
+        stage: ``dependencies`` or ``constituents``, what the parser must give; empty takes either.
+        transformer: folder or hub's name with the configuration and tokenizer of the transformer.
+        downloads: folder that keeps downloads.
+
+    Raises:
+        ValueError: no such file, no or another sha256, not a parser that can be taken over, or a
+            folder that holds something else or is being filled by another process.
+        DownloadError: a published parser is not to be had.
+    """
+    path = _find(checkpoint, downloads, sha256)
+    trusted = path / RELEASED_WEIGHTS if path.is_dir() else path
+    _check_sha256(trusted, sha256)
+    num_bytes = trusted.stat().st_size
+    if transformer and Path(transformer).is_dir():
+        transformer = str(Path(transformer).resolve())
+    with _own_folder(folder) as built:
+        checksum = run_isolated(
+            ConversionJob(
+                checkpoint=str(path.resolve()),
+                sha256=sha256.lower(),
+                folder=str(built.resolve()),
+                stage=stage,
+                transformer=transformer,
+                max_seconds=_MAX_SECONDS,
+                max_memory_bytes=8 * num_bytes + _SPARE_BYTES,
+                max_file_bytes=4 * num_bytes + _SPARE_BYTES,
+            )
+        )
+        _install(built, folder)
+    return checksum
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Converts as the arguments say; returns the exit status, 2 for a user's mistake."""
+    parser = argparse.ArgumentParser(
+        prog="python -m pipeline.parsers.convert",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("checkpoint", help="file, folder or published name")
+    parser.add_argument("folder", type=Path, help="parser folder to write")
+    parser.add_argument("--sha256", default="", help="of the checkpoint that you trust")
+    parser.add_argument("--stage", default="", choices=["", *STAGES], help="what it must give")
+    parser.add_argument("--transformer", default="", help="folder with configuration and tokenizer")
+    parser.add_argument("--downloads", type=Path, default=DOWNLOADS, help="keeps downloads")
+    options = parser.parse_args(arguments)
+    try:
+        checksum = convert_checkpoint(
+            options.checkpoint,
+            options.folder,
+            sha256=options.sha256,
+            stage=options.stage,
+            transformer=options.transformer,
+            downloads=options.downloads,
+        )
+    except (ValueError, DownloadError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    print(checksum)
+    return 0
+
+
+def _find(checkpoint: str, downloads: Path, sha256: str) -> Path:
+    path = Path(checkpoint)
+    if path.exists():
+        if (path / DESCRIPTION_NAME).is_file():
+            raise ValueError(f"{path}: a parser folder already, to be used as it is")
+        return path
+    if checkpoint not in OFFICIAL_PARSERS:
+        raise ValueError(
+            f"{checkpoint}: neither a file or folder, nor a published parser; known names: "
+            f"{', '.join(OFFICIAL_PARSERS)}"
+        )
+    return fetch_official(OFFICIAL_PARSERS[checkpoint], downloads, sha256)
+
+
+def _check_sha256(file: Path, sha256: str) -> None:
+    if not file.is_file():
+        raise ValueError(
+            f"{file}: no such file; name a file that supar or benepar saved, or a folder that "
+            f"benepar released"
+        )
+    found = sha256_of_file(file)
+    if not sha256:
+        raise ValueError(
+            f"{file}: a pickle, which is read only where its sha256 is given. It is {found}: give "
+            f"that if the file is the one you mean and trust, by comparing it with one that its "
+            f"authors or somebody you trust computed with `sha256sum`"
+        )
+    if found != sha256.lower():
+        raise ValueError(f"{file}: sha256 {found} differs from the given {sha256}; not read")
+
+
+@contextmanager
+def _own_folder(folder: Path) -> Iterator[Path]:
+    """Makes a folder to build a parser in, beside its place; removes it in the end.
+
+    The lock on the parser's folder goes with the process that holds it, so whatever stands there
+    of other conversions was left by processes that were killed.
+
+    Raises:
+        ValueError: the folder holds something else, or another process converts into it.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise ValueError(
+                f"{folder}: another process converts a checkpoint into it; wait for it to end"
+            ) from error
+        for abandoned in folder.glob(f"{_CONVERTING}*"):
+            _withdraw(abandoned / _BUILT, folder)
+            shutil.rmtree(abandoned)
+        _check_empty(folder)
+        with tempfile.TemporaryDirectory(dir=folder, prefix=_CONVERTING) as own:
+            built = Path(own) / _BUILT
+            built.mkdir()
+            yield built
+    finally:
+        os.close(descriptor)
+
+
+def _check_empty(folder: Path) -> None:
+    foreign = sorted({path.name for path in folder.iterdir()} - _ALLOWED)
+    if foreign:
+        shown = ", ".join(foreign[:3]) + (", …" if len(foreign) > 3 else "")
+        raise ValueError(
+            f"{folder}: holds {shown}, which a converted parser would replace or stand among; name "
+            f"a folder that is empty or not there yet, or move its files away"
+        )
+
+
+def _install(built: Path, folder: Path) -> None:
+    """Moves a parser's files into place, the description last; all of them or none."""
+    try:
+        for part in sorted(built.iterdir(), key=lambda part: part.name == DESCRIPTION_NAME):
+            part.rename(folder / part.name)
+    finally:
+        _withdraw(built, folder)
+
+
+def _withdraw(built: Path, folder: Path) -> None:
+    """Moves back what stands in a parser's folder of one that was not installed to the end.
+
+    That is so where its description, which goes last, is still where it was built.
+    """
+    if not (built / DESCRIPTION_NAME).exists():
+        return
+    for name in (WEIGHTS_NAME, TRANSFORMER_FOLDER):
+        if (folder / name).exists() and not (built / name).exists():
+            (folder / name).rename(built / name)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

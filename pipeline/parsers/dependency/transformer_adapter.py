@@ -1,0 +1,170 @@
+"""Parses sentences with supar's biaffine dependency model over a transformer.
+
+The states are computed by supar's own modules, from there the trees as in the other dependency
+parser. A sentence longer than the transformer's positions is read in overlapping windows, as supar
+does. Legend: B sentences, T positions (the artificial root + tokens), F subwords or characters of a
+token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from pipeline.parsers.base import MAX_TOKENS, Sentence
+from pipeline.parsers.dependency.decoding import trees_of_states
+from pipeline.parsers.dependency.transformer_model import (
+    TransformerDependencyModel,
+    load_transformer_dependency_model,
+)
+from pipeline.parsers.dependency.vocabulary import ROOT_WORD
+from pipeline.parsers.precision import checksum_in, dtype_for
+from pipeline.parsers.subwords import (
+    parse_by_subwords,
+    products_in,
+)
+from pipeline.rejection import Rejection
+from pipeline.trees.parses import DependencyParse
+
+BATCH_TOKENS = 4000
+_CACHED_WORDS = 100_000
+
+
+class TransformerDependencyParser:
+    """A ``SentenceParser[DependencyParse]`` over a biaffine dependency model with a transformer.
+
+    Differs from supar in that the name of the padding, where it is a token, counts as unknown, that
+    unknown words are not added to the vocabulary, and that a sentence stands in a batch with those
+    of like length, so an answer may depend on its batch by rounding alone.
+    """
+
+    def __init__(
+        self,
+        model: TransformerDependencyModel,
+        *,
+        name: str,
+        checksum: str = "",
+        precision: str = "exact",
+        max_tokens: int = MAX_TOKENS,
+        batch_tokens: int = BATCH_TOKENS,
+    ) -> None:
+        """Takes a loaded model.
+
+        Args:
+            model: put into evaluation mode; its device is where parsing happens.
+            name: used in paths.
+            checksum: of all that determines the answers but the arithmetic; the parser's own also
+                names that where it is not the weights'.
+            precision: ``exact`` or ``fast``, see `transformer_dtype`.
+            max_tokens: longer sentences are rejected as ``too_long``.
+            batch_tokens: bound of a batch's padded size in subwords; a setting of the machine.
+
+        Raises:
+            ValueError: an unknown precision.
+        """
+        self.name = name
+        self._model, self._network = model, model.network.eval()
+        self._device = next(model.network.parameters()).device
+        self._dtype = dtype_for(precision, self._device)
+        self.checksum = checksum_in(checksum, self._dtype)
+        self._max_tokens, self._batch_tokens = max_tokens, batch_tokens
+        self._vocabulary_of_subwords: dict[str, int] = model.tokenizer.get_vocab()
+        self._subwords: dict[str, list[int]] = {}
+
+    @torch.inference_mode()
+    def parse(self, sentences: Sequence[Sentence]) -> list[DependencyParse | Rejection]:
+        """Returns one tree or rejection per sentence, in input order; never raises for input.
+
+        Any non-empty string is a token. Reasons of rejection: see `parse_by_subwords`; no sentence
+        has too many subwords.
+
+        Raises:
+            MemoryError, RuntimeError: memory or the device failed.
+        """
+        return parse_by_subwords(
+            sentences,
+            count=lambda sentence: 1 + sum(len(self._subword_ids(token)) for token in sentence),
+            parse_batch=self._parse_batch,
+            max_tokens=self._max_tokens,
+            max_subwords=None,
+            batch_subwords=self._batch_tokens,
+        )
+
+    def _parse_batch(self, sentences: Sequence[Sentence]) -> list[DependencyParse]:
+        lengths = torch.tensor([len(tokens) + 1 for tokens in sentences], device=self._device)
+        with products_in(self._dtype, self._device):
+            states = self._network.encode(*self._input(sentences)).float()
+        return trees_of_states(self._network, states, lengths, self._model.relations)
+
+    def _input(self, sentences: Sequence[Sentence]) -> tuple[Tensor, list[Tensor]]:
+        """Returns supar's two arguments: what it calls the words, and further features."""
+        rules, vocabulary = self._model.subwords, self._model.vocabulary
+        subwords = [[[rules.root_id], *map(self._subword_ids, tokens)] for tokens in sentences]
+        subwords_BTF = self._padded(subwords, rules.pad_id)
+        if vocabulary is None:
+            return subwords_BTF, []
+        rooted = [[ROOT_WORD, *tokens] for tokens in sentences]
+        words = [[[vocabulary.word_id(token)] for token in tokens] for tokens in rooted]
+        words_BT = self._padded(words, vocabulary.word_pad_id).squeeze(-1)
+        if "char" not in self._network.args.feat:
+            return words_BT, [subwords_BTF]
+        characters = [[vocabulary.character_ids(token) for token in tokens] for tokens in rooted]
+        return words_BT, [self._padded(characters, vocabulary.character_pad_id), subwords_BTF]
+
+    def _padded(self, rows: Sequence[Sequence[Sequence[int]]], pad_id: int) -> Tensor:
+        """Returns int64 ``[B, T, F]``."""
+        num_positions = max(len(row) for row in rows)
+        width = max(len(ids) for row in rows for ids in row)
+        padded = torch.full((len(rows), num_positions, width), pad_id)
+        for b, row in enumerate(rows):
+            for t, ids in enumerate(row):
+                padded[b, t, : len(ids)] = torch.tensor(ids)
+        return padded.to(self._device)
+
+    def _subword_ids(self, token: str) -> list[int]:
+        """Returns at least one id, and at most as many as supar reads of a token."""
+        found = self._subwords.get(token)
+        if found is None:
+            rules, known = self._model.subwords, self._vocabulary_of_subwords
+            text = " " + token if rules.space_before else token
+            ids = [known.get(p, rules.unknown_id) for p in self._model.tokenizer.tokenize(text)]
+            ids = [rules.unknown_id if i == rules.pad_id else i for i in ids]
+            found = (ids or [rules.unknown_id])[: rules.max_per_token]
+            if len(self._subwords) >= _CACHED_WORDS:
+                self._subwords.clear()
+            self._subwords[token] = found
+        return found
+
+
+def load_transformer_dependency_parser(
+    path: Path,
+    *,
+    device: str = "cpu",
+    precision: str = "exact",
+    batch_tokens: int = BATCH_TOKENS,
+    expected_checksum: str | None = None,
+) -> TransformerDependencyParser:
+    """Returns the parser of a folder that a checkpoint was converted into; asks no hub.
+
+    Args:
+        path: its name becomes the parser's.
+        device: where to parse.
+        precision: ``exact`` or ``fast``.
+        batch_tokens: bound of a batch's padded size, in subwords.
+        expected_checksum: where given, the folder must have exactly this checksum.
+
+    Raises:
+        ValueError: a file is missing, damaged, or of another kind; names the file and the remedy.
+    """
+    model, checksum = load_transformer_dependency_model(path, expected_checksum=expected_checksum)
+    model.network.to(device)
+    return TransformerDependencyParser(
+        model,
+        name=path.resolve().name,
+        checksum=checksum,
+        precision=precision,
+        batch_tokens=batch_tokens,
+    )

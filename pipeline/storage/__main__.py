@@ -1,0 +1,46 @@
+"""Command line: ``python -m pipeline.storage URL FOLDER`` copies a finished stage, verified.
+
+The URL is the stage's folder in the storage, such as
+``s3://bucket/prefix/corpora/<corpus>/sentences``. A copy that broke off goes on where it was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from pipeline.storage.location import Storage, named_address
+from pipeline.storage.stage import StoredStage
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Copies a stage; returns 0, or 2 where it cannot."""
+    parser = argparse.ArgumentParser(prog="python -m pipeline.storage", description=__doc__)
+    parser.add_argument("url", help="a finished stage's folder: s3://bucket/…/sentences or a path")
+    parser.add_argument("folder", type=Path, help="where it is copied to")
+    arguments = parser.parse_args(argv)
+    try:
+        base, place = _split(arguments.url)
+        count = StoredStage(Storage(base), place).fetch_dataset(arguments.folder)
+    except (ValueError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    print(f"{count} shards of {named_address(arguments.url)} are in {arguments.folder}")
+    return 0
+
+
+def _split(url: str) -> tuple[str, str]:
+    """Returns the storage above a stage's folder, and the folder's name."""
+    if "://" not in url:
+        path = Path(url).absolute()
+        return str(path.parent), path.name
+    parts = urlsplit(url)
+    above, _, name = parts.path.rstrip("/").rpartition("/")
+    return parts._replace(path=above).geturl(), name
+
+
+if __name__ == "__main__":
+    sys.exit(main())

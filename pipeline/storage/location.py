@@ -1,0 +1,145 @@
+"""A place for files by path or URL, with the few operations that shards need.
+
+A folder is written by renaming, an object store by whole objects, so a file is whole or absent in
+both. Files are read and written as bytes in memory: a shard has some ten megabytes.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlencode, urlsplit
+
+import pyarrow as pa
+from pyarrow import fs
+
+from pipeline.shards import TEMPORARY_SUFFIX, sweep_unfinished, write_bytes_atomically
+
+ENDPOINT_VARIABLE = "AWS_ENDPOINT_URL"
+LEFT_SECONDS = 24 * 3600.0
+"""Age from which an unfinished file is taken for left: no file is written for so long."""
+S3_REMEDY = (
+    "check the bucket, the credentials (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a role) "
+    f"and, for a store other than Amazon's, {ENDPOINT_VARIABLE}"
+)
+
+
+def portable_address(address: str) -> str:
+    """Returns an address that means the same in other folders and environments.
+
+    A relative path becomes absolute; a bucket of S3 takes along the endpoint that this process's
+    environment names, since the machines that do the work have environments of their own.
+    """
+    if "://" not in address:
+        return str(Path(address).absolute())
+    parts = urlsplit(address)
+    endpoint = os.environ.get(ENDPOINT_VARIABLE, "")
+    if parts.scheme != "s3" or not endpoint or "endpoint_override" in parts.query:
+        return address
+    scheme, _, host = endpoint.rpartition("://")
+    query = urlencode({"endpoint_override": host.rstrip("/"), "scheme": scheme or "https"})
+    return parts._replace(query=f"{parts.query}&{query}" if parts.query else query).geturl()
+
+
+def named_address(address: str) -> str:
+    """Returns an address as it may be shown: without credentials and settings."""
+    scheme, mark, rest = address.partition("://")
+    if not mark:
+        return address
+    # Not by the parts of a URL: a secret with a slash in it would be taken for a path.
+    public = rest.rpartition("@")[2]
+    return f"{scheme}://{re.split('[?#]', public, maxsplit=1)[0]}"
+
+
+class Storage:
+    """Files under one path or URL; a name is a relative path with slashes.
+
+    Args:
+        address: a folder, or a URL that `pyarrow.fs` knows: ``s3://bucket/prefix``, ``gs://…``,
+            ``file:///…``. Settings follow a question mark, such as
+            ``?endpoint_override=host:port&scheme=http&region=us-east-1``.
+
+    Raises:
+        ValueError: not an address of a kind that is known.
+    """
+
+    def __init__(self, address: str) -> None:
+        self.name = named_address(address)
+        try:
+            if "://" in address:
+                self._files, self._root = fs.FileSystem.from_uri(address)
+            else:
+                self._files, self._root = fs.LocalFileSystem(), str(Path(address).absolute())
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            secret = "@" in address or address in str(error)  # Arrow repeats what it cannot parse
+            raise ValueError(
+                f"storage {self.name}: {'not an address that is known' if secret else error}; give "
+                "a folder, or a URL such as s3://bucket/prefix; keys are best given in "
+                "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and in a URL / + and @ of a secret "
+                "must be percent-encoded"
+            ) from None
+
+    def names(self, folder: str) -> set[str]:
+        """Returns the names of the files directly in a folder, which need not exist."""
+        selector = fs.FileSelector(f"{self._root}/{folder}", allow_not_found=True)
+        with self._naming_errors(folder):
+            found = self._files.get_file_info(selector)
+        files = {info.base_name for info in found if info.is_file}
+        return {name for name in files if not name.endswith(TEMPORARY_SUFFIX)}
+
+    def has(self, *names: str) -> bool:
+        """Returns whether all of these files are there."""
+        with self._naming_errors(names[0]):
+            found = self._files.get_file_info([f"{self._root}/{name}" for name in names])
+        return all(info.is_file for info in found)
+
+    def read(self, name: str) -> bytes:
+        """Returns a file's bytes.
+
+        Raises:
+            FileNotFoundError: it is not there.
+            OSError: the storage cannot be reached.
+        """
+        with (
+            self._naming_errors(name),
+            self._files.open_input_stream(f"{self._root}/{name}") as stream,
+        ):
+            content: bytes = stream.read()
+        return content
+
+    def write(self, name: str, content: bytes) -> None:
+        """Writes a file that appears whole or not at all, in place of any of this name.
+
+        Raises:
+            OSError: the storage cannot be reached or refuses it.
+        """
+        path = f"{self._root}/{name}"
+        with self._naming_errors(name):
+            if isinstance(self._files, fs.LocalFileSystem):
+                Path(path).parent.mkdir(parents=True, exist_ok=True)
+                write_bytes_atomically(Path(path), content)
+                return
+            with self._files.open_output_stream(path) as stream:
+                stream.write(content)
+
+    def sweep(self, folder: str) -> None:
+        """Removes what killed writers left in a folder; what is young another may be writing.
+
+        An object store keeps parts of broken uploads out of sight; a rule of the bucket ends them.
+        """
+        if isinstance(self._files, fs.LocalFileSystem):
+            sweep_unfinished(Path(self._root, folder), older_than_seconds=LEFT_SECONDS)
+
+    @contextmanager
+    def _naming_errors(self, name: str) -> Iterator[None]:
+        """Has errors say which storage and file, and what to look at."""
+        try:
+            yield
+        except FileNotFoundError as error:
+            raise FileNotFoundError(f"{self.name}/{name}: not in the storage") from error
+        except OSError as error:
+            remedy = S3_REMEDY if self.name.startswith("s3:") else "check that it can be reached"
+            raise OSError(f"{self.name}/{name}: {error}; {remedy}") from error

@@ -1,0 +1,139 @@
+"""Shard jobs as tasks of a Ray cluster. The one file that imports ray."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import ray
+
+from pipeline.job import available_cores
+from pipeline.job_process import JobKilledError
+from pipeline.storage.shard_job import ParserFiles, StoredShardJob, parse_stored_shard
+
+LOCAL = "local"
+POLL_SECONDS = 1.0
+CPUS_PER_JOB = 1
+STORE_BYTES = 128 << 20
+"""Ray's shared memory on this machine beside the parser's files: Ray asks for 75 MiB at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class RaySettings:
+    """Which cluster, and what of it a shard job takes."""
+
+    address: str
+    """``auto``, ``host:port``, or ``local``: one of this machine for the time of the stage."""
+    gpus_per_job: float
+    """Part of a GPU that a job takes beside its CPU: with 0.25, four jobs share one."""
+    max_retries: int
+    """How often a job is begun again whose machine or process died or whose storage failed."""
+
+
+def run_on_ray(
+    jobs: Sequence[StoredShardJob],
+    parser: ParserFiles,
+    settings: RaySettings,
+    on_done: Callable[[int], None],
+) -> None:
+    """Submits all jobs at once and waits for them.
+
+    A job that fails does not end the others: what they make is kept, and the next run has only
+    the failed ones left.
+
+    Args:
+        parser: sent to each machine once.
+        on_done: called with the number of each finished shard, in the order they finish.
+
+    Raises:
+        ConnectionError: there is no such cluster.
+        ValueError: none of its machines can ever run a job; names what it takes and they have.
+        RuntimeError: jobs failed; names their shards and why the first did.
+    """
+    failures: dict[int, str] = {}
+    with _connected(settings.address, sum(map(len, parser.values()))):
+        _check_feasible(settings.gpus_per_job)
+        task = ray.remote(parse_stored_shard).options(
+            num_cpus=CPUS_PER_JOB,
+            num_gpus=settings.gpus_per_job,
+            max_retries=settings.max_retries,
+            retry_exceptions=[JobKilledError, OSError],
+        )
+        files = ray.put(parser)
+        pending = {task.remote(job, files): job.number for job in jobs}
+        while pending:
+            done, _ = ray.wait(list(pending), num_returns=len(pending), timeout=POLL_SECONDS)
+            for reference in done:
+                number = pending.pop(reference)
+                try:
+                    ray.get(reference)
+                    on_done(number)
+                except (ray.exceptions.RayError, OSError, ValueError) as error:
+                    failures[number] = _reason(error)
+    if failures:
+        first = min(failures)
+        raise RuntimeError(
+            f"{len(failures)} of {len(jobs)} shard jobs failed: "
+            f"{', '.join(map(str, sorted(failures)))}; the others are kept; shard {first}: "
+            f"{failures[first]}"
+        )
+
+
+@contextmanager
+def _connected(address: str, parser_bytes: int) -> Iterator[None]:
+    """Connects this process to a cluster for the time of a ``with`` block.
+
+    Raises:
+        ConnectionError: there is none; names the remedy.
+    """
+    try:
+        if address == LOCAL:
+            os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+            ray.init(
+                address=LOCAL,
+                num_cpus=available_cores(),
+                object_store_memory=STORE_BYTES + 2 * parser_bytes,
+                include_dashboard=False,
+                log_to_driver=False,
+            )
+        else:
+            ray.init(address=address, log_to_driver=False)
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        raise ConnectionError(
+            f"no Ray cluster at {address!r} ({error}): start one with `ray start --head` here and "
+            "`ray start --address HOST:PORT` on the other machines, or use --ray-address local"
+        ) from error
+    try:
+        yield
+    finally:
+        ray.shutdown()  # ends the tasks that still run, too
+
+
+def _check_feasible(gpus_per_job: float) -> None:
+    """Checks that some machine of the connected cluster has what a job takes: Ray would wait.
+
+    Raises:
+        ValueError: none has; names both.
+    """
+    machines = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+    if not any(
+        machine.get("CPU", 0) >= CPUS_PER_JOB and machine.get("GPU", 0) >= gpus_per_job
+        for machine in machines
+    ):
+        have = "; ".join(
+            f"{machine.get('CPU', 0):g} CPUs and {machine.get('GPU', 0):g} GPUs"
+            for machine in machines
+        )
+        raise ValueError(
+            f"a shard job takes {CPUS_PER_JOB} CPU and {gpus_per_job:g} GPUs, and no machine of "
+            f"the Ray cluster has these (they have {have}): lower --gpus-per-job, or start Ray on "
+            "a machine that has them"
+        )
+
+
+def _reason(error: Exception) -> str:
+    """Returns what a job died of, without Ray's traceback around it."""
+    cause = getattr(error, "cause", None) or error
+    return f"{type(cause).__name__}: {cause}"
