@@ -23,11 +23,11 @@ from benchmarks.references import (
     Reference,
 )
 from benchmarks.training_step import TrainingStep
-from models.contrastive_model import batch_of
 from models.corpus.sentence_block import SentenceBlock
 from models.encoders import build_encoder
 from models.kernels.gemm import GemmBackend, use_gemm
 from models.sentence_batch import SentenceBatch
+from models.sentence_model import batch_of
 
 VIEWS = ("DEP", "CONST", "SEQ")
 

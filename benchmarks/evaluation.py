@@ -40,7 +40,7 @@ from models.evaluation.protocols.config import (
 )
 from models.evaluation.representations.representation import representation_named
 from models.evaluation.scores import score
-from models.training_config import preset
+from models.training_presets import preset
 from pipeline.job import available_cores
 
 WIDE_ENCODER = '{"views": ["SEQ", "SEQ"], "hidden_size": 600}'

@@ -25,7 +25,8 @@ from benchmarks.training_rate import (
     make_setup,
     measure_training,
 )
-from models.training_config import PRESETS, TrainingConfig
+from models.training_config import TrainingConfig
+from models.training_presets import PRESETS
 
 
 @dataclass(frozen=True, slots=True)

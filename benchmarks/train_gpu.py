@@ -26,7 +26,8 @@ from benchmarks.training_rate import (
     measure_training,
     rate_row,
 )
-from models.training_config import PRESETS, TrainingConfig
+from models.training_config import TrainingConfig
+from models.training_presets import PRESETS
 from models.variants import Precision
 
 PUBLISHED_SENTENCES = 40e6

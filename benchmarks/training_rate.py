@@ -11,9 +11,9 @@ from typing import TypeAlias
 import torch
 
 from benchmarks.corpus import random_vectors
-from models.contrastive_model import ContrastiveBatch, ContrastiveModel, build_model
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
 from models.ranks import ALONE
+from models.sentence_model import SentenceModel, TrainingBatch, build_model
 from models.training.batches import TrainingBatches, cut
 from models.training.learner import Learner
 from models.training.machine import peak_memory_gib
@@ -28,12 +28,12 @@ Moment: TypeAlias = "float | torch.cuda.Event"
 class TrainingSetup:
     """An untrained model and what it is trained on."""
 
-    model: ContrastiveModel
+    model: SentenceModel
     batches: TrainingBatches
     num_sentences: int
     """Of an epoch: all usable ones but those that are alone in their shard."""
 
-    def blocks(self, *, epochs: int, read_ahead: bool) -> Iterator[ContrastiveBatch]:
+    def blocks(self, *, epochs: int, read_ahead: bool) -> Iterator[TrainingBatch]:
         """Yields the batches of whole epochs, ready to be computed, on the CPU."""
         for block in self.batches.from_step(0, epochs=epochs, read_ahead=read_ahead):
             yield self.model.training_batch(block)
@@ -118,7 +118,7 @@ def measure_training(
     ) as batches:
         for batch in islice(batches, warmup):
             _learn(learner, batch.to(device))
-        _wait_for(device)
+        wait_for(device)
         started = time.perf_counter()
         for _ in range(steps):
             idle = _moment(device)
@@ -126,7 +126,7 @@ def measure_training(
             waits.append((idle, _moment(device)))
             _learn(learner, batch)
             sentences += batch.num_sentences
-        _wait_for(device)
+        wait_for(device)
         seconds = time.perf_counter() - started
     waited = sum(_seconds_between(*wait) for wait in waits)
     return TrainingRate(steps, sentences, seconds, waited, peak_memory_gib(device))
@@ -152,7 +152,7 @@ RATE_NOTES = (
 )
 
 
-def _learn(learner: Learner, batch: ContrastiveBatch) -> None:
+def _learn(learner: Learner, batch: TrainingBatch) -> None:
     measured = learner.measure(batch)
     learner.apply(learner.model.config.learning_rate, measured["gradient_norm"])
 
@@ -178,7 +178,7 @@ def _seconds_between(start: Moment, end: Moment) -> float:
     return float(start.elapsed_time(end)) / 1e3
 
 
-def _wait_for(device: torch.device) -> None:
+def wait_for(device: torch.device) -> None:
     """Returns when the device has done all it was given; a CPU has."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)

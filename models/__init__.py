@@ -25,12 +25,16 @@ def load(
 
         embeddings = models.load("data/work/models/DEP-CONST-…").encode(["It rains."])
 
+    ``encode_views`` gives each view by itself, by place, name and pooling: of a model of preset B-G
+    ``encode_views(sentences, ("mean",))["1-INV.mean"]`` is the inverse of the decoder.
+
     Parsers (only those the model's views read) and word vectors are those of the model's corpus,
     verified by checksum; the paths say where they lie now, if neither where they lay in training
     nor among what ships.
 
     Args:
-        path: the model's folder.
+        path: the model's folder. (Views of several, MODEL@VIEW+MODEL@VIEW, are for the command
+            lines and `models.evaluation.named_encoder.resolve_encoder`.)
         device: torch's name of where to parse and embed.
         on_refusal: ``error`` for a sentence that cannot be taken (empty, longer than the parsers'
             510 tokens, rejected by one), or ``zero`` for a vector of zeros, listed in ``refused``.

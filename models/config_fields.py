@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import fields
+from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -24,7 +25,7 @@ def checked_fields(cls: type, values: Mapping[str, Any], what: str) -> dict[str,
     known = [field.name for field in fields(cls)]
     if unknown := sorted(set(values) - set(known)):
         raise ValueError(f"unknown {what} settings {unknown}; known: {sorted(known)}")
-    hints = get_type_hints(cls)
+    hints = _type_hints(cls)
     for name, value in values.items():
         if not _fits(value, hints[name]):
             raise ValueError(
@@ -39,10 +40,16 @@ def check_choices(config: Any) -> None:
     Raises:
         ValueError: a field holds another name; lists those it may hold.
     """
-    for name, hint in get_type_hints(type(config)).items():
+    for name, hint in _type_hints(config.__class__).items():
         value = getattr(config, name)
         if get_origin(hint) is Literal and value not in get_args(hint):
             raise ValueError(f"{name} must be one of {', '.join(get_args(hint))}, not {value!r}")
+
+
+@cache
+def _type_hints(cls: type) -> dict[str, Any]:
+    """Returns the types of the fields; kept, as each call compiles them from their text."""
+    return get_type_hints(cls)
 
 
 def _alternatives(hint: Any) -> tuple[Any, ...]:

@@ -32,15 +32,17 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from models.contrastive_model import ContrastiveModel
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus
 from models.encode_corpus import bag_of_words, encode_corpus
 from models.evaluation.probing.data import ProbingData, read_probing
 from models.evaluation.rows import BAG_OF_WORDS_FILE
 from models.model_folder import load_model, random_model
+from models.sentence_model import SentenceModel
+from models.sentence_views import SentenceViews
 from models.training_config import TrainingConfig
 from models.words.vector_files import load_word_vectors
 from pipeline.job import Progress, run_from_command_line
+from pipeline.parsers.device import automatic_device
 from pipeline.shards import TEMPORARY_SUFFIX, write_json_atomically
 
 MARKER_NAME = "embed.json"
@@ -62,7 +64,7 @@ def execute(job: Mapping[str, Any], progress: Progress) -> None:
     started = time.perf_counter()
     torch.set_num_threads(int(job.get("threads", 1)))
     data = read_probing(Path(job["probing"]))
-    encode = _encoder(job["encoder"], job.get("device", "cpu"))
+    encode = _encoder(job["encoder"], automatic_device(job.get("device", "cpu")))
     embeddings = embed_rows(
         encode, data, {part: _folders(job[part]) for part in data.dataset_rows}, progress
     )
@@ -121,14 +123,14 @@ def _encoder(spec: Mapping[str, Any], device: str) -> Encode:
     return _views(_trained(spec), device)
 
 
-def _trained(spec: Mapping[str, Any]) -> ContrastiveModel:
+def _trained(spec: Mapping[str, Any]) -> SentenceModel:
     vectors = spec.get("vectors")
     return load_model(
         Path(_need(spec, "model")), vectors_path=None if vectors is None else Path(vectors)
     )
 
 
-def _random(spec: Mapping[str, Any]) -> ContrastiveModel:
+def _random(spec: Mapping[str, Any]) -> SentenceModel:
     config = TrainingConfig.from_dict(_need(spec, "config"))
     vectors = load_word_vectors(Path(_need(spec, "vectors")))
     return random_model(config, vectors, int(_need(spec, "seed")))
@@ -150,12 +152,12 @@ def _bag_of_words(path: Path) -> Encode:
     return encode
 
 
-def _views(model: ContrastiveModel, device: str) -> Encode:
-    encoder = model.encoder.to(device)
+def _views(model: SentenceModel, device: str) -> Encode:
+    views = SentenceViews(model).to(device)
 
     def encode(folders: CorpusFolders, rows: npt.NDArray[np.int64]) -> dict[str, FloatArray]:
         corpus = ParsedCorpus(folders, model.vectors, views=model.config.views)
-        return encode_corpus(encoder, corpus, rows=rows)
+        return encode_corpus(views, corpus, rows=rows)
 
     return encode
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
-from models.contrastive_model import batch_of
 from models.corpus.parsed_corpus import ParsedCorpus
 from models.corpus.sentence_block import SentenceBlock
-from models.multi_view import MultiViewEncoder
+from models.sentence_model import batch_of
+from models.sentence_views import SentenceViews
 from models.words.pooled_words import pooled_words
 from models.words.word_vectors import WordVectors
 
@@ -23,14 +22,14 @@ FloatArray = NDArray[np.float32]
 
 
 def encode_corpus(
-    encoder: MultiViewEncoder,
+    views: SentenceViews,
     corpus: ParsedCorpus,
     *,
     rows: Rows | None = None,
     batch_size: int = 256,
     on_progress: Callable[[float], None] | None = None,
 ) -> dict[str, FloatArray]:
-    """Returns each view's embeddings, float32 [n, H], by position and name (``0-DEP``).
+    """Returns each view's embeddings, float32 [n, H], by place and name (``0-DEP``).
 
     Batches are cut from the sentences sorted by length, so that few levels run half empty; the
     result is in the order of ``rows``.
@@ -43,24 +42,20 @@ def encode_corpus(
     Raises:
         ValueError: a row is not among those the corpus can give.
     """
-    device = next(encoder.parameters()).device
-    was_training = encoder.training
-    encoder.eval()
+    device = views.encoder.device
+    was_training = views.training
+    views.eval()
 
     def embed(block: SentenceBlock) -> list[FloatArray]:
-        with torch.no_grad():
-            views = encoder(batch_of(block).to(device))
-        return [view.float().cpu().numpy() for view in views]
+        return [view.float().cpu().numpy() for view in views(batch_of(block).to(device))]
 
     try:
         arrays = _by_row(corpus, rows, batch_size, embed, on_progress)
     finally:
-        encoder.train(was_training)
-    names = [f"{position}-{view}" for position, view in enumerate(encoder.views)]
+        views.train(was_training)
     if not arrays:
-        size = encoder.output_size // len(encoder.views)
-        arrays = [np.zeros((0, size), dtype=np.float32) for _ in encoder.views]
-    return dict(zip(names, arrays, strict=True))
+        arrays = [np.zeros((0, width), dtype=np.float32) for width in views.widths]
+    return dict(zip(views.names, arrays, strict=True))
 
 
 def bag_of_words(

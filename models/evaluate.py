@@ -3,10 +3,11 @@
     python -m models.evaluate --encoder package.module:function --data senteval/data
     python -m models.evaluate --encoder data/work/models/DEP-CONST-… --data senteval/data --tasks MR
 
-The encoder is a model's folder, ``bag_of_words``, ``random-SEED``, or a function of your own from a
-list of strings to a float matrix, one row a string. One JSON file a task goes to ``--out``, a table
-to standard output. A task whose result stands already is not scored again, if the encoder is known
-to be the same: a model, a baseline, or a function of your own with ``--encoder-version``.
+The encoder is a model's folder, views of several such folders (``MODEL@VIEW+MODEL@VIEW``),
+``bag_of_words``, ``random-SEED``, or a function of your own from a list of strings to a float
+matrix, one row a string. One JSON file a task goes to ``--out``, a table to standard output. A task
+whose result stands already is not scored again, if the encoder is known to be the same: a model, a
+baseline, or a function of your own with ``--encoder-version``.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import Any, get_args
 from models.command_line import told
 from models.evaluate_tasks import execute
 from models.evaluation.evaluate_task import MAX_REFUSED
+from models.evaluation.joined_spec import is_joined, short_name
 from models.evaluation.named_encoder import FORMS
 from models.evaluation.protocols.config import Classifier, ProtocolConfig
 from models.evaluation.representations.representation import (
@@ -32,10 +34,12 @@ from models.evaluation.representations.representation import (
 from models.evaluation.task_result import AbsentResult, results_by_file
 from models.evaluation.tasks.declarations import TASKS, tasks_named
 from models.report.evaluation_table import evaluation_table
-from models.training_config import PRESETS, preset
+from models.training_presets import PRESETS, preset
 from pipeline.digest import digest_of, sha256_of_file
 from pipeline.job import available_cores
 
+DEFAULT_PRESET = "laptop"
+"""Whose architecture an untrained encoder has."""
 DIGITS_OF_FOLDER = 8
 
 
@@ -100,13 +104,17 @@ def job_of(values: argparse.Namespace) -> dict[str, Any]:
     representation = representation_named(
         values.representation, **_object(values.representation_changes, "representation-changes")
     )
-    protocol = {"classifier": values.classifier, "num_folds": values.folds}
+    protocol = {
+        "classifier": values.classifier,
+        "num_folds": values.folds,
+        "grid_scale": values.grid_scale,
+    }
     job: dict[str, Any] = {
         "encoder": values.encoder,
-        "name": values.name or values.encoder,
+        "name": values.name or _shown_name(values.encoder),
         "tasks": [task.name for task in tasks_named(values.tasks)],
         "data": values.data,
-        "out": values.out or _results_folder(values.encoder, representation, protocol),
+        "out": values.out or _results_folder(values, representation, protocol),
         "cache": values.cache,
         "parses": values.parses or str(Path(values.cache).parent / "parses"),
         "representation": representation.to_dict(),
@@ -149,10 +157,12 @@ def _object(text: str, option: str) -> dict[str, Any]:
 
 
 def _results_folder(
-    encoder: str, representation: Representation, protocol: Mapping[str, Any]
+    values: argparse.Namespace, representation: Representation, protocol: Mapping[str, Any]
 ) -> str:
     """Returns where results go unless told; what is not scored by the defaults has a digest."""
-    name = _file_name(encoder)
+    name = _file_name(values.encoder)
+    if name.startswith("random-") and values.preset != DEFAULT_PRESET:
+        name = f"{name}-{values.preset}"
     resolved = ProtocolConfig.from_dict(protocol)
     if (representation, resolved) == (Representation(), ProtocolConfig()):
         return f"results/{name}"
@@ -160,9 +170,14 @@ def _results_folder(
     return f"results/{name}-{digest_of(used)[:DIGITS_OF_FOLDER]}"
 
 
+def _shown_name(encoder: str) -> str:
+    """Returns what tables call an encoder; of an ensemble without the places of its models."""
+    return short_name(encoder) if is_joined(encoder) else encoder
+
+
 def _file_name(encoder: str) -> str:
-    """Returns what a folder of results is called after an encoder; of a path, its last part."""
-    name = Path(encoder).name if Path(encoder).is_dir() else encoder
+    """Returns what a folder of results is called after an encoder; of paths, their last parts."""
+    name = Path(encoder).name if Path(encoder).is_dir() else _shown_name(encoder)
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-")
 
 
@@ -209,6 +224,12 @@ def _parser() -> argparse.ArgumentParser:
         help="compatibility is SentEval's own, trained by Adam.",
     )
     add("--folds", type=int, default=10, help="Outer and inner folds; SentEval's quick way is 5.")
+    add(
+        "--grid-scale",
+        type=float,
+        default=1.0,
+        help="Factor on every C of SentEval's grids; 4 suits views of length 1, as multi-view has.",
+    )
     add("--device", default="cpu", help="cpu or cuda, for encoder and classifiers.")
     add("--threads", type=int, default=0, help="CPU threads; 0 takes half of the cores.")
     add("--traceback", action="store_true", help="Show where an error was raised.")
@@ -226,7 +247,7 @@ def _add_encoder_options(parser: argparse.ArgumentParser) -> None:
         "table, or an error. By default zeros, and an error where they are more than "
         f"{100 * MAX_REFUSED:.0f} %% of a dataset's.",
     )
-    add("--preset", default="laptop", help=f"Of random-SEED: {', '.join(PRESETS)}.")
+    add("--preset", default=DEFAULT_PRESET, help=f"Of random-SEED: {', '.join(PRESETS)}.")
     add("--changes", default="{}", help="Of random-SEED: fields of the preset to change, as JSON.")
     for name in ("vectors", "dependency-parser", "constituency-parser"):
         add(f"--{name}", help="Where it lies, if not where the model says or ships.")

@@ -31,7 +31,7 @@ import torch
 from models.evaluation.callable_encoder import RememberingEncoder
 from models.evaluation.data_origin import remarks_of
 from models.evaluation.embedding_cache import EmbeddingCache
-from models.evaluation.encoder import Encoder, ViewEncoder
+from models.evaluation.encoder import Encoder, MeasuredEncoder, ViewEncoder
 from models.evaluation.evaluate_task import MAX_REFUSED, Evaluation, evaluate_task
 from models.evaluation.named_encoder import EncoderSettings, resolve_encoder, words_beside
 from models.evaluation.protocols.config import ProtocolConfig
@@ -78,8 +78,9 @@ def execute(job: Mapping[str, Any], progress: Progress) -> None:
 
     Raises:
         ValueError: a key is missing or unknown, a setting is out of range, or a task's data or an
-            encoder's answer is not as it must be, or the folder holds results of another
-            evaluation; the last is found before anything is scored.
+            encoder's answer is not as it must be, the encoder has not the views that are asked
+            for, or the folder holds results of another evaluation; the last two are found before
+            anything is scored.
     """
     _check_keys(job)
     threads = int(job.get("threads", 1))
@@ -88,6 +89,7 @@ def execute(job: Mapping[str, Any], progress: Progress) -> None:
     torch.set_num_threads(threads)
     evaluation = evaluation_of(job)
     tasks = _by_dataset([task_named(name) for name in job["tasks"]])
+    check_views(tasks, evaluation)
     folders = _folders(job["out"], tasks)
     check_data(tasks, evaluation)
     for folder in dict.fromkeys(folders.values()):
@@ -154,6 +156,24 @@ def evaluation_of(job: Mapping[str, Any]) -> Evaluation:
             "python": platform.python_version(),
         },
     )
+
+
+def check_views(tasks: Sequence[EvaluationTask], evaluation: Evaluation) -> None:
+    """Asks the encoder for the views that tasks need, before it encodes for minutes in vain.
+
+    Of an encoder that does not know its widths nothing is found here.
+
+    Raises:
+        ValueError: see `Representation.check`.
+    """
+    representation = evaluation.representation
+    if not isinstance(evaluation.encoder, MeasuredEncoder):
+        return
+    for protocol in dict.fromkeys(task.protocol for task in tasks):
+        widths = evaluation.encoder.widths(representation.poolings(protocol))
+        if isinstance(evaluation.words, MeasuredEncoder):
+            widths |= evaluation.words.widths(representation.word_poolings())
+        representation.check(widths, protocol)
 
 
 def check_data(tasks: Sequence[EvaluationTask], evaluation: Evaluation) -> None:

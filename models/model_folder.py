@@ -15,7 +15,8 @@ from typing import Any
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
-from models.contrastive_model import ContrastiveModel, build_model
+from models.sentence_model import SentenceModel, build_model
+from models.sentence_views import SentenceViews
 from models.training_config import TrainingConfig
 from models.words.recorded_vectors import load_recorded_vectors
 from models.words.word_vectors import WordVectors
@@ -23,10 +24,10 @@ from pipeline.shards import write_json_atomically
 
 WEIGHTS_FILE = "model.safetensors"
 MODEL_FILE = "model.json"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 
-def save_model(folder: Path, model: ContrastiveModel, origin: Mapping[str, Any]) -> None:
+def save_model(folder: Path, model: SentenceModel, origin: Mapping[str, Any]) -> None:
     """Writes the weights, then ``model.json``.
 
     Args:
@@ -46,19 +47,19 @@ def save_model(folder: Path, model: ContrastiveModel, origin: Mapping[str, Any])
         "sizes": {
             "word_size": model.vectors.size,
             "words": len(model.vectors.words),
-            "embedding_size": model.encoder.output_size,
+            "embedding_size": sum(SentenceViews(model).widths),
             "parameters": num_parameters(model),
         },
     }
     write_json_atomically(folder / MODEL_FILE, description)
 
 
-def num_parameters(model: ContrastiveModel) -> int:
+def num_parameters(model: SentenceModel) -> int:
     """Returns the number of trained values; frozen word vectors do not count."""
     return sum(p.numel() for p in model.parameters() if p.requires_grad)
 
 
-def load_model(folder: Path, *, vectors_path: Path | None = None) -> ContrastiveModel:
+def load_model(folder: Path, *, vectors_path: Path | None = None) -> SentenceModel:
     """Returns a trained model in evaluation mode.
 
     Args:
@@ -78,7 +79,7 @@ def load_model(folder: Path, *, vectors_path: Path | None = None) -> Contrastive
     return model.eval()
 
 
-def load_weights(folder: Path, model: ContrastiveModel) -> None:
+def load_weights(folder: Path, model: SentenceModel) -> None:
     """Puts the weights of a model's folder into a model of the same configuration.
 
     Raises:
@@ -109,7 +110,7 @@ def read_model_description(folder: Path) -> dict[str, Any]:
     return description
 
 
-def random_model(config: TrainingConfig, vectors: WordVectors, seed: int) -> ContrastiveModel:
+def random_model(config: TrainingConfig, vectors: WordVectors, seed: int) -> SentenceModel:
     """Returns the same architecture with untrained weights, in evaluation mode.
 
     Args:

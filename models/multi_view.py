@@ -1,6 +1,6 @@
-"""Two views of a sentence, each by its own encoder (Simoulin & Crabbé 2021, section Method).
+"""Views of a sentence, each by its own encoder (Simoulin & Crabbé 2021, section Method).
 
-Legend: B sentences, T word types, H hidden.
+Legend: B sentences, T word types, H_v width of view v.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from models.words.embedding import WordEmbedding
 
 @dataclass(frozen=True, slots=True)
 class MultiViewConfig:
-    """What both encoders of a pair have in common."""
+    """What all encoders of a model have in common."""
 
     hidden_size: int
-    """H, the width of each view."""
+    """Width of each view but BOW, which is as wide as a word vector."""
     init: Init = "xavier"
     """How the encoders' weights start."""
     bidirectional: bool = False
-    """Whether SEQ reads both ways, H/2 wide each."""
+    """Whether SEQ reads both ways, half as wide each."""
     dep_cell: DepCell = "child_sum"
     """How DEP sums a node's children."""
     word_dropout: float = 0.0
@@ -51,7 +51,7 @@ class TokenRange:
 
 
 class MultiViewEncoder(nn.Module):
-    """Encoders f and g; a sentence's embedding is the concatenation [f(s); g(s)].
+    """One encoder a view; a pair's embedding of a sentence is the concatenation [f(s); g(s)].
 
     Two equal views are two encoders with weights of their own, as in QuickThoughts.
     """
@@ -62,22 +62,25 @@ class MultiViewEncoder(nn.Module):
         embeddings: Sequence[WordEmbedding],
         config: MultiViewConfig,
     ) -> None:
-        """Makes the pair.
+        """Makes the encoders.
 
         Args:
-            views: two names of `models.views.VIEWS`.
-            embeddings: one embedding that both views share, or one for each.
-            config: what the two encoders have in common.
+            views: names of `models.views.VIEWS`.
+            embeddings: one embedding that all views share, or one for each.
+            config: what the encoders have in common.
 
         Raises:
-            ValueError: not two views, an unknown one, or neither one nor two embeddings.
+            ValueError: no view or an unknown one, or another number of embeddings.
         """
         super().__init__()
-        if len(views) != 2:
-            raise ValueError(f"a pair of views is needed, got {list(views)}")
-        if len(embeddings) not in {1, 2}:
-            raise ValueError(f"one embedding or two are needed, got {len(embeddings)}")
-        self.views = (views[0], views[1])
+        if not views:
+            raise ValueError("a view at least is needed")
+        if len(embeddings) not in {1, len(views)}:
+            raise ValueError(
+                f"one embedding or one for each of {len(views)} views are needed, got "
+                f"{len(embeddings)}"
+            )
+        self.views = tuple(views)
         self.config = config
         self.embeddings = nn.ModuleList(embeddings)
         self.encoders = nn.ModuleList(
@@ -91,13 +94,11 @@ class MultiViewEncoder(nn.Module):
             )
             for place, view in enumerate(views)
         )
-        self.output_size = 2 * config.hidden_size
-        """Width of the pair's embedding, 2H."""
+        self.widths = tuple(cast(SentenceEncoder, encoder).output_size for encoder in self.encoders)
+        """H_v of each view."""
 
-    def forward(
-        self, batch: SentenceBatch, tokens: TokenRange | None = None
-    ) -> tuple[Tensor, Tensor]:
-        """Returns each view's vectors of the sentences, [B, H] twice.
+    def forward(self, batch: SentenceBatch, tokens: TokenRange | None = None) -> list[Tensor]:
+        """Returns each view's vectors of the sentences, [B, H_v] each.
 
         Args:
             tokens: the batch's place in a larger one, whose parts then drop out what the whole
@@ -106,9 +107,32 @@ class MultiViewEncoder(nn.Module):
         Raises:
             ValueError: the batch was made without the trees a view reads.
         """
-        vectors = [embedding(batch.word_ids) for embedding in self.embeddings]
-        inputs = [self._dropped_out(vectors[place], tokens) for place in (0, -1)]
-        return self._view(0, batch, inputs[0]), self._view(1, batch, inputs[1])
+        vectors = self.look_up(batch.word_ids)
+        # Every view draws its own, whether or not it shares the vectors.
+        inputs = [self._dropped_out(own, tokens) for own in vectors]
+        return [
+            encoder(batch, self._lowered(own)).to(own.dtype)
+            for encoder, own in zip(self.encoders, inputs, strict=True)
+        ]
+
+    @property
+    def device(self) -> torch.device:
+        """Where the encoders stand; known also of encoders without parameters."""
+        return cast(WordEmbedding, self.embeddings[0]).scale.device
+
+    def skip(self, tokens: TokenRange | None) -> None:
+        """Draws what the larger batch's other parts draw, for a part without sentences.
+
+        All parts then go on from one random state.
+        """
+        for vectors in self.look_up(torch.zeros(0, dtype=torch.int64, device=self.device)):
+            if tokens is not None:
+                self._dropped_out(vectors, tokens)
+
+    def look_up(self, word_ids: Tensor) -> list[Tensor]:
+        """Returns the vectors of words [T] as each view reads them, [T, E] each."""
+        found = [embedding(word_ids) for embedding in self.embeddings]
+        return found * (len(self.views) // len(found))
 
     def _dropped_out(self, vectors: Tensor, tokens: TokenRange | None) -> Tensor:
         """Returns word vectors [T, E], in training with some components zeroed."""
@@ -121,19 +145,12 @@ class MultiViewEncoder(nn.Module):
         noise = F.dropout(vectors.new_ones(tokens.total, vectors.shape[1]), rate)
         return vectors * noise[tokens.start : tokens.stop]
 
-    def _view(self, place: int, batch: SentenceBatch, word_vectors: Tensor) -> Tensor:
-        """Returns one view's vectors [B, H] in the type of the word vectors [T, E]."""
-        inputs = word_vectors
-        if self.config.precision == "bfloat16":
-            inputs = inputs.bfloat16()
-        encoded: Tensor = self.encoders[place](batch, inputs)
-        return encoded.to(word_vectors.dtype)
+    def _lowered(self, vectors: Tensor) -> Tensor:
+        return vectors.bfloat16() if self.config.precision == "bfloat16" else vectors
 
     @torch.no_grad()
-    def pool(
-        self, batch: SentenceBatch, pooling: Sequence[Pooling]
-    ) -> tuple[dict[Pooling, Tensor], ...]:
-        """Returns each view's vectors, [B, H] for each pooling; for evaluation, no gradient.
+    def pool(self, batch: SentenceBatch, pooling: Sequence[Pooling]) -> list[dict[Pooling, Tensor]]:
+        """Returns each view's vectors, [B, H_v] for each pooling; for evaluation, no gradient.
 
         Args:
             batch: made with ``with_nodes=True`` if there is another pooling than ``last``.
@@ -143,17 +160,9 @@ class MultiViewEncoder(nn.Module):
             ValueError: the batch was made without the trees a view reads, or without nodes.
         """
         if set(pooling) == {"last"}:
-            return tuple({"last": view} for view in self(batch))
-        vectors = [embedding(batch.word_ids) for embedding in self.embeddings]
-        pooled = []
-        for place, encoder in enumerate(self.encoders):
-            word_vectors = vectors[place % len(vectors)]
-            is_low = self.config.precision == "bfloat16"
-            inputs = word_vectors.bfloat16() if is_low else word_vectors
-            states = cast(SentenceEncoder, encoder).states(batch, inputs).to(word_vectors.dtype)
-            pooled.append({name: states.pool(name) for name in pooling})
-        return tuple(pooled)
-
-    def embed(self, batch: SentenceBatch) -> Tensor:
-        """Returns the sentences' embeddings, [B, 2H]: both views side by side."""
-        return torch.cat(self(batch), dim=1)
+            return [{"last": view} for view in self(batch)]
+        pooled: list[dict[Pooling, Tensor]] = []
+        for encoder, vectors in zip(self.encoders, self.look_up(batch.word_ids), strict=True):
+            states = cast(SentenceEncoder, encoder).states(batch, self._lowered(vectors))
+            pooled.append({name: states.to(vectors.dtype).pool(name) for name in pooling})
+        return pooled

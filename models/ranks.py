@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, TypeVar
 
@@ -23,7 +23,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from models.contrastive import ContrastiveResult
+from models.objectives.base import ObjectiveResult
 
 T = TypeVar("T")
 
@@ -185,10 +185,12 @@ def reduce_joint_gradients(encoder: nn.Module, objective: nn.Module, ranks: Rank
 
 
 def average_gradients(model: nn.Module, ranks: Ranks, num_anchors: Tensor) -> None:
-    """Makes each rank's gradients those of the mean loss over the anchors of all ranks.
+    """Makes each rank's gradients those of all ranks' losses, weighted by their anchors.
+
+    That is the mean over all anchors where an objective's own loss is one over its anchors.
 
     Args:
-        num_anchors: scalar; anchors of this rank's own batch, of whose mean loss the gradients are.
+        num_anchors: scalar; anchors of this rank's own batch, of whose loss the gradients are.
     """
     if ranks.size == 1:
         return
@@ -205,22 +207,44 @@ def average_buffers(module: nn.Module, ranks: Ranks) -> None:
     """
     if ranks.size == 1:
         return
-    for buffer in module.buffers():
-        if buffer.is_floating_point():
-            dist.all_reduce(buffer.div_(ranks.size))
+    for part in module.modules():
+        if isinstance(part, nn.BatchNorm1d):  # other buffers are constants
+            for buffer in part.buffers():
+                if buffer.is_floating_point():
+                    dist.all_reduce(buffer.div_(ranks.size))
 
 
-def average_result(result: ContrastiveResult, ranks: Ranks) -> ContrastiveResult:
-    """Returns the detached means over the anchors of all ranks, from those of each rank's batch."""
+def average_result(result: ObjectiveResult, ranks: Ranks) -> ObjectiveResult:
+    """Returns the detached means of all ranks' results, weighted by their anchors.
+
+    Measures that are no number are those of a rank without sentences and count for nothing.
+    """
     if ranks.size == 1:
         return result
     share = _share(result.num_anchors, ranks)
-    values = torch.stack([result.loss, result.accuracy, result.chance]).detach().double()
-    totals = torch.cat([values * share, result.num_anchors.double().reshape(1)])
+    means = [result.loss, result.accuracy, result.chance]
+    values = torch.stack([value.detach().double() for value in means])
+    measures = torch.stack([values.new_zeros(()), *(m.double() for m in result.measures.values())])
+    is_known = measures.isfinite().all()
+    # Shares of ranks without sentences are 0, but where no rank has an anchor.
+    weight = share * is_known
+    totals = torch.cat(
+        [
+            values * share,
+            measures.nan_to_num() * weight,
+            torch.stack([weight, result.num_anchors.double()]),
+        ]
+    )
     dist.all_reduce(totals)
-    loss, accuracy, chance = totals[:3].to(result.loss.dtype)
-    return replace(
-        result, loss=loss, accuracy=accuracy, chance=chance, num_anchors=totals[3].long()
+    loss, accuracy, chance, _, *others, known, num_anchors = totals
+    names = zip(result.measures, others, strict=True)
+    dtype = result.loss.dtype
+    return ObjectiveResult(
+        loss=loss.to(dtype),
+        accuracy=accuracy.to(dtype),
+        chance=chance.to(dtype),
+        num_anchors=num_anchors.long(),
+        measures={name: (value / known).to(dtype) for name, value in names},
     )
 
 

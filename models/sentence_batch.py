@@ -103,7 +103,7 @@ class SentenceBatch:
             token_offsets=to_tensor(offsets.copy()),
             word_ids=to_tensor(word_ids),
             word_of_token=to_tensor(word_of_token),
-            sequence=SequenceSchedule.build(offsets, lengths),
+            sequence=SequenceSchedule.build(offsets, lengths, word_of_token),
             dependencies=dependencies,
             constituents=constituents,
         )

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from models.contrastive_model import ContrastiveModel, batch_of
 from models.corpus.sentence_block import SentenceBlock
 from models.model_folder import load_model, random_model, read_model_description
-from models.multi_view import MultiViewEncoder
+from models.sentence_model import SentenceModel, batch_of
+from models.sentence_views import SentenceViews
 from models.text.lazy_parser import lazy_parsers
 from models.text.parser_record import find_parser, recorded_parsers
 from models.text.reading_encoder import EncodingSettings, FloatArray, ReadingEncoder
@@ -29,6 +29,19 @@ from models.variants import Pooling
 from models.views import needed_stages
 from models.words.word_vectors import WordVectors
 from pipeline.digest import digest_of
+from pipeline.parsers.device import automatic_device
+
+_ARCHITECTURE = (
+    "views",
+    "bidirectional",
+    "dep_cell",
+    "precision",
+    "decoder",
+    "coupling_partition",
+    "coupling_activation",
+)
+"""Fields of a configuration that say what is computed with the weights, and are not their shapes.
+Without a decoder the last ones change nothing but the digest."""
 
 
 class TextEncoder(ReadingEncoder):
@@ -39,7 +52,7 @@ class TextEncoder(ReadingEncoder):
 
     def __init__(
         self,
-        model: ContrastiveModel,
+        model: SentenceModel,
         parsers: Parsers,
         *,
         device: torch.device | str = "cpu",
@@ -62,40 +75,33 @@ class TextEncoder(ReadingEncoder):
         self.config = model.config
         self.vectors = model.vectors
         """Those that tokens are looked up by, as loaded."""
-        self._encoder = model.encoder.to(self.device).eval()
+        self._views = SentenceViews(model).to(self.device).eval()
 
     @cached_property
     def digest(self) -> str:
         """Of weights, architecture, word vectors, parsers and tokenization."""
-        config = self._encoder.config
-        architecture = {
-            "views": list(self._encoder.views),
-            "bidirectional": config.bidirectional,
-            "dep_cell": config.dep_cell,
-            "precision": config.precision,
-        }
+        architecture = {name: getattr(self.config, name) for name in _ARCHITECTURE}
         return digest_of(
             {
-                "encoding": describe_encoding(self._encoder.views),
+                "encoding": describe_encoding(self.config.views),
                 "architecture": architecture,
-                "weights": _checksum(self._encoder),
+                "weights": _checksum(self._views),
                 "read_with": self._reader.describe(),
             }
         )
 
     def widths(self, pooling: Sequence[Pooling] = ("last",)) -> dict[str, int]:
         """Returns the width of each array of `encode_views`, by its key and in its order."""
-        size = self._encoder.config.hidden_size
         return {
-            f"{place}-{view}.{name}": size
-            for place, view in enumerate(self._encoder.views)
+            f"{view}.{name}": width
+            for view, width in zip(self._views.names, self._views.widths, strict=True)
             for name in pooling
         }
 
     @torch.no_grad()
     def _embed(self, block: SentenceBlock, pooling: Sequence[Pooling]) -> dict[str, FloatArray]:
         batch = batch_of(block, with_nodes=set(pooling) != {"last"})
-        pooled = self._encoder.pool(batch.to(self.device), pooling)
+        pooled = self._views.pool(batch.to(self.device), pooling)
         vectors = [view[name] for view in pooled for name in pooling]
         arrays = [vector.float().cpu().numpy() for vector in vectors]
         return dict(zip(self.widths(pooling), arrays, strict=True))
@@ -151,11 +157,12 @@ def random_text_encoder(
 
 
 def available_device(name: str) -> str:
-    """Returns the name of a device that this machine has.
+    """Returns the name of a device that this machine has; of ``auto``, cuda where there is one.
 
     Raises:
         ValueError: no such device here.
     """
+    name = automatic_device(name)
     try:
         torch.zeros(1, device=name).item()  # a device without memory, such as meta, cannot tell
     except (RuntimeError, AssertionError) as error:
@@ -164,10 +171,10 @@ def available_device(name: str) -> str:
     return name
 
 
-def _checksum(encoder: MultiViewEncoder) -> str:
+def _checksum(views: SentenceViews) -> str:
     """Returns the sha256 of a module's saved state, the same on every device."""
     digest = hashlib.sha256()
-    state: dict[str, Any] = encoder.state_dict()
+    state: dict[str, Any] = views.state_dict()
     for name in sorted(state):
         array = state[name].detach().cpu().numpy()
         digest.update(f"{name} {array.dtype} {array.shape}".encode())

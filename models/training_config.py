@@ -1,43 +1,96 @@
 """Everything that determines a training's result, field by field with its source.
 
 Sources: A = Simoulin & Crabbé 2021 (structured views), Q = Logeswaran & Lee 2018 (QuickThoughts,
-A's baseline). Where a paper leaves a value open, the docstring says so.
+A's baseline), B = Tang & de Sa 2018 (multi-view frameworks), C = Tang & de Sa 2019 (invertible
+decoders). Where a paper leaves a value open, the docstring says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from models.config_fields import check_choices, checked_fields
 from models.corpus.held_out import HeldOutUnit, HoldOut
 from models.variants import (
+    Activation,
     Anchor,
     Critic,
+    DecoderName,
     DepCell,
     Embeddings,
     Init,
     KeptWeights,
     Normalise,
+    ObjectiveName,
+    Partition,
     Precision,
     Schedule,
     Targets,
     WordInit,
     WordVectorUse,
 )
-from models.views import VIEWS
+from models.views import INVERSE, VIEWS
 
-TRAINING_VERSION = 2
+TRAINING_VERSION = 3
 """Raised when the same configuration, corpus and word vectors would train to another model."""
+
+
+_RANGES: tuple[tuple[str, Callable[[float], bool], tuple[str, ...]], ...] = (
+    (
+        "be at least 1",
+        lambda value: value >= 1,
+        (
+            "hidden_size",
+            "trained_word_size",
+            "context_size",
+            "epochs",
+            "parts",
+            "max_tokens",
+            "held_out_every_steps",
+            "trained_words",
+            "power_iterations",
+            "negatives",
+            "shared_negatives",
+            "coupling_layers",
+            "coupling_width",
+            "coupling_depth",
+        ),
+    ),
+    ("be at least 2", lambda value: value >= 2, ("batch_size",)),
+    (
+        "be positive",
+        lambda value: value > 0,
+        ("learning_rate", "vector_rms", "gradient_clip", "generative_weight", "temperature"),
+    ),
+    (
+        "not be negative",
+        lambda value: value >= 0,
+        ("weight_decay", "held_out_batches", "seed"),
+    ),
+    (
+        "lie in [0, 1)",
+        lambda value: 0 <= value < 1,
+        ("warmup_fraction", "held_out_fraction", "word_dropout"),
+    ),
+    ("lie in [0, 1]", lambda value: 0 <= value <= 1, ("noise_power",)),
+    # A larger one overshoots.
+    ("lie in [0, 0.5]", lambda value: 0 <= value <= 0.5, ("orthonormal_rate",)),
+)
+"""What a number must do, how that is told, and which numbers; None, where a field takes it, may."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingConfig:
-    """A contrastive training of two views. Machine settings are not here; see `RunSettings`."""
+    """A training of one or two views. Machine settings are not here; see `RunSettings`."""
 
-    views: tuple[str, str] = ("DEP", "CONST")
-    """A, section Language views: the anchor's view and its context's."""
+    views: tuple[str, ...] = ("DEP", "CONST")
+    """A, section Language views: the anchor's view and its context's. B: f and g. A generative
+    training has f alone, a discriminative one may have a single view (B, table 6)."""
+    objective: ObjectiveName = "contrastive"
+    """A: contrastive; B: generative (section 2.2), discriminative (2.3) or both (appendix 5);
+    C: generative. Both predicts words from the first view."""
     hidden_size: int = 256
     """Width of a view. A, section Experiments: 4800 over two views and two vocabularies, on UMBC; a
     small corpus does not fill that."""
@@ -63,7 +116,8 @@ class TrainingConfig:
     batch_size: int = 400
     """Successive sentences in a batch (A, section Experiments; Q)."""
     context_size: int = 1
-    """Sentences to either side that count as context (A, section Contrastive learning; Q)."""
+    """Sentences to either side that count as context (A, section Contrastive learning; Q: 1; B,
+    discriminative: 3). A generative training predicts the next sentence."""
     gather_negatives: bool = True
     """Whether all sentences of a batch are candidates, on any number of devices, or those of one of
     its parts alone. A and Q trained on one device."""
@@ -92,23 +146,66 @@ class TrainingConfig:
     bfloat16, in which the objective stays float32 (under tf32 its products are rounded as well).
     Weights and word vectors are float32. Open in A and Q."""
     normalise: Normalise = "batch_norm"
-    """What happens to a view before the critic. A: none."""
+    """What happens to a view before the critic. A: none. Contrastive objective only."""
     symmetric: bool = True
-    """Whether each view also predicts the other's context; A trains one side."""
+    """Whether each view also predicts the other's context; A trains one side. Contrastive only: B's
+    agreement is symmetric."""
     critic: Critic = "bilinear"
-    """A, section Contrastive learning: bilinear; Q: inner product."""
+    """A, section Contrastive learning: bilinear; Q: inner product. Contrastive only: B's cosine is
+    a part of its objective."""
     anchor: Anchor = "excluded"
-    """The anchor among its own candidates: left out (a later text of A) or with score 0 (Q)."""
+    """The anchor among its own candidates: left out (a later text of A) or with score 0 (Q). B,
+    equation 3: included, as one of its own positives. Not of the generative objective."""
     targets: Targets = "soft"
     """Several neighbours: soft targets, equal over them, in one softmax (Q; A trains "using the
-    contrastive objective from" Q), or each against the negatives alone (A's formula)."""
+    contrastive objective from" Q), or each against the negatives alone (A's formula). Contrastive
+    only."""
+    remove_top_component: bool = True
+    """Whether each view loses its top principal component before the agreement (B, section 2.4).
+    Discriminative objective only."""
+    power_iterations: int = 5
+    """By which that component is estimated (B, appendix 2)."""
+    temperature: float = 1.0
+    """τ before training, of the agreement and of normalise l2 (B, appendix 3: 1, "decreased
+    consistently through training"; a model with τ fixed at its final value "performed similarly").
+    Some hundred steps hardly move it: a short training does well to start lower."""
+    negatives: int = 5
+    """Negative samples a word, K (B, appendix 3). Generative objective only, as what follows."""
+    shared_negatives: int = 1024
+    """Words drawn for a batch, over which the expectation of B's equation 1 is taken. Differs from
+    word2vec, which draws K for every word; the expectation is the same, the variance smaller."""
+    noise_power: float = 0.75
+    """Of the unigram distribution that they are drawn from (B and C, after equation 1)."""
+    decoder: DecoderName = "linear"
+    """B, section 2.2, and C, section 3.3.1: linear; C, section 3.3.2: bijective."""
+    orthonormal_rate: float = 0.01
+    """β of the update after each step (B, equation 2); 0 is "without invertible constraint" (B,
+    table 6). A step removes 2 β of the distance to 1. At a constant learning rate 0.01 leaves
+    singular values between 0.8 and 1.4 after a thousand steps, where Adam's moves and the update
+    cancel, and with a rate that falls it takes some thousand steps to bring them within 0.01 of 1;
+    0.5 holds them there from the first hundred on."""
+    coupling_layers: int = 2
+    """Of a bijective decoder; with two, each half has been added to once. Open in C, as what
+    follows."""
+    coupling_partition: Partition = "halves"
+    """Which half of the components a layer leaves as it is; layers take turns."""
+    coupling_width: int | None = None
+    """Of a coupling network's hidden layers; None: as wide as what it adds to."""
+    coupling_depth: int = 1
+    """Hidden layers of a coupling network."""
+    coupling_activation: Activation = "relu"
+    """After each of them."""
+    generative_weight: float = 1.0
+    """Of the generative loss beside the discriminative one under both. Open in B."""
     bidirectional: bool = False
-    """Whether SEQ reads both ways, half of the width each (Q: 600 a direction). A: one way."""
+    """Whether SEQ reads both ways, half of the width each (Q: 600 a direction; B: 1024; C: 1200).
+    A: one way."""
     dep_cell: DepCell = "child_sum"
     """A, section Language views: Child-Sum; a later text of A: attentive. Of DEP only."""
     init: Init = "xavier"
-    """A, section Experiments: Xavier; a later text of A: uniform; xavier_open: forget gates' biases
-    1 (B)."""
+    """A, section Experiments: Xavier; a later text of A: uniform; B, appendix 3: he, with gates'
+    biases of 1; C, appendix A: orthonormal; xavier_open: Xavier, but for forget gates' biases of
+    1."""
     held_out_fraction: float = 0.3
     """Share of documents, or of blocks, that are never trained on."""
     held_out_seed: int = 0
@@ -135,8 +232,8 @@ class TrainingConfig:
         _ = self.hold_out  # checks its own settings
 
     def _check_choices(self) -> None:
-        if len(self.views) != 2 or any(view not in VIEWS for view in self.views):
-            raise ValueError(f"views must be two of {', '.join(VIEWS)}, not {self.views}")
+        if not 1 <= len(self.views) <= 2 or any(view not in VIEWS for view in self.views):
+            raise ValueError(f"views must be one or two of {', '.join(VIEWS)}, not {self.views}")
         check_choices(self)
         if self.bidirectional and self.hidden_size % 2:
             raise ValueError(
@@ -144,29 +241,37 @@ class TrainingConfig:
             )
         if self.keep == "best" and not self.held_out_batches:
             raise ValueError("keep best needs held_out_batches of at least 1, not 0")
+        self._check_objective()
+
+    def _check_objective(self) -> None:
+        if self.objective == "contrastive" and len(self.views) != 2:
+            raise ValueError(f"the contrastive objective needs two views, not {self.views}")
+        if self.objective == "generative" and len(self.views) != 1:
+            raise ValueError(
+                f"the generative objective trains one view, not {self.views}; both trains two"
+            )
+        if self.objective == "both" and len(self.views) != 2:
+            raise ValueError(f"objective both trains two views, not {self.views}")
+        if self.has_decoder and self.word_vectors == "trained":
+            raise ValueError(
+                f"word_vectors must be frozen under the {self.objective} objective: words that "
+                "are predicted must not move (Tang & de Sa 2018, section 2.2)"
+            )
+        wanted = ["excluded", "zeroed" if self.objective == "contrastive" else "included"]
+        if self.objective != "generative" and self.anchor not in wanted:
+            raise ValueError(
+                f"anchor must be {' or '.join(wanted)} under the {self.objective} objective, not "
+                f"{self.anchor}"
+            )
 
     def _check_numbers(self) -> None:
-        for name in ("hidden_size", "trained_word_size", "context_size", "epochs", "parts"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
+        for wanted, is_in_range, names in _RANGES:
+            for name in names:
+                value = getattr(self, name)
+                if value is not None and not is_in_range(value):
+                    raise ValueError(f"{name} must {wanted}, not {value}")
         if self.gather_negatives and self.parts > 1:
             raise ValueError(f"parts must be 1 if gather_negatives is true, not {self.parts}")
-        if self.batch_size < 2:
-            raise ValueError(f"batch_size must be at least 2, not {self.batch_size}")
-        for name in ("max_tokens", "held_out_every_steps", "trained_words"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ValueError(f"{name} must be at least 1, not {value}")
-        for name in ("learning_rate", "vector_rms", "gradient_clip"):
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise ValueError(f"{name} must be positive, not {value}")
-        for name in ("weight_decay", "held_out_batches", "seed"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} must not be negative, not {getattr(self, name)}")
-        for name in ("warmup_fraction", "held_out_fraction", "word_dropout"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} must lie in [0, 1), not {getattr(self, name)}")
 
     @property
     def hold_out(self) -> HoldOut:
@@ -190,10 +295,39 @@ class TrainingConfig:
                 f"is {self.parts}, processes is {processes}; make them equal"
             )
 
+    def check_trainable(self) -> None:
+        """Refuses views that can be embedded by, but not trained.
+
+        Raises:
+            ValueError: nothing of the finished model would change, or views of unlike width are to
+                agree; names the remedy.
+        """
+        is_words = [view == "BOW" for view in self.views]
+        if all(is_words) and self.word_vectors == "frozen" and not self.has_decoder:
+            raise ValueError(
+                f"views {', '.join(self.views)} of frozen word vectors have nothing to train; take "
+                "LIN for BOW"
+            )
+        if self.objective in {"discriminative", "both"} and len(set(is_words)) > 1:
+            raise ValueError(
+                f"views {', '.join(self.views)} cannot agree: BOW is as wide as the word vectors; "
+                "take LIN for BOW"
+            )
+
     @property
-    def pair_width(self) -> int:
-        """Width of the embedding of a sentence: both views side by side."""
-        return len(self.views) * self.hidden_size
+    def has_decoder(self) -> bool:
+        """Whether words are predicted, by a decoder whose inverse is one more view."""
+        return self.objective in {"generative", "both"}
+
+    @property
+    def test_views(self) -> tuple[str, ...]:
+        """The views of the finished model: those trained and, last, the decoder's inverse."""
+        return (*self.views, INVERSE) if self.has_decoder else self.views
+
+    @property
+    def embedding_width(self) -> int:
+        """Width of a sentence's embedding, all views side by side, BOW taken to be as wide."""
+        return len(self.test_views) * self.hidden_size
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the fields as JSON knows them."""
@@ -207,54 +341,3 @@ class TrainingConfig:
             ValueError: an unknown field, or a value of another type or out of range.
         """
         return cls(**checked_fields(cls, values, "training"))
-
-
-PRESETS: dict[str, TrainingConfig] = {
-    "laptop": TrainingConfig(),
-    "structured-views": TrainingConfig(
-        hidden_size=1200,
-        trained_words=50_000,
-        vector_rms=None,
-        epochs=1,
-        learning_rate=5e-4,
-        schedule="constant",
-        warmup_fraction=0.0,
-        gradient_clip=None,
-        normalise="none",
-        symmetric=False,
-        targets="each",
-    ),
-    "quickthoughts": TrainingConfig(
-        views=("SEQ", "SEQ"),
-        hidden_size=1200,
-        bidirectional=True,
-        vector_rms=None,
-        trained_word_init="uniform",
-        trained_words=50_000,
-        embeddings="separate",
-        epochs=1,
-        learning_rate=5e-4,
-        schedule="constant",
-        warmup_fraction=0.0,
-        normalise="none",
-        symmetric=False,
-        critic="inner_product",
-        anchor="zeroed",
-    ),
-}
-"""``laptop`` is made for some ten thousand sentences on two cores; ``structured-views`` is A as
-published, ``quickthoughts`` is Q, A's baseline. Their values stand in the fields' docstrings.
-
-A says both that it uses Q's objective, whose targets are soft, and, by its formula, that a positive
-stands against the negatives alone; ``structured-views`` takes the formula."""
-
-
-def preset(name: str, **changes: Any) -> TrainingConfig:
-    """Returns a preset with some fields changed.
-
-    Raises:
-        ValueError: no such preset or field, or a value of another type or out of range.
-    """
-    if name not in PRESETS:
-        raise ValueError(f"unknown training preset {name!r}; known: {', '.join(PRESETS)}")
-    return replace(PRESETS[name], **checked_fields(TrainingConfig, changes, "training"))

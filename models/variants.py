@@ -8,9 +8,18 @@ Critic = Literal["bilinear", "inner_product"]
 """How a view is scored against another's context."""
 Normalise = Literal["none", "batch_norm", "l2"]
 """What happens to a view before the critic."""
-Anchor = Literal["excluded", "zeroed"]
-"""An anchor among its own candidates: left out, or with score 0."""
-Init = Literal["xavier", "uniform", "xavier_open"]
+Anchor = Literal["excluded", "zeroed", "included"]
+"""An anchor among its own candidates: left out, with score 0, or, in the discriminative objective,
+as a candidate and a positive like its neighbours."""
+ObjectiveName = Literal["contrastive", "generative", "discriminative", "both"]
+"""What views are trained to do; both: generative and discriminative."""
+DecoderName = Literal["linear", "bijective"]
+"""From a sentence's vector to the words' space: one projection, or coupling layers before it."""
+Partition = Literal["halves", "alternate"]
+"""Which components a coupling layer leaves as they are: a half, or every other one."""
+Activation = Literal["relu", "tanh"]
+"""Between the layers of a coupling network."""
+Init = Literal["xavier", "uniform", "xavier_open", "he", "orthonormal"]
 """How an encoder's weights start."""
 Schedule = Literal["constant", "linear", "cosine"]
 """How the learning rate falls."""

@@ -8,11 +8,19 @@ STAGE_OF_VIEW: dict[str, str | None] = {
     "SEQ": None,
     "DEP": "dependencies",
     "CONST": "constituents",
+    "LIN": None,
     "BOW": None,
+    "INV": None,
 }
 """View -> the parse stage it needs beside the sentences."""
 
-VIEWS = tuple(STAGE_OF_VIEW)
+INVERSE = "INV"
+"""The inverse of a trained decoder: a view of the finished model that no training asks for."""
+VIEWS = tuple(view for view in STAGE_OF_VIEW if view != INVERSE)
+"""Those that a training can ask for."""
+UNORDERED_VIEWS = frozenset({"LIN", "BOW", INVERSE})
+"""Those whose states are of words each by itself: they have no last one, their mean stands for
+it."""
 
 
 def needed_stages(views: Sequence[str]) -> list[str]:

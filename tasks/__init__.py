@@ -1,7 +1,9 @@
 """Every stage as a resumable Luigi task: ``luigi --module tasks RunAll --local-scheduler``."""
 
+from tasks.checkpoints import ConvertParser
 from tasks.evaluation import BuildProbing, EmbedProbing, ProbeEncoder
 from tasks.evaluation_data import DownloadSentEval
+from tasks.frameworks import CompareFrameworks
 from tasks.orphans import watch_every_task
 from tasks.parsers import TrainConstituencyParser, TrainDependencyParser
 from tasks.parsing import ParseConstituents, ParseDependencies, ParseShard
@@ -14,11 +16,14 @@ from tasks.report import WriteReport
 from tasks.sentences import DownloadCorpus, SplitSentences
 from tasks.senteval import EvaluateAll, EvaluateEncoder, EvaluateTask
 from tasks.training import TrainEncoders
+from tasks.word_vectors import TrainWordVectors
 from tasks.workflows import RunAll
 
 __all__ = [
     "AlterSentences",
     "BuildProbing",
+    "CompareFrameworks",
+    "ConvertParser",
     "DownloadCorpus",
     "DownloadSentEval",
     "EmbedProbing",
@@ -36,6 +41,7 @@ __all__ = [
     "TrainConstituencyParser",
     "TrainDependencyParser",
     "TrainEncoders",
+    "TrainWordVectors",
     "WriteReport",
 ]
 

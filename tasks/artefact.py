@@ -35,7 +35,9 @@ class Artefact(luigi.Task):
         description="Folder that holds everything a run makes.",
     )
     device = luigi.Parameter(
-        default="cpu", significant=False, description="Where models run: cpu or cuda."
+        default="cpu",
+        significant=False,
+        description="Where parsers and models run: cpu, cuda, or auto: cuda where there is one.",
     )
 
     def content(self) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from models.evaluation.rows import (
     declare_rows,
     row_job,
 )
-from tasks.artefact import Artefact, checksum
+from tasks.artefact import Artefact
 from tasks.parameters import (
     CorpusParameters,
     HeldOutParameters,
@@ -36,7 +36,7 @@ from tasks.probing_text import (
 )
 from tasks.process import run_job
 from tasks.sentences import SplitSentences
-from tasks.training import VECTOR_FILES, TrainEncoders
+from tasks.training import TrainEncoders
 
 
 class BuildProbing(CorpusParameters, HeldOutParameters, ParserParameters, Artefact):
@@ -122,7 +122,11 @@ class ProbingStage(
     def rows(self) -> tuple[RowDeclaration, ...]:
         """The rows of the table."""
         config = self.training.config
-        return declare_rows(config.views, trained_seeds=self.seeds, pair_width=config.pair_width)
+        return declare_rows(
+            config.test_views,
+            trained_seeds=self.seeds,
+            embedding_width=config.embedding_width,
+        )
 
     @property
     def trainings(self) -> list[TrainEncoders]:
@@ -176,9 +180,10 @@ class EmbedProbing(ProbingStage):
         return self.clone(TrainEncoders, seed=seed) if kind == TRAINED else None
 
     def requires(self) -> dict[str, Artefact]:
-        """Returns the probing tasks and, for a trained encoder, the model."""
+        """Returns the probing tasks, what word vectors take and a trained encoder's model."""
         model = self.model
-        return {"probing": self.probing} | ({"model": model} if model else {})
+        needed = {"probing": self.probing, **self.training.word_vectors.requires}
+        return needed | ({"model": model} if model else {})
 
     def content(self) -> dict[str, Any]:
         """Returns what the encoder is and the digests of what it reads."""
@@ -187,7 +192,7 @@ class EmbedProbing(ProbingStage):
             "kind": kind,
             "seed": seed,
             "embedding_version": EMBEDDING_VERSION,
-            "vectors": checksum(self.vectors, names=VECTOR_FILES),
+            "vectors": self.training.word_vectors.digest,
             "architecture": self.training.architecture() if kind == "random" else None,
             **{name: task.digest for name, task in self.requires().items()},
         }
@@ -199,7 +204,7 @@ class EmbedProbing(ProbingStage):
     def encoder_job(self) -> dict[str, Any]:
         """Returns how the embedding job names the encoder."""
         (kind, seed), model = self.kind_and_seed, self.model
-        job: dict[str, Any] = {"kind": kind, "vectors": str(self.vectors)}
+        job: dict[str, Any] = {"kind": kind, "vectors": str(self.training.word_vectors.path)}
         if model is not None:
             job["model"] = str(model.folder)
         if kind == "random":

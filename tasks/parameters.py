@@ -57,17 +57,92 @@ class CorpusParameters:
     min_tokens = luigi.IntParameter(default=1, description="Shorter sentences are quarantined.")
     max_tokens = luigi.IntParameter(default=100, description="Longer sentences are quarantined.")
 
+    def corpus_in_words(self) -> str:
+        """Returns what text a run is about, as a person would say it."""
+        where = {"files": self.paths, "url": self.url}.get(self.source)
+        limit = f", at most {self.limit} sentences" if self.limit else ""
+        return f"{self.source}{f' ({where})' if where else ''}{limit}"
 
-class ParserParameters:
-    """Which parsers to use."""
+
+class EngineParameters:
+    """Where shards are parsed, and where other machines find them."""
+
+    engine = luigi.ChoiceParameter(
+        default="local",
+        choices=["local", "ray"],
+        significant=False,
+        description="What runs the shard jobs: local, as many as Luigi has workers; ray: a Ray "
+        "cluster, which needs ray.",
+    )
+    storage = luigi.Parameter(
+        default="",
+        significant=False,
+        description="Folder or URL (s3://bucket/prefix) with the sentence and parsed shards that "
+        "machines share; what is there is not parsed again. By default the work folder, which "
+        "machines of a Ray cluster must then all reach under its path.",
+    )
+    ray_address = luigi.Parameter(
+        default="auto",
+        significant=False,
+        description="With engine=ray: host:port of the cluster's head; auto: the cluster that this "
+        "machine is part of; local: one of this machine alone, for the time of a stage.",
+    )
+    gpus_per_job = luigi.FloatParameter(
+        default=0.0,
+        significant=False,
+        description="With engine=ray: part of a GPU that a shard job takes; 0.25: four share one.",
+    )
+    shard_retries = luigi.IntParameter(
+        default=3,
+        significant=False,
+        description="With engine=ray: how often a shard job is begun again whose machine or "
+        "process died, or whose storage failed.",
+    )
+
+
+class ParserParameters(EngineParameters):
+    """Which parsers to use, and where they run."""
 
     dependency_parser = luigi.PathParameter(
         default=BUNDLED_DEPENDENCY_PARSER,
-        description="Folder of a supar biaffine parser (bundled, or from TrainDependencyParser).",
+        description="A supar biaffine parser: its folder (bundled, or from TrainDependencyParser), "
+        "a file that supar saved, or a published name such as biaffine-dep-en.",
+    )
+    dependency_parser_sha256 = luigi.Parameter(
+        default="",
+        description="Of the file, where it is an original one: a pickle is a program, and only one "
+        "that you trust is read.",
+    )
+    dependency_parser_transformer = luigi.Parameter(
+        default="",
+        description="Folder or hub's name with the configuration and tokenizer of the transformer "
+        "inside, where the file does not say it rightly.",
     )
     constituency_parser = luigi.PathParameter(
         default=BUNDLED_CONSTITUENCY_PARSER,
-        description="Folder of a benepar chart parser (bundled, or from TrainConstituencyParser).",
+        description="A benepar chart parser: its folder (bundled, or from "
+        "TrainConstituencyParser), a file or folder that benepar saved, or a published name such "
+        "as benepar_en3.",
+    )
+    constituency_parser_sha256 = luigi.Parameter(
+        default="", description="Of the file, where it is an original one."
+    )
+    constituency_parser_transformer = luigi.Parameter(
+        default="",
+        description="Folder or hub's name with the configuration and tokenizer of the transformer "
+        "inside.",
+    )
+    parser_precision = luigi.ChoiceParameter(
+        default="exact",
+        choices=["exact", "fast"],
+        description="Arithmetic of the parsers: exact gives the libraries' own trees; fast is "
+        "reduced to what the device is fast at, and changes a few answers.",
+    )
+    parser_batch_tokens = luigi.IntParameter(
+        default=0,
+        significant=False,
+        description="Tokens that a parser is given at once; 0: as many as suit it and the device, "
+        "on a GPU by its free memory.",
     )
 
 
@@ -96,17 +171,30 @@ class HeldOutParameters:
     )
 
 
-class TrainingParameters:
+class VectorTrainingParameters:
+    """How word vectors are trained on the corpus."""
+
+    vector_changes = luigi.DictParameter(
+        default={},
+        description="With vectors=corpus: settings of their training to change, as JSON: "
+        "'{\"size\": 300}'. pipeline/vectors/train_word_vectors.py describes them all.",
+    )
+
+
+class TrainingParameters(VectorTrainingParameters):
     """What is trained: a preset of `models.training_config`, and what differs from it."""
 
     views = luigi.Parameter(
         default="",
-        description="Two of SEQ, DEP, CONST, BOW, separated by a comma; by default the preset's.",
+        description="One or two of SEQ, DEP, CONST, LIN, BOW, separated by a comma; by default the "
+        "preset's.",
     )
     preset = luigi.Parameter(
         default="laptop",
         description="laptop: some ten thousand sentences on two cores; structured-views: "
-        "Simoulin & Crabbé as published; quickthoughts: Logeswaran & Lee's two GRUs.",
+        "Simoulin & Crabbé as published; quickthoughts: Logeswaran & Lee's two GRUs; B-G, B-D, "
+        "B-GD: Tang & de Sa's multi-view frameworks; C-linear, C-bijective: their invertible "
+        "decoders.",
     )
     changes = luigi.DictParameter(
         default={},
@@ -121,8 +209,9 @@ class TrainingParameters:
     )
     vectors = luigi.PathParameter(
         default=BUNDLED_VECTORS,
-        description="Word vectors: a bundled folder, or a text file in GloVe's or word2vec's "
-        "format.",
+        description="Word vectors: a bundled folder, a text file in GloVe's or word2vec's format, "
+        "or corpus: trained on the run's own text, which needs gensim. A folder called corpus "
+        "needs its whole path.",
     )
     threads = luigi.IntParameter(
         default=0,
@@ -207,6 +296,11 @@ class SentEvalParameters(EvaluationDataParameters):
         description="compatibility is SentEval's own classifier, trained by Adam.",
     )
     folds = luigi.IntParameter(default=10, description="Outer and inner folds.")
+    grid_scale = luigi.FloatParameter(
+        default=1.0,
+        description="Factor on every C of SentEval's grids of the logistic regression; these suit "
+        "raw features, 4 suits views of length 1, as the representation multi-view has.",
+    )
     encoder_version = luigi.Parameter(
         default="",
         description="Of a function of your own, which needs one: change it when the function "
@@ -228,5 +322,9 @@ class SentEvalParameters(EvaluationDataParameters):
 
     def resolved_protocol(self) -> dict[str, Any]:
         """Returns every field of the protocol."""
-        fields = {"classifier": self.classifier, "num_folds": self.folds}
+        fields = {
+            "classifier": self.classifier,
+            "num_folds": self.folds,
+            "grid_scale": self.grid_scale,
+        }
         return ProtocolConfig.from_dict(fields).to_dict()

@@ -68,8 +68,9 @@ class AlterSentences(CorpusParameters, HeldOutParameters, ParserParameters, Arte
 class ParseAlteredDependencies(HeldOutParameters, ParseDependencies):
     """Parses the altered sentences into dependency trees."""
 
-    def requires(self) -> Artefact:
-        """Returns the stage that writes the altered sentences."""
+    @property
+    def sentences(self) -> Artefact:
+        """The stage that writes the altered sentences."""
         upstream: Artefact = self.clone(AlterSentences)
         return upstream
 
@@ -77,7 +78,8 @@ class ParseAlteredDependencies(HeldOutParameters, ParseDependencies):
 class ParseAlteredConstituents(HeldOutParameters, ParseConstituents):
     """Parses the altered sentences into constituency trees."""
 
-    def requires(self) -> Artefact:
-        """Returns the stage that writes the altered sentences."""
+    @property
+    def sentences(self) -> Artefact:
+        """The stage that writes the altered sentences."""
         upstream: Artefact = self.clone(AlterSentences)
         return upstream

@@ -15,6 +15,7 @@ from models.report.versions import installed_versions
 from pipeline.shards import read_dataset_manifest
 from tasks.evaluation import BuildProbing, EmbedProbing, ProbingStage, row_tasks
 from tasks.parsing import ParseStage
+from tasks.word_vectors import UsedVectors
 
 
 class WriteReport(ProbingStage):
@@ -31,6 +32,7 @@ class WriteReport(ProbingStage):
             "probing": self.probing,
             "embeddings": self.embeddings(),
             "stages": [task for part in self.probing.requires().values() for task in part.values()],
+            **self.training.word_vectors.requires,
         }
 
     def content(self) -> dict[str, Any]:
@@ -54,7 +56,11 @@ class WriteReport(ProbingStage):
         stages = self.probing.requires()["corpus"]
         inputs = ReportInputs(
             config=self.resolved_config(),
-            stages=(*shard_records(self.probing), *self.model_records()),
+            stages=(
+                *shard_records(self.probing),
+                *vector_records(self.training.word_vectors),
+                *self.model_records(),
+            ),
             training_folder=self.training.folder,
             further_training_folders=tuple(task.folder for task in self.trainings[1:]),
             probing_folder=self.probing.folder,
@@ -68,7 +74,7 @@ class WriteReport(ProbingStage):
         write_report(self.folder, inputs)
 
     def model_records(self) -> tuple[StageRecord, ...]:
-        """Returns sentences and seconds of the stages that follow the parses."""
+        """Returns sentences and seconds of the stages that train views and use them."""
         summaries = [read_json(task.folder / task.marker) for task in self.trainings]
         embedded = [read_json(task.folder / task.marker) for task in self.embeddings()]
         results = [read_json(task.folder / task.marker)["result"] for task in row_tasks(self)]
@@ -93,12 +99,6 @@ class WriteReport(ProbingStage):
             ),
         )
 
-    def corpus_in_words(self) -> str:
-        """Returns what text the run is about, as a person would say it."""
-        where = {"files": self.paths, "url": self.url}.get(self.source)
-        limit = f", at most {self.limit} sentences" if self.limit else ""
-        return f"{self.source}{f' ({where})' if where else ''}{limit}"
-
     def embeddings(self) -> list[EmbedProbing]:
         """Returns the embeddings that the rows join, each once."""
         tasks = {
@@ -111,9 +111,10 @@ class WriteReport(ProbingStage):
 
     def resolved_config(self) -> dict[str, Any]:
         """Returns the configuration of every stage the report stands on."""
-        stages = self.probing.requires()["corpus"]
+        stages, words = self.probing.requires()["corpus"], self.training.word_vectors.requires
         return {
             **{name: task.content() for name, task in stages.items()},
+            **{name: task.content() for name, task in words.items()},
             "training": self.training.content(),
             "probing": self.probing.content(),
         }
@@ -126,6 +127,21 @@ def shard_records(probing: BuildProbing) -> tuple[StageRecord, ...]:
         StageRecord.of_dataset(name + titles[part], read_dataset_manifest(task.folder, name))
         for part, stages in probing.requires().items()
         for name, task in stages.items()
+    )
+
+
+def vector_records(words: UsedVectors) -> tuple[StageRecord, ...]:
+    """Returns sentences and seconds of the training of word vectors, where they are trained."""
+    if words.training is None:
+        return ()
+    facts = read_json(words.training.folder / words.training.marker)
+    how = f"{facts['words']:,} words, {facts['config']['epochs']} passes, gensim {facts['gensim']}"
+    return (
+        StageRecord(
+            f"word vectors ({how})",
+            rows=facts["config"]["epochs"] * facts["sentences"],
+            seconds=facts["seconds"],
+        ),
     )
 
 

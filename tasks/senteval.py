@@ -9,6 +9,7 @@ from typing import Any
 
 import luigi
 
+from models.evaluation.encoder import chosen_views
 from models.evaluation.protocols.config import PROTOCOL_VERSION
 from models.evaluation.rows import BAG_OF_WORDS
 from models.evaluation.tasks.declarations import TASKS_VERSION, task_named, tasks_named
@@ -23,7 +24,7 @@ from tasks.evaluated_encoder import EncoderParameters, EvaluatedEncoder
 from tasks.evaluation_data import DownloadSentEval
 from tasks.parameters import SentEvalParameters
 from tasks.process import run_job
-from tasks.training import VECTOR_FILES
+from tasks.training import TrainEncoders
 
 RANDOM_SEEDS = (0, 1, 2)
 DOWNLOADABLE = frozenset(dataset.name for dataset in sources.DATASETS)
@@ -35,14 +36,24 @@ class SentEvalStage(SentEvalParameters, EncoderParameters, Artefact):
     encoder = luigi.Parameter(
         default="trained",
         description="trained, trained-SEED, random-SEED (the same architecture untrained), "
-        "bag_of_words, a model's folder, or package.module:name of a function of your own from a "
-        "list of strings to a matrix.",
+        "bag_of_words, a model's folder, MODEL@VIEW+MODEL@VIEW (views of such folders), or "
+        "package.module:name of a function of your own from a list of strings to a matrix.",
     )
 
     @cached_property
     def evaluated(self) -> EvaluatedEncoder:
-        """The encoder."""
-        return self.evaluated_encoder(self.encoder, self.encoder_version)
+        """The encoder.
+
+        Raises:
+            ValueError: no such encoder, or views are asked for that it will not have.
+        """
+        encoder = self.evaluated_encoder(self.encoder, self.encoder_version)
+        if encoder.views is not None:
+            try:
+                chosen_views(encoder.views, self.resolved_representation().get("views", ()))
+            except ValueError as error:
+                raise ValueError(f"encoder {self.encoder}: {error}") from error
+        return encoder
 
     def data(self, *datasets: str) -> DownloadSentEval:
         """Returns the task that brings these sets; one that cannot be had is listed as absent.
@@ -56,13 +67,11 @@ class SentEvalStage(SentEvalParameters, EncoderParameters, Artefact):
         return task
 
     def inputs(self, *datasets: str) -> dict[str, Artefact]:
-        """Returns what scoring on these sets requires: the data, and a trained encoder's model."""
+        """Returns what scoring on these sets requires: the data, and what the encoder does."""
         needed: dict[str, Artefact] = {}
         if self.senteval_data or DOWNLOADABLE.intersection(datasets):
             needed["data"] = self.data(*datasets)
-        if self.evaluated.training is not None:
-            needed["model"] = self.evaluated.training
-        return needed
+        return needed | dict(self.evaluated.requires)
 
     def job(self, evaluations: list[EvaluateTask]) -> dict[str, Any]:
         """Returns the job of ``models.evaluate_tasks`` that makes these results."""
@@ -119,7 +128,7 @@ class EvaluateTask(SentEvalStage):
         return self.data(self.declaration.dataset)
 
     def requires(self) -> dict[str, Artefact]:
-        """Returns the data and, for a trained encoder, the model."""
+        """Returns the data and what the encoder takes: its model, or trained word vectors."""
         return self.inputs(self.declaration.dataset)
 
     def content(self) -> dict[str, Any]:
@@ -139,7 +148,7 @@ class EvaluateTask(SentEvalStage):
         """Returns the words that are joined to a function of the user's own, which has none."""
         if not self.resolved_representation()["join_words"] or self.evaluated.version is None:
             return {}
-        return {"words": checksum(self.vectors, names=VECTOR_FILES)}
+        return {"words": self.clone(TrainEncoders).word_vectors.digest}
 
     def _data_content(self) -> dict[str, Any]:
         """Returns what determines the data: the user's files, or where they come from."""
@@ -206,7 +215,7 @@ class EvaluateEncoder(SentEvalStage):
         ]
 
     def requires(self) -> dict[str, Artefact]:
-        """Returns the data and, for a trained encoder, the model."""
+        """Returns the data and what the encoder takes: its model, or trained word vectors."""
         return self.inputs(*(task.declaration.dataset for task in self.evaluations))
 
     def content(self) -> dict[str, Any]:
@@ -243,8 +252,9 @@ class EvaluateAll(SentEvalStage):
 
     encoder = luigi.Parameter(
         default="",
-        description="Encoders to score, separated by commas, each as EvaluateTask takes it; by "
-        "default the trained pair with every seed, three of random weights and the bag of words.",
+        description="Encoders to score, separated by commas (of which no name may have one), each "
+        "as EvaluateTask takes it; by default the trained model with every seed, three of random "
+        "weights and the bag of words.",
     )
     tasks = luigi.Parameter(default="all", description="Tasks, separated by commas, or all.")
 

@@ -1,18 +1,22 @@
-"""The stage that trains a pair of views."""
+"""The stage that trains views."""
 
 from __future__ import annotations
 
+import logging
 import sys
 from dataclasses import asdict
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from models.idle_fields import idle_fields
 from models.training.launching import LaunchSettings
 from models.training.settings import RunSettings
-from models.training_config import TRAINING_VERSION, TrainingConfig, preset
+from models.training_config import TRAINING_VERSION, TrainingConfig
+from models.training_presets import preset
 from models.views import STAGE_OF_VIEW
 from pipeline.job import available_cores
-from tasks.artefact import Artefact, checksum
+from tasks.artefact import Artefact
 from tasks.parameters import (
     CorpusParameters,
     HeldOutParameters,
@@ -23,8 +27,10 @@ from tasks.parameters import (
 from tasks.parsing import ParseConstituents, ParseDependencies, ParseStage
 from tasks.process import run_job
 from tasks.sentences import SplitSentences
+from tasks.word_vectors import UsedVectors, used_vectors
 
-VECTOR_FILES = ("vectors.safetensors", "words.json")
+logger = logging.getLogger("luigi-interface")
+
 PARSE_STAGES: dict[str, type[ParseStage]] = {
     "dependencies": ParseDependencies,
     "constituents": ParseConstituents,
@@ -34,14 +40,14 @@ PARSE_STAGES: dict[str, type[ParseStage]] = {
 class TrainEncoders(
     CorpusParameters, HeldOutParameters, ParserParameters, TrainingParameters, Artefact
 ):
-    """Trains two views of the same sentences to predict each other's context.
+    """Trains views of the same sentences by the objective of the preset.
 
     Output: a model folder. Only the parses that the views read are required.
     """
 
     marker = "summary.json"
 
-    @property
+    @cached_property
     def config(self) -> TrainingConfig:
         """The preset with the changes applied."""
         views = tuple(view.strip() for view in self.views.split(",")) if self.views else None
@@ -54,7 +60,21 @@ class TrainEncoders(
         }
         return preset(self.preset, **joined(dict(self.changes), own, "changes"))
 
+    @cached_property
+    def word_vectors(self) -> UsedVectors:
+        """The word vectors, given or trained on the corpus."""
+        return used_vectors(self, self.config.hold_out)
+
     def requires(self) -> dict[str, Artefact]:
+        """Returns the stages of the corpus and, where they are trained, the word vectors.
+
+        Raises:
+            ValueError: the views cannot be trained.
+        """
+        self.config.check_trainable()
+        return self.corpus_stages() | self.word_vectors.requires
+
+    def corpus_stages(self) -> dict[str, Artefact]:
         """Returns the sentences, and the parses that the views read."""
         needed = {STAGE_OF_VIEW[view] for view in self.config.views}
         parses = {
@@ -69,8 +89,8 @@ class TrainEncoders(
         return {
             "training": self.config.to_dict(),
             "training_version": TRAINING_VERSION,
-            "vectors": checksum(self.vectors, names=VECTOR_FILES),
-            **{name: task.digest for name, task in self.requires().items()},
+            "vectors": self.word_vectors.digest,
+            **{name: task.digest for name, task in self.corpus_stages().items()},
         }
 
     def architecture(self) -> dict[str, Any]:
@@ -88,13 +108,22 @@ class TrainEncoders(
             "trained_words",
             "vector_rms",
             "precision",
+            "objective",
+            "decoder",
+            "coupling_layers",
+            "coupling_partition",
+            "coupling_width",
+            "coupling_depth",
+            "coupling_activation",
         )
         config = self.config.to_dict()
         return {name: config[name] for name in names}
 
     def place(self) -> Path:
         """Returns the model's folder."""
-        return self.work_folder / "models" / "-".join(self.config.views)
+        config = self.config
+        kind = [] if config.objective == "contrastive" else [config.objective]
+        return self.work_folder / "models" / "-".join([*config.views, *kind])
 
     def launch(self) -> LaunchSettings:
         """Returns how many processes and threads the job takes.
@@ -129,16 +158,23 @@ class TrainEncoders(
     def run(self) -> None:
         """Runs the training, which resumes at its last checkpoint."""
         launch, settings = self.launch(), self.settings()
+        if idle := idle_fields(self.config, self.changes):
+            logger.warning(
+                "%s: no effect under the %s objective of %s",
+                ", ".join(idle),
+                self.config.objective,
+                ",".join(self.config.views),
+            )
         self.write_config()
         job = {
             "config": self.config.to_dict(),
-            "corpus": {name: str(task.folder) for name, task in self.requires().items()},
+            "corpus": {name: str(task.folder) for name, task in self.corpus_stages().items()},
             "parsers": {
                 name: str(task.parser_folder)
-                for name, task in self.requires().items()
+                for name, task in self.corpus_stages().items()
                 if isinstance(task, ParseStage)
             },
-            "vectors": str(self.vectors),
+            "vectors": str(self.word_vectors.path),
             "out": str(self.folder),
             "launch": asdict(launch),
             "settings": asdict(settings),

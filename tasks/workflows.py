@@ -26,7 +26,7 @@ class RunAll(
 ):
     """The main job: text to report.
 
-    Splits and parses a corpus, trains two structured views on it, scores them beside their
+    Splits and parses a corpus, trains the views of the preset on it, scores them beside their
     baselines, and writes a report whose path is the last thing printed. With SentEval's data, it
     scores them on its tasks, too.
     """

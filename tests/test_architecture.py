@@ -27,6 +27,7 @@ HOMES = {
     "matplotlib": ("models/report/",),
     "tqdm": ("models/",),
     "triton": ("models/kernels/fused",),
+    "ray": ("tasks/ray_engine.py",),
 }
 
 ABOVE_TRAINING = ("models/training/", "models/train.py", "models/report/")
@@ -100,7 +101,7 @@ def test_models_import_nothing_but_what_a_bare_gpu_machine_has() -> None:
 
 def test_defining_the_tasks_loads_no_heavy_library() -> None:
     """Luigi forks its workers, which is safe only while the parent has not started torch."""
-    heavy = ["torch", "spacy", "supar", "benepar", "matplotlib"]
+    heavy = ["torch", "spacy", "supar", "benepar", "matplotlib", "ray"]
     code = f"import tasks, sys; print([m for m in {heavy!r} if m in sys.modules])"
     result = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=REPOSITORY, check=True

@@ -18,15 +18,15 @@ from typing import Any
 import pytest
 import torch
 
-from benchmarks import reader, train_gpu, tree_lstm
+from benchmarks import frameworks, reader, train_gpu, tree_lstm
 from benchmarks.comparison import compare
 from benchmarks.contestants import Runner
 from benchmarks.corpus import corpus_folders, identity
 from benchmarks.report import markdown_table
 from benchmarks.training_rate import make_setup, measure_training
-from models.contrastive_model import ContrastiveBatch
 from models.kernels.gemm import gemm_kept
-from models.training_config import PRESETS
+from models.sentence_model import TrainingBatch
+from models.training_presets import PRESETS
 from tests.parsed_corpora import stories, write_corpus
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -102,6 +102,7 @@ def test_tree_lstm_ends_in_a_figure_for_each_comparison(
         (tree_lstm, ("--sentences", "30", "--hidden", "8", *QUICK, "--profile"), 1),
         (train_gpu, ("--device", "cpu", "--hidden", "8", "--steps", "1", "--warmup", "0"), 1),
         (reader, ("--hidden", "8", "--repeats", "1", "--rate", "50"), 1),
+        (frameworks, ("--hidden", "4", "--word-size", "6", "--rounds", "1", "--steps", "1"), 1),
     ],
 )
 @pytest.mark.usefixtures("one_process")
@@ -197,7 +198,7 @@ def test_waiting_for_data_is_counted(corpus: Path, monkeypatch: pytest.MonkeyPat
     setup = make_setup(corpus_folders(corpus), config, word_size=6)
     prepare = type(setup.model).training_batch
 
-    def slowly(*arguments: Any) -> ContrastiveBatch:
+    def slowly(*arguments: Any) -> TrainingBatch:
         time.sleep(0.05)
         return prepare(*arguments)
 
@@ -206,13 +207,14 @@ def test_waiting_for_data_is_counted(corpus: Path, monkeypatch: pytest.MonkeyPat
     assert 0.15 <= rate.waited_seconds <= rate.seconds
 
 
-def test_train_gpu_needs_only_what_a_bare_machine_has(corpus: Path) -> None:
+@pytest.mark.parametrize("module", ["train_gpu", "frameworks"])
+def test_gpu_benchmarks_need_only_what_a_bare_machine_has(module: str, corpus: Path) -> None:
     absent = ("safetensors", "luigi", "tqdm", "matplotlib", "triton", "tensorboard", "zstandard")
     code = (
         f"import sys; sys.modules.update(dict.fromkeys({absent})); "
-        "from benchmarks.train_gpu import main; sys.exit(main(sys.argv[1:]))"
+        f"from benchmarks.{module} import main; sys.exit(main(sys.argv[1:]))"
     )
-    arguments = ("--device", "cpu", "--hidden", "8", "--steps", "1", "--warmup", "0")
+    arguments = ("--device", "cpu", "--hidden", "8", "--steps", "1", "--warmup", "1")
     command = [sys.executable, "-c", code, "--corpus", str(corpus), *arguments]
     subprocess.run(command, cwd=REPOSITORY, check=True, capture_output=True)
 
@@ -263,7 +265,7 @@ def test_a_sentence_alone_in_its_shard_is_not_counted(tmp_path: Path) -> None:
     assert sum(batch.num_sentences for batch in setup.blocks(epochs=1, read_ahead=False)) == 4
 
 
-@pytest.mark.parametrize("main", [tree_lstm.main, train_gpu.main, reader.main])
+@pytest.mark.parametrize("main", [tree_lstm.main, train_gpu.main, reader.main, frameworks.main])
 def test_without_a_corpus_they_say_how_to_make_one(
     main: Callable[[list[str]], int],
     tmp_path: Path,

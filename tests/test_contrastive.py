@@ -9,10 +9,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.contrastive import (
+from models.objectives.base import ObjectiveResult, SentenceContext
+from models.objectives.contrastive import (
     ContrastiveConfig,
     ContrastiveObjective,
-    ContrastiveResult,
     context_targets,
 )
 
@@ -36,8 +36,8 @@ def make_objective(**fields: Any) -> ContrastiveObjective:
     return ContrastiveObjective(first_size=WIDTH, second_size=WIDTH, config=config).double()
 
 
-def evaluate(objective: ContrastiveObjective, first: Tensor, second: Tensor) -> ContrastiveResult:
-    result: ContrastiveResult = objective(first, second, DOCUMENT, INDEX)
+def evaluate(objective: ContrastiveObjective, first: Tensor, second: Tensor) -> ObjectiveResult:
+    result: ObjectiveResult = objective((first, second), SentenceContext(DOCUMENT, INDEX))
     return result
 
 
@@ -151,7 +151,7 @@ def test_targets_differ_by_whether_neighbours_compete() -> None:
     views = torch.ones(3, WIDTH, dtype=torch.float64)
     losses = {
         targets: make_objective(critic="inner_product", targets=targets, context_size=2)(
-            views, views, document, index
+            (views, views), SentenceContext(document, index)
         ).loss.item()
         for targets in ("soft", "each")
     }
@@ -164,8 +164,8 @@ def test_targets_are_one_formula_where_no_sentence_has_two_neighbours() -> None:
     document, index = torch.tensor([0, 0, 1, 1, 2, 2, 3, 3]), torch.arange(8)
     first, second = make_views()
 
-    soft = make_objective(targets="soft")(first, second, document, index).loss
-    each = make_objective(targets="each")(first, second, document, index).loss
+    soft = make_objective(targets="soft")((first, second), SentenceContext(document, index)).loss
+    each = make_objective(targets="each")((first, second), SentenceContext(document, index)).loss
 
     assert each.item() == pytest.approx(soft.item(), abs=1e-12)
 
@@ -202,9 +202,7 @@ def test_the_anchor_is_never_its_own_answer(anchor: str) -> None:
     # Each sentence scores itself far above all others, and its neighbours no better than anyone.
     views = 50 * torch.eye(len(DOCUMENT), dtype=torch.float64)
 
-    result: ContrastiveResult = ContrastiveObjective.forward(
-        objective, views, views, DOCUMENT, INDEX
-    )
+    result: ObjectiveResult = objective((views, views), SentenceContext(DOCUMENT, INDEX))
 
     num_candidates = len(DOCUMENT) - (anchor == "excluded")
     assert result.loss.item() == pytest.approx(log(num_candidates), abs=1e-12)
@@ -214,7 +212,7 @@ def test_the_score_of_an_anchor_with_itself_has_no_gradient() -> None:
     objective = make_objective(critic="inner_product")
     first, second = make_views()
     index = torch.tensor([0, 1])
-    result = objective(first[:2], second[:2], torch.tensor([1, 1]), index)
+    result = objective((first[:2], second[:2]), SentenceContext(torch.tensor([1, 1]), index))
 
     # With one candidate, which is the neighbour, there is nothing left to learn.
     result.loss.backward()
@@ -235,7 +233,9 @@ def test_a_batch_without_context_has_no_loss_and_no_gradient(
     first, second = make_views()
     apart = torch.arange(num_sentences)
 
-    result = objective(first[:num_sentences], second[:num_sentences], apart, apart)
+    result = objective(
+        (first[:num_sentences], second[:num_sentences]), SentenceContext(apart, apart)
+    )
     result.loss.backward()
 
     assert result.num_anchors.item() == 0
@@ -248,7 +248,7 @@ def test_views_that_tell_neighbours_reach_full_accuracy() -> None:
     objective = make_objective(critic="inner_product")
     second = torch.eye(len(DOCUMENT), dtype=torch.float64)
     first = context_targets(DOCUMENT, INDEX, 1).double() * 20
-    result: ContrastiveResult = objective(first, second, DOCUMENT, INDEX)
+    result: ObjectiveResult = objective((first, second), SentenceContext(DOCUMENT, INDEX))
 
     assert result.accuracy.item() == 1.0
     assert result.loss.item() == pytest.approx(log(2) / 7, abs=1e-6)  # one anchor has two
@@ -267,7 +267,7 @@ def test_views_of_different_width_need_the_bilinear_critic() -> None:
         ({"context_size": 0}, "context_size must be 1 or more, got 0"),
         ({"critic": "cosine"}, "critic must be one of bilinear, inner_product, not 'cosine'"),
         ({"normalise": "l1"}, "normalise must be one of none, batch_norm, l2, not 'l1'"),
-        ({"anchor": "kept"}, "anchor must be one of excluded, zeroed, not 'kept'"),
+        ({"anchor": "kept"}, "anchor must be one of excluded, zeroed, included, not 'kept'"),
         ({"targets": "hard"}, "targets must be one of soft, each, not 'hard'"),
     ],
 )

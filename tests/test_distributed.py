@@ -13,9 +13,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.contrastive import ContrastiveResult
-from models.contrastive_model import ContrastiveModel, build_model
 from models.corpus.sentence_block import SentenceBlock
+from models.objectives.base import ObjectiveResult
 from models.ranks import (
     ALONE,
     Ranks,
@@ -25,6 +24,7 @@ from models.ranks import (
     joined_ranks,
     reduce_joint_gradients,
 )
+from models.sentence_model import SentenceModel, build_model
 from models.training.learner import Learner
 from models.training_config import TrainingConfig
 from models.words.word_vectors import WordVectors
@@ -61,7 +61,7 @@ def make_block() -> SentenceBlock:
     )
 
 
-def make_model(**changes: Any) -> ContrastiveModel:
+def make_model(**changes: Any) -> SentenceModel:
     matrix = np.random.default_rng(2).normal(size=(NUM_WORDS, 4)).astype(np.float32)
     words = [f"w{number}" for number in range(NUM_WORDS - 1)]
     vectors = WordVectors.from_rows(words, matrix[1:])
@@ -69,7 +69,7 @@ def make_model(**changes: Any) -> ContrastiveModel:
     return build_model(config, vectors, seed=3).double()
 
 
-def of_one_process(model: ContrastiveModel) -> dict[str, Any]:
+def of_one_process(model: SentenceModel) -> dict[str, Any]:
     """Returns what one process computes of the whole batch."""
     block = make_block()
     result = model(model.training_batch(block))
@@ -77,7 +77,7 @@ def of_one_process(model: ContrastiveModel) -> dict[str, Any]:
     return measured(model, result)
 
 
-def of_parts(model: ContrastiveModel, size: int) -> dict[str, Any]:
+def of_parts(model: SentenceModel, size: int) -> dict[str, Any]:
     """Returns the mean over all anchors of batches that each hold one part, in one process."""
     block = make_block()
     anchors, total = [], torch.zeros((), dtype=torch.float64)
@@ -89,7 +89,7 @@ def of_parts(model: ContrastiveModel, size: int) -> dict[str, Any]:
     return {"loss": total.item() / sum(anchors), "anchors": sum(anchors), **gradients(model)}
 
 
-def of_this_rank(model: ContrastiveModel, ranks: Ranks) -> dict[str, Any]:
+def of_this_rank(model: SentenceModel, ranks: Ranks) -> dict[str, Any]:
     """Returns what one of several ranks has after they have reduced their gradients."""
     result = model(model.training_batch(make_block(), ranks), ranks)
     result.loss.backward()
@@ -101,7 +101,7 @@ def of_this_rank(model: ContrastiveModel, ranks: Ranks) -> dict[str, Any]:
     return measured(model, result)
 
 
-def measured(model: ContrastiveModel, result: ContrastiveResult) -> dict[str, Any]:
+def measured(model: SentenceModel, result: ObjectiveResult) -> dict[str, Any]:
     values = {"loss": result.loss.item(), "anchors": int(result.num_anchors)}
     return {**values, **gradients(model)}
 
@@ -118,7 +118,7 @@ def learnt(gather: bool, ranks: Ranks) -> dict[str, Any]:
     return {"steps": steps, "clipped": gradients(model), "weights": dict(model.named_parameters())}
 
 
-def gradients(model: ContrastiveModel) -> dict[str, Tensor]:
+def gradients(model: SentenceModel) -> dict[str, Tensor]:
     return {
         name: torch.zeros_like(p) if p.grad is None else p.grad.clone()
         for name, p in model.named_parameters()

@@ -18,8 +18,10 @@ from models.encode_corpus import encode_corpus
 from models.evaluation.probing.build import build_probing
 from models.evaluation.probing.data import read_probing
 from models.model_folder import random_model
+from models.sentence_views import SentenceViews
 from models.training.trainer import RunSettings, TrainingJob, train
-from models.training_config import TrainingConfig, preset
+from models.training_config import TrainingConfig
+from models.training_presets import preset
 from models.words.vector_files import load_word_vectors
 from tests.probing_examples import CONFIG, altered_corpus, corpus_rows, tokens_of, write_rows
 
@@ -96,7 +98,7 @@ def test_a_random_encoder_needs_no_trained_model(job: dict[str, Any]) -> None:
     model = random_model(TrainingConfig.from_dict(config_of(job)), loaded, 3)
     folders = CorpusFolders(**{name: Path(path) for name, path in job["corpus"].items()})
     corpus = ParsedCorpus(folders, loaded, views=model.config.views)
-    expected = encode_corpus(model.encoder, corpus, rows=data.dataset_rows["corpus"][used])
+    expected = encode_corpus(SentenceViews(model), corpus, rows=data.dataset_rows["corpus"][used])
     assert list(found) == list(expected) == ["0-DEP", "1-CONST"]
     for name, matrix in expected.items():
         np.testing.assert_allclose(found[name][used], matrix, rtol=1e-5, atol=1e-6)

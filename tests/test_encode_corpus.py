@@ -10,13 +10,15 @@ import numpy as np
 import pytest
 import torch
 
-from models.contrastive_model import ContrastiveModel, batch_of
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
 from models.encode_corpus import bag_of_words, encode_corpus
 from models.model_folder import load_model, random_model
-from models.training.context_accuracy import held_out_context_accuracy
+from models.sentence_model import SentenceModel, batch_of
+from models.sentence_views import SentenceViews
+from models.training.held_out_accuracy import held_out_accuracy
 from models.training.trainer import RunSettings, TrainingJob, train
-from models.training_config import TrainingConfig, preset
+from models.training_config import TrainingConfig
+from models.training_presets import preset
 from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
 from tests.parsed_corpora import stories, write_corpus, write_vectors
@@ -51,11 +53,11 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Data:
 
 
 @pytest.fixture(scope="module")
-def model(data: Data) -> ContrastiveModel:
+def model(data: Data) -> SentenceModel:
     return random_model(CONFIG, data.vectors, seed=3)
 
 
-def one_by_one(model: ContrastiveModel, corpus: ParsedCorpus) -> list[np.ndarray]:
+def one_by_one(model: SentenceModel, corpus: ParsedCorpus) -> list[np.ndarray]:
     embeddings = []
     for block in corpus.blocks():
         for place in range(len(block)):
@@ -65,8 +67,8 @@ def one_by_one(model: ContrastiveModel, corpus: ParsedCorpus) -> list[np.ndarray
     return embeddings
 
 
-def test_embeddings_stand_in_the_order_of_the_dataset(data: Data, model: ContrastiveModel) -> None:
-    embeddings = encode_corpus(model.encoder, data.corpus(), batch_size=7)
+def test_embeddings_stand_in_the_order_of_the_dataset(data: Data, model: SentenceModel) -> None:
+    embeddings = encode_corpus(SentenceViews(model), data.corpus(), batch_size=7)
 
     assert list(embeddings) == ["0-DEP", "1-CONST"]
     assert embeddings["0-DEP"].shape == (158, 6)
@@ -74,23 +76,25 @@ def test_embeddings_stand_in_the_order_of_the_dataset(data: Data, model: Contras
     np.testing.assert_allclose(both, one_by_one(model, data.corpus()), atol=1e-6)
 
 
-def test_rows_may_be_asked_for_in_any_order(data: Data, model: ContrastiveModel) -> None:
-    everything = encode_corpus(model.encoder, data.corpus())["1-CONST"]
+def test_rows_may_be_asked_for_in_any_order(data: Data, model: SentenceModel) -> None:
+    everything = encode_corpus(SentenceViews(model), data.corpus())["1-CONST"]
     rows = np.array([150, 3, 60, 3])
 
-    chosen = encode_corpus(model.encoder, data.corpus(), rows=rows)["1-CONST"]
+    chosen = encode_corpus(SentenceViews(model), data.corpus(), rows=rows)["1-CONST"]
 
     skipped_before = np.array([2, 0, 1, 0])
     np.testing.assert_allclose(chosen, everything[rows - skipped_before], atol=1e-6)
 
 
-def test_a_row_without_a_parse_is_named(data: Data, model: ContrastiveModel) -> None:
+def test_a_row_without_a_parse_is_named(data: Data, model: SentenceModel) -> None:
     with pytest.raises(ValueError, match=r"row 77 \(and 0 others\) cannot be encoded"):
-        encode_corpus(model.encoder, data.corpus(), rows=np.array([76, 77, 78]))
+        encode_corpus(SentenceViews(model), data.corpus(), rows=np.array([76, 77, 78]))
 
 
-def test_no_rows_are_no_embeddings(data: Data, model: ContrastiveModel) -> None:
-    embeddings = encode_corpus(model.encoder, data.corpus(), rows=np.array([], dtype=np.int64))
+def test_no_rows_are_no_embeddings(data: Data, model: SentenceModel) -> None:
+    embeddings = encode_corpus(
+        SentenceViews(model), data.corpus(), rows=np.array([], dtype=np.int64)
+    )
 
     assert {name: array.shape for name, array in embeddings.items()} == {
         "0-DEP": (0, 6),
@@ -112,7 +116,7 @@ def test_random_weights_are_a_function_of_the_seed(data: Data) -> None:
 
     first, again, other = (random_model(CONFIG, data.vectors, seed) for seed in (0, 0, 1))
 
-    def flat(model: ContrastiveModel) -> torch.Tensor:
+    def flat(model: SentenceModel) -> torch.Tensor:
         return torch.nn.utils.parameters_to_vector(model.parameters())
 
     assert torch.equal(flat(first), flat(again))
@@ -128,11 +132,11 @@ def test_a_trained_model_comes_back_from_its_folder(data: Data, tmp_path: Path) 
     assert model.config == CONFIG
     assert not model.training
     selection = Selection("held_out", max_tokens=CONFIG.max_tokens)
-    measured = held_out_context_accuracy(model, data.corpus(selection))
+    measured = held_out_accuracy(model, data.corpus(selection))
     assert measured.accuracy == pytest.approx(summary["held_out"]["final"]["accuracy"], abs=1e-6)
     assert measured.loss == pytest.approx(summary["held_out"]["final"]["loss"], abs=1e-5)
     untrained = random_model(CONFIG, data.vectors, CONFIG.seed)
-    start = held_out_context_accuracy(untrained, data.corpus(selection))
+    start = held_out_accuracy(untrained, data.corpus(selection))
     assert start.loss == pytest.approx(summary["held_out"]["untrained"]["loss"], abs=1e-5)
 
 
@@ -157,9 +161,9 @@ def test_broken_weights_are_named(data: Data, tmp_path: Path) -> None:
         load_model(tmp_path)
 
 
-def test_context_accuracy_leaves_the_mode_as_it_was(data: Data, model: ContrastiveModel) -> None:
+def test_held_out_accuracy_leaves_the_mode_as_it_was(data: Data, model: SentenceModel) -> None:
     model.train()
-    held_out_context_accuracy(model, data.corpus(), batch_size=16, max_batches=2)
+    held_out_accuracy(model, data.corpus(), batch_size=16, max_batches=2)
 
     assert model.training
     model.eval()

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from models.encoders import BagOfWords, build_encoder
+from models.encoders import BagOfWords, LinearAverage, build_encoder
 from models.encoders.initialisation import UNIFORM_BOUND
 from models.sentence_batch import SentenceBatch
 from models.variants import Init
@@ -24,6 +24,7 @@ from tests.tree_oracles import (
     batch_of,
     child_sum_state,
     gru_state,
+    linear_average,
     nary_state,
     random_sentence,
 )
@@ -37,12 +38,15 @@ ORACLES: dict[str, Callable[..., Tensor]] = {
     "DEP": child_sum_state,
     "DEP by attention": child_sum_state,
     "CONST": nary_state,
+    "LIN": linear_average,
 }
 OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "SEQ in both directions": ("SEQ", {"bidirectional": True}),
     "DEP by attention": ("DEP", {"dep_cell": "attentive"}),
 }
 ENCODERS = (*VIEWS, *OPTIONS)
+WITH_WEIGHTS = tuple(view for view in VIEWS if view != "BOW")
+WITH_BUFFERS = tuple(view for view in ORACLES if view != "LIN")
 
 
 def make_encoder(name: str) -> nn.Module:
@@ -213,7 +217,7 @@ def test_two_passes_before_their_gradients_do_not_disturb_each_other(view: str) 
         torch.testing.assert_close(rest, torch.zeros_like(rest), rtol=0, atol=1e-10)
 
 
-@pytest.mark.parametrize("view", ORACLES)
+@pytest.mark.parametrize("view", WITH_BUFFERS)
 def test_a_second_backward_pass_is_refused(view: str) -> None:
     encoder, vectors = make_encoder(view), make_vectors()
     loss = encode(encoder, [random_sentence(Random(1), 6)], vectors).sum()
@@ -281,7 +285,7 @@ def test_encoding_in_inference_mode_does_not_hinder_training(view: str) -> None:
 def test_under_autocast_products_run_in_bfloat16(view: str) -> None:
     encoder = make_encoder(view).float()
     sentences = [random_sentence(Random(k), 9) for k in range(3)]
-    vectors = make_vectors().detach().float()
+    vectors = make_vectors().detach().float().requires_grad_()
     expected = encode(encoder, sentences, vectors)
 
     with torch.autocast("cpu", torch.bfloat16):
@@ -303,7 +307,7 @@ def test_a_copy_of_an_encoder_has_memory_of_its_own(view: str) -> None:
     torch.testing.assert_close(after, before, rtol=0, atol=0)
 
 
-@pytest.mark.parametrize("view", ORACLES)
+@pytest.mark.parametrize("view", WITH_BUFFERS)
 def test_buffers_used_before_leave_no_trace(view: str) -> None:
     encoder, vectors = make_encoder(view), make_vectors()
     small = [random_sentence(Random(k), 5) for k in range(3)]
@@ -340,8 +344,8 @@ def test_nary_tells_left_from_right() -> None:
 @pytest.mark.parametrize("view", ENCODERS)
 def test_inputs_are_not_mutated(view: str) -> None:
     batch = batch_of([random_sentence(Random(k), 6) for k in range(3)])
-    vectors = torch.randn(len(batch.word_ids), E, dtype=torch.float64)
-    before = vectors.clone()
+    vectors = torch.randn(len(batch.word_ids), E, dtype=torch.float64).requires_grad_()
+    before = vectors.detach().clone()
 
     make_encoder(view)(batch, vectors).sum().backward()
 
@@ -357,7 +361,25 @@ def test_bag_of_words_is_the_mean_over_all_tokens() -> None:
     assert mean.tolist() == [[5.0, 4.0], [0.0, 0.0]]
 
 
-@pytest.mark.parametrize("view", VIEWS)
+def test_bag_of_words_is_as_wide_as_a_word_and_has_no_parameters() -> None:
+    encoder = build_encoder("BOW", word_size=E, hidden_size=H)
+
+    assert encoder.output_size == E
+    assert not list(encoder.parameters())
+
+
+def test_linear_average_maps_the_mean_over_all_tokens() -> None:
+    batch = SentenceBatch.from_arrays([4, 4, 7, 0], [0, 3, 4])
+    vectors = torch.tensor([[0.0, 0.0], [3.0, 6.0], [9.0, 0.0]])  # of words 0, 4, 7
+    encoder = LinearAverage(word_size=2, hidden_size=3)
+    with torch.no_grad():
+        encoder.projection.weight.copy_(torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, -1.0]]))
+
+    assert encoder(batch, vectors).tolist() == [[5.0, 4.0, 1.0], [0.0, 0.0, 0.0]]
+    assert encoder.output_size == 3
+
+
+@pytest.mark.parametrize("view", WITH_WEIGHTS)
 def test_xavier_is_by_gate_with_zero_biases(view: str) -> None:
     torch.manual_seed(0)
     encoder = build_encoder(view, word_size=60, hidden_size=40)
@@ -368,6 +390,33 @@ def test_xavier_is_by_gate_with_zero_biases(view: str) -> None:
         else:
             bound = (6 / (40 + parameter.shape[1])) ** 0.5
             assert 0.95 * bound < parameter.abs().max() <= bound, name
+
+
+@pytest.mark.parametrize("view", WITH_WEIGHTS)
+def test_he_is_normal_by_fan_in(view: str) -> None:
+    torch.manual_seed(0)
+    encoder = build_encoder(view, word_size=60, hidden_size=90, init="he")
+
+    for name, parameter in encoder.named_parameters():
+        if parameter.dim() == 2:
+            deviation = (2 / parameter.shape[1]) ** 0.5
+            assert parameter.std().item() == pytest.approx(deviation, rel=0.05), name
+            assert parameter.abs().max() > 3 * deviation, name  # uniform ends at the root of 3
+
+
+@pytest.mark.parametrize("view", WITH_WEIGHTS)
+@pytest.mark.parametrize("word_size", [20, 60])
+def test_orthonormal_is_by_gate_with_zero_biases(view: str, word_size: int) -> None:
+    torch.manual_seed(0)
+    encoder = build_encoder(view, word_size=word_size, hidden_size=40, init="orthonormal")
+
+    for name, parameter in encoder.named_parameters():
+        if parameter.dim() == 1:
+            assert not parameter.any(), name
+            continue
+        for gate in parameter.split(40):
+            smaller = gate @ gate.T if gate.shape[0] <= gate.shape[1] else gate.T @ gate
+            torch.testing.assert_close(smaller, torch.eye(len(smaller)), rtol=0, atol=1e-5)
 
 
 @pytest.mark.parametrize("view", ["DEP", "CONST"])
@@ -382,16 +431,42 @@ def test_open_forget_gates_are_the_only_difference_of_xavier_open(view: str) -> 
 
     assert len(difference) == 1
     (bias,) = difference.values()
+    assert_open_forget_gates(bias)
+
+
+@pytest.mark.parametrize("view", ["DEP", "CONST"])
+def test_he_opens_forget_gates_and_leaves_other_biases_zero(view: str) -> None:
+    parameters = build_with_seed(view, "he").values()
+
+    (bias,) = (p for p in parameters if p.dim() == 1 and p.any())
+    assert_open_forget_gates(bias)
+
+
+def assert_open_forget_gates(bias: Tensor) -> None:
     assert bias.sum() == 40  # 1 for each of the 40 forget gates
     assert set(bias.tolist()) <= {0.0, 1.0}
 
 
-def build_with_seed(view: str, init: Init) -> dict[str, torch.Tensor]:
+@pytest.mark.parametrize(
+    ("init", "of_gate"), [("he", 1.0), ("xavier", 0.0), ("xavier_open", 0.0), ("orthonormal", 0.0)]
+)
+def test_reset_and_update_gates_start_open_under_he_alone(init: Init, of_gate: float) -> None:
+    parameters = build_with_seed("SEQ", init, bidirectional=True)
+
+    for direction in ("cell", "reverse_cell"):
+        assert parameters[f"{direction}.word.bias"].tolist() == [of_gate] * 40 + [0.0] * 20
+        assert not parameters[f"{direction}.state.bias"].any()
+
+
+def build_with_seed(view: str, init: Init, *, bidirectional: bool = False) -> dict[str, Tensor]:
     torch.manual_seed(0)
-    return build_encoder(view, word_size=60, hidden_size=40, init=init).state_dict()
+    encoder = build_encoder(
+        view, word_size=60, hidden_size=40, init=init, bidirectional=bidirectional
+    )
+    return encoder.state_dict()
 
 
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("view", WITH_WEIGHTS)
 def test_uniform_stays_within_its_bound(view: str) -> None:
     encoder = build_encoder(view, word_size=60, hidden_size=40, init="uniform")
 
@@ -401,13 +476,15 @@ def test_uniform_stays_within_its_bound(view: str) -> None:
 
 
 def test_unknown_view_is_refused() -> None:
-    with pytest.raises(ValueError, match="unknown view 'TREE'; known: SEQ, DEP, CONST, BOW"):
+    with pytest.raises(ValueError, match="unknown view 'TREE'; known: SEQ, DEP, CONST, LIN, BOW"):
         build_encoder("TREE", word_size=E, hidden_size=H)
 
 
 def test_unknown_init_is_refused() -> None:
-    with pytest.raises(ValueError, match="unknown init 'he'; known: xavier, uniform, xavier_open"):
-        build_encoder("SEQ", word_size=E, hidden_size=H, init="he")  # type: ignore[arg-type]
+    with pytest.raises(
+        ValueError, match="unknown init 'zeros'; known: xavier, uniform, xavier_open"
+    ):
+        build_encoder("SEQ", word_size=E, hidden_size=H, init="zeros")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("view", "columns"), [("DEP", "heads"), ("CONST", "binary_left")])

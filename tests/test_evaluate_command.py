@@ -14,6 +14,7 @@ from models.compare import main as compare
 from models.evaluate import _parser, job_of, main
 from models.evaluation.tasks.declarations import TASKS
 from tests.parsed_corpora import write_vectors
+from tests.saved_models import write_model, write_multi_view_model
 from tests.tiny_senteval import write_tiny_senteval
 
 OWN = """
@@ -247,3 +248,84 @@ def test_a_damaged_file_is_found_before_anything_is_scored(
     assert main(command(data, "--tasks", "MR,TREC", "--out", "out")) == 2
     assert "train_5500.label, line 1" in capsys.readouterr().err
     assert not list((here / "out").glob("*.json"))
+
+
+def views(*names: str, **more: object) -> tuple[str, str]:
+    return ("--representation-changes", json.dumps({"views": names, **more}))
+
+
+def test_views_of_one_model_are_scored_from_the_same_embeddings(
+    data: Path, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = write_multi_view_model(here / "model", write_vectors(here / "vectors", size=4))
+    multi_view = ("--tasks", "SICK14", "--representation", "multi-view")
+    kept = set()
+    for chosen in ((), views("SEQ"), views("INV"), views("INV", remove_components=0)):
+        assert main(command(data, *multi_view, *chosen, encoder=str(model))) == 0
+        kept.add(frozenset((p, p.stat().st_mtime_ns) for p in Path("results").rglob("*.npy")))
+    assert len(kept) == 1, "embeddings are computed once"
+    found = sorted(Path("results").glob("model-*/SICK14.json"))
+    assert len(found) == 4, "each choice has a folder of its own"
+    setups = [json.loads(path.read_text(encoding="utf-8"))["setup"] for path in found]
+    assert sorted(str(s["representation"].get("views")) for s in setups) == sorted(
+        ["None", "['SEQ']", "['INV']", "['INV']"]
+    )
+    capsys.readouterr()
+
+    both, z_de = (
+        str(path.parent)
+        for used in (None, ["INV"])
+        for path, setup in zip(found, setups, strict=True)
+        if setup["representation"].get("views") == used
+        and setup["representation"]["remove_components"]
+    )
+    assert compare([both, z_de, "--resamples", "50"]) == 0
+    shown = capsys.readouterr().out
+    assert f"{model} (multi-view)" in shown and f"{model} (multi-view, views INV)" in shown
+
+
+def test_views_of_models_trained_apart_are_scored_together(data: Path, here: Path) -> None:
+    vectors = write_vectors(here / "vectors", size=4)
+    f = write_multi_view_model(here / "f", vectors)
+    g = write_model(here / "g", vectors, views=("SEQ", "LIN"))
+    tasks = ("--tasks", "TREC", "--representation-changes", '{"join_words": true}')
+
+    assert main(command(data, *tasks, encoder=f"{f}@SEQ+{g}@LIN")) == 0
+
+    (result,) = Path("results").glob("f-SEQ-g-LIN-*/TREC.json")
+    value = json.loads(result.read_text(encoding="utf-8"))
+    assert value["setup"]["encoder"]["name"] == "f@SEQ+g@LIN"
+    assert value["outcome"]["width"] == 6 + 6 + 4
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    ("encoder", "options", "message"),
+    [
+        ("m", views("LIN"), "views: no view 'LIN'; the encoder's are 0-SEQ, 1-SEQ"),
+        ("m", views("SEQ"), "several views are called SEQ; give one of 0-SEQ, 1-SEQ"),
+        (
+            "n",
+            views("0-SEQ", "BOW", supervised_combine="average"),
+            "views of different widths cannot be averaged: {'0-SEQ': 6, '1-BOW': 4}; give "
+            "supervised_combine concatenate",
+        ),
+        ("own_letters:letters", views("SEQ"), "no view 'SEQ'; the encoder's are 0-encoder"),
+        ("m@SEQ+o@SEQ", (), "'o@SEQ' does not begin with the folder of a model"),
+        ("n@SEQ+n@LIN", (), "n@LIN: no view 'LIN'; the encoder's are 0-SEQ, 1-BOW"),
+    ],
+)
+def test_views_that_are_not_there_are_found_before_anything_is_encoded(
+    data: Path,
+    encoder: str,
+    options: tuple[str, ...],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    vectors = write_vectors(Path("vectors"), size=4)
+    write_model(Path("m"), vectors, views=("SEQ", "SEQ"))
+    write_model(Path("n"), vectors, views=("SEQ", "BOW"), critic="bilinear")
+    monkeypatch.setattr("models.text.sentence_reader.SentenceReader.read", None)
+    assert main(command(data, "--tasks", "MR", *options, encoder=encoder)) == 2
+    assert message in capsys.readouterr().err

@@ -19,6 +19,7 @@ from models.evaluation.averages import (
     lacking,
     published_averages,
 )
+from models.evaluation.representations.representation import representation_named
 from models.evaluation.scores import resampled_scores
 from models.evaluation.statistics.resampling import Resampling
 from models.evaluation.task_result import (
@@ -252,8 +253,39 @@ def test_one_encoder_in_two_representations_is_two_columns(tmp_path: Path) -> No
     setup = Setup(made.setup.encoder, {"name": "multi-view"}, made.setup.classifier)
     other = written(tmp_path / "other", [replace(made, setup=setup)])
     table = evaluation_table([plain, other])
-    assert "| bag of words #1 | bag of words #2 |" in table
+    assert "| bag of words (plain) | bag of words (multi-view) |" in table
     assert '"multi-view"' in table
+
+
+def test_choices_of_views_of_one_encoder_are_told_apart(tmp_path: Path) -> None:
+    made = result(answers(40, 0.8), task("MR"))
+    chosen: list[dict[str, Any]] = [
+        representation_named("multi-view").to_dict(),
+        representation_named("multi-view", views=["SEQ"]).to_dict(),
+        representation_named("multi-view", name="z_de", views=["INV"]).to_dict(),
+    ]
+    folders = [
+        written(
+            tmp_path / str(number),
+            [replace(made, setup=Setup(made.setup.encoder, used, made.setup.classifier))],
+        )
+        for number, used in enumerate(chosen)
+    ]
+
+    table = evaluation_table(folders)
+
+    titles = ["multi-view", "multi-view, views SEQ", "z_de"]
+    assert " | ".join(f"bag of words ({title})" for title in titles) in table
+
+
+def test_one_encoder_by_two_classifiers_is_numbered(tmp_path: Path) -> None:
+    made = result(answers(40, 0.8), task("MR"))
+    other = Setup(made.setup.encoder, made.setup.representation, {"classifier": "compatibility"})
+    folders = [
+        written(tmp_path / "a", [made]),
+        written(tmp_path / "b", [replace(made, setup=other)]),
+    ]
+    assert "| bag of words #1 | bag of words #2 |" in evaluation_table(folders)
 
 
 def test_results_on_other_data_are_not_put_side_by_side(tmp_path: Path) -> None:

@@ -127,11 +127,11 @@ def pair_backward(cells: Cells, make: Buffers, n: int) -> None:
 
 
 def gru_forward(cells: Cells, make: Buffers, n: int) -> None:
-    cells.gru_forward(make(n, 3), make(n, 3), make(n), make(n))
+    cells.gru_forward(make(n, 4), make(n), make(n))
 
 
 def gru_backward(cells: Cells, make: Buffers, n: int) -> None:
-    cells.gru_backward(make(n, 3), make(n, 3), make(n), make(n))
+    cells.gru_backward(make(n, 4), make(n), make(n))
 
 
 def add_rows(cells: Cells, make: Buffers, n: int) -> None:

@@ -50,6 +50,13 @@ def test_the_remedy_names_what_is_not_yet_done() -> None:
     assert "--held-out-unit" not in BLOCKS.remedy
 
 
+def test_too_much_held_out_asks_for_less() -> None:
+    for hold_out in (HoldOut(), BLOCKS):
+        assert "lower --held-out-fraction" in hold_out.remedy_of_too_much
+        assert "raise" not in hold_out.remedy_of_too_much
+    assert "--held-out-unit block" in HoldOut().remedy_of_too_much
+
+
 def test_no_row_gives_no_mask() -> None:
     assert mask_of(BLOCKS, [], []) == []
 

@@ -12,9 +12,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.contrastive_model import ContrastiveModel, build_model
 from models.corpus.sentence_block import SentenceBlock
 from models.ranks import ALONE, Ranks, joined_ranks
+from models.sentence_model import SentenceModel, build_model
 from models.training.learner import Learner
 from models.training.run import TrainingDivergedError, TrainingRun
 from models.training_config import TrainingConfig
@@ -32,6 +32,17 @@ KINDS: dict[str, tuple[int, dict[str, Any]]] = {
         {"anchor": "zeroed", "critic": "inner_product", "normalise": "none"},
     ),
     "two sentences, dropout": (2, {"anchor": "zeroed", "word_dropout": 0.4}),
+    "generative": (7, {"objective": "generative", "views": ("SEQ",)}),
+    "generative, bijective": (
+        7,
+        {"objective": "generative", "views": ("DEP",), "decoder": "bijective"},
+    ),
+    "discriminative": (7, {"objective": "discriminative", "views": ("SEQ", "LIN")}),
+    "generative, dropout, two sentences": (
+        2,
+        {"objective": "generative", "views": ("SEQ",), "word_dropout": 0.4},
+    ),
+    "both, two sentences": (2, {"objective": "both", "views": ("SEQ", "LIN")}),
 }
 APART: dict[str, int] = {"7 apart": 7, "2 apart": 2}
 
@@ -52,13 +63,16 @@ def make_block(num_sentences: int) -> SentenceBlock:
     )
 
 
-def make_model(**changes: Any) -> ContrastiveModel:
+def make_model(**changes: Any) -> SentenceModel:
     rows = np.random.default_rng(2).normal(size=(8, 4)).astype(np.float32)
     vectors = WordVectors.from_rows([f"w{number}" for number in range(8)], rows)
-    return build_model(TrainingConfig(hidden_size=6, **changes), vectors, seed=3).double()
+    config = TrainingConfig(hidden_size=6, **changes)
+    model = build_model(config, vectors, seed=3).double()
+    model.set_word_counts(np.arange(9))
+    return model
 
 
-def measured(model: ContrastiveModel, num_sentences: int, ranks: Ranks) -> dict[str, Any]:
+def measured(model: SentenceModel, num_sentences: int, ranks: Ranks) -> dict[str, Any]:
     """Returns what a rank has after one step's gradients are reduced."""
     torch.manual_seed(7)
     batch = model.training_batch(make_block(num_sentences), ranks)
@@ -67,7 +81,7 @@ def measured(model: ContrastiveModel, num_sentences: int, ranks: Ranks) -> dict[
     return {"values": values, "gradients": gradients, "buffers": running_means(model)}
 
 
-def running_means(model: ContrastiveModel) -> dict[str, Tensor]:
+def running_means(model: SentenceModel) -> dict[str, Tensor]:
     return {n: b.clone() for n, b in model.objective.named_buffers() if b.is_floating_point()}
 
 
@@ -94,6 +108,14 @@ def work(rank: int, folder: Path) -> None:
         for name, num_sentences in APART.items():
             model = make_model(gather_negatives=False, parts=SIZE)
             found[name] = measured(model, num_sentences, ranks)
+        for name in ("generative", "discriminative"):
+            num_sentences, changes = KINDS[name]
+            model = make_model(gather_negatives=False, parts=SIZE, **changes)
+            found[f"7 {name}"] = measured(model, num_sentences, ranks)
+        both = make_model(
+            gather_negatives=False, parts=SIZE, objective="both", views=("SEQ", "LIN")
+        )
+        found["both apart"] = measured(both, 2, ranks)
         found["diverged"] = diverged(ranks)
     torch.save(found, folder / f"{rank}.pt")
     os._exit(0)  # as `models.train` does: a thread of Gloo's may abort Python's own end
@@ -126,6 +148,32 @@ def test_parts_of_a_batch_without_sentences_or_context_add_nothing(
     for rank in found:  # two sentences in three parts: none has context
         assert rank["2 apart"]["values"]["loss"] == 0
         assert rank["2 apart"]["values"]["gradient_norm"] == 0
+
+
+def test_an_empty_part_logs_what_the_others_log(found: list[dict[str, Any]]) -> None:
+    first = found[0]["both apart"]["values"]
+
+    assert {"temperature", "generative_loss", "discriminative_loss"} <= first.keys()
+    assert all(rank["both apart"]["values"] == first for rank in found)
+    assert first["temperature"] == 1.0
+
+
+@pytest.mark.parametrize("kind", ["7 generative", "7 discriminative"])
+def test_results_of_parts_are_weighted_by_their_anchors(
+    found: list[dict[str, Any]], kind: str
+) -> None:
+    num_sentences, changes = KINDS[kind.removeprefix("7 ")]
+    losses, anchors = [], []
+    for rank in range(SIZE):
+        model = make_model(gather_negatives=False, parts=SIZE, **changes)
+        torch.manual_seed(7)
+        result = model(model.training_batch(make_block(num_sentences), Ranks(rank, SIZE)))
+        losses.append(result.loss.item())
+        anchors.append(result.num_anchors.item())
+
+    expected = np.average(losses, weights=anchors)
+    for rank_found in found:
+        assert rank_found[kind]["values"]["loss"] == pytest.approx(expected, abs=1e-12)
 
 
 def test_running_statistics_of_parts_are_averaged(found: list[dict[str, Any]]) -> None:

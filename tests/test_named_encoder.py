@@ -18,8 +18,11 @@ from models.evaluation.named_encoder import (
     words_beside,
     words_encoder,
 )
-from models.training_config import preset
+from models.text.joined_encoder import JoinedEncoder
+from models.text_encoder import load_text_encoder
+from models.training_presets import preset
 from tests.parsed_corpora import write_vectors
+from tests.saved_models import write_model, write_multi_view_model
 
 SENTENCES = ["the cat sees the dog", "the mouse", "nobody knows"]
 
@@ -175,7 +178,7 @@ def test_the_mean_of_a_bag_stands_for_its_last_state_once(vectors: Path) -> None
 
 
 def test_random_encoders_are_a_function_of_the_seed(vectors: Path) -> None:
-    config = preset("laptop", views=("SEQ", "BOW"), hidden_size=3)
+    config = preset("laptop", views=("SEQ", "LIN"), hidden_size=3)
     settings = EncoderSettings(vectors=vectors, config=config)
 
     first, again, other = (resolve_encoder(f"random-{seed}", settings) for seed in (0, 0, 1))
@@ -188,7 +191,7 @@ def test_random_encoders_are_a_function_of_the_seed(vectors: Path) -> None:
 
 
 def test_a_model_is_joined_with_its_own_words(vectors: Path, tmp_path: Path) -> None:
-    config = preset("laptop", views=("SEQ", "BOW"), hidden_size=3)
+    config = preset("laptop", views=("SEQ", "LIN"), hidden_size=3)
     settings = EncoderSettings(vectors=vectors, config=config)
     encoder = resolve_encoder("random-0", settings)
     others = replace(settings, vectors=write_vectors(tmp_path / "others", size=7))
@@ -196,6 +199,49 @@ def test_a_model_is_joined_with_its_own_words(vectors: Path, tmp_path: Path) -> 
     assert words_beside(encoder, others).encode(SENTENCES).shape == (3, 4)
     function = CallableEncoder(lambda sentences: [[1.0]] * len(sentences), "mine")
     assert words_beside(function, others).encode(SENTENCES).shape == (3, 7)
+
+
+def test_views_of_models_are_joined(vectors: Path, tmp_path: Path) -> None:
+    a = write_multi_view_model(tmp_path / "a", vectors)
+    b = write_model(tmp_path / "b", vectors, seed=1, views=("SEQ", "LIN"))
+    settings = EncoderSettings(vectors=vectors)
+
+    joined = resolve_encoder(f"{a}@INV+{b}@LIN+{a}@0-SEQ", settings)
+
+    assert isinstance(joined, JoinedEncoder) and len(joined.encoders) == 2
+    found = joined.encode_views(SENTENCES, ["mean"])
+    parts = [load_text_encoder(folder) for folder in (a, b)]
+    own = [part.encode_views(SENTENCES, ["mean"]) for part in parts]
+    expected = {
+        "0-INV.mean": own[0]["1-INV.mean"],
+        "1-LIN.mean": own[1]["1-LIN.mean"],
+        "2-SEQ.mean": own[0]["0-SEQ.mean"],
+    }
+    assert list(found) == list(expected)
+    for key, matrix in expected.items():
+        np.testing.assert_array_equal(found[key], matrix)
+
+
+def test_joined_models_are_joined_with_the_words_of_all(vectors: Path, tmp_path: Path) -> None:
+    a = write_model(tmp_path / "a", vectors, views=("SEQ", "LIN"))
+    b = write_model(tmp_path / "b", vectors, seed=1, views=("SEQ", "LIN"))
+    others = write_vectors(tmp_path / "others", size=7)
+    c = write_model(tmp_path / "c", others, views=("SEQ", "LIN"))
+    settings = EncoderSettings()
+
+    words = words_beside(resolve_encoder(f"{a}+{b}", settings), settings)
+    assert words.encode(SENTENCES).shape == (3, 4)
+    with pytest.raises(ValueError, match="join_words: the joined models have different word vec"):
+        words_beside(resolve_encoder(f"{a}+{c}", settings), settings)
+
+
+def test_a_view_that_a_joined_model_has_not_is_named(vectors: Path, tmp_path: Path) -> None:
+    a = write_multi_view_model(tmp_path / "a", vectors)
+    with pytest.raises(ValueError, match="a@LIN: no view 'LIN'; the encoder's are 0-SEQ, 1-INV"):
+        resolve_encoder(f"{a}@SEQ+{a}@LIN")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(FileNotFoundError, match="empty: no trained model here"):
+        resolve_encoder(f"{a}+{tmp_path}/empty")
 
 
 def test_random_trees_are_made_by_the_bundled_parsers() -> None:

@@ -22,7 +22,7 @@ from models.text.reading_encoder import EncodingSettings
 from models.text.sentence_reader import ReadSentences, SentenceReader
 from models.text.words_encoder import WordsEncoder
 from models.text_encoder import TextEncoder
-from models.training_config import preset
+from models.training_presets import preset
 from models.views import needed_stages
 from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors

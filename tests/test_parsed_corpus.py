@@ -247,5 +247,7 @@ def test_memory_does_not_grow_with_the_corpus(tmp_path: Path, vectors: WordVecto
         for shards in (2, 12)
     )
     peak_of_an_epoch(few, vectors, 2)  # what is set up once
+    # Whether both are in memory at once in a short run is a matter of the reading thread's luck.
+    peak = max(peak_of_an_epoch(few, vectors, 2) for _ in range(3))
 
-    assert peak_of_an_epoch(many, vectors, 12) < 1.2 * peak_of_an_epoch(few, vectors, 2)
+    assert peak_of_an_epoch(many, vectors, 12) < 1.2 * peak

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.encoders import GRU, BagOfWords, ChildSumTreeLSTM, NaryTreeLSTM
+from models.encoders import GRU, BagOfWords, ChildSumTreeLSTM, LinearAverage, NaryTreeLSTM
 from models.encoders.states import SentenceStates
 from models.multi_view import MultiViewConfig, MultiViewEncoder
 from models.sentence_batch import SentenceBatch
@@ -174,18 +174,18 @@ def test_two_directions_pool_the_states_at_each_word_side_by_side(
         torch.testing.assert_close(states.pool("last")[number], last)
 
 
-@pytest.mark.parametrize("hidden_size", [None, HIDDEN_SIZE])
+@pytest.mark.parametrize("kind", [BagOfWords, LinearAverage])
 def test_a_bag_pools_its_words_and_its_last_is_its_mean(
-    hidden_size: int | None, sentences: list[Sentence], words: Tensor
+    kind: type[BagOfWords | LinearAverage], sentences: list[Sentence], words: Tensor
 ) -> None:
-    encoder = BagOfWords(word_size=WORD_SIZE, hidden_size=hidden_size).double()
+    encoder = BagOfWords(word_size=WORD_SIZE) if kind is BagOfWords else made(LinearAverage)
     batch = with_nodes(sentences)
     states = encoder.states(batch, words[batch.word_ids])
 
     for number, sentence in enumerate(sentences):
         vectors = words[sentence.words]
-        if encoder.projection is not None:
-            vectors = encoder.projection(vectors).detach()
+        if kind is LinearAverage:
+            vectors = (vectors @ encoder.projection.weight.T).detach()
         expected = {**pooled(vectors), "last": vectors.mean(0)}
         for pooling in POOLINGS:
             torch.testing.assert_close(states.pool(pooling)[number], expected[pooling])

@@ -163,7 +163,7 @@ def test_protocol_is_pinned() -> None:
 
 
 def test_rows_are_those_that_must_stand_beside_a_trained_pair() -> None:
-    rows = {row.name: row for row in declare_rows(("DEP", "CONST"), pair_width=40)}
+    rows = {row.name: row for row in declare_rows(("DEP", "CONST"), embedding_width=40)}
     assert list(rows) == [
         "pair", "view_0-DEP", "view_1-CONST", "random_weights_0", "random_weights_1",
         "random_weights_2", "bag_of_words", "bag_of_words_projected", "pair_and_bag_of_words",
@@ -175,13 +175,15 @@ def test_rows_are_those_that_must_stand_beside_a_trained_pair() -> None:
 
 
 def test_equal_views_are_told_apart_by_their_place() -> None:
-    rows = {row.name: row for row in declare_rows(("CONST", "CONST"), pair_width=40)}
+    rows = {row.name: row for row in declare_rows(("CONST", "CONST"), embedding_width=40)}
     assert rows["view_0-CONST"].description == "first view (CONST) alone, trained"
     assert rows["view_1-CONST"].description == "second view (CONST) alone, trained"
 
 
 def test_several_seeds_of_training_are_rows_of_their_own() -> None:
-    rows = {row.name: row for row in declare_rows(("DEP", "CONST"), (4,), (7, 8, 9), pair_width=40)}
+    rows = {
+        row.name: row for row in declare_rows(("DEP", "CONST"), (4,), (7, 8, 9), embedding_width=40)
+    }
     assert list(rows)[:3] == ["pair", "pair_seed_8", "pair_seed_9"]
     sets = [rows[name].embeddings[0].embedding_set for name in list(rows)[:3]]
     assert sets == ["trained", "trained-8", "trained-9"]
@@ -192,7 +194,7 @@ def test_several_seeds_of_training_are_rows_of_their_own() -> None:
 
 
 def test_no_baseline_needs_the_training() -> None:
-    rows = declare_rows(("DEP", "CONST"), pair_width=40)
+    rows = declare_rows(("DEP", "CONST"), embedding_width=40)
     for row in rows:
         if row.name.startswith(("random", "bag_of_words")):
             assert "trained" not in {file.embedding_set for file in row.embeddings}, row.name
@@ -205,18 +207,18 @@ def test_seeds_that_repeat_or_are_missing_are_refused(
     seeds: tuple[tuple[int, ...], tuple[int, ...]],
 ) -> None:
     with pytest.raises(ValueError, match="seeds must differ and one of training be given"):
-        declare_rows(("DEP", "CONST"), *seeds, pair_width=40)
+        declare_rows(("DEP", "CONST"), *seeds, embedding_width=40)
 
 
 def test_a_pair_of_one_view_twice_has_two_files() -> None:
-    pair = declare_rows(("SEQ", "SEQ"), pair_width=40)[0]
+    pair = declare_rows(("SEQ", "SEQ"), embedding_width=40)[0]
     assert [file.name for file in pair.embeddings] == ["0-SEQ", "1-SEQ"]
 
 
 def test_a_row_job_names_the_files_and_what_is_missing(tmp_path: Path) -> None:
     row = next(
         r
-        for r in declare_rows(("DEP", "CONST"), pair_width=40)
+        for r in declare_rows(("DEP", "CONST"), embedding_width=40)
         if r.name == "pair_and_bag_of_words"
     )
     folders = {"trained": tmp_path / "t", "bag_of_words": tmp_path / "b"}

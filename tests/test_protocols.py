@@ -205,6 +205,26 @@ def test_the_grids_are_senteval_s() -> None:
     assert COMPATIBILITY_GRID == (1e-5, 1e-4, 1e-3, 1e-2)
 
 
+def test_a_scaled_grid_answers_as_its_own_grid_on_scaled_features() -> None:
+    """C on features x s is C s² on x; so views of length 1 want a larger C."""
+    plain = noisy(train=60, dev=30, test=20)
+    features = {name: 0.5 * value for name, value in plain.features.items()}
+    smaller = replace(plain, features=features)
+
+    expected = answer(plain, FEW_FOLDS)
+    found = answer(smaller, replace(FEW_FOLDS, grid_scale=4.0))
+
+    assert found.regularisers == tuple(4 * c for c in expected.regularisers)
+    assert found.at_grid_edge == expected.at_grid_edge
+    assert np.array_equal(found.predictions.predicted, expected.predictions.predicted)
+
+
+def test_senteval_s_own_grid_leaves_no_trace_in_the_configuration() -> None:
+    assert "grid_scale" not in ProtocolConfig().to_dict()
+    scaled = ProtocolConfig(grid_scale=4.0)
+    assert ProtocolConfig.from_dict(scaled.to_dict()) == scaled
+
+
 def test_the_defaults_are_those_of_published_results() -> None:
     defaults = ProtocolConfig()
     assert (defaults.classifier, defaults.num_folds) == ("logistic_regression", 10)
@@ -398,6 +418,7 @@ def test_a_compatible_split_stops_on_dev_finally_too() -> None:
         ({"classifier": "svm"}, "classifier must be one of logistic_regression, compatibility"),
         ({"num_folds": 1}, "num_folds must be at least 2, got 1"),
         ({"tolerance": 0.0}, "tolerance must be positive, got 0.0"),
+        ({"grid_scale": 0.0}, "grid_scale must be positive, got 0.0"),
         ({"batch_items": 0}, "batch_items must be at least 1, got 0"),
         ({"max_steps": 0}, "max_steps must be at least 1, got 0"),
         ({"fold": 5}, "fold"),

@@ -28,6 +28,7 @@ SUMMARY = {
     "steps": 40, "epochs": 2, "train_sentences": 8000, "held_out_measured": 3000,
     "skipped": {"no_parse": 3}, "coverage": {"known_share": 0.97}, "seconds": 50.0,
     "sentences_per_second": 320.0, "first_loss": 6.1, "final_loss": 4.0,
+    "objective": "contrastive",
     "held_out": {"untrained": {**HELD_OUT, "accuracy": 0.003}, "final": HELD_OUT},
     "num_parameters": 123456, "seed": 0, "peak_memory_gib": 0.5,
 }  # fmt: skip
@@ -117,7 +118,7 @@ def test_report_states_what_a_reader_looks_for(inputs: ReportInputs, tmp_path: P
     path = write_report(tmp_path / "out", with_rows(inputs, tmp_path, usual_rows(0.8)))
     text = path.read_text()
     for expected in (
-        "**The trained pair beats the same architecture with random weights**",
+        "**The trained model beats the same architecture with random weights**",
         "| row pair | 8 | 80.0 | 80.0 | 80.0 [",
         "mean ± sd over 3 seeds | 8 | 62.0 ± 2.0 | 62.0 ± 2.0 | 62.0 ± 2.0 |",
         "**object_number**: only 7 train sentences",
@@ -148,7 +149,7 @@ def test_text_and_command_stand_under_the_verdict(inputs: ReportInputs, tmp_path
         "What was run. Text: harbour diaries, second edition. Command:\n\n"
         "```sh\nluigi RunAll --seed 5\n```"
     )
-    assert text.index("**The trained pair beats") < text.index(told) < text.index("## Probing")
+    assert text.index("**The trained model beats") < text.index(told) < text.index("## Probing")
     value = json.loads((tmp_path / "out" / "report.json").read_text())
     assert (value["corpus"], value["command"]) == (given.corpus, given.command)
 
@@ -172,7 +173,7 @@ def test_no_verdict_is_given_on_too_little(
         task["sizes"]["test"] = test_size
     path.write_text(json.dumps(summary))
     text = write_report(tmp_path / "out", with_rows(inputs, tmp_path, usual_rows(0.8))).read_text()
-    assert ("**The trained pair" in text) == (expected is None)
+    assert ("**The trained model" in text) == (expected is None)
     assert (expected or "") in text
 
 
@@ -222,9 +223,9 @@ def test_several_training_seeds_are_averaged_and_their_spread_is_shown(
     for expected in (
         "(mean over 3 training seeds): +12.0 [",
         "| trained, mean ± sd over 3 seeds | 8 | 74.0 ± 5.3 | 74.0 ± 5.3 | 74.0 ± 5.3 |",
-        "| trained pair − random weights | +12.0 | +12.0 | +12.0 [",
-        "| trained pair − bag of words | +4.0",
-        "The pair was trained from 3 seeds",
+        "| trained − random weights | +12.0 | +12.0 | +12.0 [",
+        "| trained − bag of words | +4.0",
+        "The model was trained from 3 seeds",
         "| trained, seed 0 | 6.00 |",
         "| trained, seed 1 | 5.00 |",
     ):

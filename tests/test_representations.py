@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
+from models.evaluation.representations.description import described
 from models.evaluation.representations.principal_component import (
     principal_components,
     remove_components,
@@ -18,9 +20,11 @@ from models.evaluation.representations.representation import (
     Representation,
     representation_named,
 )
+from models.evaluation.tasks.task import Protocol
 
 Matrix = npt.NDArray[np.float32]
 POOLINGS = ("last", "max", "mean", "min")
+PROTOCOLS = get_args(Protocol)
 
 
 def vectors(rows: int, width: int, *, seed: int = 0) -> Matrix:
@@ -174,6 +178,117 @@ def test_an_encoder_without_states_gives_its_matrix_for_any_pooling() -> None:
     np.testing.assert_array_equal(features, matrix["0-encoder.last"])
 
 
+@pytest.mark.parametrize(
+    ("wanted", "taken"),
+    [
+        ((), ["0-SEQ", "1-LIN", "2-INV"]),
+        (("SEQ",), ["0-SEQ"]),
+        (("2-INV",), ["2-INV"]),
+        (("INV", "SEQ"), ["0-SEQ", "2-INV"]),
+    ],
+)
+def test_views_are_chosen_by_name_or_place(wanted: tuple[str, ...], taken: list[str]) -> None:
+    representation = representation_named("plain", views=wanted)
+
+    found = representation.keys(views("0-SEQ", "1-LIN", "2-INV"), "split")
+
+    assert list(found) == taken
+
+
+def test_one_chosen_view_is_what_it_is_alone() -> None:
+    batch = views("0-SEQ", "1-INV")
+    alone = {key: matrix for key, matrix in batch.items() if key.startswith("1-INV")}
+
+    for protocol in PROTOCOLS:
+        chosen = representation_named("multi-view", views=["INV"]).apply(batch, protocol)
+        expected = REPRESENTATIONS["multi-view"].apply(alone, protocol)
+        np.testing.assert_array_equal(chosen, expected)
+
+
+def test_components_are_fitted_on_the_chosen_views_alone() -> None:
+    representation = representation_named("multi-view", views=["LIN"], components_from="train")
+    assert list(representation.fit(views("0-SEQ", "1-LIN"), "split")) == ["1-LIN"]
+
+
+@pytest.mark.parametrize("view", ["0-LIN", "1-BOW", "2-INV", "words"])
+def test_views_without_order_have_a_mean_for_their_last_state(view: str) -> None:
+    keys = REPRESENTATIONS["multi-view"].keys(views(view), "folds")
+    assert keys == {view: (f"{view}.max", f"{view}.mean", f"{view}.min")}
+
+
+@pytest.mark.parametrize("view", ["0-SEQ", "1-DEP", "2-CONST", "my-LIN", "0-encoderINV"])
+def test_other_views_have_a_last_state(view: str) -> None:
+    assert REPRESENTATIONS["plain"].keys(views(view), "split") == {view: (f"{view}.last",)}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "message"),
+    [
+        (["CONST"], r"views: no view 'CONST'; the encoder's are 0-SEQ, 1-SEQ, 2-LIN"),
+        (["SEQ"], "views: several views are called SEQ; give one of 0-SEQ, 1-SEQ"),
+        (["LIN", "2-LIN"], r"views: views \['LIN', '2-LIN'\] name 2-LIN twice"),
+        (["words"], "views: no view 'words'"),
+    ],
+)
+def test_views_that_cannot_be_chosen_are_named(wanted: list[str], message: str) -> None:
+    batch = {**views("0-SEQ", "1-SEQ", "2-LIN"), "words.mean": vectors(6, 4)}
+    representation = representation_named("multi-view", views=wanted)
+
+    with pytest.raises(ValueError, match=f"multi-view: representation setting {message}"):
+        representation.apply(batch, "split")
+
+
+def test_a_view_of_an_encoder_that_gives_one_matrix_is_not_to_be_had() -> None:
+    with pytest.raises(ValueError, match="no view 'SEQ'; the encoder's are 0-encoder"):
+        representation_named("plain", views=["SEQ"]).keys(["0-encoder.last"], "split")
+
+
+def test_words_are_joined_beside_the_chosen_views() -> None:
+    batch = {**views("0-SEQ", "1-LIN"), "words.mean": vectors(6, 3, seed=9)}
+    representation = representation_named("plain", views=["LIN"], join_words=True)
+
+    features = representation.apply(batch, "split")
+
+    expected = np.concatenate([batch["1-LIN.mean"], batch["words.mean"]], axis=1)
+    np.testing.assert_array_equal(features, expected)
+
+
+def test_impossible_choices_are_found_from_widths_alone() -> None:
+    widths = {"0-SEQ.mean": 8, "1-BOW.mean": 4, "words.mean": 4}
+    representation = representation_named("multi-view", join_words=True)
+
+    with pytest.raises(ValueError, match=r"different widths .*'0-SEQ': 8, '1-BOW': 4.*; give unsu"):
+        representation.check(widths, "similarity")
+    replace(representation, views=("BOW",)).check(widths, "similarity")
+    replace(representation, unsupervised_combine="concatenate").check(widths, "similarity")
+
+
+def test_what_takes_all_views_is_written_as_before_views_could_be_chosen() -> None:
+    assert "views" not in REPRESENTATIONS["multi-view"].to_dict()
+    chosen = representation_named("multi-view", views=["SEQ", "1-LIN"])
+    assert chosen.to_dict()["views"] == ["SEQ", "1-LIN"]
+    assert Representation.from_dict(chosen.to_dict()) == chosen
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "words"),
+    [
+        ("plain", {}, "plain"),
+        ("multi-view", {"views": ["SEQ", "INV"]}, "multi-view, views SEQ+INV"),
+        (
+            "multi-view",
+            {"views": ["INV"], "remove_components": 0, "normalise": False},
+            "multi-view, views INV, remove_components 0, normalise false",
+        ),
+        ("plain", {"name": "z_de", "views": ["INV"]}, "z_de"),
+    ],
+)
+def test_a_representation_is_described_by_what_differs_from_its_preset(
+    name: str, changes: dict[str, Any], words: str
+) -> None:
+    assert described(representation_named(name, **changes).to_dict()) == words
+
+
 def test_words_are_joined_after_projection() -> None:
     batch = {**views("0-DEP"), "words.mean": vectors(6, 3, seed=9)}
     representation = representation_named("plain", join_words=True, project_to_width=7)
@@ -223,6 +338,8 @@ def test_a_representation_survives_json() -> None:
         ({"supervised_pooling": ["sum"]}, r"supervised_pooling: unknown \['sum'\]"),
         ({"supervised_pooling": []}, "must name one pooling or several"),
         ({"supervised_combine": "add"}, "supervised_combine must be one of concatenate"),
+        ({"views": ["SEQ", "SEQ"]}, r"views must differ: \['SEQ', 'SEQ'\]"),
+        ({"views": "SEQ"}, "views must be a list of which each is a string, got 'SEQ'"),
         ({"normalize": True}, "unknown representation settings"),
     ],
 )

@@ -187,31 +187,38 @@ def test_equal_pairs_of_words_are_one_row() -> None:
 
 
 @settings(max_examples=50, deadline=None)
-@given(lengths=LENGTHS)
-def test_sequence_steps_read_each_sentence_in_order(lengths: list[int]) -> None:
-    offsets = [0, *np.cumsum(lengths).tolist()]
-    schedule = SentenceBatch.from_arrays(np.zeros(offsets[-1], np.int32), offsets).sequence
+@given(seed=st.integers(0, 2**32), lengths=LENGTHS)
+def test_sequence_steps_read_each_sentence_in_order(seed: int, lengths: list[int]) -> None:
+    sentences, _ = sentences_of(seed, lengths)
+    batch = batch_of(sentences)
+    schedule = batch.sequence
 
-    rows = list(range(offsets[-1]))
-    previous = [None] * len(lengths) + schedule.previous_rows.tolist()
-    starts = np.cumsum([0, *schedule.step_sizes]).tolist()
-    sentence_of = {}
-    for first, last in pairwise(starts):
-        sentence_of |= dict(zip(rows[first:last], schedule.by_length.tolist(), strict=False))
-    for tokens, expected in (
-        (schedule.tokens.tolist(), [list(range(a, b)) for a, b in pairwise(offsets)]),
-        (
-            schedule.reversed_tokens.tolist(),
-            [list(range(a, b))[::-1] for a, b in pairwise(offsets)],
-        ),
-    ):
-        for sentence, last in enumerate(schedule.last_rows.tolist()):
-            read, row = [], last
-            while row is not None:
-                assert sentence_of[row] == sentence
-                read.append(tokens[row])
-                row = previous[row]
-            assert read[::-1] == expected[sentence]
+    for reading, direction in ((schedule.onward, 1), (schedule.backward, -1)):
+        steps = list(schedule.later_steps(reading))
+        row_of_token = reading.row_of_token.split(lengths)
+        words = batch.word_ids[reading.words].tolist()
+        before = dict(
+            zip(
+                range(steps[0].stop, len(words)) if steps else [],
+                reading.previous_rows.tolist(),
+                strict=True,
+            )
+        )
+        for place, number in enumerate(schedule.by_length.tolist()):
+            rows = row_of_token[number].tolist()[::direction]
+            assert rows[0] == reading.first_rows[place]
+            assert rows[-1] == reading.last_rows[number]
+            assert rows[1:] == [step.start + place for step in steps[: len(rows) - 1]]
+            assert rows[1:-1] == [before[row] for row in rows[2:]]
+            assert [words[row] for row in rows] == sentences[number].words[::direction]
+
+
+def test_sentences_share_their_first_and_last_words() -> None:
+    schedule = SentenceBatch.from_arrays([7, 5, 3, 7, 3, 8, 3], [0, 3, 5, 7]).sequence
+
+    assert schedule.onward.num_first == 2  # 7 and 8
+    assert schedule.backward.num_first == 1  # 3
+    assert schedule.step_sizes == (3, 3, 1)
 
 
 def test_long_chains_and_stars_are_scheduled() -> None:

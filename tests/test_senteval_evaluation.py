@@ -21,6 +21,7 @@ from pipeline.evaluation_data.sources import DATASETS as DECLARED
 from tasks import EvaluateAll, EvaluateTask, RunAll, WriteReport
 from tasks.senteval import EvaluateEncoder, SentEvalStage
 from tests.parsed_corpora import write_vectors
+from tests.saved_models import write_model, write_multi_view_model
 from tests.tiny_senteval import write_tiny_senteval
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -105,6 +106,7 @@ EVERYWHERE = [
     ("held_out_fraction", 0.4),
     ("representation", "multi-view"),
     ("representation_changes", {"normalise": True}),
+    ("representation_changes", {"views": ["0-DEP"]}),
     ("classifier", "compatibility"),
     ("folds", 5),
 ]
@@ -195,6 +197,16 @@ def test_a_baseline_needs_no_training(encoder: str, setting: dict[str, Any]) -> 
     other = {"changes": {"epochs": 9}, "seed": 4, "limit": 10}
     assert EvaluateTask(**(setting | other), encoder=encoder).folder == task.folder
     assert set(task.requires()) == {"data"}
+
+
+@pytest.mark.parametrize("encoder", ["bag_of_words", "random-0", "own_letters:letters"])
+def test_words_of_the_corpus_are_waited_for(encoder: str, setting: dict[str, Any]) -> None:
+    own = setting | {"vectors": "corpus", "encoder": encoder}
+    task = EvaluateTask(**own, representation_changes={"join_words": True})
+    trained = task.requires()["vectors"]
+    assert task.job([task])["encoder_settings"]["vectors"] == str(trained.folder)
+    other = EvaluateTask(**own, representation_changes={"join_words": True}, limit=10)
+    assert other.folder != task.folder
 
 
 def test_a_trained_encoder_waits_for_its_training(setting: dict[str, Any]) -> None:
@@ -353,6 +365,105 @@ def test_encoders_of_one_name_have_folders_of_their_own(
         "1-model",
         "bag_of_words",
     ]
+
+
+def ensemble(folder: Path, vectors: Path) -> str:
+    """Writes two models there and returns the name of a view of each."""
+    f = write_multi_view_model(folder / "f", vectors)
+    g = write_model(folder / "g", vectors, views=("SEQ", "LIN"))
+    return f"{f}@INV+{g}@LIN"
+
+
+@pytest.mark.usefixtures("jobs")
+def test_views_of_models_trained_apart_are_scored_together(setting: dict[str, Any]) -> None:
+    spec = ensemble(setting["work_folder"] / "models", setting["vectors"])
+    single = spec.partition("@")[0]
+    task = EvaluateAll(**setting, encoder=f"{spec},{single}", tasks="TREC")
+    assert build(task)
+
+    assert {folder.name for folder in task.folders().values()} == {"f-INV-g-LIN", "f"}
+    table = (task.folder / "evaluation.md").read_text(encoding="utf-8")
+    assert "| f@INV+g@LIN | f |" in table
+    cache = setting["work_folder"] / "evaluation-embeddings"
+    assert len(list(cache.iterdir())) == 2, "the ensemble's are those of its models"
+
+
+def test_an_ensemble_is_known_by_its_models_and_views(
+    setting: dict[str, Any], tmp_path: Path
+) -> None:
+    def digest(spec: str, **more: Any) -> str:
+        luigi.task_register.Register.clear_instance_cache()
+        return EvaluateTask(**setting, encoder=spec, **more).digest
+
+    spec = ensemble(tmp_path / "models", setting["vectors"])
+    before = digest(spec)
+    f, g = tmp_path / "models/f", tmp_path / "models/g"
+
+    assert str(tmp_path) not in json.dumps(EvaluateTask(**setting, encoder=spec).content())
+    assert digest(f"{f}@1-INV+{g}@1-LIN") == before
+    others = {
+        digest(f"{f}@SEQ+{g}@LIN"),
+        digest(f"{g}@LIN+{f}@INV"),
+        digest(f"{f}+{g}@LIN"),
+        digest(str(f)),
+        digest(str(f), representation_changes={"views": ["INV"]}),
+    }
+    assert len(others | {before}) == 6
+    (g / "model.safetensors").write_bytes(b"other weights")
+    assert digest(spec) not in {before, *others}
+
+
+@pytest.mark.parametrize(
+    ("views", "message"),
+    [
+        ("{f}@LIN+{g}@LIN", "f@LIN: no view 'LIN'; the encoder's are 0-SEQ, 1-INV"),
+        ("{f}@INV+trained@LIN", "'trained@LIN' does not begin with the folder of a model"),
+        ("{f}+{here}", "no trained model here; give the folder of a model"),
+    ],
+)
+def test_an_ensemble_that_cannot_be_is_named_before_anything_runs(
+    views: str, message: str, setting: dict[str, Any], tmp_path: Path
+) -> None:
+    ensemble(tmp_path / "models", setting["vectors"])
+    places = {"f": tmp_path / "models/f", "g": tmp_path / "models/g", "here": tmp_path}
+    with pytest.raises(ValueError, match=message):
+        EvaluateTask(**setting, encoder=views.format(**places)).output()
+
+
+@pytest.mark.parametrize("encoder", ["trained", "random-0", "{f}", "{f}@SEQ+{g}@LIN"])
+def test_a_view_that_an_encoder_will_not_have_is_named_before_it_is_trained(
+    encoder: str, setting: dict[str, Any], tmp_path: Path
+) -> None:
+    ensemble(tmp_path / "models", setting["vectors"])
+    places = {"f": tmp_path / "models/f", "g": tmp_path / "models/g"}
+    own = {**setting, "encoder": encoder.format(**places), "preset": "B-G"}
+    EvaluateTask(**own, representation_changes={"views": ["SEQ"]}).output()
+    task = EvaluateTask(**own, representation_changes={"views": ["DEP"]})
+    with pytest.raises(ValueError, match="no view 'DEP'; the encoder's are 0-SEQ, 1-"):
+        task.output()
+
+
+def test_an_ensemble_of_many_models_has_a_folder(setting: dict[str, Any]) -> None:
+    folders = [
+        setting["work_folder"] / ("a-model-of-a-long-name" + "-x" * 20 + str(n)) for n in range(6)
+    ]
+    for folder in folders:
+        write_model(folder, setting["vectors"], views=("SEQ", "LIN"))
+    task = EvaluateTask(**setting, encoder="+".join(f"{one}@SEQ" for one in folders), task="MR")
+    task.folder.mkdir(parents=True)
+    assert task.folder.name.startswith("a-model-of-a-long-name")
+
+
+def test_encoders_of_different_frameworks_bear_different_names(setting: dict[str, Any]) -> None:
+    def name(encoder: str = "trained", **of_training: Any) -> str:
+        return EvaluateTask(**setting, encoder=encoder, **of_training).evaluated.name
+
+    assert name() == "DEP,CONST, trained"
+    assert name(preset="B-D") == "SEQ,LIN by B-D, trained"
+    assert name(preset="B-G") == "SEQ by B-G, linear decoder, trained"
+    free = name("random-0", preset="B-G", changes={"orthonormal_rate": 0.0})
+    assert free == "SEQ by B-G, free linear decoder, random weights"
+    assert name(preset="C-linear") == "SEQ by C-linear, linear decoder, trained"
 
 
 def test_one_encoder_under_two_names_is_refused_before_anything_runs(

@@ -21,6 +21,7 @@ from tasks import (
     SplitSentences,
     TrainDependencyParser,
     TrainEncoders,
+    TrainWordVectors,
     WriteReport,
 )
 from tasks.artefact import Artefact
@@ -33,6 +34,7 @@ STAGES: list[tuple[type[Artefact], dict[str, object]]] = [
     (ParseAlteredDependencies, {}),
     (ParseAlteredConstituents, {}),
     (TrainEncoders, {}),
+    (TrainWordVectors, {}),
     (BuildProbing, {}),
     (EmbedProbing, {"encoder": "trained"}),
     (ProbeEncoder, {"row": "pair"}),
@@ -90,6 +92,7 @@ def test_output_stands_in_a_folder_that_ends_in_the_digest(
         (TrainEncoders, {}, "seed", 3),
         (TrainEncoders, {}, "held_out_fraction", 0.5),
         (TrainEncoders, {}, "max_tokens", 50),
+        (TrainWordVectors, {}, "vector_changes", {"size": 7}),
         (BuildProbing, {}, "probing_seed", 3),
         (EmbedProbing, {"encoder": "trained"}, "seed", 3),
         (EmbedProbing, {"encoder": "random-0"}, "changes", {"hidden_size": 8}),
@@ -273,7 +276,7 @@ def test_training_requires_only_the_parses_its_views_read(
 def test_a_view_that_does_not_exist_is_named(tmp_path: Path, text: Path) -> None:
     task = TrainEncoders(work_folder=tmp_path, source="files", paths=str(text), views="DEP,AMR")
 
-    with pytest.raises(ValueError, match=r"views must be two of SEQ, DEP, CONST, BOW"):
+    with pytest.raises(ValueError, match=r"views must be one or two of SEQ, DEP, CONST, LIN, BOW"):
         task.output()
 
 
@@ -341,6 +344,11 @@ def test_a_missing_parser_is_named(tmp_path: Path, text: Path) -> None:
     )
 
     with pytest.raises(
+        FileNotFoundError, match="nowhere: no such folder or file, and no published"
+    ):
+        task.output()
+    nowhere.mkdir()
+    with pytest.raises(
         FileNotFoundError, match=r"nowhere: lacks weights\.safetensors, parser\.json"
     ):
         task.output()
@@ -361,6 +369,29 @@ def test_the_main_job_scores_the_pair_beside_all_its_baselines(tmp_path: Path, t
         "pair_and_bag_of_words",
         "majority_class",
     }
+
+
+@pytest.mark.parametrize(
+    ("preset", "views"),
+    [
+        ("B-G", ["SEQ", "INV"]),
+        ("B-GD", ["SEQ", "LIN", "INV"]),
+        ("C-bijective", ["SEQ", "INV"]),
+    ],
+)
+def test_the_main_job_scores_a_decoders_inverse_as_one_more_view(
+    preset: str, views: list[str], tmp_path: Path, text: Path
+) -> None:
+    (report,) = RunAll(
+        work_folder=tmp_path, source="files", paths=str(text), preset=preset
+    ).requires()
+    rows = {task.row: task for task in report.requires()["rows"]}
+
+    names = [f"{place}-{view}" for place, view in enumerate(views)]
+    assert [row for row in rows if row.startswith("view_")] == [f"view_{name}" for name in names]
+    for row in ("pair", "random_weights_0"):
+        assert [file.name for file in rows[row].declaration.embeddings] == names
+    assert set(report.training.requires()) == {"sentences"}
 
 
 def test_the_main_job_is_a_few_dozen_tasks(tmp_path: Path, text: Path) -> None:

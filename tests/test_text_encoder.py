@@ -20,13 +20,16 @@ from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus
 from models.encode import main
 from models.encode_corpus import encode_corpus
 from models.model_folder import load_model
+from models.sentence_views import SentenceViews
 from models.text.parser_record import bundled_parser, find_parser, recorded_parsers
 from models.text.reading_encoder import EncodingSettings
 from models.text.words_encoder import WordsEncoder
 from models.text_encoder import TextEncoder
 from models.training.trainer import RunSettings, TrainingJob, train
-from models.training_config import TrainingConfig, preset
-from pipeline.parse_shard import load_parser
+from models.training_config import TrainingConfig
+from models.training_presets import preset
+from pipeline.parse_shard import ParserOptions, load_parser
+from pipeline.parsers.folder_files import checksum_of_parser_folder
 from pipeline.parsing import ParseJob, parse_shard
 from pipeline.schema import schema_for
 from pipeline.shards import write_dataset_manifest, write_shard
@@ -75,7 +78,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     write_shard(folder / "sentences", "sentences", 0, table, drops={})
     write_dataset_manifest(folder / "sentences", "sentences", config={})
     for stage in STAGES:
-        parser = load_parser(stage, bundled_parser(stage), device="cpu", threads=1)
+        parser = load_parser(stage, bundled_parser(stage), ParserOptions())
         parse_shard(ParseJob(stage, folder / "sentences", folder / stage, 0), parser)
         write_dataset_manifest(folder / stage, stage, config={})
     corpus = CorpusFolders(folder / "sentences", folder / "dependencies", folder / "constituents")
@@ -97,7 +100,7 @@ def encoder(run: Run) -> TextEncoder:
 def test_raw_sentences_are_embedded_as_the_corpus_was(run: Run, encoder: TextEncoder) -> None:
     model = load_model(run.model)
     parsed = ParsedCorpus(run.corpus, model.vectors, views=model.config.views)
-    expected = encode_corpus(model.encoder, parsed)
+    expected = encode_corpus(SentenceViews(model), parsed)
 
     found = encoder.encode_views(SENTENCES)
 
@@ -258,7 +261,7 @@ def test_where_parsers_lie_does_not_change_what_is_trained(run: Run) -> None:
 
 
 def test_a_view_without_parses_needs_no_parser(run: Run, tmp_path: Path) -> None:
-    config = preset("laptop", views=("SEQ", "BOW"), hidden_size=4, epochs=1, held_out_fraction=0.0)
+    config = preset("laptop", views=("SEQ", "LIN"), hidden_size=4, epochs=1, held_out_fraction=0.0)
     train_on(run.corpus, config, run.folder / "vectors", tmp_path / "model")
 
     assert json.loads((tmp_path / "model" / "model.json").read_text())["parsers"] == {}
@@ -325,6 +328,14 @@ def test_another_parser_than_the_bundled_one_is_asked_for() -> None:
 
     with pytest.raises(ValueError, match=r"dependencies parser 'own' .* was not found"):
         find_parser("dependencies", record, None)
+
+
+def test_the_parser_of_a_fast_parse_is_found_by_its_weights() -> None:
+    weights = checksum_of_parser_folder(bundled_parser("dependencies"))
+    fast = {"name": "own", "checksum": f"{weights}-bfloat16", "path": None}
+    record = recorded_parsers({"parsers": {"dependencies": fast}}, ["dependencies"])["dependencies"]
+
+    assert find_parser("dependencies", record, None) == bundled_parser("dependencies")
 
 
 @pytest.mark.parametrize("device", ["abacus", "meta"])

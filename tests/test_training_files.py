@@ -18,7 +18,7 @@ from models.training.checkpoints import (
     remove_unfinished,
     write_checkpoint,
 )
-from models.training.context_accuracy import held_out_context_accuracy
+from models.training.held_out_accuracy import held_out_accuracy
 from models.training.metrics_log import MetricsLog, read_metrics
 from models.training.tensorboard_log import tensorboard_is_wanted
 from tests.training_runs import (
@@ -114,7 +114,7 @@ def test_the_model_of_the_lowest_held_out_loss_is_kept(data: Data, overfitted: P
     corpus = ParsedCorpus(
         data.folders, model.vectors, views=model.config.views, selection=selection
     )
-    measured = held_out_context_accuracy(model, corpus)
+    measured = held_out_accuracy(model, corpus)
 
     assert best == min(held_out(overfitted), key=lambda record: record["loss"])
     assert 0 < best["step"] < summary["steps"]

@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 import torch
 
-from models.contrastive_model import ContrastiveModel, build_model
 from models.corpus.sentence_block import SentenceBlock
 from models.model_folder import load_model
+from models.sentence_model import SentenceModel, build_model
 from models.training.process_state import set_gpu_precision
 from models.training.trainer import RunSettings
-from models.training_config import TrainingConfig, preset
+from models.training_config import TrainingConfig
+from models.training_presets import preset
 from models.variants import Precision
 from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
@@ -119,14 +120,14 @@ def a_block(token_ids: list[int]) -> SentenceBlock:
     )
 
 
-def views_of(model: ContrastiveModel) -> tuple[torch.Tensor, torch.Tensor]:
+def views_of(model: SentenceModel) -> tuple[torch.Tensor, torch.Tensor]:
     torch.manual_seed(0)
     first, second = model.encoder(model.training_batch(a_block([3, 4, 3])).sentences)
     return first, second
 
 
 def test_dropout_is_drawn_for_each_token_and_view_in_training_alone(vectors: WordVectors) -> None:
-    config = replace(CONFIG, views=("BOW", "BOW"), word_dropout=0.5)
+    config = replace(CONFIG, views=("LIN", "LIN"), word_dropout=0.5)
     model = build_model(config, vectors, 0)
     model.encoder.encoders[1].load_state_dict(model.encoder.encoders[0].state_dict())
 
@@ -138,7 +139,7 @@ def test_dropout_is_drawn_for_each_token_and_view_in_training_alone(vectors: Wor
     assert torch.equal(whole[0], whole[1])
 
 
-@pytest.mark.parametrize("views", [("DEP", "CONST"), ("SEQ", "BOW")])
+@pytest.mark.parametrize("views", [("DEP", "CONST"), ("SEQ", "LIN")])
 def test_bfloat16_is_close_to_float32_and_its_result_is_float32(
     vectors: WordVectors, views: tuple[str, str]
 ) -> None:

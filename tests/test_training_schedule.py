@@ -12,7 +12,8 @@ import pytest
 from models.corpus.sentence_block import SentenceBlock
 from models.training.batches import TrainingBatches, cut
 from models.training.learning_rate import learning_rate_at
-from models.training_config import PRESETS, TrainingConfig, preset
+from models.training_config import TrainingConfig
+from models.training_presets import PRESETS, preset
 from tests.waiting import wait_until
 
 
@@ -211,14 +212,14 @@ def test_the_preset_quickthoughts_is_the_paper() -> None:
         anchor="zeroed",
         targets="soft",
     )
-    assert published.pair_width == 2400
+    assert published.embedding_width == 2400
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"views": ("SEQ", "AMR")}, "views must be two of SEQ, DEP, CONST, BOW"),
-        ({"views": ("SEQ",)}, "views must be two"),
+        ({"views": ("SEQ", "AMR")}, "views must be one or two of SEQ, DEP, CONST, LIN, BOW"),
+        ({"views": ("SEQ",)}, "the contrastive objective needs two views"),
         ({"schedule": "step"}, "schedule must be one of"),
         ({"normalise": "batchnorm"}, "normalise must be one of"),
         ({"hidden_size": 0}, "hidden_size must be at least 1, not 0"),
@@ -231,7 +232,7 @@ def test_the_preset_quickthoughts_is_the_paper() -> None:
         ({"symmetric": 1}, "symmetric must be true or false, got 1"),
         ({"gradient_clip": "5"}, "gradient_clip must be a finite number or null, got '5'"),
         ({"views": "DEP"}, "views must be a list of which each is a string, got 'DEP'"),
-        ({"init": 3}, "init must be one of xavier, uniform, xavier_open, got 3"),
+        ({"init": 3}, "init must be one of xavier, uniform, xavier_open, he, orthonormal, got 3"),
         ({"held_out_unit": "page"}, "held_out_unit must be one of document, block, not 'page'"),
         ({"held_out_block_sentences": 0}, "held_out_block_sentences must be at least 1, not 0"),
         ({"held_out_fraction": 1.0}, r"held_out_fraction must lie in \[0, 1\), not 1.0"),

@@ -13,7 +13,8 @@ from safetensors.torch import load_file
 from models.corpus.parsed_corpus import CorpusFolders
 from models.training.metrics_log import read_metrics
 from models.training.trainer import RunSettings, TrainingJob, train
-from models.training_config import TrainingConfig, preset
+from models.training_config import TrainingConfig
+from models.training_presets import preset
 from tests.parsed_corpora import stories, write_corpus, write_vectors
 
 TIMES = ("sentences_per_second", "data_wait_percent", "peak_memory_gib", "seconds")

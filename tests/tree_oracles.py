@@ -8,7 +8,7 @@ from random import Random
 import torch
 from torch import Tensor
 
-from models.encoders import GRU, ChildSumTreeLSTM, NaryTreeLSTM
+from models.encoders import GRU, ChildSumTreeLSTM, LinearAverage, NaryTreeLSTM
 from models.encoders.gru import GRUCell
 from models.sentence_batch import SentenceBatch
 
@@ -130,6 +130,12 @@ def nary_state(encoder: NaryTreeLSTM, sentence: Sentence, words: Tensor) -> Tens
         return o * torch.tanh(c), c
 
     return state(0 if sentence.left else -1)[0]
+
+
+def linear_average(encoder: LinearAverage, sentence: Sentence, words: Tensor) -> Tensor:
+    """Returns the mean of W v over the words, as Tang & de Sa write it; ``words`` is [n, E]."""
+    mapped = [encoder.projection.weight @ vector for vector in words]
+    return sum(mapped, torch.zeros_like(mapped[0])) / len(sentence.words)
 
 
 def gru_state(encoder: GRU, sentence: Sentence, words: Tensor) -> Tensor:

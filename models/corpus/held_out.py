@@ -56,6 +56,16 @@ class HoldOut:
             return "hold out blocks of sentences (--held-out-unit block), raise --held-out-fraction"
         return "raise --held-out-fraction, lower held_out_block_sentences"
 
+    @property
+    def remedy_of_too_much(self) -> str:
+        """What leaves more sentences to train on, as a message says it."""
+        if self.unit == "document":
+            return (
+                "lower --held-out-fraction, give more documents or hold out blocks of sentences "
+                "(--held-out-unit block)"
+            )
+        return "lower --held-out-fraction or held_out_block_sentences, or give more text"
+
     def unit_of(self, document_id: str, sentence_index: int) -> str:
         """Returns the name of the unit that a sentence belongs to."""
         if self.unit == "document":

@@ -84,7 +84,7 @@ class Selection:
         return held_out if self.part == "held_out" else ~held_out
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class CorpusSurvey:
     """What a selection finds in a corpus."""
 
@@ -94,6 +94,9 @@ class CorpusSurvey:
     """Sentences of the chosen part that were left out, by reason."""
     coverage: Coverage
     """How the usable sentences' tokens are covered by the word vectors."""
+    word_counts: NDArray[np.int64]
+    """[V]; how often each word of the vocabulary stands in the usable sentences, unknown ones as
+    id 0."""
 
     @property
     def num_sentences(self) -> int:
@@ -162,12 +165,15 @@ class ParsedCorpus:
         rows: list[int] = []
         skipped: Counter[str] = Counter()
         coverage = Coverage()
+        num_words = len(self._vectors.words)
+        counts = np.zeros(num_words, dtype=np.int64)
         for number in range(self.num_shards):
             shard = self._load(number)
             rows.append(len(shard.block))
             skipped.update(shard.skipped)
             coverage += shard.coverage
-        return CorpusSurvey(tuple(rows), dict(sorted(skipped.items())), coverage)
+            counts += np.bincount(shard.block.token_ids, minlength=num_words)
+        return CorpusSurvey(tuple(rows), dict(sorted(skipped.items())), coverage, counts)
 
     def _load(self, number: int) -> _Shard:
         table = self._read_table(number)

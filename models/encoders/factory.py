@@ -10,6 +10,7 @@ from torch import nn
 from models.encoders.bag_of_words import BagOfWords
 from models.encoders.child_sum import ChildSumTreeLSTM
 from models.encoders.gru import GRU
+from models.encoders.linear_average import LinearAverage
 from models.encoders.nary import NaryTreeLSTM
 from models.variants import DepCell, Init
 from models.views import VIEWS
@@ -18,7 +19,7 @@ _ENCODERS: dict[str, Callable[..., nn.Module]] = {
     "SEQ": GRU,
     "DEP": ChildSumTreeLSTM,
     "CONST": NaryTreeLSTM,
-    "BOW": BagOfWords,
+    "LIN": LinearAverage,
 }
 
 
@@ -36,7 +37,7 @@ def build_encoder(
     Args:
         view: one of `models.views.VIEWS`.
         word_size: E, the width of a word vector.
-        hidden_size: H, the width of a sentence's vector.
+        hidden_size: H, the width of a sentence's vector, except of BOW's, which is E.
         init: how the weights start.
         bidirectional: whether SEQ reads in both directions, each half as wide.
         dep_cell: how DEP sums a node's children.
@@ -44,6 +45,8 @@ def build_encoder(
     Raises:
         ValueError: no such view or init.
     """
+    if view == "BOW":
+        return BagOfWords(word_size=word_size)
     if view not in _ENCODERS:
         raise ValueError(f"unknown view {view!r}; known: {', '.join(VIEWS)}")
     options: dict[str, Any] = {}

@@ -18,11 +18,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from models.encoders.initialisation import initialise
+from models.encoders.initialisation import initialise, open_recurrent_gates
 from models.encoders.states import SentenceStates
 from models.functions.buffers import BufferPool
 from models.functions.gru import GRUFunction, gru_states
-from models.schedules import SequenceSchedule
+from models.schedules import Reading, SequenceSchedule
 from models.sentence_batch import SentenceBatch
 from models.variants import Init
 
@@ -38,13 +38,29 @@ class GRUCell(nn.Module):
         self.state = nn.Linear(hidden_size, 3 * hidden_size)
         """U and d of r, z, n; as in PyTorch, the d of r and z only add to their b."""
         initialise(self, init, block_rows=hidden_size)
+        # What the state brings adds up with it, so that bias stays 0.
+        open_recurrent_gates(self.word.bias[: 2 * hidden_size], init)
+
+    def read_words(self, word_vectors: Tensor) -> Tensor:
+        """Returns what is known of the gates before a state comes in, [T, 4H].
+
+        In the order of `models.functions.gru`: W^n x + b^n, W^r x + b^r + d^r, W^z x + b^z + d^z
+        and d^n.
+        """
+        H, dtype = self.hidden_size, word_vectors.dtype
+        of_recurrent, of_candidate = self.state.bias.split([2 * H, H])
+        bias = self.word.bias + F.pad(of_recurrent, (0, H))
+        # The candidate's rows first.
+        weight, bias = self.word.weight.roll(H, 0), bias.roll(H)
+        gates = F.linear(word_vectors, weight.to(dtype), bias.to(dtype))
+        return torch.cat([gates, of_candidate.to(gates.dtype).expand(len(gates), H)], 1)
 
 
 class GRU(nn.Module):
     """A sentence is the state after its last word; with two directions, that after its first, too.
 
-    Sentences are packed longest first, so no step computes padding. The words' part is computed
-    once per word type.
+    Sentences are packed longest first, so no step computes padding. The words' part and the states
+    after first words are computed once per word type.
     """
 
     def __init__(
@@ -73,11 +89,11 @@ class GRU(nn.Module):
 
     def forward(self, batch: SentenceBatch, word_vectors: Tensor) -> Tensor:
         """Returns one vector per sentence, [B, H], from the word types' vectors [T, E]."""
-        last = self._read(self.cell, batch, batch.sequence.tokens, word_vectors)
-        if self.reverse_cell is None:
-            return last
-        tokens = batch.sequence.reversed_tokens
-        return torch.cat([last, self._read(self.reverse_cell, batch, tokens, word_vectors)], 1)
+        last: list[Tensor] = [
+            GRUFunction.apply(*self._inputs(cell, reading, batch, word_vectors))
+            for cell, reading in self._directions(batch)
+        ]
+        return torch.cat(last, 1)
 
     @torch.no_grad()
     def states(self, batch: SentenceBatch, word_vectors: Tensor) -> SentenceStates:
@@ -85,15 +101,11 @@ class GRU(nn.Module):
 
         Arguments as in `forward`.
         """
-        schedule = batch.sequence
-        directions = [(self.cell, schedule.tokens)]
-        if self.reverse_cell is not None:
-            directions.append((self.reverse_cell, schedule.reversed_tokens))
         by_token, last = [], []
-        for cell, tokens in directions:
-            hidden = gru_states(*self._inputs(cell, batch, tokens, word_vectors))
-            by_token.append(torch.empty_like(hidden).index_copy_(0, tokens, hidden))
-            last.append(hidden.index_select(0, schedule.last_rows))
+        for cell, reading in self._directions(batch):
+            hidden = gru_states(*self._inputs(cell, reading, batch, word_vectors))
+            by_token.append(hidden.index_select(0, reading.row_of_token))
+            last.append(hidden.index_select(0, reading.last_rows))
         return SentenceStates(
             rows=torch.cat(by_token, 1),
             row_of_node=torch.arange(batch.num_tokens, device=word_vectors.device),
@@ -101,23 +113,16 @@ class GRU(nn.Module):
             last=torch.cat(last, 1),
         )
 
-    def _read(
-        self, cell: GRUCell, batch: SentenceBatch, tokens: Tensor, word_vectors: Tensor
-    ) -> Tensor:
-        last: Tensor = GRUFunction.apply(*self._inputs(cell, batch, tokens, word_vectors))
-        return last
+    def _directions(self, batch: SentenceBatch) -> list[tuple[GRUCell, Reading]]:
+        directions = [(self.cell, batch.sequence.onward)]
+        if self.reverse_cell is not None:
+            directions.append((self.reverse_cell, batch.sequence.backward))
+        return directions
 
     def _inputs(
-        self, cell: GRUCell, batch: SentenceBatch, tokens: Tensor, word_vectors: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor, Tensor, SequenceSchedule, BufferPool]:
-        """Returns the arguments of `GRUFunction`, for tokens in the order of the packed rows."""
-        dtype = word_vectors.dtype
-        gates = F.linear(word_vectors, cell.word.weight.to(dtype), cell.word.bias.to(dtype))
-        return (
-            gates,
-            cell.state.weight.to(gates.dtype),
-            cell.state.bias.to(gates.dtype),
-            batch.word_of_token.index_select(0, tokens),
-            batch.sequence,
-            self._pool,
-        )
+        self, cell: GRUCell, reading: Reading, batch: SentenceBatch, word_vectors: Tensor
+    ) -> tuple[Tensor, Tensor, Reading, SequenceSchedule, BufferPool]:
+        """Returns the arguments of `GRUFunction`."""
+        gates = cell.read_words(word_vectors)
+        weight = cell.state.weight.to(gates.dtype)
+        return gates, weight, reading, batch.sequence, self._pool

@@ -25,6 +25,7 @@ import numpy as np
 from models.evaluation.callable_encoder import CallableEncoder
 from models.evaluation.encoder import (
     OPAQUE_VIEW,
+    CompositeEncoder,
     Encoder,
     FloatArray,
     Pooling,
@@ -78,6 +79,8 @@ class EmbeddingCache:
     ) -> Embeddings:
         """Returns the embeddings, from the folder as far as they stand there.
 
+        Those of an encoder that takes its views from others are kept as the others' own.
+
         Args:
             encoder: one that knows no views gives the view ``0-encoder.last``, whatever the
                 pooling.
@@ -92,6 +95,8 @@ class EmbeddingCache:
                 input: of sentences that it refuses too, if that is its error, whatever stands
                 there.
         """
+        if isinstance(encoder, CompositeEncoder):
+            return self._joined(encoder, sentences, pooling)
         if not isinstance(encoder, ViewEncoder):
             pooling = ("last",)
         place = self._place(encoder, sentences, name)
@@ -113,6 +118,20 @@ class EmbeddingCache:
             seconds=sum(part.seconds for part in parts),
             refused=max((part.refused for part in parts), key=len),
             from_cache=not missing,
+        )
+
+    def _joined(
+        self, encoder: CompositeEncoder, sentences: Sequence[str], pooling: Sequence[Pooling]
+    ) -> Embeddings:
+        parts = [self.embeddings(one, sentences, pooling) for one in encoder.encoders]
+        views, refused = encoder.join(
+            [part.views for part in parts], [part.refused for part in parts]
+        )
+        return Embeddings(
+            views,
+            seconds=sum(part.seconds for part in parts),
+            refused=refused,
+            from_cache=all(part.from_cache for part in parts),
         )
 
     def _place(self, encoder: Encoder, sentences: Sequence[str], name: str | None) -> Path | None:

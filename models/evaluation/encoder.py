@@ -5,7 +5,8 @@ Legend: n sentences, d width of an encoder's embedding, H width of a view.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -13,17 +14,22 @@ import numpy.typing as npt
 
 from models.refusal import Refusal
 from models.variants import Pooling
+from models.views import UNORDERED_VIEWS
 
 __all__ = [
     "OPAQUE_VIEW",
     "WORDS_VIEW",
+    "CompositeEncoder",
     "Encoder",
     "FloatArray",
+    "MeasuredEncoder",
     "Pooling",
     "RefusingEncoder",
     "ViewEncoder",
+    "chosen_views",
     "is_bag",
     "key_of",
+    "name_of",
     "view_and_pooling",
 ]
 
@@ -33,6 +39,7 @@ OPAQUE_VIEW = "0-encoder"
 """The one view of an encoder that gives a matrix and says nothing of its states."""
 WORDS_VIEW = "words"
 """The word vectors themselves, as a view: what a bag of words pools."""
+_PLACE = re.compile(r"\d+-")
 
 
 @runtime_checkable
@@ -63,6 +70,36 @@ class ViewEncoder(Encoder, Protocol):
         """Returns each view's vectors, float32 [n, H], by `key_of` view and pooling.
 
         A bag of words has no last state; its mean stands for it, once if both are asked for.
+        """
+        ...
+
+
+@runtime_checkable
+class MeasuredEncoder(ViewEncoder, Protocol):
+    """One that names its views and their sizes before it has seen a sentence."""
+
+    def widths(self, pooling: Sequence[Pooling] = ("last",)) -> dict[str, int]:
+        """Returns the width of each array of `encode_views`, by its key and in its order."""
+        ...
+
+
+@runtime_checkable
+class CompositeEncoder(ViewEncoder, Protocol):
+    """One that takes its views from others, so that what is kept of these serves it, too."""
+
+    @property
+    def encoders(self) -> Sequence[ViewEncoder]:
+        """The others, each once."""
+        ...
+
+    def join(
+        self, views: Sequence[Mapping[str, FloatArray]], refused: Sequence[Sequence[Refusal]]
+    ) -> tuple[dict[str, FloatArray], tuple[Refusal, ...]]:
+        """Returns the views of the whole and the sentences that are zeros in them.
+
+        Args:
+            views: of each of `encoders`.
+            refused: sentences that each of them could not take.
         """
         ...
 
@@ -99,6 +136,40 @@ def view_and_pooling(key: str) -> tuple[str, str]:
     return view, pooling
 
 
+def name_of(view: str) -> str:
+    """Returns a view's name without its place among the encoder's: SEQ of ``0-SEQ``."""
+    place = _PLACE.match(view)
+    return view if place is None else view[place.end() :]
+
+
 def is_bag(view: str) -> bool:
     """Returns whether a view's states have no order, so that the last of them means nothing."""
-    return view == WORDS_VIEW or view.endswith("-BOW")
+    return name_of(view) in {WORDS_VIEW, *UNORDERED_VIEWS}
+
+
+def chosen_views(available: Sequence[str], wanted: Sequence[str]) -> list[str]:
+    """Returns the views that are asked for, in the encoder's order; all if none is.
+
+    Args:
+        available: the encoder's, as in ``0-SEQ``.
+        wanted: each by its name, as in ``SEQ``, or with its place, as in ``0-SEQ``.
+
+    Raises:
+        ValueError: a view that the encoder has not, a name that several have, or one view named
+            twice; lists those there are.
+    """
+    found = [_chosen_view(available, one) for one in wanted]
+    if doubled := sorted({view for view in found if found.count(view) > 1}):
+        raise ValueError(f"views {list(wanted)} name {', '.join(doubled)} twice")
+    return [view for view in available if not wanted or view in found]
+
+
+def _chosen_view(available: Sequence[str], wanted: str) -> str:
+    if wanted in available:
+        return wanted
+    named = [view for view in available if name_of(view) == wanted]
+    if len(named) > 1:
+        raise ValueError(f"several views are called {wanted}; give one of {', '.join(named)}")
+    if not named:
+        raise ValueError(f"no view {wanted!r}; the encoder's are {', '.join(available) or 'none'}")
+    return named[0]

@@ -9,21 +9,24 @@ from typing import TYPE_CHECKING
 
 from models.evaluation.callable_encoder import CallableEncoder, import_encoder
 from models.evaluation.encoder import Encoder, ViewEncoder
-from models.training_config import PRESETS, TrainingConfig
+from models.evaluation.joined_spec import FORM, is_joined, joined_models
+from models.training_config import TrainingConfig
+from models.training_presets import PRESETS
 from models.views import needed_stages
 from models.words.recorded_vectors import BUNDLED_VECTORS
 
 if TYPE_CHECKING:
+    from models.text.joined_encoder import JoinedEncoder
     from models.text.reading_encoder import EncodingSettings, OnRefusal
     from models.text.words_encoder import WordsEncoder
-    from models.text_encoder import ParserPaths
+    from models.text_encoder import ParserPaths, TextEncoder
 
 BAG_OF_WORDS = "bag_of_words"
 _RANDOM = re.compile(r"random-(\d+)")
 
 FORMS = (
-    f"{BAG_OF_WORDS}, random-SEED, the folder of a model, or package.module:name of a function "
-    "from a list of strings to a matrix"
+    f"{BAG_OF_WORDS}, random-SEED, the folder of a model, views of such folders as {FORM}, or "
+    "package.module:name of a function from a list of strings to a matrix"
 )
 
 
@@ -52,12 +55,13 @@ def resolve_encoder(spec: str, settings: EncoderSettings | None = None) -> Encod
 
     Args:
         spec: ``bag_of_words``; ``random-0``, the architecture of ``settings.config`` with untrained
-            weights of that seed; a model's folder; or ``package.module:name``, see
-            `import_encoder`.
+            weights of that seed; a model's folder; ``MODEL@VIEW+MODEL@VIEW``, see
+            `models.evaluation.joined_spec`; or ``package.module:name``, see `import_encoder`.
 
     Raises:
-        FileNotFoundError: word vectors are not there.
-        ValueError: the name stands for nothing, or for what is no encoder.
+        FileNotFoundError: word vectors are not there, or no model is.
+        ValueError: the name stands for nothing, or for what is no encoder, or a model has no such
+            view.
     """
     settings = settings or EncoderSettings()
     if spec == BAG_OF_WORDS:
@@ -65,15 +69,9 @@ def resolve_encoder(spec: str, settings: EncoderSettings | None = None) -> Encod
     if (seed := _RANDOM.fullmatch(spec)) is not None:
         return _random(int(seed[1]), settings)
     if Path(spec).is_dir():
-        from models.text_encoder import load_text_encoder
-
-        return load_text_encoder(
-            Path(spec),
-            device=settings.device,
-            parsers=_paths(settings),
-            vectors=settings.vectors,
-            settings=_encoding(settings),
-        )
+        return _model(Path(spec), settings)
+    if is_joined(spec):
+        return _joined(spec, settings)
     if ":" in spec:
         return _own(spec, settings)
     raise ValueError(f"encoder {spec!r}: no such folder and no known name; give {FORMS}")
@@ -95,17 +93,57 @@ def words_encoder(settings: EncoderSettings) -> WordsEncoder:
 def words_beside(encoder: Encoder, settings: EncoderSettings) -> WordsEncoder:
     """Returns the bag of words that representations join with an encoder.
 
-    Of a model they are its own words; beside a function of the user's own, those of ``settings``.
+    Of a model they are its own words, of several joined ones those of all; beside a function of the
+    user's own, those of ``settings``.
 
     Raises:
         FileNotFoundError: word vectors are not there.
+        ValueError: joined models have different word vectors.
     """
     from models.text.words_encoder import WordsEncoder
+
+    models = _models_of(encoder)
+    if len({model.vectors.checksum for model in models}) > 1:
+        raise ValueError(
+            "join_words: the joined models have different word vectors, so that no mean is that of "
+            "all; leave join_words out, or join models of the same vectors"
+        )
+    if models:
+        return WordsEncoder(models[0].vectors, _encoding(settings))
+    return words_encoder(settings)
+
+
+def _models_of(encoder: Encoder) -> list[TextEncoder]:
+    """Returns the models that an encoder consists of; none of a function or a bag of words."""
+    from models.text.joined_encoder import JoinedEncoder
     from models.text_encoder import TextEncoder
 
-    if isinstance(encoder, TextEncoder):
-        return WordsEncoder(encoder.vectors, _encoding(settings))
-    return words_encoder(settings)
+    parts = encoder.encoders if isinstance(encoder, JoinedEncoder) else [encoder]
+    return [part for part in parts if isinstance(part, TextEncoder)]
+
+
+def _model(folder: Path, settings: EncoderSettings) -> TextEncoder:
+    from models.text_encoder import load_text_encoder
+
+    return load_text_encoder(
+        folder,
+        device=settings.device,
+        parsers=_paths(settings),
+        vectors=settings.vectors,
+        settings=_encoding(settings),
+    )
+
+
+def _joined(spec: str, settings: EncoderSettings) -> JoinedEncoder:
+    """Returns views of models, each model loaded once."""
+    from models.text.joined_encoder import EncoderViews, JoinedEncoder
+
+    parts = joined_models(spec)
+    folders = dict.fromkeys(part.folder.resolve() for part in parts)
+    loaded = {folder: _model(folder, settings) for folder in folders}
+    return JoinedEncoder(
+        [EncoderViews(loaded[part.folder.resolve()], part.views, part.name) for part in parts]
+    )
 
 
 def _random(seed: int, settings: EncoderSettings) -> Encoder:

@@ -15,6 +15,8 @@ BAG_OF_WORDS = "bag_of_words"
 BAG_OF_WORDS_FILE = "0-BOW"
 RANDOM_SEEDS = (0, 1, 2)
 
+_PLACES = ("first", "second", "third")
+
 PAIR_ROW = "pair"
 MAJORITY_ROW = "majority_class"
 PROJECTED_ROW = "bag_of_words_projected"
@@ -79,16 +81,17 @@ def declare_rows(
     random_seeds: Sequence[int] = RANDOM_SEEDS,
     trained_seeds: Sequence[int] = (0,),
     *,
-    pair_width: int,
+    embedding_width: int,
 ) -> tuple[RowDeclaration, ...]:
-    """Returns the rows that stand beside a trained pair of views, in the table's order.
+    """Returns the rows that stand beside trained views, in the table's order.
 
     Args:
-        views: the pair, as in ("DEP", "CONST").
+        views: those of the finished model, as in ("DEP", "CONST").
         random_seeds: one row each for the same architecture with random weights.
         trained_seeds: one row each for a pair trained with that seed; the first one's views are
             also probed alone and joined with the words.
-        pair_width: width to which the bag of words is projected; its row needs no trained model.
+        embedding_width: width to which the bag of words is projected; its row needs no trained
+            model.
 
     Raises:
         ValueError: no seed of training, or one given twice.
@@ -107,14 +110,15 @@ def declare_rows(
         *(
             RowDeclaration(f"view_{name}", f"{alone}, trained", (part,))
             for name, alone, part in zip(names, _views_alone(views), pair, strict=True)
+            if len(views) > 1  # a single view has that row already
         ),
         *_random_rows(joined, names, random_seeds),
         RowDeclaration(BAG_OF_WORDS, "mean of the same word vectors", words),
         RowDeclaration(
             PROJECTED_ROW,
-            "mean of the same word vectors, randomly projected to the pair's width",
+            f"mean of the same word vectors, randomly projected to {embedding_width} dimensions",
             words,
-            project_to_width=pair_width,
+            project_to_width=embedding_width,
         ),
         RowDeclaration(
             PAIR_AND_WORDS_ROW,
@@ -136,11 +140,8 @@ def declare_rows(
 def _views_alone(views: Sequence[str]) -> list[str]:
     """Returns what each view is called by itself; equal ones are told apart by their place."""
     if len(set(views)) == len(views):
-        return [f"{view} of the pair alone" for view in views]
-    return [
-        f"{place} view ({view}) alone"
-        for place, view in zip(("first", "second"), views, strict=True)
-    ]
+        return [f"{view} alone" for view in views]
+    return [f"{place} view ({view}) alone" for place, view in zip(_PLACES, views, strict=False)]
 
 
 def _trained_rows(

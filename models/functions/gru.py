@@ -2,13 +2,16 @@
 
 Equations: `models.encoders.gru`. Rows: `models.schedules.sequence`.
 
-Legend: B sentences, N tokens (= rows), T word types, H hidden.
+A row's gates stand side by side as n, r, z, m, where n is the words' part of the candidate and m
+the state's, U^n h + d^n. So what comes of the words is the first three, what the product with the
+state gives is the last three, and it is added in place to what is there; backwards likewise.
+
+Legend: B sentences, F distinct first words, R rows, T word types, H hidden.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
 from typing import Any
 
 import torch
@@ -16,8 +19,9 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from models.functions.buffers import BufferPool, Lease, single_use
+from models.functions.products import add_product
 from models.kernels.cells import Cells, cells_for
-from models.schedules import SequenceSchedule
+from models.schedules import Reading, SequenceSchedule
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,122 +31,134 @@ class _Pass:
     lease: Lease
     cells: Cells
     gates: Tensor
-    """[N, 3H]; of the words, and likewise of the states before."""
-    state_gates: Tensor
+    """[R, 4H]; n, r, z, m."""
     hidden: Tensor
-    """[N, H]."""
+    """[R, H]."""
     initial: Tensor
-    """[B, H]; zeros."""
+    """[F, H]; zeros."""
+    second: Tensor
+    """[·, H]; the states that the second step starts from, one a sentence that has it."""
 
     @classmethod
     def read(
         cls,
         word_gates: Tensor,
         weight: Tensor,
-        bias: Tensor,
-        words: Tensor,
+        reading: Reading,
         schedule: SequenceSchedule,
         pool: BufferPool,
     ) -> _Pass:
         """Computes all states; arguments as in `GRUFunction.forward`."""
-        H, N = weight.shape[1], len(words)
+        H, R, F = weight.shape[1], len(reading.words), reading.num_first
         lease, cells = pool.lease(word_gates), cells_for(word_gates)
-        gates = torch.index_select(word_gates, 0, words, out=lease.empty("gates", N, 3 * H))
-        state_gates = lease.empty("state_gates", N, 3 * H)
-        hidden = lease.empty("hidden", N, H)
-        initial = previous = lease.empty("initial", schedule.step_sizes[0], H).zero_()
-        for first, last in pairwise(accumulate(schedule.step_sizes, initial=0)):
-            rows, previous = slice(first, last), previous[: last - first]
-            if first:
-                torch.addmm(bias, previous, weight.T, out=state_gates[rows])
-            else:  # the first state is zero
-                state_gates[rows] = bias
-            cells.gru_forward(gates[rows], state_gates[rows], previous, hidden[rows])
+        gates = lease.empty("gates", R, 4 * H)
+        torch.index_select(word_gates, 0, reading.words, out=gates)
+        hidden, initial = lease.empty("hidden", R, H), lease.empty("initial", F, H).zero_()
+        cells.gru_forward(gates[:F], initial, hidden[:F])
+        of_second = reading.first_rows[: sum(schedule.step_sizes[1:2])]
+        second = previous = hidden.index_select(0, of_second)
+        for step, rows in enumerate(schedule.later_steps(reading), start=1):
+            previous = previous[: rows.stop - rows.start]
+            if step == 1:
+                gates[rows, H:] += torch.mm(hidden[:F], weight.T).index_select(0, of_second)
+            else:
+                gates[rows, H:].addmm_(previous, weight.T)
+            cells.gru_forward(gates[rows], previous, hidden[rows])
             previous = hidden[rows]
-        return cls(lease, cells, gates, state_gates, hidden, initial)
+        return cls(lease, cells, gates, hidden, initial, second)
 
 
 @torch.no_grad()
 def gru_states(
     word_gates: Tensor,
     weight: Tensor,
-    bias: Tensor,
-    words: Tensor,
+    reading: Reading,
     schedule: SequenceSchedule,
     pool: BufferPool,
 ) -> Tensor:
-    """Returns the state after each word, [N, H] by row, without a gradient.
+    """Returns the states of all rows, [R, H], without a gradient.
 
     Arguments as in `GRUFunction.forward`.
     """
-    return _Pass.read(word_gates, weight, bias, words, schedule, pool).hidden.clone()
+    return _Pass.read(word_gates, weight, reading, schedule, pool).hidden.clone()
 
 
 class GRUFunction(torch.autograd.Function):
-    """Last states from what the words give, with one weight-gradient product a matrix."""
+    """Last states from what the words give; the weights' gradient is two products for all steps."""
 
     @staticmethod
     def forward(
         ctx: Any,
         word_gates: Tensor,
         weight: Tensor,
-        bias: Tensor,
-        words: Tensor,
+        reading: Reading,
         schedule: SequenceSchedule,
         pool: BufferPool,
     ) -> Tensor:
         """Returns the state after each sentence's last word, [B, H].
 
         Args:
-            word_gates: [T, 3H]; W x + b of r, z, n for each word type.
+            word_gates: [T, 4H]; n, r, z, m for each word type before a state comes in: W x and all
+                biases.
             weight: [3H, H]; U of r, z, n.
-            bias: [3H]; d of r, z, n.
-            words: [N]; word type of each row.
+            reading: a direction of the schedule.
             schedule: on the tensors' device.
             pool: where the buffers come from.
         """
-        p = _Pass.read(word_gates, weight, bias, words, schedule, pool)
+        p = _Pass.read(word_gates, weight, reading, schedule, pool)
         ctx.save_for_backward(weight)
         ctx.buffers = p
-        ctx.words, ctx.schedule, ctx.num_words = words, schedule, len(word_gates)
-        return p.hidden.index_select(0, schedule.last_rows)
+        ctx.reading, ctx.schedule, ctx.num_words = reading, schedule, len(word_gates)
+        return p.hidden.index_select(0, reading.last_rows)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad_last: Tensor) -> tuple[Tensor | None, ...]:
-        """Returns the gradients of the three tensors of `forward`."""
+        """Returns the gradients of the two tensors of `forward`."""
         (weight,) = ctx.saved_tensors
         p: _Pass = single_use(ctx)
-        lease, cells, gates, state_gates, hidden = (
-            p.lease,
-            p.cells,
-            p.gates,
-            p.state_gates,
-            p.hidden,
-        )
-        schedule: SequenceSchedule = ctx.schedule
-        B, H = grad_last.shape
-        # Sentences that end at a step stand last in it, so their gradients wait here until then.
-        carried = torch.index_select(
-            grad_last, 0, schedule.by_length, out=lease.empty("carried", B, H)
-        )
-        starts = list(accumulate(schedule.step_sizes, initial=0))
-        for step in range(len(schedule.step_sizes) - 1, -1, -1):
-            rows = slice(starts[step], starts[step + 1])
-            size = rows.stop - rows.start
-            before = hidden[starts[step - 1] : starts[step - 1] + size] if step else p.initial
-            cells.gru_backward(gates[rows], state_gates[rows], before, carried[:size])
-            if step:
-                carried[:size].addmm_(state_gates[rows], weight)
-        before = hidden.index_select(0, schedule.previous_rows)
-        grad_weight = torch.mm(state_gates[B:].T, before)
-        grad_words = lease.total("grad_words", ctx.num_words, 3 * H)
-        cells.add_rows(grad_words, ctx.words, gates, None)
-        return (
-            grad_words.to(gates.dtype, copy=True),
-            grad_weight,
-            state_gates.sum(0),
-            None,
-            None,
-            None,
-        )
+        lease, cells, gates, hidden = p.lease, p.cells, p.gates, p.hidden
+        reading: Reading = ctx.reading
+        H, F, num_second = weight.shape[1], reading.num_first, len(p.second)
+        carried = _later_steps_backward(p, weight, grad_last, reading, ctx.schedule)
+        # Of the first step's states, by way of the interpolation and of the product.
+        grad_first = lease.total("grad_first", F, H)
+        cells.add_rows(grad_first, reading.first_rows, carried, None)
+        grad_product = lease.total("grad_product", F, 4 * H)
+        of_second = reading.first_rows[:num_second]
+        cells.add_rows(grad_product, of_second, gates[F : F + num_second], None)
+        grad_product = grad_product[:, H:]
+        add_product(grad_first, grad_product, weight)
+        cells.gru_backward(gates[:F], p.initial, grad_first.to(gates.dtype))
+
+        before = hidden.index_select(0, reading.previous_rows)
+        grad_weight = torch.mm(gates[F + num_second :, H:].T, before)
+        add_product(grad_weight, grad_product.T, hidden[:F])
+        grad_words = lease.total("grad_words", ctx.num_words, 4 * H)
+        cells.add_rows(grad_words, reading.words, gates, None)
+        return grad_words.to(gates.dtype, copy=True), grad_weight, None, None, None
+
+
+def _later_steps_backward(
+    p: _Pass, weight: Tensor, grad_last: Tensor, reading: Reading, schedule: SequenceSchedule
+) -> Tensor:
+    """Overwrites the gates of all steps but the first with their gradients.
+
+    Returns:
+        [B, H]; the gradients of the sentences' first states, longest sentence first, without what
+        comes through the product with the weights.
+    """
+    B, H = grad_last.shape
+    # Sentences that end at a step stand last in it, so their gradients wait here until then.
+    carried = p.lease.empty("carried", B, H)
+    torch.index_select(grad_last, 0, schedule.by_length, out=carried)
+    steps = list(schedule.later_steps(reading))
+    for number in range(len(steps) - 1, -1, -1):
+        rows = steps[number]
+        size = rows.stop - rows.start
+        start = steps[number - 1].start
+        before = p.hidden[start : start + size] if number else p.second
+        p.cells.gru_backward(p.gates[rows], before, carried[:size])
+        if number:
+            carried[:size].addmm_(p.gates[rows, H:], weight)
+    return carried

@@ -133,32 +133,21 @@ class Cells(Protocol):
         """
         ...
 
-    def gru_forward(
-        self, word_gates: Tensor, state_gates: Tensor, previous: Tensor, hidden: Tensor
-    ) -> None:
+    def gru_forward(self, gates: Tensor, previous: Tensor, hidden: Tensor) -> None:
         """Computes h' = (1 - σ(z)) tanh(n + σ(r) m) + σ(z) h.
 
         Args:
-            word_gates: [n, 3H]; the words' part of r, z, n; overwritten by σ(r), σ(z) and the
-                tanh.
-            state_gates: [n, 3H]; the state's part of r, z and m; its m is kept for the way back.
+            gates: [n, 4H]; n, r, z, m; overwritten by the tanh, σ(r), σ(z), m.
             previous: [n, H]; h.
             hidden: [n, H]; out, h'.
         """
         ...
 
-    def gru_backward(
-        self,
-        word_gates: Tensor,
-        state_gates: Tensor,
-        previous: Tensor,
-        grad_hidden: Tensor,
-    ) -> None:
+    def gru_backward(self, gates: Tensor, previous: Tensor, grad_hidden: Tensor) -> None:
         """Turns the gradient of h' into those of all gates and of h by way of the interpolation.
 
         Args:
-            word_gates: [n, 3H]; as `gru_forward` left them; overwritten by their gradients.
-            state_gates: [n, 3H]; likewise.
+            gates: [n, 4H]; as `gru_forward` left them; overwritten by the gradients of n, r, z, m.
             previous: [n, H].
             grad_hidden: [n, H]; gradient of h'; overwritten by its part σ(z) for h.
         """

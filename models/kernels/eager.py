@@ -162,41 +162,30 @@ class EagerCells:
                 _sigmoid_backward(asked, wide, grad_input=wide)
                 _keep_in(f, wide)
 
-    def gru_forward(
-        self, word_gates: Tensor, state_gates: Tensor, previous: Tensor, hidden: Tensor
-    ) -> None:
+    def gru_forward(self, gates: Tensor, previous: Tensor, hidden: Tensor) -> None:
         """See `Cells`."""
         H = hidden.shape[1]
-        for rows in _blocks(word_gates):
-            words, state = word_gates[rows], state_gates[rows]
-            words[:, : 2 * H].add_(state[:, : 2 * H]).sigmoid_()
-            r, z, n = words.split(H, 1)
-            _tanh_(n.addcmul_(r, state[:, 2 * H :]))
+        for rows in _blocks(gates):
+            block = gates[rows]
+            block[:, H : 3 * H].sigmoid_()
+            n, r, z, m = block.split(H, 1)
+            _tanh_(n.addcmul_(r, m))
             torch.lerp(n, previous[rows], z, out=hidden[rows])
 
-    def gru_backward(
-        self,
-        word_gates: Tensor,
-        state_gates: Tensor,
-        previous: Tensor,
-        grad_hidden: Tensor,
-    ) -> None:
+    def gru_backward(self, gates: Tensor, previous: Tensor, grad_hidden: Tensor) -> None:
         """See `Cells`."""
         H = previous.shape[1]
-        for rows in _blocks(word_gates):
-            r, z, n = word_gates[rows].split(H, 1)
-            m = state_gates[rows][:, 2 * H :]
+        for rows in _blocks(gates):
+            n, r, z, m = gates[rows].split(H, 1)
             dh = grad_hidden[rows]
-            dz = (previous[rows] - n).mul_(dh)
-            through = dh * z  # what h gets by the interpolation
-            dn = torch.sub(dh, through)
-            _tanh_backward(dn, n, grad_input=n)
-            _sigmoid_backward(dz, z, grad_input=z)
-            torch.mul(n, r, out=dz)  # the gradient of m
-            _sigmoid_backward(m.mul_(n), r, grad_input=r)
-            m.copy_(dz)
-            state_gates[rows][:, : 2 * H] = word_gates[rows][:, : 2 * H]
-            dh.copy_(through)
+            grad = (previous[rows] - n).mul_(dh)  # of σ(z)
+            of_tanh = torch.addcmul(dh, dh, z, value=-1)
+            dh.mul_(z)
+            _sigmoid_backward(grad, z, grad_input=z)
+            _tanh_backward(of_tanh, n, grad_input=n)
+            torch.mul(n, m, out=grad)  # of σ(r)
+            torch.mul(n, r, out=m)
+            _sigmoid_backward(grad, r, grad_input=r)
 
     def add_rows(
         self, target: Tensor, target_rows: Tensor, source: Tensor, source_rows: Tensor | None

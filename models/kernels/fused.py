@@ -137,23 +137,13 @@ class FusedCells:
             gradients.memory,
         )
 
-    def gru_forward(
-        self, word_gates: Tensor, state_gates: Tensor, previous: Tensor, hidden: Tensor
-    ) -> None:
+    def gru_forward(self, gates: Tensor, previous: Tensor, hidden: Tensor) -> None:
         """See `Cells`."""
-        _launch(gru_forward_kernel, *hidden.shape, word_gates, state_gates, previous, hidden)
+        _launch(gru_forward_kernel, *hidden.shape, gates, previous, hidden)
 
-    def gru_backward(
-        self,
-        word_gates: Tensor,
-        state_gates: Tensor,
-        previous: Tensor,
-        grad_hidden: Tensor,
-    ) -> None:
+    def gru_backward(self, gates: Tensor, previous: Tensor, grad_hidden: Tensor) -> None:
         """See `Cells`."""
-        _launch(
-            gru_backward_kernel, *grad_hidden.shape, word_gates, state_gates, previous, grad_hidden
-        )
+        _launch(gru_backward_kernel, *grad_hidden.shape, gates, previous, grad_hidden)
 
     def add_rows(
         self, target: Tensor, target_rows: Tensor, source: Tensor, source_rows: Tensor | None

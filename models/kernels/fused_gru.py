@@ -22,8 +22,7 @@ from models.kernels.fused_arithmetic import (
 
 @triton.jit
 def gru_forward_kernel(
-    word_gates: tl.tensor,
-    state_gates: tl.tensor,
+    gates: tl.tensor,
     previous: tl.tensor,
     hidden: tl.tensor,
     H: tl.constexpr,
@@ -34,24 +33,22 @@ def gru_forward_kernel(
     column = columns_of_program(BLOCK)
     inside = column < H
     at = row * H + column
-    words = word_gates + row * (3 * H) + column
-    state = state_gates + row * (3 * H) + column
+    gate = gates + row * (4 * H) + column
 
-    r = sigmoid(read(words, inside) + read(state, inside))
-    z = sigmoid(read(words + H, inside) + read(state + H, inside))
-    n = tanh(read(words + 2 * H, inside) + r * read(state + 2 * H, inside))
+    r = sigmoid(read(gate + H, inside))
+    z = sigmoid(read(gate + 2 * H, inside))
+    n = tanh(read(gate, inside) + r * read(gate + 3 * H, inside))
     h = read(previous + at, inside)
 
-    tl.store(words, r, mask=inside)
-    tl.store(words + H, z, mask=inside)
-    tl.store(words + 2 * H, n, mask=inside)
+    tl.store(gate, n, mask=inside)
+    tl.store(gate + H, r, mask=inside)
+    tl.store(gate + 2 * H, z, mask=inside)
     tl.store(hidden + at, n + z * (h - n), mask=inside)
 
 
 @triton.jit
 def gru_backward_kernel(
-    word_gates: tl.tensor,
-    state_gates: tl.tensor,
+    gates: tl.tensor,
     previous: tl.tensor,
     grad_hidden: tl.tensor,
     H: tl.constexpr,
@@ -62,13 +59,12 @@ def gru_backward_kernel(
     column = columns_of_program(BLOCK)
     inside = column < H
     at = row * H + column
-    words = word_gates + row * (3 * H) + column
-    state = state_gates + row * (3 * H) + column
+    gate = gates + row * (4 * H) + column
 
-    r = read(words, inside)
-    z = read(words + H, inside)
-    n = read(words + 2 * H, inside)
-    m = read(state + 2 * H, inside)
+    n = read(gate, inside)
+    r = read(gate + H, inside)
+    z = read(gate + 2 * H, inside)
+    m = read(gate + 3 * H, inside)
     h = read(previous + at, inside)
     dh = read(grad_hidden + at, inside)
 
@@ -76,9 +72,7 @@ def gru_backward_kernel(
     grad_z = sigmoid_backward(dh * (h - n), z)
     grad_r = sigmoid_backward(grad_n * m, r)
     tl.store(grad_hidden + at, dh * z, mask=inside)
-    tl.store(words, grad_r, mask=inside)
-    tl.store(words + H, grad_z, mask=inside)
-    tl.store(words + 2 * H, grad_n, mask=inside)
-    tl.store(state, grad_r, mask=inside)
-    tl.store(state + H, grad_z, mask=inside)
-    tl.store(state + 2 * H, grad_n * r, mask=inside)
+    tl.store(gate, grad_n, mask=inside)
+    tl.store(gate + H, grad_r, mask=inside)
+    tl.store(gate + 2 * H, grad_z, mask=inside)
+    tl.store(gate + 3 * H, grad_n * r, mask=inside)

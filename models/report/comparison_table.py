@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from models.evaluation.comparison import Comparison, TaskComparison
+from models.evaluation.representations.description import described
 from models.evaluation.statistics.seeds import SeedMean
 from models.evaluation.task_result import Setup
 from models.report.derived_tasks import derived_notes, task_title
@@ -49,8 +50,14 @@ def comparison_table(comparison: Comparison) -> str:
 
 
 def _names(comparison: Comparison) -> tuple[str, str]:
-    first, second = (side[0].encoder.name for side in (comparison.first, comparison.second))
-    return (first, second) if first != second else (f"{first}, first", f"{second}, second")
+    setups = comparison.first[0], comparison.second[0]
+    first, second = (setup.encoder.name for setup in setups)
+    if first != second:
+        return first, second
+    used, otherwise = (described(setup.representation) for setup in setups)
+    if used != otherwise:
+        return f"{first} ({used})", f"{second} ({otherwise})"
+    return f"{first}, first", f"{second}, second"
 
 
 def _side(name: str, setups: Sequence[Setup]) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from models.evaluation.averages import AVERAGES, average_value, lacking, published_averages
+from models.evaluation.representations.description import described
 from models.evaluation.statistics.seeds import over_seeds
 from models.evaluation.task_result import (
     AbsentResult,
@@ -75,12 +76,12 @@ def evaluation_table(folders: Sequence[Path], *, by_subset: bool = True) -> str:
     """
     columns = columns_of([read_results(folder) for folder in folders])
     tasks = _tasks(columns)
-    _check_data(columns, tasks)
+    check_same_data(columns, tasks)
     header = ["task", "score", *(column.title for column in columns)]
     rows = [row for task in tasks for row in _rows(columns, task, subsets=False)]
     averages = _average_rows(columns)
-    notes = [_intervals_note(columns), *_absences(columns, tasks), *_lacks(columns)]
-    notes += _undefined(columns, tasks)
+    notes = [intervals_note(columns), *absence_notes(columns, tasks), *_lacks(columns)]
+    notes += undefined_notes(columns, tasks)
     notes += [note for column in columns for note in doubts(column.title, column.by_task(tasks))]
     notes += data_remarks(
         result for task in tasks for column in columns for result in column.of_task(task)
@@ -111,16 +112,26 @@ def columns_of(folders: Sequence[Mapping[str, Result]]) -> list[EncoderColumn]:
     groups: dict[tuple[str, ...], list[Mapping[str, Result]]] = {}
     for results in folders:
         groups.setdefault(_key(results), []).append(results)
-    names = [key[0] for key in groups]
+    titles = _titles(list(groups))
     columns = []
     for place, (key, seeds) in enumerate(groups.items()):
         setups = tuple(shown_setup(results) for results in seeds)
         digests = [setup.encoder.digest for setup in setups]
         if len(set(digests)) < len(digests):
             raise ValueError(f"{key[0]}: two folders hold the same encoder; give each seed once")
-        title = key[0] if names.count(key[0]) == 1 else f"{key[0]} #{place + 1}"
-        columns.append(EncoderColumn(title, setups, tuple(seeds)))
+        columns.append(EncoderColumn(titles[place], setups, tuple(seeds)))
     return columns
+
+
+def _titles(keys: Sequence[tuple[str, ...]]) -> list[str]:
+    """Returns a title each: the encoder; as needed, how it is represented, and the place."""
+    found = [(key[0], described(json.loads(key[1]))) for key in keys]
+    uses = {name: {use for other, use in found if other == name} for name, _ in found}
+    titles = [name if len(uses[name]) == 1 else f"{name} ({use})" for name, use in found]
+    return [
+        title if titles.count(title) == 1 else f"{title} #{place + 1}"
+        for place, title in enumerate(titles)
+    ]
 
 
 def _key(results: Mapping[str, Result]) -> tuple[str, ...]:
@@ -137,7 +148,12 @@ def _tasks(columns: Sequence[EncoderColumn]) -> list[str]:
     return [*declared, *sorted(found - set(declared))]
 
 
-def _check_data(columns: Sequence[EncoderColumn], tasks: Sequence[str]) -> None:
+def check_same_data(columns: Sequence[EncoderColumn], tasks: Sequence[str]) -> None:
+    """Refuses results of a task on different data.
+
+    Raises:
+        ValueError: names the task and the data's digests.
+    """
     for task in tasks:
         digests = {result.data.digest for column in columns for result in column.of_task(task)}
         if len(digests) > 1:
@@ -150,13 +166,17 @@ def _check_data(columns: Sequence[EncoderColumn], tasks: Sequence[str]) -> None:
 def _rows(columns: Sequence[EncoderColumn], task: str, *, subsets: bool) -> list[list[str]]:
     scored = [result for column in columns for result in column.of_task(task)]
     if not scored:
-        return [] if subsets else [[task, "", *(_cell(column, task, "") for column in columns)]]
+        return (
+            [] if subsets else [[task, "", *(score_cell(column, task, "") for column in columns)]]
+        )
     names = [name for name in scored[0].scores if (":" in name) == subsets]
     if subsets and len(names) <= 2:  # both correlations of an only subset are those of the task
         return []
     names.sort(key=lambda name: (SCORES_IN_ORDER.index(name), "") if not subsets else (0, name))
     title = task_title(task, corpora_of(scored))
-    return [[title, name, *(_cell(column, task, name) for column in columns)] for name in names]
+    return [
+        [title, name, *(score_cell(column, task, name) for column in columns)] for name in names
+    ]
 
 
 def _corpora(columns: Sequence[EncoderColumn], tasks: Sequence[str]) -> dict[str, str]:
@@ -166,7 +186,8 @@ def _corpora(columns: Sequence[EncoderColumn], tasks: Sequence[str]) -> dict[str
     )
 
 
-def _cell(column: EncoderColumn, task: str, score: str) -> str:
+def score_cell(column: EncoderColumn, task: str, score: str) -> str:
+    """Returns a score with its interval, over seeds with their deviation, or why there is none."""
     results = column.of_task(task)
     if not results:
         return NOT_EVALUATED if column.why_not(task) is None else ABSENT
@@ -213,7 +234,8 @@ def _lacks(columns: Sequence[EncoderColumn]) -> list[str]:
     return notes
 
 
-def _absences(columns: Sequence[EncoderColumn], tasks: Sequence[str]) -> list[str]:
+def absence_notes(columns: Sequence[EncoderColumn], tasks: Sequence[str]) -> list[str]:
+    """Returns which tasks were not scored, why, and of which encoders."""
     notes: dict[str, list[str]] = {}
     for task in tasks:
         for column in columns:
@@ -226,7 +248,7 @@ def _absences(columns: Sequence[EncoderColumn], tasks: Sequence[str]) -> list[st
     ]
 
 
-def _undefined(columns: Sequence[EncoderColumn], tasks: Sequence[str]) -> list[str]:
+def undefined_notes(columns: Sequence[EncoderColumn], tasks: Sequence[str]) -> list[str]:
     """Returns which scores count as 0 because there is none."""
     return [
         f"{task}, {column.title}: 0 stands for no value in {', '.join(result.undefined)}, of "
@@ -238,7 +260,8 @@ def _undefined(columns: Sequence[EncoderColumn], tasks: Sequence[str]) -> list[s
     ]
 
 
-def _intervals_note(columns: Sequence[EncoderColumn]) -> str:
+def intervals_note(columns: Sequence[EncoderColumn]) -> str:
+    """Returns what stands in brackets and behind ±."""
     shown = {
         f"{result.resampling.confidence:.0%}"
         for column in columns

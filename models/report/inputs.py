@@ -11,7 +11,7 @@ from typing import Any
 from models.evaluation.probing.alterations.make import NOT_SELECTED
 from pipeline.shards import DatasetManifest
 
-REPORT_VERSION = 4
+REPORT_VERSION = 5
 """Raised when the same results would give another report."""
 
 

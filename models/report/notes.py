@@ -61,7 +61,7 @@ def _of_seeds(table: ProbingTable) -> list[str]:
         )
     elif table.trained is not None:
         notes.append(
-            f"The pair was trained from {table.trained.num_seeds} seeds; its single views and its "
+            f"The model was trained from {table.trained.num_seeds} seeds; its single views and its "
             "join with the words are those of the first. The intervals cover the choice of test "
             "documents alone."
         )

@@ -44,7 +44,7 @@ _ROW_STYLES: Mapping[str, tuple[str, str]] = {
     PAIR_AND_WORDS_ROW: (PINK, "P"),
     RANDOM_AND_WORDS_ROW: (PINK, "X"),
 }
-_VIEW_MARKERS = ("<", ">")
+_VIEW_MARKERS = ("<", ">", "^")
 _RC = {
     "font.size": 10,
     "axes.spines.top": False,
@@ -66,7 +66,7 @@ def _pyplot() -> Any:
 
 
 def plot_training(path: Path, metrics: Sequence[Mapping[str, Any]]) -> None:
-    """Writes the curves of the loss and of the context accuracy beside chance.
+    """Writes the curves of the loss and of the accuracy beside chance.
 
     Args:
         metrics: records of ``metrics.jsonl``.
@@ -81,7 +81,7 @@ def plot_training(path: Path, metrics: Sequence[Mapping[str, Any]]) -> None:
         _curve(accuracy, train, held_out, ("in_batch_accuracy", "accuracy"), 100.0)
         _chance_line(accuracy, train, BLUE, "--", "train")
         _chance_line(accuracy, held_out, ORANGE, ":", "held out")
-        accuracy.set(title="In-batch context accuracy", xlabel="step", ylabel="%")
+        accuracy.set(title="In-batch accuracy", xlabel="step", ylabel="%")
         accuracy.set_ylim(bottom=0)
         for axes in (loss, accuracy):
             axes.legend()
@@ -222,7 +222,7 @@ def _draw_row(
         axes.vlines(values, low, high, color=GREY, linestyle=":", linewidth=1.6, label=label)
         return
     views = [other.name for other in shown if other.name.startswith("view_")]
-    view_marker = _VIEW_MARKERS[views.index(row.name) % 2] if row.name in views else "o"
+    view_marker = _VIEW_MARKERS[views.index(row.name) % 3] if row.name in views else "o"
     color, marker = _ROW_STYLES.get(row.name, (SKY, view_marker))
     bars = [
         [interval.value - interval.low for interval in intervals],

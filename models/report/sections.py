@@ -106,12 +106,23 @@ def origin(inputs: ReportInputs) -> list[str]:
     return [f"What was run. {' '.join(told)}", *command]
 
 
+_CONTEXT_ACCURACY = "How often a held-out sentence picks its neighbour from the batch."
+MEANING_OF_ACCURACY = {
+    "contrastive": _CONTEXT_ACCURACY,
+    "discriminative": _CONTEXT_ACCURACY,
+    "both": _CONTEXT_ACCURACY,
+    "generative": "How often a word of the sentence that follows a held-out one scores higher than "
+    "a word drawn at random.",
+}
+"""What the held-out accuracy of an objective is."""
+
+
 def training_section(
     summary: Mapping[str, Any],
     further: Sequence[Mapping[str, Any]] = (),
     chances_differ: bool = False,
 ) -> str:
-    """Returns the training's summary and the held-out context accuracy beside chance.
+    """Returns the training's summary and the held-out accuracy beside chance.
 
     Args:
         further: summaries of the same training from other seeds.
@@ -138,8 +149,7 @@ def training_section(
         "show, so their losses are not to be compared with each other."
         if chances_differ
         else "",
-        "### Held-out context accuracy\n\nHow often a held-out sentence picks its neighbour from "
-        "the batch.",
+        "### Held-out accuracy\n\n" + MEANING_OF_ACCURACY[summary["objective"]],
         _context_table(summary, further),
     )
 
@@ -247,7 +257,7 @@ def _tasks_table(probing: Mapping[str, Any]) -> str:
 def _comparison_table(table: ProbingTable, titles: Sequence[str]) -> str:
     rows = [
         [
-            f"{c.first.replace('_', ' ')} − {c.second.replace('_', ' ')}",
+            f"{_compared(c.first)} − {_compared(c.second)}",
             *(f"{c.tasks[task].value:+.1f}" for task in table.tasks),
             with_interval(c.difference, signed=True),
             with_interval(c.over_items, signed=True),
@@ -258,8 +268,13 @@ def _comparison_table(table: ProbingTable, titles: Sequence[str]) -> str:
     return markdown_table(header, rows)
 
 
+def _compared(name: str) -> str:
+    """Returns what a compared row is called; ids say pair also of one view or three."""
+    return "trained" if name in (PAIR_ROW, TRAINED_SEEDS) else name.replace("_", " ")
+
+
 def statement(table: ProbingTable, probing: Mapping[str, Any]) -> str:
-    """Returns in words whether the trained pair beats the same architecture untrained."""
+    """Returns in words whether the trained model beats the same architecture untrained."""
     built, wanted = len(probing["tasks"]), len(probing["tasks"]) + len(probing["absent"])
     num_items = sum(task["sizes"]["test"] for task in probing["tasks"].values())
     if 2 * built < wanted or num_items < MIN_TEST_ITEMS:
@@ -281,7 +296,7 @@ def _verdict(comparison: Comparison, table: ProbingTable) -> str:
     if table.trained is not None and table.trained.num_seeds > 1:
         seeds = f" (mean over {table.trained.num_seeds} training seeds)"
     return (
-        f"**The trained pair {comparison.verdict} the same architecture with random "
+        f"**The trained model {comparison.verdict} the same architecture with random "
         f"weights** on the average of the probing tasks{seeds}: "
         f"{with_interval(comparison.difference, signed=True)} points; over all test items, "
         f"whatever their task, {with_interval(comparison.over_items, signed=True)}. "

@@ -2,6 +2,6 @@
 
 from models.schedules.binary import BinarySchedule
 from models.schedules.dependency import DependencySchedule
-from models.schedules.sequence import SequenceSchedule
+from models.schedules.sequence import Reading, SequenceSchedule
 
-__all__ = ["BinarySchedule", "DependencySchedule", "SequenceSchedule"]
+__all__ = ["BinarySchedule", "DependencySchedule", "Reading", "SequenceSchedule"]

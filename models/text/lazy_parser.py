@@ -55,16 +55,11 @@ class LazyParser:
         return parser
 
     def _load(self) -> SentenceParser[Parse]:
-        expected = self.checksum
-        if self._stage == "dependencies":
-            from pipeline.parsers.dependency.supar_adapter import load_dependency_parser
+        from pipeline.parsers.load import load_parser
 
-            return load_dependency_parser(
-                self._path, device=self._device, expected_checksum=expected
-            )
-        from pipeline.parsers.constituency.benepar_adapter import load_constituency_parser
-
-        return load_constituency_parser(self._path, device=self._device, expected_checksum=expected)
+        return load_parser(
+            self._path, self._stage, device=self._device, expected_checksum=self.checksum
+        )
 
 
 def lazy_parsers(paths: Mapping[str, Path], device: str) -> dict[str, SentenceParser[Parse]]:

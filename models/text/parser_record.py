@@ -61,8 +61,19 @@ def parsers_of_corpus(
             )
         for name, checksum in found:
             if checksum is not None:
-                records[stage] = ParserRecord(str(name), checksum, paths.get(stage))
+                records[stage] = ParserRecord(
+                    str(name), checksum_of_weights(checksum), paths.get(stage)
+                )
     return records
+
+
+def checksum_of_weights(checksum: str) -> str:
+    """Returns a parser folder's checksum from that of a parser, which may name its arithmetic.
+
+    After a dash stands the arithmetic of a fast parse of a corpus. It is no part of which parser a
+    model needs: raw text is few sentences, and is parsed exactly.
+    """
+    return checksum.partition("-")[0]
 
 
 def recorded_parsers(
@@ -80,9 +91,9 @@ def recorded_parsers(
     for stage in stages:
         if (values := description.get("parsers", {}).get(stage)) is not None:
             path = values.get("path")
-            records[stage] = ParserRecord(
-                values["name"], values["checksum"], None if path is None else Path(path)
-            )
+            weights = checksum_of_weights(values["checksum"])
+            path = None if path is None else Path(path)
+            records[stage] = ParserRecord(values["name"], weights, path)
             continue
         folder = description.get("corpus", {}).get(stage)
         try:

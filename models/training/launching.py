@@ -135,9 +135,14 @@ DEVICES = ("cpu", "cuda")
 def device_of(device: str, place: Place) -> str:
     """Returns the device of one process among several: on cuda one of its machine for itself.
 
+    ``auto`` is cuda where there is one, else the CPU.
+
     Raises:
         ValueError: no such device, or processes would share one.
     """
+    from pipeline.parsers.device import automatic_device
+
+    device = automatic_device(device)
     kind, _, index = device.partition(":")
     if kind not in DEVICES:
         raise ValueError(f"device must be one of {', '.join(DEVICES)}, not {device!r}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from models.contrastive_model import ContrastiveBatch, ContrastiveModel
 from models.ranks import (
     Ranks,
     average_buffers,
@@ -13,6 +12,7 @@ from models.ranks import (
     average_result,
     reduce_joint_gradients,
 )
+from models.sentence_model import SentenceModel, TrainingBatch
 
 _FUSED_DEVICES = frozenset({"cpu", "cuda"})
 """Where PyTorch has Adam as one kernel."""
@@ -21,7 +21,7 @@ _FUSED_DEVICES = frozenset({"cpu", "cuda"})
 class Learner:
     """A model, its optimiser, and the ranks that train it together."""
 
-    def __init__(self, model: ContrastiveModel, ranks: Ranks) -> None:
+    def __init__(self, model: SentenceModel, ranks: Ranks) -> None:
         """Args: model: on the device where it stays."""
         self.model = model
         self._ranks = ranks
@@ -33,7 +33,7 @@ class Learner:
             fused=self._parameters[0].device.type in _FUSED_DEVICES,
         )
 
-    def measure(self, batch: ContrastiveBatch) -> dict[str, float]:
+    def measure(self, batch: TrainingBatch) -> dict[str, float]:
         """Computes the gradients of a batch; returns its loss and what else a record says of it.
 
         All ranks return the same numbers.
@@ -51,17 +51,28 @@ class Learner:
             [p.grad for p in self._parameters if p.grad is not None], foreach=True
         )
         # Together, so that a device is waited for once.
-        values = torch.stack([result.loss.detach(), result.accuracy, result.chance, norm])
+        further = result.measures
+        values = torch.stack(
+            [
+                value.detach().to(result.loss.dtype)
+                for value in (result.loss, result.accuracy, result.chance, norm, *further.values())
+            ]
+        )
         # One rank that thought a norm finite, or clipped by another, would go a way of its own.
         values = self._ranks.of_first(values)
-        names = ("loss", "in_batch_accuracy", "chance", "gradient_norm")
+        names = ("loss", "in_batch_accuracy", "chance", "gradient_norm", *further)
         return dict(zip(names, values.tolist(), strict=True))
 
-    def apply(self, learning_rate: float, gradient_norm: float) -> None:
-        """Clips the gradients that `measure` has left and moves the weights."""
+    def apply(self, learning_rate: float, gradient_norm: float) -> dict[str, float]:
+        """Clips the gradients that `measure` has left and moves the weights.
+
+        Returns:
+            What the objective measures of the moved weights, by name.
+        """
         limit = self.model.config.gradient_clip
         if limit is not None and gradient_norm > limit:
             nn.utils.clip_grads_with_norm_(self._parameters, limit, torch.tensor(gradient_norm))
         for group in self.optimiser.param_groups:
             group["lr"] = learning_rate
         self.optimiser.step()
+        return {name: value.item() for name, value in self.model.constrain().items()}

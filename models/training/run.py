@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 import torch
 
-from models.contrastive_model import ContrastiveBatch, ContrastiveModel
 from models.corpus.parsed_corpus import ParsedCorpus
 from models.kernels.gemm import GemmBackend
 from models.model_folder import save_model
 from models.ranks import Ranks
+from models.sentence_model import SentenceModel, TrainingBatch
 from models.training.batches import TrainingBatches
 from models.training.checkpoints import Checkpoint, capture, restore
-from models.training.context_accuracy import ContextAccuracy, held_out_context_accuracy
 from models.training.folder import TrainingFolder, open_checkpoint
+from models.training.held_out_accuracy import HeldOutAccuracy, held_out_accuracy
 from models.training.job import Provenance
 from models.training.learner import Learner
 from models.training.learning_rate import learning_rate_at
@@ -52,7 +52,7 @@ class TrainingRun:
 
     def __init__(
         self,
-        model: ContrastiveModel,
+        model: SentenceModel,
         data: TrainingData,
         out: Path,
         provenance: Provenance,
@@ -157,7 +157,7 @@ class TrainingRun:
                 share = self.step / self.num_steps
                 on_progress(share, f"{self._status(record)}, {time_left.after(share)}")
 
-    def _batches(self) -> Generator[ContrastiveBatch]:
+    def _batches(self) -> Generator[TrainingBatch]:
         """Yields this rank's batches from the next step on."""
         source = self._data.batches.from_step(
             self.step, epochs=self.config.epochs, read_ahead=self._settings.prefetch > 0
@@ -166,7 +166,7 @@ class TrainingRun:
             for block in blocks:
                 yield self.model.training_batch(block, self._ranks)
 
-    def _take_step(self, batches: Iterator[ContrastiveBatch]) -> dict[str, Any]:
+    def _take_step(self, batches: Iterator[TrainingBatch]) -> dict[str, Any]:
         started = time.perf_counter()
         batch = next(batches).to(self.device)
         waited = time.perf_counter() - started
@@ -186,7 +186,7 @@ class TrainingRun:
             "seconds": round(self.seconds, 3),
         }
 
-    def _learn(self, batch: ContrastiveBatch) -> dict[str, float]:
+    def _learn(self, batch: TrainingBatch) -> dict[str, float]:
         """Moves the weights once; returns what the step's record says of it."""
         # Dropout then depends on nothing that a restart or the number of ranks could change.
         place = np.random.SeedSequence([self.config.seed, self.step])
@@ -197,8 +197,8 @@ class TrainingRun:
             if not math.isfinite(measured[name]):
                 what = f"{name.replace('_', ' ')} of step {self.step + 1}"
                 raise self._diverged(what, measured[name])
-        self._learner.apply(learning_rate, measured["gradient_norm"])
-        return {**measured, "learning_rate": learning_rate}
+        after = self._learner.apply(learning_rate, measured["gradient_norm"])
+        return {**measured, **after, "learning_rate": learning_rate}
 
     def _diverged(self, what: str, value: float) -> TrainingDivergedError:
         """Returns the error, which is the same on all ranks and raised by all of them at once.
@@ -208,10 +208,12 @@ class TrainingRun:
         """
         last = None if self.folder is None else self.folder.last_checkpoint
         kept = self._ranks.agreed(None if last is None else str(last))
+        config = self.config
+        decoder = f", orthonormal_rate ({config.orthonormal_rate})" if config.has_decoder else ""
         return TrainingDivergedError(
             f"the {what} is {value}; the last good checkpoint is {kept or 'none, as yet'}. "
-            f"Lower learning_rate ({self.config.learning_rate}) or vector_rms "
-            f"({self.config.vector_rms}), or set gradient_clip"
+            f"Lower learning_rate ({config.learning_rate}){decoder} or vector_rms "
+            f"({config.vector_rms}), or set gradient_clip"
         )
 
     def _held_out_is_due(self) -> bool:
@@ -240,11 +242,11 @@ class TrainingRun:
         self.folder.write(record)
         return self.folder.best.offer(record)
 
-    def _held_out_accuracy(self) -> ContextAccuracy:
+    def _held_out_accuracy(self) -> HeldOutAccuracy:
         """Returns on every rank what the first one measures."""
         measured = None
         if self._ranks.is_first:
-            measured = held_out_context_accuracy(
+            measured = held_out_accuracy(
                 self.model, self._data.held_out, max_batches=self.config.held_out_batches
             )
         measured = self._ranks.agreed(measured)

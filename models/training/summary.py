@@ -11,6 +11,14 @@ from models.model_folder import num_parameters
 from models.training.machine import peak_memory_gib, versions
 from models.training.run import TrainingRun
 
+MEASURES = (
+    "generative_loss",
+    "discriminative_loss",
+    "temperature",
+    "orthonormality",
+)
+"""Names that objectives give to what they measure beside loss and accuracy."""
+
 
 def summary_of(
     run: TrainingRun,
@@ -28,6 +36,7 @@ def summary_of(
     first, last, num_sentences = _ends_of(metrics)
     return {
         "views": list(run.config.views),
+        "objective": run.config.objective,
         "seed": run.config.seed,
         "epochs": run.config.epochs,
         "steps": run.num_steps,
@@ -39,6 +48,7 @@ def summary_of(
         "final_loss": last["train"]["loss"],
         "held_out": {"untrained": first["held_out"], "final": last["held_out"], "best": best},
         "kept": run.config.keep,
+        "final_measures": _measures_of(last["train"]),
         "num_parameters": num_parameters(run.model),
         "seconds": round(run.seconds, 3),
         "sentences_per_second": round(num_sentences / run.seconds, 1),
@@ -48,6 +58,11 @@ def summary_of(
         "ranks": run.num_ranks,
         "versions": versions(),
     }
+
+
+def _measures_of(record: Mapping[str, Any]) -> dict[str, float]:
+    """Returns what the objective itself measured at a step: temperature, orthonormality, …"""
+    return {name: record[name] for name in MEASURES if name in record}
 
 
 def _ends_of(

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from io import BytesIO
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from models.corpus.parsed_corpus import CorpusSurvey, ParsedCorpus
 from models.ranks import Ranks
 from models.words.word_vectors import Coverage
-from pipeline.shards import write_json_atomically
+from pipeline.shards import write_bytes_atomically, write_json_atomically
 
 SURVEY_FILE = "survey.json"
+COUNTS_FILE = "word-counts.npy"
 
 
 def surveyed(corpus: ParsedCorpus, folder: Path, identity: str, ranks: Ranks) -> CorpusSurvey:
@@ -31,9 +35,18 @@ def surveyed(corpus: ParsedCorpus, folder: Path, identity: str, ranks: Ranks) ->
 
 
 def keep_survey(survey: CorpusSurvey, folder: Path, identity: str) -> None:
-    """Writes a survey for the next run."""
+    """Writes a survey for the next run, what marks it last."""
     folder.mkdir(parents=True, exist_ok=True)
-    write_json_atomically(folder / SURVEY_FILE, {"identity": identity, **asdict(survey)})
+    counts = BytesIO()
+    np.save(counts, survey.word_counts, allow_pickle=False)
+    write_bytes_atomically(folder / COUNTS_FILE, counts.getvalue())
+    content = {
+        "identity": identity,
+        "rows": survey.rows,
+        "skipped": survey.skipped,
+        "coverage": asdict(survey.coverage),
+    }
+    write_json_atomically(folder / SURVEY_FILE, content)
 
 
 def _kept_survey(folder: Path, identity: str) -> CorpusSurvey | None:
@@ -43,4 +56,9 @@ def _kept_survey(folder: Path, identity: str) -> CorpusSurvey | None:
     value: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     if value["identity"] != identity:
         return None
-    return CorpusSurvey(tuple(value["rows"]), value["skipped"], Coverage(**value["coverage"]))
+    return CorpusSurvey(
+        rows=tuple(value["rows"]),
+        skipped=value["skipped"],
+        coverage=Coverage(**value["coverage"]),
+        word_counts=np.load(folder / COUNTS_FILE, allow_pickle=False),
+    )

@@ -1,4 +1,4 @@
-"""Trains two views on a parsed corpus and leaves a folder that is complete or resumable.
+"""Trains views on a parsed corpus and leaves a folder that is complete or resumable.
 
 The folder holds ``metrics.jsonl`` and, if wanted, ``tensorboard/``; ``checkpoints/`` while
 training; ``model.safetensors`` and ``model.json`` when done, with ``best/``, a model folder too, of
@@ -14,10 +14,10 @@ from typing import Any
 
 import torch
 
-from models.contrastive_model import ContrastiveModel, build_model
 from models.corpus.parsed_corpus import CorpusFolders, CorpusSurvey
 from models.model_folder import load_weights, save_model
 from models.ranks import ALONE, Ranks
+from models.sentence_model import SentenceModel, build_model
 from models.training.batches import TrainingBatches, num_batches
 from models.training.folder import CHECKPOINTS_FOLDER
 from models.training.job import Provenance, TrainingJob
@@ -67,6 +67,7 @@ def train(
     """
     settings = settings or RunSettings()
     job.config.check_processes(ranks.size)
+    job.config.check_trainable()
     vectors = load_word_vectors(job.vectors)
     provenance = job.provenance(vectors)
     summary = _finished_summary(job.out, provenance.identity)
@@ -92,6 +93,7 @@ def _train(
     model = build_model(job.config, vectors, job.config.seed)
     report(0.0, "counting the sentences to train on")
     survey = _survey(job, model.vectors, provenance.identity, ranks)
+    model.set_word_counts(survey.word_counts)
     data = _data(job, model.vectors, survey)
     run = TrainingRun(model, data, job.out, provenance, settings=settings, ranks=ranks)
     run.run(report)
@@ -139,7 +141,7 @@ def _finish(run: TrainingRun, survey: CorpusSurvey, out: Path, provenance: Prove
 
 
 def _save_result(
-    out: Path, model: ContrastiveModel, provenance: Provenance, best: Path | None
+    out: Path, model: SentenceModel, provenance: Provenance, best: Path | None
 ) -> None:
     """Leaves the weights that the configuration keeps, and the best ones beside them."""
     if best is not None:

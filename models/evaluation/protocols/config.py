@@ -41,6 +41,9 @@ class ProtocolConfig:
     tolerance: float = 1e-6
     """Share of its objective by which a logistic regression may lie above the minimum."""
     max_steps: int = 500
+    grid_scale: float = 1.0
+    """Factor on every C of SentEval's grids. These suit raw features; of views of length 1 the
+    largest C of them is small, and searches end at the grid's edge."""
     compatibility_loss: BatchLoss = "sum"
     """Whether the compatibility classifier sums the losses of a batch, as SentEval asks PyTorch to
     and its published results have it, or averages them, as it does with a PyTorch of today."""
@@ -54,8 +57,9 @@ class ProtocolConfig:
         check_choices(self)
         if self.num_folds < 2:
             raise ValueError(f"num_folds must be at least 2, got {self.num_folds}")
-        if self.tolerance <= 0:
-            raise ValueError(f"tolerance must be positive, got {self.tolerance}")
+        for name in ("tolerance", "grid_scale"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name} must be positive, got {getattr(self, name)}")
         for name in ("batch_items", "max_steps"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
@@ -70,5 +74,12 @@ class ProtocolConfig:
         return cls(**checked_fields(cls, values, "protocol"))
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the fields as plain JSON values."""
-        return asdict(self)
+        """Returns the fields as plain JSON values.
+
+        SentEval's own grid is left out, so that results from before it could be scaled keep their
+        meaning.
+        """
+        fields = asdict(self)
+        if self.grid_scale == 1.0:
+            del fields["grid_scale"]
+        return fields

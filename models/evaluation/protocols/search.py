@@ -71,8 +71,8 @@ def run_searches(
     Args:
         features: [N, D], of all items, where they are to be computed.
         labels: [N].
-        grid: C of the logistic regression, ascending; SentEval's own classifier has another grid,
-            which is its own.
+        grid: C of the logistic regression, ascending, times ``config.grid_scale``; SentEval's own
+            classifier has another grid, which is its own.
 
     Raises:
         ValueError: a fit would train on items of one class only.
@@ -98,6 +98,7 @@ def _by_logistic_regression(
     config: ProtocolConfig,
 ) -> list[Choice]:
     """Solves all fits of all searches together."""
+    grid = tuple(c * config.grid_scale for c in grid)
     fits = [fit for search in searches for fit in (search.train, *_inner_fits(search))]
     penalties = torch.tensor([1.0 / c for c in grid], dtype=torch.float64).repeat(len(fits))
     models = fit_logistic_regression(

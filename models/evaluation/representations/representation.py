@@ -1,7 +1,8 @@
 """From the views of a batch of sentences to the one vector a sentence that is evaluated.
 
-Each view by itself: its poolings side by side, components removed, normalised. Then the views
-together, projected if asked, and the mean of the word vectors beside them if asked.
+Of the views, those that are asked for. Each by itself: its poolings side by side, components
+removed, normalised. Then the views together, projected if asked, and the mean of the word vectors
+beside them if asked.
 
 Legend: b sentences of a batch, d_v width of a view, k components, D width of the result.
 """
@@ -20,6 +21,7 @@ from models.evaluation.encoder import (
     WORDS_VIEW,
     FloatArray,
     Pooling,
+    chosen_views,
     is_bag,
     key_of,
     view_and_pooling,
@@ -43,6 +45,10 @@ class Representation:
 
     name: str = "plain"
     """For tables."""
+    views: tuple[str, ...] = ()
+    """Which of the encoder's views are taken: by name, as in ``SEQ``, or with the place that tells
+    two of one name apart, as in ``0-SEQ``; none named takes all. One model so gives z_en, z_de and
+    their ensemble (Tang & de Sa 2018, section 2.4) from the same embeddings."""
     supervised_pooling: tuple[Pooling, ...] = ("last",)
     """Of each view, side by side, where a classifier is learnt."""
     unsupervised_pooling: tuple[Pooling, ...] = ("last",)
@@ -67,6 +73,8 @@ class Representation:
 
     def __post_init__(self) -> None:
         check_choices(self)
+        if len(set(self.views)) < len(self.views):
+            raise ValueError(f"views must differ: {list(self.views)}")
         for name in ("supervised_pooling", "unsupervised_pooling"):
             poolings = getattr(self, name)
             if unknown := [p for p in poolings if p not in get_args(Pooling)]:
@@ -86,8 +94,14 @@ class Representation:
         return bool(self.remove_components) and self.components_from == "train"
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the fields as JSON knows them."""
+        """Returns the fields as JSON knows them.
+
+        Without ``views`` where all are taken: so results and digests that were made before views
+        could be chosen are still those of the same representation.
+        """
         fields = asdict(self)
+        if not self.views:
+            del fields["views"]
         return {k: list(v) if isinstance(v, tuple) else v for k, v in fields.items()}
 
     @classmethod
@@ -111,10 +125,12 @@ class Representation:
         """Returns, for each view, the keys that are put side by side, in order.
 
         The mean of a bag stands for its last state, and the one matrix of an encoder that knows
-        no states for any pooling. The joined words, if any, come last.
+        no states for any pooling. The joined words, if any, come last; they are no view that is
+        chosen.
 
         Raises:
-            ValueError: a pooling or the words are missing, or a bag of words is joined with itself.
+            ValueError: a view, a pooling or the words are missing, a view's name is that of
+                several, or a bag of words is joined with itself.
         """
         found: dict[str, list[str]] = {}
         for key in available:
@@ -128,13 +144,36 @@ class Representation:
             )
         chosen = {
             view: tuple(f"{view}.{p}" for p in self._chosen(view, found[view], protocol))
-            for view in main or found
+            for view in self._views_of(main or list(found))
         }
         if not chosen:
             raise ValueError("there are no embeddings to represent sentences by")
         if self.join_words:
             chosen[WORDS_VIEW] = (key_of(WORDS_VIEW, "mean"),)
         return chosen
+
+    def check(self, widths: Mapping[str, int], protocol: Protocol) -> None:
+        """Refuses an encoder that this cannot be made of, before it has encoded anything.
+
+        Args:
+            widths: `MeasuredEncoder.widths` of `poolings`, and of `word_poolings`.
+
+        Raises:
+            ValueError: see `keys`, and views that differ in width are averaged.
+        """
+        parts = {
+            view: sum(widths[key] for key in keys)
+            for view, keys in self.keys(widths, protocol).items()
+        }
+        if self.join_words:
+            del parts[WORDS_VIEW]
+        self._check_combined(parts, protocol)
+
+    def _views_of(self, available: list[str]) -> list[str]:
+        try:
+            return chosen_views(available, self.views)
+        except ValueError as error:
+            raise ValueError(f"{self.name}: representation setting views: {error}") from error
 
     def _chosen(self, view: str, found: list[str], protocol: Protocol) -> list[str]:
         if view == OPAQUE_VIEW:
@@ -213,18 +252,22 @@ class Representation:
         return vectors
 
     def _combined(self, parts: Mapping[str, FloatArray], protocol: Protocol) -> FloatArray:
-        is_cosine = _is_cosine(protocol)
-        combine = self.unsupervised_combine if is_cosine else self.supervised_combine
-        if combine == "concatenate":
+        self._check_combined({view: part.shape[1] for view, part in parts.items()}, protocol)
+        if self._combine(protocol) == "concatenate":
             return np.concatenate(list(parts.values()), axis=1)
-        widths = {view: part.shape[1] for view, part in parts.items()}
-        if len(set(widths.values())) > 1:
-            raise ValueError(
-                f"{self.name}: views of different widths cannot be averaged: {widths}; "
-                "concatenate them"
-            )
         averaged: FloatArray = np.mean(list(parts.values()), axis=0, dtype=np.float32)
         return averaged
+
+    def _combine(self, protocol: Protocol) -> Combine:
+        return self.unsupervised_combine if _is_cosine(protocol) else self.supervised_combine
+
+    def _check_combined(self, widths: Mapping[str, int], protocol: Protocol) -> None:
+        if self._combine(protocol) == "average" and len(set(widths.values())) > 1:
+            field = "unsupervised_combine" if _is_cosine(protocol) else "supervised_combine"
+            raise ValueError(
+                f"{self.name}: views of different widths cannot be averaged: {dict(widths)}; give "
+                f"{field} concatenate, or choose views of one width"
+            )
 
 
 def _is_cosine(protocol: Protocol) -> bool:
@@ -253,11 +296,11 @@ REPRESENTATIONS: dict[str, Representation] = {
     ),
 }
 """``plain``: each view's last state, side by side. ``multi-view``: Tang & de Sa 2018, table 2 and
-section 2.4, and Tang & de Sa 2019. Differs from them in what CONST pools, see
-`models.encoders.states`."""
+section 2.4; Tang & de Sa 2019 (appendix C) is the same without ``last`` in ``supervised_pooling``.
+Differs from both in what CONST pools, see `models.encoders.states`."""
 
 
-def representation_named(name: str, **changes: Any) -> Representation:
+def representation_named(name: str, /, **changes: Any) -> Representation:
     """Returns a preset with some fields changed.
 
     Raises:

@@ -14,13 +14,16 @@ Legend: B sentences of the batch, each an anchor and a candidate; H1, H2 widths 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import log
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from models.config_fields import check_choices
+from models.objectives.base import LookUp, ObjectiveResult, SentenceContext
 from models.variants import Anchor, Critic, Normalise, Targets
 
 
@@ -37,11 +40,13 @@ class ContrastiveConfig:
     normalise: Normalise = "none"
     """What is done to each view before the critic: nothing, as published; "batch_norm", each
     dimension to mean 0 and variance 1 over the batch, with the scores over √H; "l2", each vector
-    to length 1, with the scores over a trained temperature that starts at 1 (Tang & de Sa 2018)."""
+    to length 1, with the scores over a trained temperature (Tang & de Sa 2018)."""
     symmetric: bool = False
     """Whether g(s) must find f(s+), too; the loss is then the mean of both directions."""
     anchor: Anchor = "excluded"
     """The anchor as its own candidate: left out, or with score 0 in the softmax (QuickThoughts)."""
+    temperature: float = 1.0
+    """τ before training, of "l2" only."""
     targets: Targets = "soft"
     """Several neighbours of a sentence: "soft", one softmax over all candidates with equal targets
     (QuickThoughts); "each", every neighbour against the negatives alone (Simoulin & Crabbé)."""
@@ -52,23 +57,15 @@ class ContrastiveConfig:
         Raises:
             ValueError: names the field and the values it may have.
         """
+        if not self.temperature > 0:
+            raise ValueError(f"temperature must be positive, got {self.temperature}")
         if self.context_size < 1:
             raise ValueError(f"context_size must be 1 or more, got {self.context_size}")
         check_choices(self)
-
-
-@dataclass(frozen=True, slots=True)
-class ContrastiveResult:
-    """Scalars of one batch, as tensors so that nobody waits for a device; all but loss detached."""
-
-    loss: Tensor
-    """Mean cross-entropy over the anchors; 0, with zero gradients, if there is none."""
-    accuracy: Tensor
-    """Share of anchors whose best-scored candidate is a positive."""
-    chance: Tensor
-    """The accuracy of a uniformly random guess: mean of positives / candidates."""
-    num_anchors: Tensor
-    """Sentences of the batch that have a neighbour in it; the others are candidates only."""
+        if self.anchor == "included":
+            raise ValueError(
+                "anchor must be excluded or zeroed in the contrastive objective, not included"
+            )
 
 
 def context_targets(document: Tensor, sentence_index: Tensor, context_size: int) -> Tensor:
@@ -87,6 +84,8 @@ def context_targets(document: Tensor, sentence_index: Tensor, context_size: int)
 class ContrastiveObjective(nn.Module):
     """The loss over a batch's two views; holds the critic's parameters."""
 
+    measure_names: tuple[str, ...]
+
     def __init__(self, *, first_size: int, second_size: int, config: ContrastiveConfig) -> None:
         """Makes the critic, W by Xavier.
 
@@ -100,6 +99,7 @@ class ContrastiveObjective(nn.Module):
         """
         super().__init__()
         self.config = config
+        self.measure_names = ("temperature",) if config.normalise == "l2" else ()
         self.weight: nn.Parameter | None = None
         self.log_temperature: nn.Parameter | None = None
         if config.critic == "bilinear":
@@ -112,7 +112,7 @@ class ContrastiveObjective(nn.Module):
             )
         if config.normalise == "l2":
             # Differs from Tang & de Sa: the logarithm is trained, so it cannot turn negative.
-            self.log_temperature = nn.Parameter(torch.zeros(()))
+            self.log_temperature = nn.Parameter(torch.tensor(log(config.temperature)))
         self.norms = nn.ModuleList(
             nn.BatchNorm1d(size, affine=False)
             for size in (first_size, second_size)
@@ -135,17 +135,24 @@ class ContrastiveObjective(nn.Module):
         return scores if self.log_temperature is None else scores / self.log_temperature.exp()
 
     def forward(
-        self, first: Tensor, second: Tensor, document: Tensor, sentence_index: Tensor
-    ) -> ContrastiveResult:
+        self, views: Sequence[Tensor], context: SentenceContext, look_up: LookUp | None = None
+    ) -> ObjectiveResult:
         """Returns loss, accuracy and chance of a batch.
 
+        The loss is the mean cross-entropy over the anchors, which are the sentences that have a
+        neighbour in the batch; the others are candidates only. The accuracy is the share of
+        anchors whose best-scored candidate is a positive, its chance that of a uniform guess.
+
         Args:
-            first: [B, H1]; f of each sentence.
-            second: [B, H2]; g of each sentence.
-            document: [B] int; equal for sentences of one document.
-            sentence_index: [B] int; position in the document.
+            views: f and g of each sentence, [B, H1] and [B, H2].
+            context: of these sentences.
+            look_up: not used.
         """
-        positives = context_targets(document, sentence_index, self.config.context_size)
+        del look_up
+        first, second = views
+        positives = context_targets(
+            context.documents, context.sentence_index, self.config.context_size
+        )
         scores = self.scores(first, second)
         directions = [scores, scores.T] if self.config.symmetric else [scores]
         excluded = self.config.anchor == "excluded"
@@ -159,12 +166,22 @@ class ContrastiveObjective(nn.Module):
         # A row without positives is no anchor: its loss is 0 and it has no hit. (To select the
         # others would wait for the device.)
         total = len(directions) * num_anchors.clamp(min=1)
-        return ContrastiveResult(
+        return ObjectiveResult(
             loss=torch.stack(losses).sum() / total,
             accuracy=torch.stack(hits).sum() / total,
             chance=num_positives.sum() / (num_anchors * num_candidates).clamp(min=1),
             num_anchors=num_anchors,
+            measures=self._measures(),
         )
+
+    def _measures(self) -> dict[str, Tensor]:
+        if self.log_temperature is None:
+            return {}
+        return {"temperature": self.log_temperature.detach().exp()}
+
+    def constrain(self) -> dict[str, Tensor]:
+        """Does nothing; the critic may lie anywhere."""
+        return {}
 
 
 def _score_of_itself(scores: Tensor, *, excluded: bool) -> Tensor:

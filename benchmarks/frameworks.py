@@ -1,0 +1,159 @@
+"""Measures the training of Tang & de Sa's two frameworks beside plain PyTorch.
+
+``python -m benchmarks.frameworks`` trains the presets B-G and B-D, generative and discriminative,
+and the same models written as papers' code usually is: padded batches, `nn.GRU`, autograd, K
+negatives drawn for every word. All take whole steps (batch made, forward, backward, clipping, Adam,
+orthonormal update) on the same batches, in turns, in one process. ``--views DEP CONST`` also puts
+structured views in the place of the bidirectional GRU. The last line it prints is one JSON object.
+
+On a machine with a GPU: ``python -m benchmarks.frameworks --device cuda --corpus FOLDER --steps 20
+--warmup 5 --precision float32 tf32 bfloat16``. It needs PyTorch, numpy and pyarrow alone, and of
+the data only a parsed corpus: word vectors are random, one for each word of the corpus.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import get_args
+
+import torch
+
+from benchmarks.corpus import add_corpus_options, corpus_folders, identity
+from benchmarks.framework_contestants import TrainingText, contestants, read_text
+from benchmarks.framework_rate import Comparison, Turns, compare
+from benchmarks.framework_tables import comparison_table, figures
+from benchmarks.report import fail, header, print_last_line, print_table
+from benchmarks.training_rate import device_name, device_of
+from models.corpus.parsed_corpus import CorpusFolders
+from models.kernels.gemm import MAX_ERROR, GemmBackend, measure_training_products
+from models.training_config import TrainingConfig
+from models.training_presets import preset
+from models.variants import Precision
+
+PRESETS = ("B-G", "B-D")
+STRUCTURED_VIEWS = ("DEP", "CONST")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the benchmark; returns 0, or 2 for a user's mistake."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    options = _parser().parse_args(given)
+    try:
+        _check(options)
+        device = device_of(options.device)
+        name = device_name(device)
+        if options.threads is not None:
+            torch.set_num_threads(options.threads)
+        folders = corpus_folders(options.corpus)
+        run = header("benchmarks.frameworks", given, corpus=folders, seed=options.seed, device=name)
+        text = _text(folders, options)
+    except (FileNotFoundError, ValueError) as error:
+        return fail(str(error))
+    comparisons = [_compared(preset_name, text, options, device) for preset_name in PRESETS]
+    print_table(comparison_table(comparisons, text, _turns(options)), run)
+    settings = {
+        "device": name,
+        "hidden": options.hidden,
+        "batch": options.batch,
+        "word_size": options.word_size,
+        "threads": torch.get_num_threads(),
+        "seed": options.seed,
+    }
+    print_last_line({**figures(comparisons), **settings, **identity(folders)})
+    return 0
+
+
+def _compared(
+    preset_name: str, text: TrainingText, options: argparse.Namespace, device: torch.device
+) -> Comparison:
+    """Returns a framework's comparison; tells on standard error what is being measured."""
+    config = _config(preset_name, options)
+    print(f"measuring {preset_name}", file=sys.stderr)
+    all_of_it = contestants(
+        text,
+        config,
+        device,
+        precisions=list(dict.fromkeys(["float32", *options.precision])),
+        other_views=options.views,
+        backends=_backends(device),
+    )
+    return compare(config, all_of_it, text.blocks, _turns(options), device)
+
+
+def _backends(device: torch.device) -> list[GemmBackend]:
+    """Returns the matrix products that an implementation may choose the faster of."""
+    if device.type != "cpu":
+        return ["default"]
+    measured = measure_training_products(repeats=1)
+    return [name for name, found in measured.items() if found.error <= MAX_ERROR]
+
+
+def _text(folders: CorpusFolders, options: argparse.Namespace) -> TrainingText:
+    return read_text(
+        folders,
+        _config(PRESETS[0], options),
+        ("SEQ", *options.views),
+        word_size=options.word_size,
+        num_batches=_turns(options).num_batches,
+    )
+
+
+def _config(preset_name: str, options: argparse.Namespace) -> TrainingConfig:
+    return preset(
+        preset_name,
+        hidden_size=2 * options.hidden,
+        batch_size=options.batch,
+        seed=options.seed,
+    )
+
+
+def _turns(options: argparse.Namespace) -> Turns:
+    return Turns(options.rounds, options.steps, options.warmup, options.prefetch)
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Raises:
+    ValueError: a number below what it may be.
+    """
+    least = {"hidden": 1, "rounds": 1, "steps": 1, "warmup": 1, "prefetch": 0, "word_size": 1}
+    for name, smallest in least.items():
+        if getattr(options, name) < smallest:
+            raise ValueError(f"--{name.replace('_', '-')} must be at least {smallest}")
+    if options.threads is not None and options.threads < 1:
+        raise ValueError("--threads must be at least 1")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.frameworks", description=(__doc__ or "").partition("\n")[0]
+    )
+    add_corpus_options(parser)
+    parser.add_argument("--hidden", type=int, default=1024, help="d, the width of a direction")
+    parser.add_argument("--batch", type=int, default=512, help="sentences in a batch")
+    parser.add_argument("--threads", type=int, help="of PyTorch; by default as many as it chooses")
+    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="cpu")
+    parser.add_argument(
+        "--precision",
+        choices=get_args(Precision),
+        nargs="+",
+        default=["float32"],
+        help="float32 is always measured; others add rows of ours and of plain PyTorch",
+    )
+    parser.add_argument(
+        "--views",
+        choices=STRUCTURED_VIEWS,
+        nargs="+",
+        default=[],
+        help="adds rows of ours with these in the place of the GRU, as wide as both directions",
+    )
+    parser.add_argument("--rounds", type=int, default=3, help="turns of each implementation")
+    parser.add_argument("--steps", type=int, default=2, help="of a turn")
+    parser.add_argument("--warmup", type=int, default=1, help="steps of each before the first turn")
+    parser.add_argument("--prefetch", type=int, default=2, help="batches prepared ahead in a turn")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

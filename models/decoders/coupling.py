@@ -1,0 +1,79 @@
+"""Additive coupling: a change of half the components by any network, undone by subtraction.
+
+Dinh et al. 2014 (NICE), as Tang & de Sa 2019, section 3.3.2, write it, with m any network:
+
+    y_1 = x_1,  y_2 = x_2 + m(x_1)        x_1 = y_1,  x_2 = y_2 - m(y_1)
+
+Legend: B rows, D components, of which one part stays as it is and the other is moved.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from torch import Tensor, nn
+
+from models.decoders.config import DecoderConfig
+from models.encoders.initialisation import initialise
+from models.variants import Activation, Init, Partition
+
+_ACTIVATIONS: dict[Activation, type[nn.Module]] = {"relu": nn.ReLU, "tanh": nn.Tanh}
+
+
+class CouplingLayer(nn.Module):
+    """One coupling of D components; its inverse is exact up to rounding."""
+
+    def __init__(self, size: int, config: DecoderConfig, *, keeps_first: bool) -> None:
+        """Makes the layer.
+
+        Args:
+            size: D, at least 2. The first part of an odd D is the smaller among halves and the
+                larger among alternate components.
+            config: partition, and the network's width, depth, activation and initialisation.
+            keeps_first: whether the first part stays, or the other.
+
+        Raises:
+            ValueError: fewer than two components, which have no parts.
+        """
+        super().__init__()
+        if size < 2:
+            raise ValueError(f"coupling layers need a sentence_size of 2 or more, got {size}")
+        parts = _parts(size, config.partition)
+        self._kept, self._moved = parts if keeps_first else parts[::-1]
+        num_kept = len(range(size)[self._kept])
+        num_moved = size - num_kept
+        hidden = [config.coupling_width or num_moved] * config.coupling_depth
+        widths = [num_kept, *hidden, num_moved]
+        self.network = _network(widths, config.coupling_activation, config.init)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Returns y [B, D] from x [B, D]."""
+        outputs = inputs.clone()
+        outputs[..., self._moved] += self.network(inputs[..., self._kept])
+        return outputs
+
+    def inverse(self, outputs: Tensor) -> Tensor:
+        """Returns x [B, D] from y [B, D]."""
+        inputs = outputs.clone()
+        inputs[..., self._moved] -= self.network(outputs[..., self._kept])
+        return inputs
+
+
+def _parts(size: int, partition: Partition) -> tuple[slice, slice]:
+    if partition == "alternate":
+        return slice(0, None, 2), slice(1, None, 2)
+    return slice(0, size // 2), slice(size // 2, None)
+
+
+def _network(widths: list[int], activation: Activation, init: Init) -> nn.Sequential:
+    """Returns linear layers of the widths with the activation between them.
+
+    The last one starts like the others, so that m is not zero at first: "the bijective function
+    [is] initialised with orthonormal matrices" (Tang & de Sa 2019, appendix A). Biases are 0.
+    """
+    layers: list[nn.Module] = []
+    for inputs, outputs in pairwise(widths):
+        linear = nn.Linear(inputs, outputs)
+        initialise(linear, init, block_rows=outputs)
+        layers += [linear, _ACTIVATIONS[activation]()]
+    return nn.Sequential(*layers[:-1])

@@ -1,0 +1,1 @@
+"""What encoders are trained to do, one objective a file; see `models.objectives.base`."""

@@ -1,0 +1,108 @@
+"""What every objective is given and returns.
+
+Legend: B sentences of the batch, P of them predict the one after them, M words to predict,
+T distinct words among them, E word dimension, H_v width of view v.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+LookUp = Callable[[Tensor], Tensor]
+"""From vocabulary ids [T] to their word vectors [T, E], as the encoders see them; the unknown
+word, id 0, is zero."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NextWords:
+    """The words of each sentence that follows another one of the batch, predictor by predictor."""
+
+    word_ids: Tensor
+    """[T] int64; vocabulary ids of the distinct words. Id 0 is the unknown word."""
+    words: Tensor
+    """[M] int64; row of ``word_ids`` of each word to predict."""
+    offsets: Tensor
+    """[P+1] int64; predictor p predicts the words offsets[p]..offsets[p+1], one or more."""
+    predictors: Tensor
+    """[P] int64, ascending; the sentence of the batch that predicts."""
+
+    def to(self, device: torch.device | str) -> NextWords:
+        """Returns the words with their tensors on ``device``."""
+        return NextWords(
+            word_ids=self.word_ids.to(device),
+            words=self.words.to(device),
+            offsets=self.offsets.to(device),
+            predictors=self.predictors.to(device),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SentenceContext:
+    """Where a batch's sentences stand in their documents, and what follows them there."""
+
+    documents: Tensor
+    """[B] int64; equal for sentences of one document."""
+    sentence_index: Tensor
+    """[B] int64; position in the document. A gap in it is a gap in the text."""
+    next_words: NextWords | None = None
+    """Made only for objectives that predict words."""
+
+    def to(self, device: torch.device | str) -> SentenceContext:
+        """Returns the context with its tensors on ``device``."""
+        return SentenceContext(
+            documents=self.documents.to(device),
+            sentence_index=self.sentence_index.to(device),
+            next_words=None if self.next_words is None else self.next_words.to(device),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ObjectiveResult:
+    """What a batch gives; all scalars on its device."""
+
+    loss: Tensor
+    """Differentiable; a mean over what the objective asks: anchors, pairs or words' sentences."""
+    accuracy: Tensor
+    """Share of right answers, 0 to 1, as the objective counts them."""
+    chance: Tensor
+    """The same share for guesses."""
+    num_anchors: Tensor
+    """int64; sentences that had anything to learn from, by which results of several batches are
+    weighted. Without any, the others are 0."""
+    measures: Mapping[str, Tensor] = field(default_factory=dict)
+    """Further detached scalars for the log, equal in name for every batch of a training."""
+
+
+class Objective(Protocol):
+    """A module with whatever is trained beside the encoders: critic, temperature, decoder."""
+
+    measure_names: tuple[str, ...]
+    """Of the further scalars in every result."""
+
+    def __call__(
+        self, views: Sequence[Tensor], context: SentenceContext, look_up: LookUp
+    ) -> ObjectiveResult:
+        """Returns the objective of a batch.
+
+        Random draws, if any, come from torch's global state in training, which every step seeds,
+        and from a generator of fixed seed in evaluation.
+
+        Args:
+            views: [B, H_v] each.
+            context: of the same sentences.
+            look_up: gives frozen word vectors.
+        """
+        ...
+
+    def constrain(self) -> dict[str, Tensor]:
+        """Puts parameters back to where they must lie after a step of the optimiser, in place.
+
+        Returns:
+            Detached scalars for the log, equal in name for every step.
+        """
+        ...

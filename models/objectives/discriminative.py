@@ -1,0 +1,157 @@
+"""Discriminative objective: sentences of one context agree across two views.
+
+Tang & de Sa 2018, section 2.3, equation 3, with f and g the views and z their vectors:
+
+    a_ij = a_ji = cos(zf_i, zg_j) + cos(zg_i, zf_j)
+    L = - Σ_{|i-j| <= c} log p_ij,    p_ij = exp(a_ij / τ) / Σ_n exp(a_in / τ)
+
+The sentence itself, i = j, is a pair like the others. Each view's top principal component is
+removed first (section 2.4). Of one view alone a_ij = cos(z_i, z_j).
+
+Legend: B sentences of the batch, H width of each view.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from models.config_fields import check_choices
+from models.objectives.base import LookUp, ObjectiveResult, SentenceContext
+from models.objectives.contrastive import context_targets
+from models.objectives.top_component import without_top_component
+from models.variants import Anchor
+
+
+@dataclass(frozen=True, slots=True)
+class DiscriminativeConfig:
+    """What the paper tuned or leaves open; the defaults are its own."""
+
+    context_size: int = 3
+    """c; sentences at most this far away in the same document are positives."""
+    anchor: Anchor = "included"
+    """The anchor as a candidate and a positive of itself, as in equation 3; or left out."""
+    remove_top_component: bool = True
+    """Whether each view loses its top principal component."""
+    power_iterations: int = 5
+    """T, to estimate that component."""
+    temperature: float = 1.0
+    """τ before training."""
+
+    def __post_init__(self) -> None:
+        """Refuses values out of range.
+
+        Raises:
+            ValueError: names the field and the values it may have.
+        """
+        check_choices(self)
+        for name in ("context_size", "power_iterations"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be 1 or more, got {getattr(self, name)}")
+        if not 0 < self.temperature < math.inf:
+            raise ValueError(f"temperature must be positive, got {self.temperature}")
+        if self.anchor == "zeroed":
+            raise ValueError(
+                "anchor must be included or excluded in the discriminative objective, not zeroed"
+            )
+
+
+class DiscriminativeObjective(nn.Module):
+    """The loss over a batch's one or two views; holds the temperature."""
+
+    measure_names: tuple[str, ...] = ("temperature",)
+
+    def __init__(self, view_sizes: Sequence[int], config: DiscriminativeConfig) -> None:
+        """Makes the temperature, which starts as configured.
+
+        Args:
+            view_sizes: H of each view, of one or two.
+            config: the variant.
+
+        Raises:
+            ValueError: more views than two, none, or two of different width.
+        """
+        super().__init__()
+        if len(view_sizes) not in (1, 2):
+            raise ValueError(
+                f"the discriminative objective takes one view or two, got {len(view_sizes)}"
+            )
+        if len(set(view_sizes)) > 1:
+            raise ValueError(
+                f"the discriminative objective compares views of one width, got {view_sizes[0]} "
+                f"and {view_sizes[1]}; use LIN, which is as wide as the other view, for BOW"
+            )
+        self.config = config
+        # Differs from the paper: the logarithm is trained, so that τ cannot turn negative.
+        self.log_temperature = nn.Parameter(torch.tensor(math.log(config.temperature)))
+
+    def agreement(self, views: Sequence[Tensor]) -> Tensor:
+        """Returns a_ij, [B, B], of the views' vectors [B, H]."""
+        directions = [self._directions(view) for view in views]
+        cosines = directions[0] @ directions[-1].T
+        return cosines if len(views) == 1 else cosines + cosines.T
+
+    def forward(
+        self, views: Sequence[Tensor], context: SentenceContext, look_up: LookUp | None = None
+    ) -> ObjectiveResult:
+        """Returns loss, accuracy and chance of a batch.
+
+        The loss is the mean over all positive pairs. Anchors are the sentences with a neighbour in
+        the batch. The others are candidates and, where anchors are included, pairs with
+        themselves; a batch of nothing else has no context to learn from and its loss is 0.
+        The accuracy is the share of anchors whose best-scored other sentence is a neighbour.
+
+        Differs from the paper, whose normaliser is a window of N sentences centred on i: it is the
+        batch, as training on batches of N has it.
+
+        Args:
+            views: of each sentence, [B, H] each.
+            context: of these sentences.
+            look_up: not used.
+        """
+        del look_up
+        agreement = self.agreement(views)
+        neighbours = context_targets(
+            context.documents, context.sentence_index, self.config.context_size
+        )
+        itself = torch.eye(len(neighbours), dtype=torch.bool, device=neighbours.device)
+        temperature = self.log_temperature.exp()
+        logits = agreement / temperature
+        # Its exp is exactly 0; with -inf a batch of one sentence would be NaN.
+        of_others = logits.masked_fill(itself, torch.finfo(logits.dtype).min)
+        included = self.config.anchor == "included"
+        log_p = (logits if included else of_others).log_softmax(1)
+        pairs = neighbours | itself if included else neighbours
+        loss = -log_p.masked_fill(~pairs, 0.0).sum() / pairs.sum().clamp(min=1)
+        num_neighbours = neighbours.sum(1)
+        num_anchors = (num_neighbours > 0).sum()
+        is_hit = neighbours.gather(1, of_others.detach().argmax(1, keepdim=True))
+        return ObjectiveResult(
+            loss=loss * (num_anchors > 0),
+            accuracy=is_hit.sum() / num_anchors.clamp(min=1),
+            chance=num_neighbours.sum() / (num_anchors * (len(neighbours) - 1)).clamp(min=1),
+            num_anchors=num_anchors,
+            measures={"temperature": temperature.detach()},
+        )
+
+    def constrain(self) -> dict[str, Tensor]:
+        """Does nothing; the temperature may lie anywhere."""
+        return {}
+
+    def _directions(self, view: Tensor) -> Tensor:
+        """Returns a view's vectors as cosines take them, [B, H], of length 1.
+
+        Zero vectors stay zero, without a gradient, and so does what rounding leaves of a vector
+        that is nothing but the component: its direction is an accident.
+        """
+        rest = view
+        if self.config.remove_top_component:
+            rest = without_top_component(view, self.config.power_iterations)
+        rounding = 100 * torch.finfo(view.dtype).eps
+        length: Tensor = rest.norm(dim=1, keepdim=True)
+        is_gone = length <= rounding * view.detach().norm(dim=1, keepdim=True)
+        return rest * length.masked_fill(is_gone, torch.inf).reciprocal()

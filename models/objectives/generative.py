@@ -1,0 +1,202 @@
+"""Generative objective: predict the words of the next sentence by negative sampling.
+
+Tang & de Sa 2018, section 2.2, equation 1, and 2019, section 3.1, with x_i = f_de(z_i) the decoded
+vector of sentence i and v_w frozen word vectors:
+
+    log P(w | s_i) = log σ(x_iᵀ v_w) + K E_{w' ~ P_e} log σ(-x_iᵀ v_w')
+    L = - mean_i mean_{w in s_{i+1}} log P(w | s_i)
+
+The expectation is the same for every word of a sentence. So it is estimated once a sentence, by the
+mean over one matrix of words drawn for the whole batch, of which each costs a column of a matrix
+product. That is as unbiased as K draws a word.
+
+Legend: B sentences of the batch, P of them predict, M words to predict, T distinct words among
+them, S words of noise, V of the vocabulary, D sentence width, E word width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from models.objectives.base import LookUp, NextWords, ObjectiveResult, SentenceContext
+from models.objectives.noise import NoiseDistribution
+
+
+@dataclass(frozen=True, slots=True)
+class GenerativeConfig:
+    """Negative sampling, as published but for how many draws share the work."""
+
+    negatives: int = 5
+    """K, the weight of the noise beside one word."""
+    shared_negatives: int = 1024
+    """S, the draws that estimate the expectation for all sentences of a batch."""
+    noise_power: float = 0.75
+    """Of the words' frequencies in the noise."""
+
+    def __post_init__(self) -> None:
+        """Refuses values out of range.
+
+        Raises:
+            ValueError: names the field and the values it may have.
+        """
+        for name in ("negatives", "shared_negatives"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be 1 or more, got {getattr(self, name)}")
+        if not 0 <= self.noise_power <= 1:
+            raise ValueError(f"noise_power must lie between 0 and 1, got {self.noise_power}")
+
+
+class GenerativeObjective(nn.Module):
+    """The loss over a batch's first view; holds the decoder and the noise distribution."""
+
+    measure_names: tuple[str, ...] = ()
+
+    def __init__(self, decoder: nn.Module, num_words: int, config: GenerativeConfig) -> None:
+        """Makes the objective; `set_word_counts` completes it.
+
+        Args:
+            decoder: a `models.decoders.base.Decoder`.
+            num_words: V, the unknown word included.
+            config: the variant.
+        """
+        super().__init__()
+        self.config = config
+        self.decoder: Any = decoder
+        self.noise = NoiseDistribution(num_words, config.noise_power)
+
+    def set_word_counts(self, counts: Tensor) -> None:
+        """Sets what noise is drawn by; see `NoiseDistribution.set_word_counts`."""
+        self.noise.set_word_counts(counts)
+
+    def forward(
+        self, views: Sequence[Tensor], context: SentenceContext, look_up: LookUp
+    ) -> ObjectiveResult:
+        """Returns loss, accuracy and chance of a batch.
+
+        The loss is the mean over the sentences that predict. Unknown words have zero vectors: they
+        add the constant log 2 and nothing to learn. The accuracy is how often a known word of the
+        next sentence scores above a word of noise; equal scores count one half.
+
+        Differs from word2vec and from a literal equation 1: the S draws are shared by the batch, so
+        the estimates of its sentences depend on one another.
+
+        Args:
+            views: of each sentence; the first, [B, D], predicts.
+            context: of these sentences, with their next words.
+            look_up: gives the frozen word vectors.
+
+        Raises:
+            ValueError: the word counts were never set.
+        """
+        next_words = context.next_words
+        assert next_words is not None, "the generative objective needs the next sentences' words"
+        # Chosen after decoding: few sentences predict nothing, and words' vectors are narrower.
+        decoded = self.decoder(views[0]).index_select(0, next_words.predictors)
+        noise_ids = self.noise.draw(self.config.shared_negatives)
+        of_words = pair_scores(decoded, look_up(next_words.word_ids), next_words)
+        of_noise = decoded @ look_up(noise_ids).T
+        num_anchors = torch.tensor(len(decoded), device=decoded.device)
+        shares = _shares(next_words, of_words.dtype)
+        # Sums, because a batch without predictors has no mean.
+        words = (F.logsigmoid(of_words) * shares).sum()
+        others = F.logsigmoid(-of_noise).sum() * (self.config.negatives / len(noise_ids))
+        accuracy, is_any = _accuracy(of_words.detach(), of_noise.detach(), noise_ids, next_words)
+        return ObjectiveResult(
+            loss=-(words + others) / max(len(decoded), 1),
+            accuracy=accuracy,
+            chance=0.5 * is_any,
+            num_anchors=num_anchors,
+        )
+
+    def constrain(self) -> dict[str, Tensor]:
+        """Moves the decoder's projection towards orthonormality; returns how far it is from it."""
+        self.decoder.constrain()
+        return {"orthonormality": self.decoder.orthonormality()}
+
+
+class _PairScores(torch.autograd.Function):
+    """Sums over pairs are embedding bags, and scores are the gradient of a bag's weights.
+
+    So neither direction forms the [M, E] vectors of all pairs, which plain autograd would gather
+    and scatter.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, decoded: Tensor, vectors: Tensor, next_words: NextWords) -> Tensor:
+        ctx.next_words, ctx.vectors = next_words, vectors
+        weights = decoded.new_ones(len(next_words.words)).requires_grad_()
+        with torch.enable_grad():
+            sums = _weighted_sums(vectors, next_words, weights)
+        (scores,) = torch.autograd.grad(sums, weights, decoded)
+        return scores
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
+        return _weighted_sums(ctx.vectors, ctx.next_words, gradients[0]), None, None
+
+
+def _weighted_sums(vectors: Tensor, next_words: NextWords, weights: Tensor) -> Tensor:
+    """Returns Σ_m weight_m v_m over each predictor's words, [P, E]."""
+    return F.embedding_bag(
+        next_words.words,
+        vectors,
+        next_words.offsets,
+        mode="sum",
+        per_sample_weights=weights,
+        include_last_offset=True,
+    )
+
+
+def pair_scores(decoded: Tensor, vectors: Tensor, next_words: NextWords) -> Tensor:
+    """Returns x_iᵀ v_w of each word to predict, [M]; differentiable in ``decoded``.
+
+    Args:
+        decoded: [P, E]; x of each predictor.
+        vectors: [T, E]; of the distinct words, frozen.
+        next_words: says which predicts which.
+    """
+    scores: Tensor = _PairScores.apply(decoded, vectors, next_words)
+    return scores
+
+
+def _predictor_of_word(next_words: NextWords) -> Tensor:
+    """Returns the row of each word's predictor, [M]."""
+    lengths = next_words.offsets.diff()
+    rows = torch.arange(len(lengths), device=lengths.device)
+    return rows.repeat_interleave(lengths, output_size=len(next_words.words))
+
+
+def _shares(next_words: NextWords, dtype: torch.dtype) -> Tensor:
+    """Returns one over the number of words of each word's sentence, [M]."""
+    lengths = next_words.offsets.diff()
+    return lengths.to(dtype).reciprocal()[_predictor_of_word(next_words)]
+
+
+def _accuracy(
+    of_words: Tensor, of_noise: Tensor, noise_ids: Tensor, next_words: NextWords
+) -> tuple[Tensor, Tensor]:
+    """Returns the share of known words that score above noise, and whether there are any.
+
+    Word m meets draw m mod S. The draws are independent of one another and of the words, so each
+    such comparison is as good as one with a draw of its own.
+
+    Args:
+        of_words: [M]; the scores of the words to predict.
+        of_noise: [P, S]; those of the draws.
+        noise_ids: [S]; the words drawn.
+    """
+    draws = torch.arange(len(of_words), device=of_words.device) % len(noise_ids)
+    rivals = of_noise[_predictor_of_word(next_words), draws]
+    word_ids = next_words.word_ids.index_select(0, next_words.words)
+    # A word that meets itself is no better, whichever of two products rounded its score up.
+    is_equal = (of_words == rivals) | (word_ids == noise_ids[draws])
+    wins = (of_words > rivals).to(of_words.dtype).masked_fill(is_equal, 0.5)
+    is_known = word_ids != 0
+    num_known = is_known.sum()
+    return (wins * is_known).sum() / num_known.clamp(min=1), num_known > 0

@@ -1,0 +1,61 @@
+"""Lists the trainings known by name: ``python -m models.presets``.
+
+For each its views, its objective, and how many values it trains beside frozen word vectors of a
+given width.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from models.model_folder import num_parameters
+from models.report.markdown import count, markdown_table
+from models.sentence_model import SentenceModel
+from models.training_config import TrainingConfig
+from models.training_presets import PRESETS
+from models.words.word_vectors import WordVectors
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Prints the table; returns 0."""
+    parser = argparse.ArgumentParser(prog="python -m models.presets", description=__doc__)
+    parser.add_argument(
+        "--word-size", type=int, default=300, help="Width of the word vectors (default 300)."
+    )
+    options = parser.parse_args(arguments)
+    if options.word_size < 1:
+        parser.error(f"--word-size must be at least 1, not {options.word_size}")
+    print(presets_table(options.word_size))
+    return 0
+
+
+def presets_table(word_size: int) -> str:
+    """Returns a row a preset, as Markdown."""
+    rows = [
+        (
+            name,
+            ",".join(config.views),
+            config.objective,
+            str(config.hidden_size),
+            count(trained_values(config, word_size)),
+        )
+        for name, config in PRESETS.items()
+    ]
+    header = ("preset", "views", "objective", "width of a view", "trained parameters")
+    return markdown_table(header, rows, num_text_columns=3)
+
+
+def trained_values(config: TrainingConfig, word_size: int) -> int:
+    """Returns the number of trained values beside frozen word vectors of a width; draws none."""
+    vectors = WordVectors.from_rows(["word"], np.ones((1, word_size), dtype=np.float32))
+    with torch.device("meta"):
+        return num_parameters(SentenceModel(config, vectors))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,113 @@
+"""Trains word vectors on a corpus: ``python -m models.train_word_vectors JOB.json``.
+
+JOB.json holds ``sentences`` (folder of the sentence shards), ``hold_out`` (fields of `HoldOut`),
+``config`` (fields of `SkipGramConfig`) and ``out``. The tokens are those of the shards, so that
+nothing is tokenized twice and a word of the corpus is a word of the vectors. Held-out sentences are
+left out: held-out accuracy and probing then speak of text that no part of a model has seen.
+
+Differs from the vectors that ship in that a window ends with its sentence, not its paragraph.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from models.config_fields import checked_fields
+from models.corpus.held_out import HoldOut
+from pipeline.job import Progress, run_from_command_line
+from pipeline.shards import TEMPORARY_SUFFIX, read_dataset_manifest, read_shard
+from pipeline.vectors.train_word_vectors import SkipGramConfig, imported_gensim, train_on_tokens
+
+_COLUMNS = ("document_id", "sentence_index", "tokens")
+
+
+def execute(job: Mapping[str, Any], progress: Progress) -> None:
+    """Trains as a job says.
+
+    Raises:
+        ValueError: the job is not as it must be, or the text is too little.
+        ModuleNotFoundError: gensim is not installed.
+    """
+    if wrong := set(job) ^ {"sentences", "hold_out", "config", "out"}:
+        raise ValueError(f"the job lacks or does not know {sorted(wrong)}")
+    imported_gensim()  # before the text is read
+    config = skip_gram_config(job["config"])
+    hold_out, out = HoldOut(**job["hold_out"]), Path(job["out"])
+    token_lines = out / f"tokens{TEMPORARY_SUFFIX}"
+    try:
+        progress(0.0, "reading the sentences")
+        num_sentences, num_tokens = write_training_tokens(
+            Path(job["sentences"]), hold_out, token_lines
+        )
+        if not num_tokens:
+            raise ValueError(_why_no_tokens(Path(job["sentences"]), hold_out))
+        train_on_tokens(
+            token_lines,
+            out,
+            config,
+            {"sentences": num_sentences, "tokens": num_tokens, "hold_out": asdict(hold_out)},
+            on_epoch=lambda done: progress(
+                done / config.epochs, f"{done} of {config.epochs} passes over {num_tokens:,} tokens"
+            ),
+        )
+    finally:
+        token_lines.unlink(missing_ok=True)
+
+
+def skip_gram_config(changes: Mapping[str, Any]) -> SkipGramConfig:
+    """Returns the settings with some fields changed.
+
+    Raises:
+        ValueError: an unknown field, or a value of another type or out of range.
+    """
+    return SkipGramConfig(**checked_fields(SkipGramConfig, changes, "word vector"))
+
+
+def write_training_tokens(sentences: Path, hold_out: HoldOut, path: Path) -> tuple[int, int]:
+    """Writes the sentences that are not held out, one a line, tokens separated by spaces.
+
+    Returns:
+        The number of sentences and of tokens written.
+
+    Raises:
+        FileNotFoundError: the sentence stage is not complete.
+        ValueError: a shard is broken; names it.
+    """
+    num_sentences = num_tokens = 0
+    with path.open("w", encoding="utf-8") as stream:
+        for number in range(len(read_dataset_manifest(sentences, "sentences").shards)):
+            tokens = _training_tokens(
+                read_shard(sentences, "sentences", number, _COLUMNS), hold_out
+            )
+            stream.writelines(f"{line}\n" for line in pc.binary_join(tokens, " ").to_pylist())
+            num_sentences += len(tokens)
+            num_tokens += pc.sum(pc.list_value_length(tokens)).as_py() or 0
+    return num_sentences, num_tokens
+
+
+def _why_no_tokens(sentences: Path, hold_out: HoldOut) -> str:
+    if not read_dataset_manifest(sentences, "sentences").rows:
+        return f"{sentences}: no sentences; give text that has some"
+    return f"{sentences}: all sentences are held out; {hold_out.remedy_of_too_much}"
+
+
+def _training_tokens(table: pa.Table, hold_out: HoldOut) -> pa.ChunkedArray:
+    documents = table["document_id"].cast(pa.string()).combine_chunks().dictionary_encode()
+    held_out = hold_out.mask(
+        documents.dictionary.to_pylist(),
+        documents.indices.to_numpy(),
+        table["sentence_index"].to_numpy(),
+    )
+    # The join knows no lists whose items are declared to be there.
+    return table.filter(pa.array(~held_out))["tokens"].cast(pa.list_(pa.string()))
+
+
+if __name__ == "__main__":
+    sys.exit(run_from_command_line(execute))

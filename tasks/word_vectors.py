@@ -1,0 +1,131 @@
+"""The stage that trains word vectors on the corpus itself, and which vectors a stage uses."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import luigi
+
+from models.corpus.held_out import HoldOut
+from models.train_word_vectors import skip_gram_config
+from pipeline.vectors.train_word_vectors import FACTS_FILE, VECTORS_FILE, WORDS_FILE, SkipGramConfig
+from tasks.artefact import Artefact, checksum
+from tasks.parameters import CorpusParameters, HeldOutParameters, VectorTrainingParameters
+from tasks.process import run_job
+from tasks.sentences import SplitSentences
+
+VECTOR_FILES = (VECTORS_FILE, WORDS_FILE)
+OF_THE_CORPUS = Path("corpus")
+"""The value of ``vectors`` that asks for those trained on the run's own text."""
+VECTORS_VERSION = 1
+"""Raised when the same text and settings would train to other vectors."""
+
+
+class TrainWordVectors(CorpusParameters, HeldOutParameters, VectorTrainingParameters, Artefact):
+    """Trains skip-gram word vectors on the corpus, by gensim (``pip install treeviews[vectors]``).
+
+    Input: the sentence shards, whose tokens are taken as they are; held-out documents are left out.
+    Output: a folder of word vectors, as ``--vectors`` takes it. On one thread, since only then the
+    same text gives the same vectors: some 180,000 tokens/s and pass.
+    """
+
+    marker = FACTS_FILE
+
+    held_out_block_sentences = luigi.IntParameter(
+        default=HoldOut().block_sentences,
+        description="Length of a block, where blocks of sentences are held out.",
+    )
+
+    @property
+    def config(self) -> SkipGramConfig:
+        """The settings with the changes applied."""
+        return skip_gram_config(dict(self.vector_changes))
+
+    @property
+    def hold_out(self) -> HoldOut:
+        """Which sentences are left out."""
+        return HoldOut(
+            self.held_out_fraction,
+            self.held_out_seed,
+            self.held_out_unit,
+            self.held_out_block_sentences,
+        )
+
+    def requires(self) -> SplitSentences:
+        """Returns the sentences."""
+        sentences: SplitSentences = self.clone(SplitSentences)
+        return sentences
+
+    def content(self) -> dict[str, Any]:
+        """Returns the settings, what is left out and the digest of the sentences."""
+        return {
+            "vectors": asdict(self.config),
+            "vectors_version": VECTORS_VERSION,
+            "hold_out": asdict(self.hold_out),
+            "sentences": self.requires().digest,
+        }
+
+    def place(self) -> Path:
+        """Returns the folder of the vectors."""
+        return self.work_folder / "vectors" / str(self.source)
+
+    def run(self) -> None:
+        """Runs the training on one thread."""
+        self.write_config()
+        job = {
+            "sentences": str(self.requires().folder),
+            "hold_out": asdict(self.hold_out),
+            "config": asdict(self.config),
+            "out": str(self.folder),
+        }
+        run_job(self, "models.train_word_vectors", job, self.folder / "job.json", threads=1)
+
+
+@dataclass(frozen=True, slots=True)
+class UsedVectors:
+    """The word vectors that a stage uses."""
+
+    path: Path
+    digest: str
+    """Of what determines them."""
+    training: TrainWordVectors | None = None
+    """What must run before they are there."""
+
+    @property
+    def requires(self) -> dict[str, Artefact]:
+        """What a stage that uses them requires, by name; nothing where they are given."""
+        return {} if self.training is None else {"vectors": self.training}
+
+
+def used_vectors(stage: luigi.Task, hold_out: HoldOut) -> UsedVectors:
+    """Returns the word vectors that a stage's parameters ask for.
+
+    Args:
+        stage: its parameters are those of `TrainingParameters`, `CorpusParameters` and
+            `HeldOutParameters`.
+        hold_out: of the training that they are for.
+
+    Raises:
+        FileNotFoundError: the vectors given are not there.
+        ValueError: those of the corpus, where a folder of that name holds vectors, too; or
+            settings of vectors that are not trained.
+    """
+    if stage.vectors != OF_THE_CORPUS:
+        if stage.vector_changes:
+            raise ValueError(
+                f"vector_changes has no effect on {stage.vectors}: give --vectors {OF_THE_CORPUS}, "
+                "too"
+            )
+        return UsedVectors(stage.vectors, checksum(stage.vectors, names=VECTOR_FILES))
+    if (OF_THE_CORPUS / VECTORS_FILE).exists():
+        raise ValueError(
+            f"vectors {OF_THE_CORPUS} asks for those trained on the run's own text, but a folder "
+            f"of that name holds vectors, too: give its whole path, {OF_THE_CORPUS.resolve()}, or "
+            "give the folder another name"
+        )
+    training: TrainWordVectors = stage.clone(
+        TrainWordVectors, held_out_block_sentences=hold_out.block_sentences
+    )
+    return UsedVectors(training.folder, training.digest, training)
