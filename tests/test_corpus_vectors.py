@@ -185,7 +185,7 @@ def test_a_crash_leaves_no_output_and_the_next_run_makes_it(
     task = TrainWordVectors(**run, vector_changes=SMALL, held_out_fraction=0.0)
     with monkeypatch.context() as crash:
         crash.setattr(at, stopped)
-        assert not luigi.build([task], local_scheduler=True, workers=1, log_level="CRITICAL")
+        assert not luigi.build([task], local_scheduler=True, workers=1, log_level="ERROR")
     assert not task.complete()
     assert not (task.folder / task.marker).exists() and not list(task.folder.glob("tokens*"))
 
