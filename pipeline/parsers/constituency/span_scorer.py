@@ -24,10 +24,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from benepar.parse_chart import ChartParser
 from numpy.typing import NDArray
 from torch import Tensor
+
+from pipeline.parsers.fixed_product import FixedProduct
 
 _SPANS_AT_ONCE = {"cpu": 512, "cuda": 1 << 17}
 """On a CPU few enough that their activations stay in a core's cache."""
@@ -59,10 +60,10 @@ class SpanScorer:
         scale = norm.weight.detach()
         sign, size = torch.where(scale < 0, -1.0, 1.0), scale.abs().clamp_min(_SMALLEST_SCALE)
         centred = first.weight.detach() - first.weight.detach().mean(0)
-        self._project = (centred * sign[:, None]).contiguous()
+        self._project = FixedProduct((centred * sign[:, None]).T)
         self._bias = (first.bias.detach() - first.bias.detach().mean()) * sign
         self._shift = norm.bias.detach() / size
-        self._label = (last.weight.detach() * size).T.contiguous()
+        self._label = FixedProduct((last.weight.detach() * size).T)
         self._label_bias = last.bias.detach()
         self._spans_at_once = _SPANS_AT_ONCE.get(
             self._bias.device.type, max(_SPANS_AT_ONCE.values())
@@ -77,7 +78,7 @@ class SpanScorer:
         """
         num_sentences, num_posts, _ = fenceposts_BTD.shape
         n = num_posts - 1
-        ends_BTH = F.linear(fenceposts_BTD, self._project)
+        ends_BTH = self._project(fenceposts_BTD.flatten(0, 1)).unflatten(0, (num_sentences, -1))
         starts_BTH = ends_BTH - self._bias
         best = ends_BTH.new_zeros(num_sentences, n, n)
         labels = torch.zeros(num_sentences, n, n, dtype=torch.int64, device=best.device)
@@ -115,6 +116,6 @@ class SpanScorer:
         norm = torch.linalg.vector_norm(hidden, dim=-1, keepdim=True)
         deviation = norm.square_().div_(hidden.shape[-1]).add_(self._eps).sqrt_()
         hidden.addcmul_(deviation, self._shift).relu_()
-        scores = torch.matmul(hidden, self._label)
+        scores = self._label(hidden.flatten(0, -2)).view(*hidden.shape[:-1], -1)
         torch.addcdiv(self._label_bias, scores, deviation, out=scores)
         return scores.max(-1)

@@ -16,6 +16,7 @@ import torch
 from pipeline.parsers.base import MAX_TOKENS, Sentence, reject_input
 from pipeline.parsers.batches import length_batches
 from pipeline.parsers.dependency.decoding import decode
+from pipeline.parsers.dependency.fixed_scorers import with_fixed_scorers
 from pipeline.parsers.dependency.model import DependencyModel, load_dependency_model
 from pipeline.parsers.dependency.precision import encoder_dtype, with_precision
 from pipeline.parsers.dependency.spellings import spelling_cache
@@ -71,7 +72,7 @@ class SuparDependencyParser:
             if not 1 <= limit < _CACHED_WORDS:
                 raise ValueError(f"{limit_name} must lie in [1, {_CACHED_WORDS}), got {limit}")
         self._device = next(model.network.parameters()).device
-        self._network = with_precision(model.network.eval(), precision)
+        self._network = with_fixed_scorers(with_precision(model.network.eval(), precision))
         dtype = encoder_dtype(self._network)
         self.precision = name_of(dtype)
         """Arithmetic of the encoder: ``float32``, ``bfloat16`` or ``float16``."""
