@@ -6,10 +6,12 @@ import pytest
 import torch
 
 from pipeline.parsers.constituency.benepar_adapter import BeneparConstituencyParser
+from pipeline.parsers.constituency.examples import from_benepar_label
 from pipeline.parsers.constituency.guided_trees import guided_trees, heads_outside, main
 from pipeline.parsers.constituency.model import save_constituency_model
 from pipeline.treebanks.bracketed import read_bracketed
 from pipeline.treebanks.conllu import TreebankSentence, read_treebank
+from pipeline.trees.flat import TOP_LABEL
 from tests.constituency_trees import tiny_model, toy_treebank
 
 
@@ -38,7 +40,7 @@ def test_without_a_penalty_the_trees_are_the_parser_s_own() -> None:
     model = tiny_model(toys)
     parser = BeneparConstituencyParser(model, name="toy", checksum="")
     own = parser.parse([toy.tokens for toy in toys])
-    assert guided_trees(model, [chain(toy.tokens) for toy in toys], penalty=0.0) == own
+    assert guided_trees([model], [chain(toy.tokens) for toy in toys], penalty=0.0) == own
 
 
 def test_a_high_penalty_leaves_only_phrases_with_one_head() -> None:
@@ -46,7 +48,7 @@ def test_a_high_penalty_leaves_only_phrases_with_one_head() -> None:
     model = tiny_model(toys)
     heads = [[0, *[1] * (len(toy.tokens) - 1)] for toy in toys]  # the first token heads all others
     sentences = [sentence(toy.tokens, h) for toy, h in zip(toys, heads, strict=True)]
-    trees = guided_trees(model, sentences, penalty=1e6)
+    trees = guided_trees([model], sentences, penalty=1e6)
     for tree, h in zip(trees, heads, strict=True):
         counts = heads_outside(h)
         spans = list(zip(tree.starts, tree.ends, strict=True))
@@ -58,9 +60,31 @@ def test_tags_of_the_file_are_kept_where_the_parser_knows_them() -> None:
     toys = toy_treebank(12)
     model = tiny_model(toys)
     tokens, known = toys[0].tokens, model.vocabularies.tags[0]
-    (tree,) = guided_trees(model, [chain(tokens, [known, *["?"] * (len(tokens) - 1)])])
+    (tree,) = guided_trees([model], [chain(tokens, [known, *["?"] * (len(tokens) - 1)])])
     assert tree.tags[0] == known
     assert set(tree.tags) <= set(model.vocabularies.tags)
+
+
+def test_a_parser_together_with_itself_gives_its_own_trees() -> None:
+    toys = toy_treebank(12)
+    model = tiny_model(toys)
+    sentences = [chain(toy.tokens) for toy in toys]
+    assert guided_trees([model, model], sentences) == guided_trees([model], sentences)
+
+
+def test_parsers_of_other_vocabularies_agree_on_what_all_of_them_know() -> None:
+    toys = toy_treebank(12)
+    model, other = tiny_model(toys), tiny_model(toys[:1], seed=1)
+    known = set(model.vocabularies.labels) & set(other.vocabularies.labels)
+    assert known < set(model.vocabularies.labels)
+    sentences = [chain(toy.tokens) for toy in toys]
+
+    trees = guided_trees([model, other], sentences)
+
+    labels = {label for tree in trees for label in tree.labels}
+    assert labels <= {from_benepar_label(label) for label in known} | {TOP_LABEL}
+    assert {tag for tree in trees for tag in tree.tags} <= set(other.vocabularies.tags)
+    assert trees != guided_trees([model], sentences)
 
 
 def test_the_command_writes_trees_in_the_order_of_their_sentences(
@@ -77,7 +101,7 @@ def test_the_command_writes_trees_in_the_order_of_their_sentences(
     file.write_text("# newdoc id = a\n" + "".join("\n".join(r) + "\n\n" for r in rows))
     threads = f"--threads={torch.get_num_threads()}"
 
-    assert main([str(parser), str(out), "--dependencies", str(file), threads]) == 0
+    assert main([str(out), "--parsers", str(parser), "--dependencies", str(file), threads]) == 0
 
     assert capsys.readouterr().out == "12 trees, 0 longer than 510 tokens left out\n".replace(
         "510", str(tiny_model(toys).config.max_length - 2)
@@ -85,7 +109,7 @@ def test_the_command_writes_trees_in_the_order_of_their_sentences(
     written = read_bracketed(out, documents=file)
     assert [s.tokens for s in written] == [s.tokens for s in read_treebank((file,))]
     assert [s.parse.tags for s in written] == [toy.parse.tags for toy in toys]
-    assert main([str(tmp_path), str(out), "--dependencies", str(file), threads]) == 2
+    assert main([str(out), "--parsers", str(tmp_path), "--dependencies", str(file), threads]) == 2
     assert "parser.json: no such file" in capsys.readouterr().err
 
 

@@ -1,4 +1,4 @@
-"""Constituency trees for sentences whose dependency trees are known, as a parser sees fit.
+"""Constituency trees for sentences whose dependency trees are known, as parsers see fit.
 
 A phrase has one head, so of a phrase's tokens all but one depend on another of them. A span whose
 tokens have more heads outside loses score for each of them, and the best tree under what is left
@@ -7,7 +7,8 @@ as bracketed files to train other parsers on.
 
 Command line::
 
-    python -m pipeline.parsers.constituency.guided_trees PARSER OUT.mrg --dependencies FILES
+    python -m pipeline.parsers.constituency.guided_trees OUT.mrg --parsers FOLDERS \\
+      --dependencies FILES
 
 Legend: B sentences, n tokens of the longest one, S spans.
 """
@@ -22,6 +23,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from pipeline.parsers.batches import length_batches
 from pipeline.parsers.constituency.chart_decoder import Span, best_binary_trees
@@ -67,57 +69,83 @@ def heads_outside(heads: Sequence[int]) -> NDArray[np.int64]:
 
 
 def guided_trees(
-    model: ConstituencyModel,
+    models: Sequence[ConstituencyModel],
     sentences: Sequence[TreebankSentence],
     *,
     penalty: float = DEFAULT_PENALTY,
 ) -> list[ConstituencyParse]:
-    """Returns trees that agree with the sentences' dependencies as far as the parser lets them.
+    """Returns trees that agree with the sentences' dependencies as far as the parsers let them.
 
     Args:
-        model: the parser, in evaluation mode.
-        sentences: none longer than the model takes. A token keeps its tag in the file where the
-            parser knows that tag.
-        penalty: 0 or more; 0 gives the parser's own trees.
+        models: at least one parser, in evaluation mode; of several, the mean of the scores counts,
+            and labels and tags that not all of them know are left out.
+        sentences: none longer than a model takes. A token keeps its tag in the file where the
+            parsers know that tag.
+        penalty: 0 or more; 0 gives the parsers' own trees.
     """
     lengths = [len(sentence.tokens) for sentence in sentences]
     trees: dict[int, ConstituencyParse] = {}
     for members in length_batches(lengths, max_tokens=_BATCH_TOKENS):
         batch = [sentences[position] for position in members]
-        trees.update(zip(members, _parse(model, batch, penalty), strict=True))
+        trees.update(zip(members, _parse(models, batch, penalty), strict=True))
     return [trees[position] for position in range(len(sentences))]
 
 
 @torch.inference_mode()
 def _parse(
-    model: ConstituencyModel, sentences: Sequence[TreebankSentence], penalty: float
+    models: Sequence[ConstituencyModel], sentences: Sequence[TreebankSentence], penalty: float
 ) -> Iterator[ConstituencyParse]:
-    module, vocabularies = model.module, model.vocabularies
+    lengths = torch.tensor([len(sentence.tokens) for sentence in sentences])
+    spans = all_spans(lengths)
+    of_models = [_scores(model, sentences, lengths, spans) for model in models]
+    vocabularies = [model.vocabularies for model in models]
+    # The null label, the first, has no column.
+    label_scores, labels = _mean([s for s, _ in of_models], [v.labels[1:] for v in vocabularies])
+    tag_scores, tags = _mean([s for _, s in of_models], [v.tags for v in vocabularies])
+    best, label_ids = label_scores.max(1)
+    scores, label_charts = _charts(best, label_ids, spans, sentences, penalty)
+    tag_ids = tag_scores.argmax(-1).tolist()
+    trees = best_binary_trees(scores, lengths.tolist())
+    names = [TOP_LABEL, *(from_benepar_label(label) for label in labels)]
+    for b, (sentence, tree) in enumerate(zip(sentences, trees, strict=True)):
+        predicted = [tags[tag] for tag in tag_ids[b][1 : len(sentence.tokens) + 1]]
+        yield _labelled(tree, label_charts[b], names, _tags(sentence, predicted, tags))
+
+
+def _scores(
+    model: ConstituencyModel,
+    sentences: Sequence[TreebankSentence],
+    lengths: Tensor,
+    spans: SpanIndex,
+) -> tuple[Tensor, Tensor]:
+    """Returns the scores of the spans' labels, ``[S, labels]``, and of tags, ``[B, T, tags]``."""
+    module = model.module
     words = sorted({token for sentence in sentences for token in sentence.tokens})
     row_of = {word: row for row, word in enumerate(words, start=2)}
     vectors = encode_words(module, word_table(words, module.char_vocab))
-    lengths = torch.tensor([len(sentence.tokens) for sentence in sentences])
     mask = torch.arange(int(lengths.max()) + 2) < lengths[:, None] + 2
     rows = torch.full(mask.shape, START_ROW)
     rows[mask] = torch.tensor(
         [row for s in sentences for row in (START_ROW, *(row_of[t] for t in s.tokens), STOP_ROW)]
     )
     encoded = encode_sentences(module, vectors, rows, mask)
-    spans = all_spans(lengths)
     projection = fencepost_projection(module, encoded.fenceposts)
-    best, label_ids = label_scores(module, projection, spans).max(1)
-    scores, labels = _charts(best, label_ids, spans, sentences, penalty)
-    tag_ids = encoded.tag_scores.argmax(-1).tolist()
-    trees = best_binary_trees(scores, lengths.tolist())
-    names = [from_benepar_label(label) for label in vocabularies.labels]
-    for b, (sentence, tree) in enumerate(zip(sentences, trees, strict=True)):
-        predicted = [vocabularies.tags[tag] for tag in tag_ids[b][1 : len(sentence.tokens) + 1]]
-        yield _labelled(tree, labels[b], names, _tags(sentence, predicted, vocabularies.tags))
+    return label_scores(module, projection, spans), encoded.tag_scores
+
+
+def _mean(scores: Sequence[Tensor], names: Sequence[Sequence[str]]) -> tuple[Tensor, list[str]]:
+    """Returns the mean over the models, with the names that all of them have, as its columns."""
+    shared = [name for name in names[0] if all(name in known for known in names)]
+    columns = [
+        of_model[..., [known.index(name) for name in shared]]
+        for of_model, known in zip(scores, names, strict=True)
+    ]
+    return torch.stack(columns).mean(0), shared
 
 
 def _charts(
-    best: torch.Tensor,
-    label_ids: torch.Tensor,
+    best: Tensor,
+    label_ids: Tensor,
     spans: SpanIndex,
     sentences: Sequence[TreebankSentence],
     penalty: float,
@@ -150,7 +178,7 @@ def _labelled(
     return ConstituencyParse(
         starts=[i for i, _, _ in kept],
         ends=[j for _, j, _ in kept],
-        labels=[label or TOP_LABEL for _, _, label in kept],
+        labels=[label for _, _, label in kept],
         tags=tags,
     )
 
@@ -169,8 +197,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m pipeline.parsers.constituency.guided_trees", description=__doc__
     )
-    parser.add_argument("parser", type=Path, help="folder of a constituency parser")
     parser.add_argument("out", type=Path, help="bracketed file to write, one tree a line")
+    parser.add_argument(
+        "--parsers", type=Path, nargs="+", required=True, help="folders of constituency parsers"
+    )
     parser.add_argument("--dependencies", type=Path, nargs="+", required=True, help="CoNLL-U files")
     parser.add_argument("--exclude", nargs="*", default=[], help="leave out documents by prefix")
     parser.add_argument("--penalty", type=float, default=DEFAULT_PENALTY)
@@ -178,17 +208,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     torch.set_num_threads(options.threads)
     try:
-        model, _ = load_constituency_model(options.parser)
+        models = [load_constituency_model(folder)[0] for folder in options.parsers]
         treebank = read_treebank(options.dependencies, exclude_document_prefixes=options.exclude)
     except ValueError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    limit = model.config.max_length - 2
+    limit = min(model.config.max_length for model in models) - 2
     taken = [sentence for sentence in treebank if len(sentence.tokens) <= limit]
     lines = [
         f"({TOP_LABEL} {to_brackets(sentence.tokens, parse)})\n"
         for sentence, parse in zip(
-            taken, guided_trees(model, taken, penalty=options.penalty), strict=True
+            taken, guided_trees(models, taken, penalty=options.penalty), strict=True
         )
     ]
     write_text_atomically(options.out, "".join(lines))

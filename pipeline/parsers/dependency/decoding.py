@@ -51,7 +51,7 @@ def trees_of_states(
         FloatingPointError: a score is not a number, of which any tree could be made.
     """
     states_BTD = states_BTD.contiguous()  # once, not in each of the four projections
-    heads_BT = _best_heads(arc_scores(network, states_BTD, lengths_B), lengths_B)
+    heads_BT = best_heads(arc_scores(network, states_BTD, lengths_B), lengths_B)
     positions = torch.arange(states_BTD.shape[1], device=states_BTD.device)
     chosen_BT = (positions > 0) & (positions < lengths_B[:, None])
     best = relation_scores(network, states_BTD, heads_BT, chosen_BT).max(-1)
@@ -66,7 +66,16 @@ def trees_of_states(
     return parses
 
 
-def _best_heads(scores_BTT: Tensor, lengths_B: Tensor) -> Tensor:
+def best_heads(scores_BTT: Tensor, lengths_B: Tensor) -> Tensor:
+    """Returns ``[B, T]``: the heads of each sentence's best tree, 0 beyond its length or of a root.
+
+    Args:
+        scores_BTT: of each ``[sentence, dependent, head]``.
+        lengths_B: int64; tokens + 1.
+
+    Raises:
+        FloatingPointError: a score is not a number, of which any tree could be made.
+    """
     best = scores_BTT.max(-1)
     positions = torch.arange(scores_BTT.shape[1], device=scores_BTT.device)
     _check_numbers(best.values[positions < lengths_B[:, None]])

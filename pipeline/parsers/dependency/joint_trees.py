@@ -1,0 +1,171 @@
+"""Trees that several dependency parsers give together, written to train one parser on.
+
+A tree's arcs and relations are the best under the mean of the parsers' probabilities. The joint
+trees of differently trained parsers are better than those of each, and a parser that also learns
+from them, on text without annotation, comes near them (Kuncoro et al. 2016, "Distilling an ensemble
+of greedy dependency parsers into one MST parser").
+
+Command line::
+
+    python -m pipeline.parsers.dependency.joint_trees OUT.conllu --parsers FOLDERS \\
+      --sentences FOLDER --num-sentences 40000
+
+Legend: B sentences, T positions (the artificial root + tokens), M tokens, R relations.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pipeline.parsers.batches import length_batches
+from pipeline.parsers.dependency.decoding import best_heads
+from pipeline.parsers.dependency.forward import arc_scores, encode, relation_scores
+from pipeline.parsers.dependency.model import DependencyModel, load_dependency_model
+from pipeline.parsers.dependency.spellings import encode_spellings
+from pipeline.parsers.dependency.token_batch import TokenBatch, token_batch
+from pipeline.shards import read_dataset_manifest, read_row_groups, write_text_atomically
+from pipeline.treebanks.conllu import read_treebank
+from pipeline.trees.parses import DependencyParse
+
+_BATCH_TOKENS = 3000
+_LENGTHS = range(4, 61)
+"""Tokens of the sentences taken: shorter ones teach little, longer ones are often lists."""
+
+
+def joint_trees(
+    models: Sequence[DependencyModel], sentences: Sequence[Sequence[str]]
+) -> list[DependencyParse]:
+    """Returns the trees that all parsers give together.
+
+    Args:
+        models: at least one, all of the same relations, in evaluation mode.
+        sentences: none empty, of any vocabulary.
+
+    Raises:
+        ValueError: parsers of different relations.
+    """
+    if any(m.vocabulary.relations != models[0].vocabulary.relations for m in models):
+        raise ValueError("the parsers have different relations; train them on the same treebanks")
+    trees: dict[int, DependencyParse] = {}
+    lengths = [len(sentence) for sentence in sentences]
+    for members in length_batches(lengths, max_tokens=_BATCH_TOKENS):
+        batch = [sentences[position] for position in members]
+        trees.update(zip(members, _parse(models, batch), strict=True))
+    return [trees[position] for position in range(len(sentences))]
+
+
+@torch.inference_mode()
+def _parse(
+    models: Sequence[DependencyModel], sentences: Sequence[Sequence[str]]
+) -> Iterator[DependencyParse]:
+    batches = [token_batch(sentences, model.vocabulary) for model in models]
+    states = [_states(model, batch) for model, batch in zip(models, batches, strict=True)]
+    lengths, chosen = batches[0].lengths, batches[0].token_mask
+    arcs = [
+        arc_scores(model.network, of_model, lengths)
+        for model, of_model in zip(models, states, strict=True)
+    ]
+    heads = best_heads(_mean_log_probability(arcs), lengths)
+    relations = [
+        relation_scores(model.network, of_model, heads, chosen)
+        for model, of_model in zip(models, states, strict=True)
+    ]
+    labels = iter(_mean_log_probability(relations).argmax(-1).tolist())
+    names = models[0].vocabulary.relations
+    for of_sentence, length in zip(heads.tolist(), lengths.tolist(), strict=True):
+        deprels = [names[next(labels)] for _ in range(length - 1)]
+        yield DependencyParse(heads=of_sentence[1:length], deprels=deprels)
+
+
+def _states(model: DependencyModel, batch: TokenBatch) -> Tensor:
+    spellings = encode_spellings(model.network, batch.distinct_words, model.vocabulary)
+    return encode(model.network, batch, spellings)
+
+
+def _mean_log_probability(scores: Sequence[Tensor]) -> Tensor:
+    logs = torch.stack([of_model.log_softmax(-1) for of_model in scores])
+    return logs.logsumexp(0)
+
+
+def sample_sentences(
+    folder: Path, num_sentences: int, *, seed: int, without: Iterable[Sequence[str]] = ()
+) -> list[list[str]]:
+    """Returns sentences of a sentence stage, drawn without replacement, each text once.
+
+    Args:
+        folder: of the stage's shards.
+        num_sentences: how many; all that are fit where there are fewer.
+        without: tokens of sentences that are not to be taken, whatever their case.
+
+    Raises:
+        FileNotFoundError: the stage is not complete.
+    """
+    seen = {_key(tokens) for tokens in without}
+    fit = []
+    for shard in read_dataset_manifest(folder, "sentences").shards:
+        for group in read_row_groups(folder, "sentences", shard.number):
+            for tokens in group["tokens"].to_pylist():
+                if len(tokens) in _LENGTHS and (key := _key(tokens)) not in seen:
+                    seen.add(key)
+                    fit.append(tokens)
+    order = np.random.default_rng(seed).permutation(len(fit))[:num_sentences]
+    return [fit[position] for position in sorted(order)]
+
+
+def _key(tokens: Sequence[str]) -> str:
+    return "".join(tokens).lower()  # treebanks and tokenizers cut words differently
+
+
+def to_conllu(tokens: Sequence[str], parse: DependencyParse) -> str:
+    """Returns one sentence in CoNLL-U, the empty line after it included."""
+    rows = zip(tokens, parse.heads, parse.deprels, strict=True)
+    lines = [
+        f"{number}\t{token}\t_\t_\t_\t_\t{head}\t{relation}\t_\t_\n"
+        for number, (token, head, relation) in enumerate(rows, start=1)
+    ]
+    return "".join(lines) + "\n"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Writes trees as the arguments say; returns the exit status, 2 for a user's mistake."""
+    parser = argparse.ArgumentParser(
+        prog="python -m pipeline.parsers.dependency.joint_trees", description=__doc__
+    )
+    add = parser.add_argument
+    add("out", type=Path, help="CoNLL-U file to write")
+    add("--parsers", type=Path, nargs="+", required=True, help="folders of dependency parsers")
+    add("--sentences", type=Path, required=True, help="folder of sentence shards")
+    add("--num-sentences", type=int, default=40_000, help="how many are drawn; default: 40000")
+    add("--without", type=Path, nargs="*", default=[], help="CoNLL-U files, sentences not to take")
+    add("--seed", type=int, default=1)
+    add("--threads", type=int, default=1)
+    options = parser.parse_args(arguments)
+    torch.set_num_threads(options.threads)
+    try:
+        models = [load_dependency_model(folder)[0] for folder in options.parsers]
+        without = read_treebank(options.without) if options.without else []
+        sentences = sample_sentences(
+            options.sentences,
+            options.num_sentences,
+            seed=options.seed,
+            without=[sentence.tokens for sentence in without],
+        )
+        trees = joint_trees(models, sentences)
+    except (FileNotFoundError, ValueError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    text = "".join(map(to_conllu, sentences, trees))
+    write_text_atomically(options.out, text)
+    print(f"{len(sentences)} trees")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
