@@ -25,6 +25,7 @@ import pyarrow as pa
 from benchmarks.corpus import corpus_folders
 from benchmarks.report import Table, fail, header, print_last_line, print_table
 from pipeline.job import WATCH_FLAG
+from pipeline.job_process import job_environment
 from pipeline.parsing import PARSED_STAGES
 from pipeline.shards import (
     ShardWriter,
@@ -144,6 +145,7 @@ def follow_job(job: dict[str, object], scratch: Path, *, every_seconds: float) -
             stdout=subprocess.PIPE,
             stderr=stream,
             text=True,
+            env=job_environment(threads=1),
         )
     follower = _Follower(process)
     follower.start()

@@ -63,20 +63,24 @@ def run_job_process(
         raise kind(f"{module} exited with {code}:\n" + "".join(errors).strip())
 
 
-def _start(command: list[str], threads: int) -> subprocess.Popen[str]:
-    """Starts a job with pipes to it, in this environment but for what its libraries read."""
+def job_environment(threads: int) -> dict[str, str]:
+    """Returns a job's environment: this one but for what its libraries read."""
     environment = os.environ | dict.fromkeys(THREAD_VARIABLES, str(threads))
     # Waiting threads sleep: spinning ones starve the jobs beside them.
     environment |= {"OMP_WAIT_POLICY": "PASSIVE", "PYTHONHASHSEED": "0"}
     # oneDNN keeps one kernel a tensor shape, 1,024 by default: a leak over a corpus.
-    environment |= {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64"}
+    return environment | {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64"}
+
+
+def _start(command: list[str], threads: int) -> subprocess.Popen[str]:
+    """Starts a job with pipes to it."""
     return subprocess.Popen(
         command,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env=environment,
+        env=job_environment(threads),
     )
 
 

@@ -180,6 +180,13 @@ def test_extending_a_vocabulary_leaves_its_ids_as_they_are() -> None:
     assert extended == replace(words, words=extended.words)
 
 
+def test_the_most_frequent_words_alone_may_be_read(tmp_path: Path) -> None:
+    folder = write_vectors(tmp_path / "vectors", ["the", "owl", "sang"], [[1.0], [2.0], [3.0]])
+    vectors = read_pretrained_vectors(folder, 2)
+    assert (vectors.words, vectors.matrix.tolist()) == (["the", "owl"], [[1.0], [2.0]])
+    assert read_pretrained_vectors(folder).words == ["the", "owl", "sang"]
+
+
 def test_a_folder_without_vectors_is_named(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"vectors\.safetensors: no such file; give a folder that"):
         read_pretrained_vectors(tmp_path)

@@ -30,7 +30,8 @@ class WordCache:
             widths: ascending; a word stands in an array of the first width that it fits, and by
                 as many characters as the last one has.
         """
-        self._read, self._table, self._widths = read, table, widths
+        # Written to, so that its memory is taken now rather than page by page over a corpus.
+        self._read, self._table, self._widths = read, table.zero_(), widths
         self._rows: dict[str, int] = {}
 
     def __len__(self) -> int:

@@ -16,6 +16,7 @@ from pipeline.parsers.training.command_line import add_number, run_training
 from pipeline.parsers.training.steps import PRECISIONS, OptimizerConfig
 
 _OWN_NUMBERS = (
+    "num_word_vectors",
     "min_word_frequency",
     "unknown_word_alpha",
     "batch_tokens",

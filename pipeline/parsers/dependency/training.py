@@ -68,6 +68,8 @@ class DependencyTrainingConfig:
     """Documents left out of both, by the beginning of their id."""
     word_vectors: Path | None = None
     """Folder of pretrained vectors that are added to the learned ones, or none."""
+    num_word_vectors: int = 0
+    """How many of them, most frequent words first; 0 for all. A parser's file holds each."""
     initial_parser: Path | None = None
     """Folder of a parser to go on from, or none; its sizes and words are kept."""
     sizes: NetworkSizes = field(default_factory=NetworkSizes)
@@ -90,6 +92,8 @@ class DependencyTrainingConfig:
         for name in ("min_word_frequency", "batch_tokens", "max_sentence_tokens"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be >= 1, got {getattr(self, name)}")
+        if self.num_word_vectors < 0:
+            raise ValueError(f"num_word_vectors must be >= 0, got {self.num_word_vectors}")
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -238,7 +242,8 @@ def _start_network(
     """Returns the network before the first step, and its vocabulary."""
     vectors = None
     if config.word_vectors is not None:
-        vectors = read_pretrained_vectors(config.word_vectors).lower_cased()
+        vectors = read_pretrained_vectors(config.word_vectors, config.num_word_vectors)
+        vectors = vectors.lower_cased()
     if config.initial_parser is not None:
         return _go_on_from(config.initial_parser, config, vectors, sentences)
     learned = DependencyVocabulary.build(sentences, min_word_frequency=config.min_word_frequency)

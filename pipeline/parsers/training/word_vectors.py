@@ -42,8 +42,12 @@ def vector_files(folder: Path) -> tuple[Path, Path]:
     return folder / VECTORS_NAME, folder / WORDS_NAME
 
 
-def read_pretrained_vectors(folder: Path) -> PretrainedVectors:
+def read_pretrained_vectors(folder: Path, max_words: int = 0) -> PretrainedVectors:
     """Returns the vectors of a folder with ``vectors.safetensors`` and ``words.json``.
+
+    Args:
+        folder: whose words are ordered by frequency.
+        max_words: only the first so many; 0 for all.
 
     Raises:
         ValueError: a file is missing or malformed; names it and the remedy.
@@ -62,4 +66,5 @@ def read_pretrained_vectors(folder: Path) -> PretrainedVectors:
         raise ValueError(
             f"{folder}: {len(words)} words for vectors of shape {list(matrix.shape)}; {remedy}"
         )
-    return PretrainedVectors(words, matrix)
+    count = max_words or len(words)
+    return PretrainedVectors(words[:count], matrix[:count])
