@@ -26,12 +26,12 @@ class WordCache:
 
         Args:
             read: its answer for a word must not depend on the 255 others.
-            table: ``[capacity, D]``, overwritten; its device is the vectors'.
+            table: ``[capacity, D]``, overwritten; its device is the vectors'. One that was written
+                to takes its memory now rather than page by page over a corpus.
             widths: ascending; a word stands in an array of the first width that it fits, and by
                 as many characters as the last one has.
         """
-        # Written to, so that its memory is taken now rather than page by page over a corpus.
-        self._read, self._table, self._widths = read, table.zero_(), widths
+        self._read, self._table, self._widths = read, table, widths
         self._rows: dict[str, int] = {}
 
     def __len__(self) -> int:

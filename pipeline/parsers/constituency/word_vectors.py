@@ -43,7 +43,7 @@ class WordVectors:
         self._device = module.device
         with torch.inference_mode():
             self._marks = self._read_with_marks([""] * WORDS_AT_ONCE, _WIDTHS[0])[:2]
-            table = self._marks.new_empty(capacity, self._marks.shape[1])
+            table = torch.zeros_like(self._marks[:1]).repeat(capacity, 1)
         self._cache = WordCache(
             lambda words, width: self._read_with_marks(words, width)[2:],
             table=table,
