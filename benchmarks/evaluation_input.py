@@ -23,7 +23,8 @@ from models.evaluation.representations.representation import Representation
 from models.evaluation.tasks.declarations import tasks_named
 from models.evaluation.tasks.load import load_task, missing_files
 from models.evaluation.tasks.task import EvaluationTask, Items, TaskData
-from pipeline.shards import read_dataset_manifest, read_shard
+from pipeline.manifests import read_dataset_manifest
+from pipeline.shards import read_shard
 
 MR_SIZE = 10_662
 """Sentences of MR (Pang & Lee 2005), which the task made of the default run is cut to."""

@@ -14,8 +14,9 @@ import pyarrow as pa
 
 from benchmarks.parsing_contestants import Sentences
 from pipeline.job_process import run_job_process
+from pipeline.manifests import read_shard_manifest
 from pipeline.schema import schema_for
-from pipeline.shards import read_shard_manifest, write_shard
+from pipeline.shards import write_shard
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,15 +24,12 @@ import pyarrow as pa
 
 from benchmarks.corpus import corpus_folders
 from benchmarks.report import Table, fail, header, print_last_line, print_table
+from pipeline.atomic_files import write_json_atomically
 from pipeline.job import WATCH_FLAG
 from pipeline.job_process import job_environment
+from pipeline.manifests import read_dataset_manifest
 from pipeline.parsing import PARSED_STAGES
-from pipeline.shards import (
-    ShardWriter,
-    read_dataset_manifest,
-    read_row_groups,
-    write_json_atomically,
-)
+from pipeline.shards import ShardWriter, read_row_groups
 
 BUNDLED = {
     "dependencies": Path("data/parsers/dependency"),

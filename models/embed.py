@@ -41,9 +41,9 @@ from models.sentence_model import SentenceModel
 from models.sentence_views import SentenceViews
 from models.training_config import TrainingConfig
 from models.words.vector_files import load_word_vectors
+from pipeline.atomic_files import TEMPORARY_SUFFIX, write_json_atomically
 from pipeline.job import Progress, run_from_command_line
 from pipeline.parsers.device import automatic_device
-from pipeline.shards import TEMPORARY_SUFFIX, write_json_atomically
 
 MARKER_NAME = "embed.json"
 _KINDS = ("trained", "random", "bag_of_words")

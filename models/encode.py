@@ -21,7 +21,7 @@ import numpy as np
 from models.command_line import told
 from models.evaluation.encoder import FloatArray, Pooling, ViewEncoder
 from models.evaluation.named_encoder import FORMS, EncoderSettings, resolve_encoder
-from pipeline.shards import TEMPORARY_SUFFIX
+from pipeline.atomic_files import TEMPORARY_SUFFIX
 
 SECONDS_BETWEEN_REPORTS = 5.0
 

@@ -20,7 +20,7 @@ from models.sentence_views import SentenceViews
 from models.training_config import TrainingConfig
 from models.words.recorded_vectors import load_recorded_vectors
 from models.words.word_vectors import WordVectors
-from pipeline.shards import write_json_atomically
+from pipeline.atomic_files import write_json_atomically
 
 WEIGHTS_FILE = "model.safetensors"
 MODEL_FILE = "model.json"

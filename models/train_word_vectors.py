@@ -21,8 +21,10 @@ import pyarrow.compute as pc
 
 from models.config_fields import checked_fields
 from models.corpus.held_out import HoldOut
+from pipeline.atomic_files import TEMPORARY_SUFFIX
 from pipeline.job import Progress, run_from_command_line
-from pipeline.shards import TEMPORARY_SUFFIX, read_dataset_manifest, read_shard
+from pipeline.manifests import read_dataset_manifest
+from pipeline.shards import read_shard
 from pipeline.vectors.train_word_vectors import SkipGramConfig, imported_gensim, train_on_tokens
 
 _COLUMNS = ("document_id", "sentence_index", "tokens")

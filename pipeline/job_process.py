@@ -16,8 +16,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
+from pipeline.atomic_files import write_json_atomically
 from pipeline.job import THREAD_VARIABLES, WATCH_FLAG, Progress
-from pipeline.shards import write_json_atomically
 
 KEPT_ERROR_LINES = 40
 

@@ -23,18 +23,12 @@ from pipeline.corpora.document import excerpt_of
 from pipeline.digest import sha256_of_file
 from pipeline.flat_lists import FlatListColumn
 from pipeline.job import Progress
+from pipeline.manifests import ShardManifest, read_shard_manifest, remedy, shard_path
 from pipeline.parsers.base import MAX_TOKENS, Sentence, SentenceParser
 from pipeline.parsers.kinds import TRANSFORMER_KINDS
 from pipeline.rejection import Rejection
 from pipeline.schema import schema_for
-from pipeline.shards import (
-    ShardManifest,
-    ShardWriter,
-    read_row_groups,
-    read_shard_manifest,
-    remedy,
-    shard_path,
-)
+from pipeline.shards import ShardWriter, read_row_groups
 from pipeline.trees.binarize import BINARIZATION_VERSION, binarize
 from pipeline.trees.flat import validate_constituents, validate_heads
 from pipeline.trees.parses import ConstituencyParse, DependencyParse

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 import luigi
 
+from pipeline.atomic_files import sweep_unfinished, write_json_atomically
 from pipeline.digest import digest_of, sha256_of_file
 from pipeline.schema import SCHEMA_VERSION
-from pipeline.shards import sweep_unfinished, write_json_atomically
 from tasks.announcement import announce_at_exit
 
 CONFIG_NAME = "config.json"

@@ -13,7 +13,7 @@ from models.frameworks import check_distinct, joined_named
 from models.report.framework_trainings import TrainingRecord, TrainingText
 from models.report.frameworks_table import FrameworkComparison, FrameworkRow, frameworks_table
 from models.training_presets import preset
-from pipeline.shards import write_bytes_atomically, write_json_atomically
+from pipeline.atomic_files import write_bytes_atomically, write_json_atomically
 from tasks.artefact import Artefact
 from tasks.framework_rows import ComparedRow, FrameworkParameters
 from tasks.senteval import EvaluateEncoder

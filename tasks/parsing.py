@@ -10,17 +10,17 @@ from typing import Any, ClassVar
 
 import luigi
 
+from pipeline.atomic_files import write_json_atomically
 from pipeline.digest import digest_of
 from pipeline.inspect.manifest_checks import parser_problems
-from pipeline.parsers.folder_files import checksum_of_parser_folder, named_kind
-from pipeline.parsing import describe_parsing
-from pipeline.shards import (
+from pipeline.manifests import (
     DatasetManifest,
     read_dataset_manifest,
     read_shard_manifest,
     write_dataset_manifest,
-    write_json_atomically,
 )
+from pipeline.parsers.folder_files import checksum_of_parser_folder, named_kind
+from pipeline.parsing import describe_parsing
 from pipeline.storage.location import named_address, portable_address
 from pipeline.storage.shard_job import read_parser_files
 from pipeline.storage.sharing import SharedParses

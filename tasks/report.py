@@ -12,7 +12,7 @@ from typing import Any
 from models.report.inputs import REPORT_VERSION, ReportInputs, StageRecord
 from models.report.report import write_report
 from models.report.versions import installed_versions
-from pipeline.shards import read_dataset_manifest
+from pipeline.manifests import read_dataset_manifest
 from tasks.evaluation import BuildProbing, EmbedProbing, ProbingStage, row_tasks
 from tasks.parsing import ParseStage
 from tasks.word_vectors import UsedVectors

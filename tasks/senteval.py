@@ -17,8 +17,8 @@ from models.evaluation.tasks.derived import NOTE_NAME
 from models.evaluation.tasks.layout import DATASETS
 from models.evaluation.tasks.load import missing_files
 from models.evaluation.tasks.task import EvaluationTask
+from pipeline.atomic_files import write_bytes_atomically, write_json_atomically
 from pipeline.evaluation_data import sources
-from pipeline.shards import write_bytes_atomically, write_json_atomically
 from tasks.artefact import Artefact, checksum
 from tasks.evaluated_encoder import EncoderParameters, EvaluatedEncoder
 from tasks.evaluation_data import DownloadSentEval

@@ -12,8 +12,9 @@ import pyarrow as pa
 from safetensors.numpy import save_file
 
 from models.corpus.parsed_corpus import CorpusFolders
+from pipeline.manifests import write_dataset_manifest
 from pipeline.schema import schema_for
-from pipeline.shards import write_dataset_manifest, write_shard
+from pipeline.shards import write_shard
 
 T = TypeVar("T")
 Document = Sequence[Sequence[str]]

@@ -16,13 +16,9 @@ from models.evaluation.probing.alterations.plan import PLAN_NAME, read_plan
 from models.evaluation.probing.build import build_probing
 from models.evaluation.probing.config import ProbingConfig
 from models.evaluation.probing.sentences import ParsedFolders, ParsedSentence
+from pipeline.manifests import read_dataset_manifest, write_dataset_manifest
 from pipeline.schema import schema_for
-from pipeline.shards import (
-    read_dataset_manifest,
-    read_shard,
-    write_dataset_manifest,
-    write_shard,
-)
+from pipeline.shards import read_shard, write_shard
 from tests.parsed_corpora import left_branching
 
 STAGES = ("sentences", "dependencies", "constituents")

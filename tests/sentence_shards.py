@@ -7,8 +7,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from pipeline.manifests import write_dataset_manifest
 from pipeline.schema import SENTENCES
-from pipeline.shards import write_dataset_manifest, write_shard
+from pipeline.shards import write_shard
 from tasks.parsing import ParseDependencies, ParseShard
 from tests.chain_job import MODULE
 

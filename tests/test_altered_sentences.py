@@ -19,7 +19,8 @@ from models.evaluation.probing.alterations.make import (
 from models.evaluation.probing.alterations.plan import PLAN_NAME, Plan, read_plan
 from models.evaluation.probing.sentences import ParsedFolders
 from pipeline.inspect.row_checks import DocumentOrder
-from pipeline.shards import DatasetManifest, read_shard
+from pipeline.manifests import DatasetManifest
+from pipeline.shards import read_shard
 from tests.probing_examples import CONFIG, corpus_rows, tokens_of, write_rows
 
 

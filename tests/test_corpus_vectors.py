@@ -14,7 +14,7 @@ import pytest
 from models.corpus.held_out import HoldOut
 from models.train_word_vectors import execute, write_training_tokens
 from models.words.vector_files import load_word_vectors
-from pipeline.shards import write_dataset_manifest
+from pipeline.manifests import write_dataset_manifest
 from tasks.evaluation import EmbedProbing
 from tasks.report import WriteReport, vector_records
 from tasks.training import TrainEncoders

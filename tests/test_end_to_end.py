@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.shards import read_dataset_manifest
+from pipeline.manifests import read_dataset_manifest
 from tests.stories import write_stories
 
 REPOSITORY = Path(__file__).resolve().parent.parent

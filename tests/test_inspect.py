@@ -12,8 +12,9 @@ import pytest
 
 from pipeline.inspect.__main__ import main
 from pipeline.inspect.drawing import draw_binary, draw_constituents, draw_dependencies
+from pipeline.manifests import shard_path, write_dataset_manifest
 from pipeline.schema import CONSTITUENTS, DEPENDENCIES, SENTENCES
-from pipeline.shards import shard_path, write_dataset_manifest, write_shard
+from pipeline.shards import write_shard
 from pipeline.trees.parses import ConstituencyParse
 
 TOKENS = [["She", "saw", "the", "owl"], ["Odd", "one"], ["Go"]]

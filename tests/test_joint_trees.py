@@ -9,13 +9,14 @@ import pyarrow as pa
 import pytest
 import torch
 
+from pipeline.manifests import write_dataset_manifest
 from pipeline.parsers.dependency.joint_trees import joint_trees, main, sample_sentences
 from pipeline.parsers.dependency.model import DependencyModel, save_dependency_model
 from pipeline.parsers.dependency.network import NetworkSizes, build_network
 from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
 from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
 from pipeline.schema import SENTENCES as SENTENCE_SCHEMA
-from pipeline.shards import write_dataset_manifest, write_shard
+from pipeline.shards import write_shard
 from pipeline.treebanks.conllu import read_conllu
 from pipeline.trees.flat import validate_heads
 from tests.dependency_examples import treebank, write_conllu

@@ -15,7 +15,8 @@ from models.evaluation.probing.alterations.odd_word import replace_words, target
 from models.evaluation.probing.alterations.source import SourceSentence, SourceText
 from models.evaluation.probing.config import ProbingConfig
 from models.evaluation.probing.held_out_rows import HeldOutRow
-from pipeline.shards import write_dataset_manifest, write_shard
+from pipeline.manifests import write_dataset_manifest
+from pipeline.shards import write_shard
 
 TAGS = {"hammer": "NN", "apple": "NN", "orange": "NN", "table": "NN", "breaks": "VBZ"}
 CONFIG = ProbingConfig(held_out_fraction=1.0, min_tokens=3)

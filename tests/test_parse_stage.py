@@ -8,8 +8,9 @@ import pyarrow as pa
 import pytest
 
 from pipeline import parsing
+from pipeline.manifests import shard_path
 from pipeline.schema import DEPENDENCIES
-from pipeline.shards import shard_path, write_shard
+from pipeline.shards import write_shard
 from tasks.parsing import ParseConstituents, ParseDependencies, ParseShard, ParseStage
 
 

@@ -15,7 +15,7 @@ from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
 from models.training.batches import TrainingBatches
 from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
-from pipeline.shards import write_dataset_manifest
+from pipeline.manifests import write_dataset_manifest
 from tests.parsed_corpora import chain_heads, left_branching, stories, write_corpus, write_vectors
 
 TREES = ("DEP", "CONST")

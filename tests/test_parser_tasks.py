@@ -7,7 +7,8 @@ from pathlib import Path
 import luigi
 import pytest
 
-from pipeline.shards import read_dataset_manifest, read_shard
+from pipeline.manifests import read_dataset_manifest
+from pipeline.shards import read_shard
 from tasks import (
     ParseConstituents,
     ParseDependencies,

@@ -13,6 +13,7 @@ import pytest
 
 from pipeline import parquet_file, parsing
 from pipeline.corpora.document import Document, Paragraph
+from pipeline.manifests import quarantine_path, read_shard_manifest, shard_path
 from pipeline.parsers.base import MAX_TOKENS
 from pipeline.parsers.constituency import benepar_adapter
 from pipeline.parsers.dependency import supar_adapter
@@ -24,13 +25,7 @@ from pipeline.parsing import ParseJob, describe_parsing, parse_shard
 from pipeline.rejection import Rejection
 from pipeline.schema import SENTENCES
 from pipeline.sentences.split import SentenceConfig, split_sentences
-from pipeline.shards import (
-    quarantine_path,
-    read_shard,
-    read_shard_manifest,
-    shard_path,
-    write_shard,
-)
+from pipeline.shards import read_shard, write_shard
 from pipeline.trees.parses import ConstituencyParse, DependencyParse
 from tests.constituency_trees import tiny_model, toy_treebank
 from tests.dependency_examples import treebank

@@ -12,8 +12,8 @@ from typing import Any
 import luigi
 import pytest
 
+from pipeline.manifests import read_dataset_manifest, read_shard_manifest, shard_path
 from pipeline.parsing import ParseJob, parse_shard
-from pipeline.shards import read_dataset_manifest, read_shard_manifest, shard_path
 from tests.chain_job import ChainParser
 from tests.sentence_shards import ChainStage, chain_stage
 from tests.waiting import wait_until

@@ -8,9 +8,10 @@ import pytest
 
 from pipeline.corpora.document import Document, Paragraph, Refusal
 from pipeline.corpora.files import FilesConfig, TextFiles
+from pipeline.manifests import read_dataset_manifest
 from pipeline.sentences import shard as sentence_shard
 from pipeline.sentences.split import SentenceConfig, split_sentences
-from pipeline.shards import read_dataset_manifest, read_shard
+from pipeline.shards import read_shard
 
 ANIMALS = ("cat", "dog", "owl", "fox", "hen")
 

@@ -13,10 +13,11 @@ import pytest
 
 from benchmarks import killed_runs, shards
 from benchmarks.shard_memory import BUNDLED, MemoryCurve, follow_job, join_sentences
+from pipeline.manifests import write_dataset_manifest
 from pipeline.parse_shard import MEMORY_BOUND_MIB
 from pipeline.parsing import PARSED_STAGES, ParseJob, parse_shard
 from pipeline.schema import SENTENCES
-from pipeline.shards import read_shard, write_dataset_manifest, write_shard
+from pipeline.shards import read_shard, write_shard
 from pipeline.trees.parses import ConstituencyParse, DependencyParse
 
 SENTENCE_TOKENS = [["Rain", "fell", "."], ["It", "stopped"], ["Yes"]]

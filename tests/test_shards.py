@@ -14,23 +14,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline import parquet_file, shards
+from pipeline import atomic_files, parquet_file, shards
+from pipeline.atomic_files import sweep_unfinished
 from pipeline.digest import digest_of, sha256_of_file
-from pipeline.schema import SCHEMA_VERSION, SENTENCES, STAGE_KEY, VERSION_KEY, schema_for
-from pipeline.shards import (
-    ShardWriter,
+from pipeline.manifests import (
     complete_shards,
     quarantine_path,
     read_dataset_manifest,
-    read_row_groups,
-    read_shard,
     read_shard_manifest,
-    rows_in_shard,
     shard_path,
-    sweep_unfinished,
     write_dataset_manifest,
-    write_shard,
 )
+from pipeline.schema import SCHEMA_VERSION, SENTENCES, STAGE_KEY, VERSION_KEY, schema_for
+from pipeline.shards import ShardWriter, read_row_groups, read_shard, rows_in_shard, write_shard
 
 ROWS = [
     {"document_id": "a", "sentence_index": 0, "tokens": ["Rain", "fell", "."]},
@@ -126,7 +122,7 @@ import os, signal, sys
 from pathlib import Path
 import pyarrow as pa
 from pipeline.schema import SENTENCES
-from pipeline.shards import ShardWriter
+from pipeline.shards import (ShardWriter)
 
 writer = ShardWriter(Path(sys.argv[1]), "sentences", 0)
 writer.write(pa.table({"document_id": ["a"], "sentence_index": [0], "tokens": [["x"]]}))
@@ -233,7 +229,7 @@ def test_a_name_is_made_durable_where_the_file_system_can(
         fsync(descriptor)
 
     monkeypatch.setattr(os, "fsync", recorded)
-    shards.write_text_atomically(tmp_path / "note.txt", "whole")
+    atomic_files.write_text_atomically(tmp_path / "note.txt", "whole")
 
     assert synchronised == [False, True]
     assert (tmp_path / "note.txt").read_text(encoding="utf-8") == "whole"

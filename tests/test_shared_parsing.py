@@ -14,12 +14,12 @@ import pytest
 import torch
 
 import tasks
+from pipeline.manifests import read_dataset_manifest, shard_path
 from pipeline.parse_shard import execute
 from pipeline.parsers.folder_files import checksum_of_parser_folder
 from pipeline.parsers.kinds import PLAIN_DEPENDENCY
 from pipeline.parsers.parser_folder import write_parser_folder
 from pipeline.parsing import describe_parsing
-from pipeline.shards import read_dataset_manifest, shard_path
 from pipeline.storage.location import Storage
 from pipeline.storage.origin import ShardOrigin
 from pipeline.storage.scratch import PREFIX, scratch_folder

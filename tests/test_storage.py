@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from pipeline.inspect.__main__ import main as inspect
-from pipeline.shards import (
+from pipeline.manifests import (
     MANIFEST_NAME,
     ShardManifest,
     read_dataset_manifest,
-    read_shard,
     read_shard_manifest,
     shard_path,
     write_dataset_manifest,
 )
+from pipeline.shards import read_shard
 from pipeline.storage.__main__ import main
 from pipeline.storage.location import Storage, named_address, portable_address
 from pipeline.storage.origin import ShardOrigin

@@ -28,11 +28,12 @@ from models.text_encoder import TextEncoder
 from models.training.trainer import RunSettings, TrainingJob, train
 from models.training_config import TrainingConfig
 from models.training_presets import preset
+from pipeline.manifests import write_dataset_manifest
 from pipeline.parse_shard import ParserOptions, load_parser
 from pipeline.parsers.folder_files import checksum_of_parser_folder
 from pipeline.parsing import ParseJob, parse_shard
 from pipeline.schema import schema_for
-from pipeline.shards import write_dataset_manifest, write_shard
+from pipeline.shards import write_shard
 from tests.parsed_corpora import write_vectors
 
 REPOSITORY = Path(__file__).resolve().parents[1]

@@ -22,7 +22,8 @@ from models.corpus.held_out import HoldOut
 from models.corpus.sentence_block import SentenceBlock
 from models.views import STAGE_OF_VIEW, VIEWS
 from models.words.word_vectors import Coverage, WordVectors
-from pipeline.shards import read_dataset_manifest, read_shard, shard_path
+from pipeline.manifests import read_dataset_manifest, shard_path
+from pipeline.shards import read_shard
 
 Part = Literal["train", "held_out", "all"]
 

@@ -34,8 +34,8 @@ from models.evaluation.encoder import (
     key_of,
 )
 from models.refusal import Refusal
+from pipeline.atomic_files import TEMPORARY_SUFFIX, write_json_atomically
 from pipeline.digest import sentences_digest, sha256_of_file
-from pipeline.shards import TEMPORARY_SUFFIX, write_json_atomically
 
 logger = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from typing import Any
 from models.evaluation.probe_result import ProbeResult, TaskScore
 from models.evaluation.probing.declarations import in_declared_order
 from models.evaluation.statistics.interval import Interval
-from pipeline.shards import write_json_atomically
+from pipeline.atomic_files import write_json_atomically
 
 FORMAT_VERSION = 3
 

@@ -23,8 +23,8 @@ from models.evaluation.scores import score_intervals, undefined_scores
 from models.evaluation.statistics.interval import Interval
 from models.evaluation.statistics.resampling import Resampling
 from models.evaluation.tasks.task import EvaluationTask, TaskData
+from pipeline.atomic_files import write_json_atomically
 from pipeline.digest import DIGEST_CHARACTERS
-from pipeline.shards import write_json_atomically
 
 FORMAT = "treeviews task result"
 FORMAT_VERSION = 1

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from models.evaluation.probing.alterations.make import NOT_SELECTED
-from pipeline.shards import DatasetManifest
+from pipeline.manifests import DatasetManifest
 
 REPORT_VERSION = 5
 """Raised when the same results would give another report."""

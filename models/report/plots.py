@@ -21,7 +21,7 @@ from models.evaluation.rows import (
     is_trained_row,
 )
 from models.report.probing_table import ProbingTable, SeedSpread
-from pipeline.shards import TEMPORARY_SUFFIX
+from pipeline.atomic_files import TEMPORARY_SUFFIX
 
 DOTS_PER_INCH = 130
 LEGEND_WIDTH = 40

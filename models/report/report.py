@@ -17,7 +17,7 @@ from models.report.notes import notes_section
 from models.report.plots import chances_differ, plot_accuracy_by_task, plot_training
 from models.report.probing_table import ProbingTable, probing_table
 from models.training.metrics_log import METRICS_FILE, SUMMARY_FILE, read_metrics
-from pipeline.shards import write_json_atomically, write_text_atomically
+from pipeline.atomic_files import write_json_atomically, write_text_atomically
 
 REPORT_NAME = "report.md"
 MARKER_NAME = "report.json"

@@ -27,8 +27,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from models.text.parse_table import rejections_of, schema_of
+from pipeline.atomic_files import write_bytes_atomically, write_json_atomically
 from pipeline.digest import digest_of, sentences_digest
-from pipeline.shards import write_bytes_atomically, write_json_atomically
 
 logger = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pipeline.shards import read_dataset_manifest
+from pipeline.manifests import read_dataset_manifest
 
 logger = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from models.text.parser_record import parsers_of_corpus
 from models.training_config import TRAINING_VERSION, TrainingConfig
 from models.words.word_vectors import WordVectors
 from pipeline.digest import digest_of
-from pipeline.shards import read_dataset_manifest
+from pipeline.manifests import read_dataset_manifest
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ import numpy as np
 from models.corpus.parsed_corpus import CorpusSurvey, ParsedCorpus
 from models.ranks import Ranks
 from models.words.word_vectors import Coverage
-from pipeline.shards import write_bytes_atomically, write_json_atomically
+from pipeline.atomic_files import write_bytes_atomically, write_json_atomically
 
 SURVEY_FILE = "survey.json"
 COUNTS_FILE = "word-counts.npy"

@@ -29,8 +29,8 @@ from models.training.summary import summary_of
 from models.training.survey import keep_survey, surveyed
 from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
+from pipeline.atomic_files import write_json_atomically
 from pipeline.job import Progress
-from pipeline.shards import write_json_atomically
 
 __all__ = ["RunSettings", "TrainingDivergedError", "TrainingJob", "train"]
 

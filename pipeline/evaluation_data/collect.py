@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from pipeline.atomic_files import sweep_unfinished, write_bytes_atomically
 from pipeline.digest import sha256_of_file
 from pipeline.download import DownloadError
 from pipeline.evaluation_data.declaration import Dataset
@@ -21,7 +22,6 @@ from pipeline.evaluation_data.manifest import (
 )
 from pipeline.job import Progress
 from pipeline.lock import locked
-from pipeline.shards import sweep_unfinished, write_bytes_atomically
 
 logger = logging.getLogger(__name__)
 

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from pipeline.atomic_files import write_json_atomically
 from pipeline.digest import sha256_of_file
-from pipeline.shards import write_json_atomically
 
 MANIFEST_NAME = "manifest.json"
 MANIFEST_VERSION = 1

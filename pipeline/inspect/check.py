@@ -19,16 +19,16 @@ from pipeline.inspect.quarantine import quarantine_problems
 from pipeline.inspect.row_checks import DocumentOrder, row_faults
 from pipeline.inspect.stats import parser_failures
 from pipeline.inspect.suspects import suspect_rows, token_counts
-from pipeline.shards import (
+from pipeline.manifests import (
     MANIFEST_NAME,
     ShardManifest,
     quarantine_path,
     read_dataset_manifest,
-    read_shard,
     read_shard_manifest,
     remedy,
     shard_path,
 )
+from pipeline.shards import read_shard
 
 ROWS_AT_ONCE = 10_000
 """Rows whose flat arrays are in memory together."""

@@ -12,14 +12,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pipeline.manifests import MANIFEST_NAME, SHARD_GLOB, read_dataset_manifest, shard_path
 from pipeline.schema import STAGE_KEY, STAGES
-from pipeline.shards import (
-    MANIFEST_NAME,
-    SHARD_GLOB,
-    read_dataset_manifest,
-    read_shard,
-    shard_path,
-)
+from pipeline.shards import read_shard
 
 SHARD_MANIFEST_GLOB = "[0-9]" * 5 + ".json"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pipeline.inspect.dataset import StageFolder
-from pipeline.shards import MANIFEST_NAME, DatasetManifest, ShardManifest, read_shard_manifest
+from pipeline.manifests import MANIFEST_NAME, DatasetManifest, ShardManifest, read_shard_manifest
 
 RERUN = f"delete {MANIFEST_NAME} and run the stage again"
 CONTENT_FACTS = ("sha256", "rows", "drops")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from pipeline.shards import ShardManifest, quarantine_path, remedy, shard_path
+from pipeline.manifests import ShardManifest, quarantine_path, remedy, shard_path
 
 Record = dict[str, Any]
 

@@ -11,8 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.inspect.dataset import Selection, StageFolder
+from pipeline.manifests import ShardManifest, read_shard_manifest
 from pipeline.parsing import PARSER_FAULTS
-from pipeline.shards import ShardManifest, read_shard, read_shard_manifest
+from pipeline.shards import read_shard
 
 TOP = 12
 LENGTH_EDGES = (1, 6, 11, 16, 21, 31, 41, 61, 101)

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from pipeline.manifests import ShardManifest
 from pipeline.schema import SENTENCES
-from pipeline.shards import ShardManifest, rows_in_shard, write_shard
+from pipeline.shards import rows_in_shard, write_shard
 
 
 @dataclass(frozen=True, slots=True)

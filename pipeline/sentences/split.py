@@ -15,9 +15,19 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from pipeline.atomic_files import sweep_unfinished
 from pipeline.corpora.document import Paragraph, Refusal, Source, excerpt_of
 from pipeline.digest import digest_of
 from pipeline.job import Progress
+from pipeline.manifests import (
+    MANIFEST_NAME,
+    DatasetManifest,
+    ShardManifest,
+    complete_shards,
+    quarantine_path,
+    read_dataset_manifest,
+    write_dataset_manifest,
+)
 from pipeline.sentences.boundaries import BOUNDARY_VERSION, sentence_ranges
 from pipeline.sentences.filter import (
     CLEANING_VERSION,
@@ -27,18 +37,7 @@ from pipeline.sentences.filter import (
 )
 from pipeline.sentences.shard import Position, SentenceShard
 from pipeline.sentences.tokenization import TOKENIZATION_VERSION, EnglishTokenizer, spacy_version
-from pipeline.shards import (
-    FIRST_ROWS,
-    MANIFEST_NAME,
-    MAX_ROWS,
-    DatasetManifest,
-    ShardManifest,
-    complete_shards,
-    quarantine_path,
-    read_dataset_manifest,
-    sweep_unfinished,
-    write_dataset_manifest,
-)
+from pipeline.shards import FIRST_ROWS, MAX_ROWS
 
 __all__ = ["SentenceConfig", "describe_splitter", "split_sentences"]
 

@@ -16,7 +16,7 @@ from urllib.parse import urlencode, urlsplit
 import pyarrow as pa
 from pyarrow import fs
 
-from pipeline.shards import TEMPORARY_SUFFIX, sweep_unfinished, write_bytes_atomically
+from pipeline.atomic_files import TEMPORARY_SUFFIX, sweep_unfinished, write_bytes_atomically
 
 ENDPOINT_VARIABLE = "AWS_ENDPOINT_URL"
 LEFT_SECONDS = 24 * 3600.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pipeline.shards import ShardManifest
+from pipeline.manifests import ShardManifest
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.lock import locked
-from pipeline.shards import read_shard_manifest, shard_path
+from pipeline.manifests import read_shard_manifest, shard_path
 from pipeline.storage.location import Storage, named_address, portable_address
 from pipeline.storage.origin import ShardOrigin
 from pipeline.storage.shard_job import StoredShardJob

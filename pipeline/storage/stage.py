@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from pipeline.atomic_files import json_bytes, write_bytes_atomically
 from pipeline.digest import sha256_of_file
-from pipeline.shards import (
+from pipeline.manifests import (
     MANIFEST_NAME,
     ShardManifest,
     dataset_manifest_of,
-    json_bytes,
     quarantine_path,
     read_dataset_manifest,
     read_shard_manifest,
@@ -25,7 +25,6 @@ from pipeline.shards import (
     shard_manifest_of,
     shard_path,
     sum_up,
-    write_bytes_atomically,
 )
 from pipeline.storage.location import Storage
 from pipeline.storage.origin import ShardOrigin

@@ -27,11 +27,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pipeline.atomic_files import write_text_atomically
 from pipeline.corpora.document import Refusal, Source
 from pipeline.corpora.files import TextFiles
 from pipeline.digest import sha256_of_file
 from pipeline.sentences.tokenization import TOKENIZATION_VERSION, EnglishTokenizer
-from pipeline.shards import write_text_atomically
 
 logger = logging.getLogger(__name__)
 

@@ -27,7 +27,7 @@ from models.evaluation.probing.sentences import (
 )
 from models.evaluation.probing.splits import TextSplits, WordSplits, split_shares
 from models.evaluation.probing.stable_order import text_key
-from pipeline.shards import TEMPORARY_SUFFIX, write_json_atomically
+from pipeline.atomic_files import TEMPORARY_SUFFIX, write_json_atomically
 
 ITEMS_NAME = "probing.parquet"
 ROWS_NAME = "rows.parquet"

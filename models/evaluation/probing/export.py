@@ -19,7 +19,7 @@ from models.evaluation.tasks.declarations import task_named
 from models.evaluation.tasks.derived import DerivedNote, write_note
 from models.evaluation.tasks.layout import DATASETS
 from models.evaluation.tasks.probing_files import SPLITS as SPLIT_MARKS
-from pipeline.shards import sweep_unfinished, write_bytes_atomically
+from pipeline.atomic_files import sweep_unfinished, write_bytes_atomically
 
 SENTEVAL_FOLDER = "senteval"
 """Of the probing folder; laid out as SentEval's ``data``."""

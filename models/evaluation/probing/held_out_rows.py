@@ -12,7 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from models.corpus.held_out import HoldOut
-from pipeline.shards import read_dataset_manifest, read_shard
+from pipeline.manifests import read_dataset_manifest
+from pipeline.shards import read_shard
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from pipeline.shards import write_json_atomically
+from pipeline.atomic_files import write_json_atomically
 
 NOTE_NAME = "derived.json"
 FORMAT = "treeviews derived tasks"

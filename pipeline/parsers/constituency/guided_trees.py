@@ -25,6 +25,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from pipeline.atomic_files import write_text_atomically
 from pipeline.parsers.batches import length_batches
 from pipeline.parsers.constituency.chart_decoder import Span, best_binary_trees
 from pipeline.parsers.constituency.chart_model import (
@@ -40,7 +41,6 @@ from pipeline.parsers.constituency.chart_model import (
 )
 from pipeline.parsers.constituency.examples import from_benepar_label
 from pipeline.parsers.constituency.model import ConstituencyModel, load_constituency_model
-from pipeline.shards import write_text_atomically
 from pipeline.treebanks.conllu import TreebankSentence, read_treebank
 from pipeline.trees.flat import TOP_LABEL, to_brackets
 from pipeline.trees.parses import ConstituencyParse

@@ -24,13 +24,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from pipeline.atomic_files import write_text_atomically
+from pipeline.manifests import read_dataset_manifest
 from pipeline.parsers.batches import length_batches
 from pipeline.parsers.dependency.decoding import best_heads
 from pipeline.parsers.dependency.forward import arc_scores, encode, relation_scores
 from pipeline.parsers.dependency.model import DependencyModel, load_dependency_model
 from pipeline.parsers.dependency.spellings import encode_spellings
 from pipeline.parsers.dependency.token_batch import TokenBatch, token_batch
-from pipeline.shards import read_dataset_manifest, read_row_groups, write_text_atomically
+from pipeline.shards import read_row_groups
 from pipeline.treebanks.conllu import read_treebank
 from pipeline.trees.parses import DependencyParse
 

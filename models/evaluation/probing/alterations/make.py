@@ -16,7 +16,8 @@ from models.evaluation.probing.alterations.plan import write_plan
 from models.evaluation.probing.alterations.source import SourceText, read_source
 from models.evaluation.probing.config import ALTERATION_VERSION, ProbingConfig
 from models.evaluation.probing.held_out_rows import HeldOutRow
-from pipeline.shards import DatasetManifest, rows_in_shard, write_dataset_manifest, write_shard
+from pipeline.manifests import DatasetManifest, write_dataset_manifest
+from pipeline.shards import rows_in_shard, write_shard
 
 NOT_SELECTED = "not_selected"
 

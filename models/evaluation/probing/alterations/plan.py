@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from models.evaluation.probing.alterations.halves import Halves
-from pipeline.shards import TEMPORARY_SUFFIX, rename_durably
+from pipeline.atomic_files import TEMPORARY_SUFFIX, rename_durably
 
 PLAN_NAME = "alterations.parquet"
 PLAN = pa.schema(

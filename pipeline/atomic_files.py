@@ -1,0 +1,78 @@
+"""Files that appear whole or not at all, whatever kills their writer."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import secrets
+import socket
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+TEMPORARY_SUFFIX = ".unfinished"
+
+
+def write_text_atomically(path: Path, text: str) -> None:
+    """Writes a UTF-8 file that appears whole or not at all, and durably."""
+    write_bytes_atomically(path, text.encode("utf-8"))
+
+
+def write_bytes_atomically(path: Path, content: bytes) -> None:
+    """Writes a file that appears whole or not at all, and durably."""
+    writer = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"  # containers share both
+    temporary = path.with_name(f"{path.name}.{writer}{TEMPORARY_SUFFIX}")
+    with temporary.open("wb") as stream:
+        stream.write(content)
+        stream.flush()
+        os.fsync(stream.fileno())
+    rename_durably(temporary, path)
+
+
+def json_bytes(value: Any) -> bytes:
+    """Returns indented JSON, the same bytes for the same value."""
+    return (json.dumps(value, indent=1, sort_keys=True) + "\n").encode("utf-8")
+
+
+def write_json_atomically(path: Path, value: Any) -> None:
+    """Writes indented JSON that appears whole or not at all."""
+    write_bytes_atomically(path, json_bytes(value))
+
+
+def rename_durably(temporary: Path, path: Path) -> None:
+    """Gives a durable file its name; on return a crash of the machine costs neither."""
+    temporary.replace(path)
+    try:
+        synchronise(path.parent)
+    except OSError as error:
+        if error.errno not in {errno.EINVAL, errno.ENOTSUP}:  # some file systems sync no folder
+            raise
+
+
+def synchronise(path: Path) -> None:
+    """Waits until a file or folder is on its disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sweep_unfinished(folder: Path, *, older_than_seconds: float = 0.0) -> int:
+    """Removes temporary files that a killed writer left behind; returns how many.
+
+    To be called while nobody writes to the folder.
+
+    Args:
+        older_than_seconds: younger ones are left, as others may be writing them; 0 takes all.
+    """
+    latest = time.time() - older_than_seconds
+    removed = 0
+    for path in folder.glob(f"*{TEMPORARY_SUFFIX}"):
+        with suppress(FileNotFoundError):  # named or swept by another in this moment
+            if not older_than_seconds or path.stat().st_mtime < latest:
+                path.unlink()
+                removed += 1
+    return removed
