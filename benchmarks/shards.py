@@ -44,17 +44,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else list(arguments)
     options = _parser().parse_args(given)
     try:
+        if options.rounds < 1:
+            raise ValueError(f"--rounds {options.rounds}: at least 1 is needed")
         folders = corpus_folders(options.corpus)
-    except (FileNotFoundError, ValueError) as error:
+        dependencies = folders.dependencies
+        assert dependencies is not None  # corpus_folders finds all stages or says what is missing
+        pa.set_cpu_count(1)
+        sizes = {stage: stage_size(getattr(folders, stage), stage) for stage in STAGES}
+        heads_rate = sizes["dependencies"].rows / _best_seconds(
+            lambda: read_heads(dependencies), options.rounds
+        )
+        check_seconds = _best_seconds(lambda: _check(folders.sentences.parent), options.rounds)
+    except (FileNotFoundError, RuntimeError, ValueError) as error:
         return fail(str(error))
-    dependencies = folders.dependencies
-    assert dependencies is not None  # corpus_folders finds all stages or says what is missing
-    pa.set_cpu_count(1)
-    sizes = {stage: stage_size(getattr(folders, stage), stage) for stage in STAGES}
-    heads_rate = sizes["dependencies"].rows / _best_seconds(
-        lambda: read_heads(dependencies), options.rounds
-    )
-    check_seconds = _best_seconds(lambda: _check(folders.sentences.parent), options.rounds)
     figures = {
         "bytes_per_sentence": round(sum(_per_row(sizes[stage]) for stage in PARSED), 1),
         "text_bytes_per_sentence": round(_per_row(sizes["sentences"]), 1),

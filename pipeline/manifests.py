@@ -38,6 +38,8 @@ class ShardManifest:
     extra: dict[str, Any] = field(default_factory=dict)
     has_quarantine: bool = True
     """Whether every drop has a record beside the shard; not so where rows were merely selected."""
+    quarantine_sha256: str = ""
+    """Of the file with these records; empty where there is none, or an earlier release wrote it."""
 
 
 @dataclass(frozen=True, slots=True)

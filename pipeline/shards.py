@@ -91,9 +91,12 @@ class ShardWriter:
         self._rows.close()
         synchronise(self._temporary)
         rename_durably(self._temporary, self._path)
+        quarantine_sha256 = ""
         if quarantine is not None:
             lines = "".join(json.dumps(record, sort_keys=True) + "\n" for record in quarantine)
-            write_text_atomically(quarantine_path(self._folder, self._number), lines)
+            path = quarantine_path(self._folder, self._number)
+            write_text_atomically(path, lines)
+            quarantine_sha256 = sha256_of_file(path)
         manifest = ShardManifest(
             stage=self._stage,
             schema_version=SCHEMA_VERSION,
@@ -105,6 +108,7 @@ class ShardWriter:
             seconds=round(seconds, 3),
             extra=dict(extra or {}),
             has_quarantine=quarantine is not None,
+            quarantine_sha256=quarantine_sha256,
         )
         write_json_atomically(manifest_path(self._folder, self._number), asdict(manifest))
         return manifest

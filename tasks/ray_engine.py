@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,6 +13,8 @@ import ray
 from pipeline.job import available_cores
 from pipeline.job_process import JobKilledError
 from pipeline.storage.shard_job import ParserFiles, StoredShardJob, parse_stored_shard
+
+logger = logging.getLogger("luigi-interface")
 
 LOCAL = "local"
 POLL_SECONDS = 1.0
@@ -118,6 +121,13 @@ def _check_feasible(gpus_per_job: float) -> None:
         ValueError: none has; names both.
     """
     machines = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+    num_gpus = sum(machine.get("GPU", 0) for machine in machines)
+    if num_gpus and not gpus_per_job:
+        logger.warning(
+            "the Ray cluster has %g GPUs, but jobs take none and so parse on CPUs: say what part "
+            "of one a job takes, such as --gpus-per-job 0.25, or --device cpu if that is meant",
+            num_gpus,
+        )
     if not any(
         machine.get("CPU", 0) >= CPUS_PER_JOB and machine.get("GPU", 0) >= gpus_per_job
         for machine in machines

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from pipeline.digest import sha256_of_file
 from pipeline.manifests import ShardManifest, quarantine_path, remedy, shard_path
 
 Record = dict[str, Any]
@@ -38,6 +39,9 @@ def quarantine_problems(
     except ValueError as error:
         yield f"cannot be read ({error}); {remedy(shard_path(folder, manifest.number))}"
         return
+    if manifest.quarantine_sha256 and sha256_of_file(path) != manifest.quarantine_sha256:
+        # Said beside what can be named of the records themselves.
+        yield f"sha256 differs from its manifest's; {remedy(shard_path(folder, manifest.number))}"
     recorded = Counter(str(record["reason"]) for record in records)
     for reason in sorted(recorded.keys() | manifest.drops.keys()):
         if recorded[reason] != manifest.drops.get(reason, 0):
