@@ -51,8 +51,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print_table(parsing_table(results, options.rounds), run)
     if processes:
         print_table(process_table(processes, options.shard_sentences), run)
-    ratio = {"two_processes_vs_one": round(min(one.ratio for one in processes), 3)}
-    print_last_line({**results.figures(), **(ratio if processes else {})})
+    ratio = round(min(one.ratio for one in processes), 3) if processes else None
+    print_last_line({**results.figures(), "two_processes_vs_one": ratio})
     return 0
 
 

@@ -72,6 +72,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else list(arguments)
     options = _parser().parse_args(given)
     try:
+        if options.rows < 1 or options.every <= 0:
+            raise ValueError(
+                f"--rows is {options.rows}, --every {options.every:g}: the first must be at least "
+                "1, the second above 0"
+            )
         sentences = options.sentences or corpus_folders(None).sentences
         with tempfile.TemporaryDirectory() as scratch:
             rows = join_sentences(sentences, Path(scratch) / "sentences", options.rows)

@@ -29,7 +29,7 @@ from benchmarks.schedule_rate import schedule_rates
 from benchmarks.step_profile import profile_rows
 from benchmarks.tree_lstm_tables import Results, comparison_table, profile_table, schedule_table
 from models.corpus.parsed_corpus import CorpusFolders
-from models.kernels.gemm import choose_gemm, use_gemm
+from models.kernels.gemm import choose_gemm, fastest_gemm, use_gemm
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
@@ -119,7 +119,7 @@ def _task(options: argparse.Namespace, folders: CorpusFolders) -> Task:
     block = first_sentences(folders, vectors, options.sentences)
     gemm = options.gemm
     if gemm in {"auto", "fastest"}:
-        gemm = choose_gemm() if gemm == "auto" else choose_gemm(margin=1.0)
+        gemm = choose_gemm() if gemm == "auto" else fastest_gemm()
     return Task(
         sentences=Sentences(block, torch.from_numpy(vectors.matrix)),
         recursion_sentences=options.recursion_sentences,

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 import torch
 
 from pipeline.parsers import fixed_product
-from pipeline.parsers.fixed_product import BLOCK_ROWS, FixedProduct, mkl_is_at_home
+from pipeline.parsers.fixed_product import BLOCK_ROWS, FixedProduct
 
 WEIGHT = torch.randn(48, 40, generator=torch.Generator().manual_seed(1))
 BIAS = torch.linspace(-1, 1, 40)
@@ -76,19 +74,3 @@ def test_a_later_change_of_the_weight_changes_nothing(at_home: bool) -> None:
     weight.zero_()
 
     assert torch.equal(product(rows), before)
-
-
-@pytest.mark.parametrize(
-    ("vendor", "at_home"), [("GenuineIntel", True), ("AuthenticAMD", False), (None, True)]
-)
-def test_the_library_follows_from_the_processor(
-    vendor: str | None, at_home: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if vendor is not None:
-        (tmp_path / "cpuinfo").write_text(f"processor : 0\nvendor_id : {vendor}\n")
-    monkeypatch.setattr(fixed_product, "_PROCESSORS", tmp_path / "cpuinfo")
-    mkl_is_at_home.cache_clear()
-    try:
-        assert mkl_is_at_home() is at_home
-    finally:
-        mkl_is_at_home.cache_clear()

@@ -83,10 +83,24 @@ def test_heads_are_all_read(corpus: Path) -> None:
     assert shards.read_heads(corpus / "dependencies-chains") == 12
 
 
-def test_a_corpus_that_is_not_whole_is_not_measured(corpus: Path) -> None:
+def test_a_corpus_that_is_not_whole_is_not_measured(
+    corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (corpus / "dependencies-chains" / "00000.quarantine.jsonl").unlink()
-    with pytest.raises(RuntimeError, match=r"the corpus is not whole: .*is missing"):
-        shards.main(["--corpus", str(corpus), "--rounds", "1"])
+    assert shards.main(["--corpus", str(corpus), "--rounds", "1"]) == 2
+    error = capsys.readouterr().err
+    assert "the corpus is not whole: " in error and "is missing" in error
+
+
+def test_numbers_that_cannot_be_are_refused(
+    corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert shards.main(["--corpus", str(corpus), "--rounds", "0"]) == 2
+    assert "--rounds 0: at least 1" in capsys.readouterr().err
+    sentences = ["--sentences", str(corpus / "sentences")]
+    assert shard_memory.main([*sentences, "--rows", "0"]) == 2
+    assert shard_memory.main([*sentences, "--every", "-1"]) == 2
+    assert capsys.readouterr().err.count("--rows is ") == 2
 
 
 @pytest.mark.parametrize(("max_rows", "expected"), [(99, 6), (4, 4), (3, 3)])

@@ -1,9 +1,9 @@
-"""Which library multiplies float32 matrices on the CPU, chosen by measured speed and error.
+"""Which library multiplies float32 matrices on the CPU, chosen by processor and measured error.
 
 PyTorch sends a product of float32 matrices to the BLAS it was built with. Allowed to use bfloat16
 inside, it sends them to oneDNN instead: on some processors that is faster and still accurate to
-float32, on others it is slower, or really rounds to eight bits. No flag of the processor tells
-which, so both are tried. Products in float64 or bfloat16 and those on a GPU are not concerned.
+float32, on others it is slower, or really rounds to eight bits, which is tried. Products in float64
+or bfloat16 and those on a GPU are not concerned.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor
+
+from pipeline.processor import mkl_is_at_home
 
 GemmBackend = Literal["default", "onednn"]
 
@@ -119,33 +121,43 @@ def measure_training_products(
     """
     if width < 1 or repeats < 1:
         raise ValueError(f"width and repeats must be at least 1, not {width} and {repeats}")
+    return _measured(_training_products(width), repeats)
+
+
+def _training_products(width: int) -> list[tuple[Tensor, Tensor]]:
     nodes = sum(_LEVEL_ROWS)
     weight, states, gradients = _random_matrices((width, width), (nodes, width), (nodes, width))
     up = [(level, weight.T) for level in states.split(_LEVEL_ROWS)]
     down = [(level, weight) for level in gradients.split(_LEVEL_ROWS)]
-    return _measured([*up, *down, (gradients.T, states)], repeats)
+    return [*up, *down, (gradients.T, states)]
 
 
-def choose_gemm(
-    *, width: int = 1024, max_error: float = MAX_ERROR, margin: float = 1.3
-) -> GemmBackend:
-    """Returns the backend to use on this machine with the threads now set; changes nothing.
+def choose_gemm(*, width: int = 1024, max_error: float = MAX_ERROR) -> GemmBackend:
+    """Returns the backend to use on this machine; changes nothing.
+
+    The processor and the error decide, which are the same in every run. Speed measured would not
+    be: where one backend is half as fast again, runs beside other work took now one, now the other.
 
     Args:
         width: as `measure_training_products` has it.
         max_error: largest error of a backend that may be chosen; see `GemmMeasurement.error`.
-        margin: how many times faster than the default another backend must be. Two that are
-            equally fast then do not take turns from run to run, and with them the last bits of
-            results.
     """
+    others = [backend for backend in available_backends() if backend != "default"]
+    if mkl_is_at_home() or not others:
+        return "default"
+    errors = _errors(_training_products(width))
+    return next((backend for backend in others if errors[backend] <= max_error), "default")
+
+
+def fastest_gemm(*, width: int = 1024, max_error: float = MAX_ERROR) -> GemmBackend:
+    """Returns the backend that is the fastest at this moment among those that are exact."""
     measured = measure_training_products(width=width)
-    enough = margin * measured["default"].gflops
-    rivals = [
+    exact = [
         backend
         for backend, measurement in measured.items()
-        if backend != "default" and measurement.error <= max_error and measurement.gflops >= enough
+        if backend == "default" or measurement.error <= max_error
     ]
-    return max(rivals, key=lambda backend: measured[backend].gflops, default="default")
+    return max(exact, key=lambda backend: measured[backend].gflops)
 
 
 def _random_matrices(*shapes: tuple[int, int]) -> list[Tensor]:
@@ -158,12 +170,8 @@ def _measured(
 ) -> dict[GemmBackend, GemmMeasurement]:
     """Returns what each backend makes of products given by their factors, by their total time."""
     seconds: dict[GemmBackend, float] = {}
-    errors: dict[GemmBackend, float] = {}
+    errors = _errors(products)
     with gemm_kept():
-        for backend in available_backends():
-            use_gemm(backend)
-            # torch's max, as Python's would pass over an error that is no number.
-            errors[backend] = float(torch.stack([_error(*factors) for factors in products]).max())
         for _ in range(repeats):
             for backend in available_backends():
                 use_gemm(backend)
@@ -174,6 +182,17 @@ def _measured(
         backend: GemmMeasurement(operations / took / 1e9, errors[backend])
         for backend, took in seconds.items()
     }
+
+
+def _errors(products: Sequence[tuple[Tensor, Tensor]]) -> dict[GemmBackend, float]:
+    """Returns the largest error of each backend."""
+    errors: dict[GemmBackend, float] = {}
+    with gemm_kept():
+        for backend in available_backends():
+            use_gemm(backend)
+            # torch's max, as Python's would pass over an error that is no number.
+            errors[backend] = float(torch.stack([_error(*factors) for factors in products]).max())
+    return errors
 
 
 def _error(left: Tensor, right: Tensor) -> Tensor:

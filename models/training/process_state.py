@@ -59,7 +59,7 @@ def _gpu_switches() -> list[tuple[Any, str]]:
 
 
 def gemm_for(choice: GemmChoice, device: torch.device) -> GemmBackend:
-    """Returns the backend of float32 products that a choice means here; "auto" measures.
+    """Returns the backend of float32 products that a choice means here; `choose_gemm` is "auto".
 
     Products on a GPU have no such choice: "default".
     """

@@ -10,17 +10,14 @@ Legend: R rows, K their features, N features of the product.
 
 from __future__ import annotations
 
-import functools
-from pathlib import Path
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from pipeline.processor import mkl_is_at_home
+
 BLOCK_ROWS = 256
 """Enough rows at once for oneDNN's full speed, few enough to stay in a core's cache."""
-
-_PROCESSORS = Path("/proc/cpuinfo")
 
 
 class FixedProduct:
@@ -85,16 +82,3 @@ def _packed(weight_KN: Tensor, block_rows: int) -> Tensor | None:
 def _has_onednn() -> bool:
     # An operator of torch's compiler; a torch without it multiplies by MKL.
     return torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
-
-
-@functools.cache
-def mkl_is_at_home() -> bool:
-    """Says whether this processor is one that MKL is written for; True where nobody can tell.
-
-    Asked of the machine rather than measured: two runs must not differ in their last bits.
-    """
-    try:
-        described = _PROCESSORS.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return True
-    return "AuthenticAMD" not in described
