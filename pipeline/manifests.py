@@ -98,8 +98,8 @@ def _manifest_of(
             f"{files} and run the stage again"
         ) from error
     raise ValueError(
-        f"{source}: schema version {version}, this release reads {SCHEMA_VERSION}; "
-        "run the stage again or install the release that wrote it"
+        f"{source}: schema version {version}, this release reads {SCHEMA_VERSION}; delete the "
+        "stage's folder and run the stage again, or install the release that wrote it"
     )
 
 

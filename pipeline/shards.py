@@ -171,8 +171,8 @@ def _open_shard(path: Path, stage: str) -> pq.ParquetFile:
         raise ValueError(f"{path}: holds {found_stage!r}, expected {stage!r}")
     if found_version != str(SCHEMA_VERSION):
         raise ValueError(
-            f"{path}: schema version {found_version}, this release reads {SCHEMA_VERSION}; "
-            "run the stage again or install the release that wrote it"
+            f"{path}: schema version {found_version}, this release reads {SCHEMA_VERSION}; delete "
+            "the stage's folder and run the stage again, or install the release that wrote it"
         )
     return file
 

@@ -12,8 +12,8 @@ import luigi
 from models.text.parser_record import OPTION_OF_STAGE
 from pipeline.parsers.checkpoints.official import OFFICIAL_PARSERS, RELEASED_WEIGHTS
 from pipeline.parsers.convert import CONVERSION_VERSION, convert_checkpoint
-from pipeline.parsers.folder_files import named_kind
-from pipeline.parsers.kinds import DESCRIPTION_NAME, PARSER_FILES, STAGES
+from pipeline.parsers.folder_files import checksum_of_parser_folder, named_kind
+from pipeline.parsers.kinds import DESCRIPTION_NAME, PARSER_FILES, STAGE_OF_KIND, STAGES
 from pipeline.parsing import TRANSFORMER_LIBRARIES, library_versions
 from tasks.artefact import Artefact, checksum, remembered_sha256
 
@@ -88,6 +88,7 @@ def used_parser(task: luigi.Task, stage: str) -> UsedParser:
 
     Raises:
         FileNotFoundError: there is nothing of the given name; says what was looked for.
+        ValueError: it is a parser folder of another kind, or of another checksum than was given.
     """
     option = OPTION_OF_STAGE[stage]
     chosen = Path(getattr(task, option))
@@ -97,8 +98,9 @@ def used_parser(task: luigi.Task, stage: str) -> UsedParser:
             f"{', '.join(OFFICIAL_PARSERS)}"
         )
     if not _is_checkpoint(chosen):
-        found = checksum(chosen, names=PARSER_FILES)
-        return UsedParser(chosen, found, kind=named_kind(chosen))
+        found, kind = checksum(chosen, names=PARSER_FILES), named_kind(chosen)
+        _check_folder(chosen, kind, stage, getattr(task, f"{option}_sha256"))
+        return UsedParser(chosen, found, kind=kind)
     conversion: ConvertParser = task.clone(
         ConvertParser,
         checkpoint=str(chosen),
@@ -107,6 +109,25 @@ def used_parser(task: luigi.Task, stage: str) -> UsedParser:
         transformer=getattr(task, f"{option}_transformer"),
     )
     return UsedParser(conversion.folder, conversion.digest, requires={option: conversion})
+
+
+def _check_folder(folder: Path, kind: str, stage: str, sha256: str) -> None:
+    """Checks a parser folder before any job reads it.
+
+    Raises:
+        ValueError: its kind is of another stage, or a sha256 is given that is not its checksum.
+    """
+    own_stage = STAGE_OF_KIND.get(kind, stage)
+    if own_stage != stage:
+        raise ValueError(
+            f"{folder}: a parser of kind {kind}, which gives {own_stage}, not {stage}; give it as "
+            f"{OPTION_OF_STAGE[own_stage]}"
+        )
+    if sha256 and sha256.lower() != (found := checksum_of_parser_folder(folder)):
+        raise ValueError(
+            f"{folder}: a parser folder of checksum {found}, not {sha256} as "
+            f"{OPTION_OF_STAGE[stage]}_sha256 says; give the folder that you mean, or its checksum"
+        )
 
 
 def _is_checkpoint(chosen: Path) -> bool:

@@ -353,11 +353,24 @@ def test_the_tokenizer_must_be_that_of_the_training(tmp_path: Path) -> None:
 def test_no_network_names_the_address_and_the_remedy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    unreachable = official.OfficialParser("biaffine-dep-en", "http://127.0.0.1:9/ptb.zip")
+    unreachable = official.OfficialParser(
+        "biaffine-dep-en", "http://127.0.0.1:9/ptb.zip", "dependencies"
+    )
     monkeypatch.setitem(official.OFFICIAL_PARSERS, "biaffine-dep-en", unreachable)
     impatient = DownloadConfig(attempts=1, timeout_seconds=2)
     with pytest.raises(DownloadError, match=r"biaffine-dep-en: .*download http://127\.0\.0\.1:9/"):
         official.fetch_official(unreachable, tmp_path, "", config=impatient)
+
+
+def test_a_published_parser_of_the_wrong_kind_is_not_downloaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_download(*_: object, **__: object) -> None:
+        raise AssertionError("asked the network")
+
+    monkeypatch.setattr("pipeline.parsers.convert.fetch_official", no_download)
+    with pytest.raises(ValueError, match="benepar_en3: this parser gives constituents, not depen"):
+        convert_checkpoint("benepar_en3", tmp_path / "out", sha256="00", stage="dependencies")
 
 
 def test_an_unknown_name_is_answered_with_the_known_ones(tmp_path: Path) -> None:

@@ -491,6 +491,28 @@ def swap(first: Path, second: Path) -> None:
     second.write_bytes(content)
 
 
+def test_check_names_a_stage_that_was_begun_and_has_no_shard(corpus, capsys):
+    begun = corpus / "constituents-other"
+    begun.mkdir()
+    assert main(["check", str(corpus)]) == 0  # a folder is no stage
+    (begun / "config.json").write_text("{}")
+    capsys.readouterr()
+    assert main(["check", str(corpus)]) == 1
+    assert f"{begun}: was begun, but has no shard: not complete" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("fact", ["parser_checksum", "sentences_sha256"])
+def test_check_compares_where_a_shard_comes_from_with_the_manifest(corpus, capsys, fact):
+    path = write_two_shards(corpus) / "dependencies-x" / "00001.json"
+    manifest = json.loads(path.read_text())
+    manifest["extra"][fact] = "deadbeef"
+    path.write_text(json.dumps(manifest))
+    assert main(["check", str(corpus)]) == 1
+    assert f"lists another shard 1 than its own manifest describes ({fact} d" in (
+        capsys.readouterr().out
+    )
+
+
 def test_check_of_two_good_shards_says_so(corpus, capsys):
     assert main(["check", str(write_two_shards(corpus))]) == 0
     assert capsys.readouterr().out.startswith("all is right")

@@ -8,7 +8,9 @@ import luigi
 import pytest
 
 from pipeline.digest import sha256_of_file
-from pipeline.parsers.kinds import PLAIN_DEPENDENCY, TRANSFORMER_DEPENDENCY
+from pipeline.parsers.dependency.supar_adapter import BUNDLED_PARSER
+from pipeline.parsers.folder_files import checksum_of_parser_folder
+from pipeline.parsers.kinds import PLAIN_CONSTITUENCY, PLAIN_DEPENDENCY, TRANSFORMER_DEPENDENCY
 from pipeline.shards import read_shard
 from tasks import ConvertParser, EvaluateEncoder, ParseDependencies, TrainEncoders
 from tests.library_parsers import supar_parser
@@ -78,6 +80,25 @@ def test_the_libraries_of_a_transformer_inside_determine_the_path(
     luigi.Task.clear_instance_cache()
     assert path_of_stage(PLAIN_DEPENDENCY) == before[PLAIN_DEPENDENCY]
     assert path_of_stage(TRANSFORMER_DEPENDENCY) != before[TRANSFORMER_DEPENDENCY]
+
+
+def test_a_parser_folder_of_the_wrong_kind_is_refused_before_any_job(
+    text: dict[str, object], tmp_path: Path
+) -> None:
+    (tmp_path / "weights.safetensors").write_bytes(b"")
+    (tmp_path / "parser.json").write_text(json.dumps({"kind": PLAIN_CONSTITUENCY}))
+    stage = ParseDependencies(dependency_parser=tmp_path, **text)
+    with pytest.raises(ValueError, match="gives constituents, not dependencies; give it as const"):
+        stage.requires()
+
+
+def test_a_parser_folder_must_have_the_checksum_that_is_given(text: dict[str, object]) -> None:
+    checksum = checksum_of_parser_folder(BUNDLED_PARSER)
+    right = ParseDependencies(dependency_parser_sha256=checksum.upper(), **text)
+    assert right.folder == ParseDependencies(**text).folder
+    wrong = ParseDependencies(dependency_parser_sha256="00" * 32, **text)
+    with pytest.raises(ValueError, match=f"of checksum {checksum}, not 0000.*parser_sha256 says"):
+        wrong.requires()
 
 
 def test_a_published_name_is_a_checkpoint_and_any_other_is_refused(

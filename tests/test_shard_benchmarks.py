@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from benchmarks import killed_runs, shards
+from benchmarks import killed_runs, shard_memory, shards
 from benchmarks.shard_memory import BUNDLED, MemoryCurve, follow_job, join_sentences
 from pipeline.manifests import write_dataset_manifest
 from pipeline.parse_shard import MEMORY_BOUND_MIB

@@ -56,6 +56,8 @@ def faults_of(selection: Selection) -> Iterator[Fault]:
         if selection.shard is None:
             yield from _stage_faults(folder)
             yield from _missing_shards(folder, selection)
+    for begun in selection.begun:
+        yield Fault(begun, "was begun, but has no shard: not complete; run the stage again")
     order = DocumentOrder()
     for number in selection.numbers():
         yield from _shard_faults(selection, number, order)
@@ -173,7 +175,7 @@ def _alignment_faults(
     if parsed_from is None:
         yield Fault(path, "its manifest does not say from which sentences it was parsed")
     elif source is not None and parsed_from != source.sha256:
-        yield Fault(path, "was parsed from other sentences than those beside it; parse it again")
+        yield Fault(path, f"was parsed from other sentences than those beside it; {remedy(path)}")
 
 
 def _row_faults(

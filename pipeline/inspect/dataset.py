@@ -17,6 +17,8 @@ from pipeline.schema import STAGE_KEY, STAGES
 from pipeline.shards import read_shard
 
 SHARD_MANIFEST_GLOB = "[0-9]" * 5 + ".json"
+CONFIG_NAME = "config.json"
+"""What a stage writes first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,8 @@ class Selection:
     parses: tuple[StageFolder, ...]
     shard: int | None
     """The one shard that was asked for; None for all."""
+    begun: tuple[Path, ...] = ()
+    """Folders of stages that were begun and have no shard."""
 
     @property
     def folders(self) -> tuple[StageFolder, ...]:
@@ -111,7 +115,13 @@ def select(path: Path) -> Selection:
     sentences = next((folder for folder in found if folder.stage == "sentences"), None)
     parses = [folder for folder in found if folder.stage != "sentences"]
     parses.sort(key=lambda folder: (list(STAGES).index(folder.stage), folder.path))
-    return Selection(sentences, tuple(parses), None)
+    stages = {folder.path for folder in found}
+    begun = [p for p in sorted(path.iterdir()) if p not in stages and _is_begun(p)]
+    return Selection(sentences, tuple(parses), None, tuple(begun))
+
+
+def _is_begun(folder: Path) -> bool:
+    return folder.name.partition("-")[0] in STAGES and (folder / CONFIG_NAME).is_file()
 
 
 def _select_stage(folder: Path, stage: str, shard: int | None) -> Selection:

@@ -8,8 +8,9 @@ from pipeline.inspect.dataset import StageFolder
 from pipeline.manifests import MANIFEST_NAME, DatasetManifest, ShardManifest, read_shard_manifest
 
 RERUN = f"delete {MANIFEST_NAME} and run the stage again"
-CONTENT_FACTS = ("sha256", "rows", "drops")
-"""What two manifests of one shard must agree in."""
+CONTENT_FACTS = ("sha256", "rows", "drops", "quarantine_sha256")
+ORIGIN_FACTS = ("parser_checksum", "sentences_sha256")
+"""What two manifests of one shard must agree in: of its content, and of where it comes from."""
 
 
 def stage_problems(folder: StageFolder, manifest: DatasetManifest) -> Iterator[str]:
@@ -18,7 +19,7 @@ def stage_problems(folder: StageFolder, manifest: DatasetManifest) -> Iterator[s
     if unlisted:
         yield f"has shards {sorted(unlisted)}, its manifest does not"
     if manifest.rows != sum(shard.rows for shard in manifest.shards):
-        yield f"manifest says {manifest.rows} rows, its shards have another sum"
+        yield f"manifest says {manifest.rows} rows, its shards have another sum; {RERUN}"
     for listed in manifest.shards:
         try:
             own = read_shard_manifest(folder.path, listed.number)
@@ -46,7 +47,9 @@ def _differing(own: ShardManifest, listed: ShardManifest) -> list[str]:
 
     Not how long it took: the same rows may have been made twice, on two machines.
     """
-    return [name for name in CONTENT_FACTS if getattr(own, name) != getattr(listed, name)]
+    content = [name for name in CONTENT_FACTS if getattr(own, name) != getattr(listed, name)]
+    origin = [name for name in ORIGIN_FACTS if own.extra.get(name) != listed.extra.get(name)]
+    return content + origin
 
 
 def parser_problems(shards: Sequence[ShardManifest]) -> Iterator[str]:

@@ -72,6 +72,9 @@ def convert_checkpoint(
             folder that holds something else or is being filled by another process.
         DownloadError: a published parser is not to be had.
     """
+    official = OFFICIAL_PARSERS.get(checkpoint)
+    if official and stage and official.stage != stage:  # known before it is downloaded
+        raise ValueError(f"{checkpoint}: this parser gives {official.stage}, not {stage}")
     path = _find(checkpoint, downloads, sha256)
     trusted = path / RELEASED_WEIGHTS if path.is_dir() else path
     _check_sha256(trusted, sha256)
@@ -153,7 +156,10 @@ def _check_sha256(file: Path, sha256: str) -> None:
             f"authors or somebody you trust computed with `sha256sum`"
         )
     if found != sha256.lower():
-        raise ValueError(f"{file}: sha256 {found} differs from the given {sha256}; not read")
+        raise ValueError(
+            f"{file}: sha256 {found} differs from the given {sha256}; not read: get the file that "
+            f"you mean again, or give this sha256 if you trust this file"
+        )
 
 
 @contextmanager

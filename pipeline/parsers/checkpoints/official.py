@@ -45,11 +45,19 @@ class OfficialParser:
 
     name: str
     url: str
+    stage: str
+    """What it gives: ``dependencies`` or ``constituents``."""
 
 
 OFFICIAL_PARSERS = {
-    **{name: OfficialParser(name, f"{_SUPAR}/{file}") for name, file in _SUPAR_FILES.items()},
-    **{name: OfficialParser(name, f"{_BENEPAR}/{name}.zip") for name in _BENEPAR_NAMES},
+    **{
+        name: OfficialParser(name, f"{_SUPAR}/{file}", "dependencies")
+        for name, file in _SUPAR_FILES.items()
+    },
+    **{
+        name: OfficialParser(name, f"{_BENEPAR}/{name}.zip", "constituents")
+        for name in _BENEPAR_NAMES
+    },
 }
 
 
