@@ -17,7 +17,7 @@ run: $(STAMP)
 	$(BIN)/luigi --module tasks RunAll --local-scheduler
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -m "not slow"
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow" -n 2 --dist loadfile
 
 test-slow: $(STAMP)
 	$(BIN)/python -m pytest -m slow
