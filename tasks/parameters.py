@@ -235,8 +235,8 @@ class TrainingParameters(VectorTrainingParameters):
         default="auto",
         choices=["auto", "default", "onednn"],
         significant=False,
-        description="Which matrix product the training uses on a CPU; auto: the fastest of those "
-        "measured to be exact.",
+        description="Which matrix product the training uses on a CPU; auto: oneDNN's "
+        "on AMD's processors where it is as exact, PyTorch's default elsewhere.",
     )
     keep_checkpoints = luigi.IntParameter(
         default=2,

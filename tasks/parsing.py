@@ -259,7 +259,9 @@ class ParseStage(CorpusParameters, ParserParameters, Artefact):
             done += 1
             self._report_shards(done, len(numbers))
 
-        settings = engine.RaySettings(self.ray_address, self.gpus_per_job, self.shard_retries)
+        settings = engine.RaySettings(
+            self.ray_address, self.gpus_per_job, self.shard_retries, self.device
+        )
         engine.run_on_ray(jobs, read_parser_files(self.parser_folder), settings, take)
 
     def _check_gpus_per_job(self) -> None:

@@ -33,6 +33,8 @@ class RaySettings:
     """Part of a GPU that a job takes beside its CPU: with 0.25, four jobs share one."""
     max_retries: int
     """How often a job is begun again whose machine or process died or whose storage failed."""
+    device: str = "auto"
+    """What jobs are told to compute on."""
 
 
 def run_on_ray(
@@ -57,7 +59,7 @@ def run_on_ray(
     """
     failures: dict[int, str] = {}
     with _connected(settings.address, sum(map(len, parser.values()))):
-        _check_feasible(settings.gpus_per_job)
+        _check_feasible(settings.gpus_per_job, settings.device)
         task = ray.remote(parse_stored_shard).options(
             num_cpus=CPUS_PER_JOB,
             num_gpus=settings.gpus_per_job,
@@ -114,7 +116,7 @@ def _connected(address: str, parser_bytes: int) -> Iterator[None]:
         ray.shutdown()  # ends the tasks that still run, too
 
 
-def _check_feasible(gpus_per_job: float) -> None:
+def _check_feasible(gpus_per_job: float, device: str) -> None:
     """Checks that some machine of the connected cluster has what a job takes: Ray would wait.
 
     Raises:
@@ -122,7 +124,7 @@ def _check_feasible(gpus_per_job: float) -> None:
     """
     machines = [node["Resources"] for node in ray.nodes() if node["Alive"]]
     num_gpus = sum(machine.get("GPU", 0) for machine in machines)
-    if num_gpus and not gpus_per_job:
+    if num_gpus and not gpus_per_job and device != "cpu":
         logger.warning(
             "the Ray cluster has %g GPUs, but jobs take none and so parse on CPUs: say what part "
             "of one a job takes, such as --gpus-per-job 0.25, or --device cpu if that is meant",

@@ -74,3 +74,23 @@ def test_a_later_change_of_the_weight_changes_nothing(at_home: bool) -> None:
     weight.zero_()
 
     assert torch.equal(product(rows), before)
+
+
+@pytest.mark.parametrize("count", [2, BLOCK_ROWS + 2])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_what_is_no_number_is_none_afterwards(
+    at_home: bool, dtype: torch.dtype, count: int
+) -> None:
+    rows = rows_of(count).to(dtype)
+    rows[1, 0] = float("nan")
+
+    products = FixedProduct(WEIGHT.to(dtype), BIAS.to(dtype))(rows, rectified=True)
+
+    assert products[1].isnan().all()
+    assert not products[0].isnan().any()
+
+
+@pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="no oneDNN")
+def test_the_processor_decides_who_multiplies(at_home: bool) -> None:
+    assert (FixedProduct(WEIGHT)._packed is None) is at_home
+    assert FixedProduct(WEIGHT.double())._packed is None

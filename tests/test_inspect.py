@@ -499,6 +499,8 @@ def test_check_names_a_stage_that_was_begun_and_has_no_shard(corpus, capsys):
     capsys.readouterr()
     assert main(["check", str(corpus)]) == 1
     assert f"{begun}: was begun, but has no shard: not complete" in capsys.readouterr().out
+    assert main(["check", str(begun)]) == 2
+    assert f"was begun: {begun}: run the stage again" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("fact", ["parser_checksum", "sentences_sha256"])

@@ -78,6 +78,15 @@ def test_parsers_of_other_relations_are_refused() -> None:
         joint_trees([random_model(1), model], SENTENCES)
 
 
+@pytest.mark.parametrize("part", ["arc_attn", "rel_attn"])
+def test_scores_that_are_no_numbers_make_no_trees(part: str) -> None:
+    damaged = random_model(2)
+    with torch.no_grad():
+        getattr(damaged.network, part).weight.view(-1)[0] = float("nan")
+    with pytest.raises(FloatingPointError, match="not finite"):
+        joint_trees([random_model(1), damaged], SENTENCES)
+
+
 def sentence_stage(folder: Path) -> Path:
     """Writes two shards of 20 sentences of 1 to 7 tokens, the second of which repeats the first."""
     words = ["the", "old", "keeper", "of", "bees", "sang", "softly"]
@@ -121,5 +130,7 @@ def test_the_command_writes_a_treebank(tmp_path: Path, capsys: pytest.CaptureFix
     written = read_conllu(out)
     assert [s.tokens for s in written] == sample_sentences(folder, 5, seed=1)
     assert capsys.readouterr().out == f"{len(written)} trees\n"
+    assert main([*arguments, str(parsers[0]), "--num-sentences", "-3"]) == 2
+    assert "the number of sentences is -3" in capsys.readouterr().err
     assert main([*arguments, str(tmp_path / "none")]) == 2
     assert "none/parser.json: no such file" in capsys.readouterr().err

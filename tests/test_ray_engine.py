@@ -175,9 +175,10 @@ def test_gpus_that_no_job_takes_are_spoken_of(
     caplog.set_level(logging.WARNING, logger="luigi-interface")
     machine = {"Alive": True, "Resources": {"CPU": 8.0, "GPU": 2.0}}
     monkeypatch.setattr(ray, "nodes", lambda: [machine])
-    ray_engine._check_feasible(0.25)
+    ray_engine._check_feasible(0.25, "auto")
+    ray_engine._check_feasible(0, "cpu")
     assert caplog.text == ""
 
-    ray_engine._check_feasible(0)
+    ray_engine._check_feasible(0, "auto")
 
     assert "the Ray cluster has 2 GPUs, but jobs take none and so parse on CPUs" in caplog.text

@@ -5,7 +5,7 @@ from tests.test_supar_adapter import BUNDLED
 
 SENTENCES = [
     ["The", "old", "gardener", "watered", "the", "red", "roses", "."],
-    ["Zyzzyva", "internationalization-friendly-identifiers", "<bos>", "§"],
+    ["Zyzzyva", "internationalization-friendly-identifiers", "<b>", "§"],
     ["Go", "!"],
 ]
 

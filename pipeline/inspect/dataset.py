@@ -102,21 +102,19 @@ def select(path: Path) -> Selection:
     stage = stage_in(path)
     if stage is not None:
         return _select_stage(path, stage, None)
-    found = [
-        StageFolder(stage, folder)
-        for folder in sorted(path.iterdir())
-        if folder.is_dir() and (stage := stage_in(folder)) is not None
-    ]
-    if not found:
+    folders = [folder for folder in sorted(path.iterdir()) if folder.is_dir()]
+    stages = {folder: stage for folder in folders if (stage := stage_in(folder)) is not None}
+    begun = [folder for folder in [path, *folders] if folder not in stages and _is_begun(folder)]
+    if not stages:
+        what = f"; was begun: {', '.join(map(str, begun))}: run the stage again" if begun else ""
         raise FileNotFoundError(
-            f"{path}: no shards here; give a folder with sentences/ in it, a stage's folder, or a "
-            "shard such as 00000.parquet"
+            f"{path}: no shards here{what}; give a folder with sentences/ in it, a stage's folder, "
+            "or a shard such as 00000.parquet"
         )
+    found = [StageFolder(stage, folder) for folder, stage in stages.items()]
     sentences = next((folder for folder in found if folder.stage == "sentences"), None)
     parses = [folder for folder in found if folder.stage != "sentences"]
     parses.sort(key=lambda folder: (list(STAGES).index(folder.stage), folder.path))
-    stages = {folder.path for folder in found}
-    begun = [p for p in sorted(path.iterdir()) if p not in stages and _is_begun(p)]
     return Selection(sentences, tuple(parses), None, tuple(begun))
 
 

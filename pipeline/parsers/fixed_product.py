@@ -45,25 +45,27 @@ class FixedProduct:
         """Returns ``[R, N]``: rows times weight, plus bias; negatives are 0 if rectified."""
         if self._packed is None or len(rows_RK) < self._block_rows:
             products = self._by_torch(rows_RK)
-            return products.relu_() if rectified else products
-        products = rows_RK.new_empty(len(rows_RK), self._weight.shape[1])
-        after = "relu" if rectified else "none"
-        parts = zip(rows_RK.split(self._block_rows), products.split(self._block_rows), strict=True)
-        for rows, out in parts:
-            missing = self._block_rows - len(rows)
-            block = F.pad(rows, (0, 0, 0, missing)) if missing else rows
-            out.copy_(self._by_onednn(block, after)[: len(rows)])
-        return products
+        else:
+            products = self._by_onednn(rows_RK)
+        # Not within oneDNN's product, which makes 0 of what is no number.
+        return products.relu_() if rectified else products
 
     def _by_torch(self, rows_RK: Tensor) -> Tensor:
         if self._bias is None:
             return rows_RK @ self._weight
         return torch.addmm(self._bias, rows_RK, self._weight)
 
-    def _by_onednn(self, rows_RK: Tensor, after: str) -> Tensor:
-        products: Tensor = torch.ops.mkldnn._linear_pointwise(
-            rows_RK, self._packed, self._bias, after, [], ""
-        )
+    def _by_onednn(self, rows_RK: Tensor) -> Tensor:
+        products = rows_RK.new_empty(len(rows_RK), self._weight.shape[1])
+        parts = zip(rows_RK.split(self._block_rows), products.split(self._block_rows), strict=True)
+        for rows, out in parts:
+            missing = self._block_rows - len(rows)
+            block = F.pad(rows, (0, 0, 0, missing)) if missing else rows
+            out.copy_(
+                torch.ops.mkldnn._linear_pointwise(block, self._packed, self._bias, "none", [], "")[
+                    : len(rows)
+                ]
+            )
         return products
 
 
@@ -71,9 +73,11 @@ def _packed(weight_KN: Tensor, block_rows: int) -> Tensor | None:
     """Returns the weight laid out for oneDNN, or None where torch's own product is as fast."""
     if weight_KN.device.type != "cpu" or not _has_onednn():
         return None
-    if weight_KN.dtype != torch.bfloat16 and not (
-        weight_KN.dtype == torch.float32 and not mkl_is_at_home()
-    ):
+    is_faster = {
+        torch.bfloat16: torch.ops.mkldnn._is_mkldnn_bf16_supported(),
+        torch.float32: not mkl_is_at_home(),
+    }
+    if not is_faster.get(weight_KN.dtype, False):
         return None
     packed: Tensor = torch.ops.mkldnn._reorder_linear_weight(weight_KN.T.contiguous(), block_rows)
     return packed

@@ -82,6 +82,9 @@ def guided_trees(
         sentences: none longer than a model takes. A token keeps its tag in the file where the
             parsers know that tag.
         penalty: 0 or more; 0 gives the parsers' own trees.
+
+    Raises:
+        ValueError: there is no label or no tag that all parsers know.
     """
     lengths = [len(sentence.tokens) for sentence in sentences]
     trees: dict[int, ConstituencyParse] = {}
@@ -134,8 +137,16 @@ def _scores(
 
 
 def _mean(scores: Sequence[Tensor], names: Sequence[Sequence[str]]) -> tuple[Tensor, list[str]]:
-    """Returns the mean over the models, with the names that all of them have, as its columns."""
+    """Returns the mean over the models, with the names that all of them have, as its columns.
+
+    Raises:
+        ValueError: there is none.
+    """
     shared = [name for name in names[0] if all(name in known for known in names)]
+    if not shared:
+        raise ValueError(
+            "the parsers have no label or no tag in common; train them on one treebank"
+        )
     columns = [
         of_model[..., [known.index(name) for name in shared]]
         for of_model, known in zip(scores, names, strict=True)
@@ -210,16 +221,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         models = [load_constituency_model(folder)[0] for folder in options.parsers]
         treebank = read_treebank(options.dependencies, exclude_document_prefixes=options.exclude)
+        limit = min(model.config.max_length for model in models) - 2
+        taken = [sentence for sentence in treebank if len(sentence.tokens) <= limit]
+        parses = guided_trees(models, taken, penalty=options.penalty)
     except ValueError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    limit = min(model.config.max_length for model in models) - 2
-    taken = [sentence for sentence in treebank if len(sentence.tokens) <= limit]
     lines = [
         f"({TOP_LABEL} {to_brackets(sentence.tokens, parse)})\n"
-        for sentence, parse in zip(
-            taken, guided_trees(models, taken, penalty=options.penalty), strict=True
-        )
+        for sentence, parse in zip(taken, parses, strict=True)
     ]
     write_text_atomically(options.out, "".join(lines))
     print(f"{len(lines)} trees, {len(treebank) - len(lines)} longer than {limit} tokens left out")

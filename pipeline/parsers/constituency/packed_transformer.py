@@ -70,8 +70,8 @@ class PackedTransformer:
 
         Args:
             module: a chart parser with an encoder.
-            dtype: of products and attention; sums and norms keep that of the weights, which is the
-                default.
+            dtype: of products and attention; norms and sums over layers keep that of the weights,
+                which is the default.
         """
         self._timing = module.add_timing
         dtype = dtype or module.add_timing.timing_table.dtype

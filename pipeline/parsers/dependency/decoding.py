@@ -55,7 +55,7 @@ def trees_of_states(
     positions = torch.arange(states_BTD.shape[1], device=states_BTD.device)
     chosen_BT = (positions > 0) & (positions < lengths_B[:, None])
     best = relation_scores(network, states_BTD, heads_BT, chosen_BT).max(-1)
-    _check_numbers(best.values)
+    check_numbers(best.values)
     labels = best.indices.tolist()
     parses, start = [], 0
     for heads, length in zip(heads_BT.tolist(), lengths_B.tolist(), strict=True):
@@ -78,7 +78,7 @@ def best_heads(scores_BTT: Tensor, lengths_B: Tensor) -> Tensor:
     """
     best = scores_BTT.max(-1)
     positions = torch.arange(scores_BTT.shape[1], device=scores_BTT.device)
-    _check_numbers(best.values[positions < lengths_B[:, None]])
+    check_numbers(best.values[positions < lengths_B[:, None]])
     heads_BT, lengths = best.indices.cpu().numpy(), lengths_B.cpu().numpy()
     heads_BT[:, 0] = 0
     for row in np.flatnonzero(~are_single_rooted_trees(heads_BT, lengths)):
@@ -88,7 +88,11 @@ def best_heads(scores_BTT: Tensor, lengths_B: Tensor) -> Tensor:
     return torch.from_numpy(heads_BT).to(scores_BTT.device)
 
 
-def _check_numbers(best_scores: Tensor) -> None:
-    # The best of scores is no number where any of them is none.
+def check_numbers(best_scores: Tensor) -> None:
+    """Checks the best of some scores, which is no number where any of them is none.
+
+    Raises:
+        FloatingPointError: it is none, and of it any tree could be made.
+    """
     if not bool(torch.isfinite(best_scores).all()):
         raise FloatingPointError("scores are not finite; the parser's weights may be damaged")

@@ -65,11 +65,11 @@ class FixedRelations(nn.Module):
     def __init__(self, biaffine: Biaffine) -> None:
         """Takes the weight over as it is now."""
         super().__init__()
-        self._num_relations, width, _ = biaffine.weight.shape
+        self._num_relations, width, self._width = biaffine.weight.shape
         weight = biaffine.weight.detach().permute(1, 0, 2).reshape(width, -1)
         self._product = FixedProduct(weight[:-1], weight[-1], block_rows=ARCS_AT_ONCE["cpu"])
 
     def forward(self, dependents_MD: Tensor) -> Tensor:
         """Returns ``[M, R, D + 1]``, whose products with heads and their 1 are the scores."""
         projected: Tensor = self._product(dependents_MD)
-        return projected.view(len(projected), self._num_relations, -1)
+        return projected.view(-1, self._num_relations, self._width)

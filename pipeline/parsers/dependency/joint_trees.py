@@ -27,7 +27,7 @@ from torch import Tensor
 from pipeline.atomic_files import write_text_atomically
 from pipeline.manifests import read_dataset_manifest
 from pipeline.parsers.batches import length_batches
-from pipeline.parsers.dependency.decoding import best_heads
+from pipeline.parsers.dependency.decoding import best_heads, check_numbers
 from pipeline.parsers.dependency.forward import arc_scores, encode, relation_scores
 from pipeline.parsers.dependency.model import DependencyModel, load_dependency_model
 from pipeline.parsers.dependency.spellings import encode_spellings
@@ -52,6 +52,7 @@ def joint_trees(
 
     Raises:
         ValueError: parsers of different relations.
+        FloatingPointError: a score is not a number, of which any tree could be made.
     """
     if any(m.vocabulary.relations != models[0].vocabulary.relations for m in models):
         raise ValueError("the parsers have different relations; train them on the same treebanks")
@@ -79,7 +80,9 @@ def _parse(
         relation_scores(model.network, of_model, heads, chosen)
         for model, of_model in zip(models, states, strict=True)
     ]
-    labels = iter(_mean_log_probability(relations).argmax(-1).tolist())
+    best = _mean_log_probability(relations).max(-1)
+    check_numbers(best.values)
+    labels = iter(best.indices.tolist())
     names = models[0].vocabulary.relations
     for of_sentence, length in zip(heads.tolist(), lengths.tolist(), strict=True):
         deprels = [names[next(labels)] for _ in range(length - 1)]
@@ -108,7 +111,10 @@ def sample_sentences(
 
     Raises:
         FileNotFoundError: the stage is not complete.
+        ValueError: no sentence is asked for.
     """
+    if num_sentences < 1:
+        raise ValueError(f"the number of sentences is {num_sentences}; must be at least 1")
     seen = {_key(tokens) for tokens in without}
     fit = []
     for shard in read_dataset_manifest(folder, "sentences").shards:
@@ -160,7 +166,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             without=[sentence.tokens for sentence in without],
         )
         trees = joint_trees(models, sentences)
-    except (FileNotFoundError, ValueError) as error:
+    except (FileNotFoundError, FloatingPointError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     text = "".join(map(to_conllu, sentences, trees))

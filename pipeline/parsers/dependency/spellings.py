@@ -39,7 +39,7 @@ def spelling_cache(
 ) -> WordCache:
     """Returns an empty cache of the features of up to ``capacity`` words."""
     parameter = network.word_embed.weight
-    table = parameter.new_empty(capacity, network.char_embed.n_out).detach().fill_(0)
+    table = parameter.new_empty(capacity, network.char_embed.n_out).fill_(0)
 
     def read(words: list[str], width: int) -> Tensor:
         spelled = [vocabulary.character_ids(word) for word in words]

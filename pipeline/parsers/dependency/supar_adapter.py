@@ -3,7 +3,8 @@
 Only the network is supar's. Its own prediction writes and re-reads CoNLL text, which breaks on
 tabs, blank tokens and long repeats, inserts every unknown word into its vocabulary, scores all
 relations of all arcs, and loses a whole batch to one bad sentence; in exact arithmetic the heads
-and relations here are the same (``tree=True, proj=False``) without any of that.
+and relations here are the same (``tree=True, proj=False``) without any of that. One difference is
+meant: a token spelled like a special of supar's (``<bos>``) is an unknown word, not the special.
 """
 
 from __future__ import annotations

@@ -94,6 +94,8 @@ class DependencyTrainingConfig:
                 raise ValueError(f"{name} must be >= 1, got {getattr(self, name)}")
         if self.num_word_vectors < 0:
             raise ValueError(f"num_word_vectors must be >= 0, got {self.num_word_vectors}")
+        if self.num_word_vectors and self.word_vectors is None:
+            raise ValueError("num_word_vectors bounds word vectors, of which none are given")
 
     @property
     def files(self) -> tuple[Path, ...]:
