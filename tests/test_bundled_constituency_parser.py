@@ -12,7 +12,7 @@ from pipeline.trees.flat import to_brackets
 from pipeline.trees.parses import ConstituencyParse
 
 FOLDER = Path(__file__).parent.parent / BUNDLED_PARSER
-MAX_BYTES = 8_000_000
+MAX_BYTES = 15_000_000
 
 
 @pytest.fixture(scope="module")
