@@ -26,7 +26,7 @@ from pipeline.job import Progress
 from pipeline.manifests import ShardManifest, read_shard_manifest, remedy, shard_path
 from pipeline.parsers.base import MAX_TOKENS, Sentence, SentenceParser
 from pipeline.parsers.kinds import TRANSFORMER_KINDS
-from pipeline.rejection import Rejection
+from pipeline.refusal import Refusal
 from pipeline.schema import schema_for
 from pipeline.shards import ShardWriter, read_row_groups
 from pipeline.trees.binarize import BINARIZATION_VERSION, binarize
@@ -252,10 +252,10 @@ class _Collector:
         self._columns = {field.name: FlatListColumn(field.type) for field in self._schema}
         self._quarantine = quarantine
 
-    def add(self, number: int, sentence: dict[str, Any], answer: Parse | Rejection) -> None:
+    def add(self, number: int, sentence: dict[str, Any], answer: Parse | Refusal) -> None:
         """Adds one row: the tree's columns, or nulls and a quarantine record."""
-        row = answer if isinstance(answer, Rejection) else row_of(answer, sentence["tokens"])
-        if isinstance(row, Rejection):
+        row = answer if isinstance(answer, Refusal) else row_of(answer, sentence["tokens"])
+        if isinstance(row, Refusal):
             self._quarantine.append(
                 {
                     "row": number,
@@ -267,7 +267,7 @@ class _Collector:
                 }
             )
         for name, column in self._columns.items():
-            column.append(None if isinstance(row, Rejection) else row[name])
+            column.append(None if isinstance(row, Refusal) else row[name])
 
     def to_table(self) -> pa.Table:
         """Returns the rows in the stage's schema."""
@@ -275,7 +275,7 @@ class _Collector:
         return pa.Table.from_arrays(arrays, schema=self._schema)
 
 
-def row_of(parse: Parse, tokens: Sentence) -> Row | Rejection:
+def row_of(parse: Parse, tokens: Sentence) -> Row | Refusal:
     """Returns a parse's columns, or ``invalid_tree`` where it is no tree over these tokens."""
     if isinstance(parse, DependencyParse):
         if not len(parse.heads) == len(parse.deprels) == len(tokens):
@@ -286,15 +286,15 @@ def row_of(parse: Parse, tokens: Sentence) -> Row | Rejection:
         else:
             fault = validate_heads(parse.heads)
         if fault is not None:
-            return Rejection("invalid_tree", fault)
+            return Refusal("invalid_tree", fault)
         return {"heads": parse.heads, "deprels": parse.deprels}
     fault = validate_constituents(parse, len(tokens))
     if fault is not None:
-        return Rejection("invalid_tree", fault)
+        return Refusal("invalid_tree", fault)
     try:
         tree = binarize(parse)
     except ValueError as error:  # a label that binarization keeps for itself
-        return Rejection("invalid_tree", str(error))
+        return Refusal("invalid_tree", str(error))
     return {
         "span_starts": parse.starts,
         "span_ends": parse.ends,

@@ -11,7 +11,7 @@ from typing import Any
 from pipeline.job import Progress, run_from_command_line
 from pipeline.parsers.folder_files import checksum_of_parser_folder
 from pipeline.parsing import ParseJob, parse_shard
-from pipeline.rejection import Rejection
+from pipeline.refusal import Refusal
 from pipeline.trees.parses import DependencyParse
 
 MODULE = "tests.chain_job"
@@ -24,9 +24,9 @@ class ChainParser:
         self.name = folder.name
         self.checksum = checksum_of_parser_folder(folder)
 
-    def parse(self, sentences: Sequence[Sequence[str]]) -> list[DependencyParse | Rejection]:
+    def parse(self, sentences: Sequence[Sequence[str]]) -> list[DependencyParse | Refusal]:
         return [
-            Rejection("odd_word", "odd")
+            Refusal("odd_word", "odd")
             if "odd" in tokens
             else DependencyParse(list(range(len(tokens))), ["root"] + ["dep"] * (len(tokens) - 1))
             for tokens in sentences

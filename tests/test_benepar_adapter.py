@@ -22,7 +22,7 @@ from pipeline.parsers.constituency.model import (
     load_constituency_model,
     save_constituency_model,
 )
-from pipeline.rejection import Rejection
+from pipeline.refusal import Refusal
 from pipeline.trees.flat import from_brackets, validate_constituents
 from pipeline.trees.parses import ConstituencyParse
 from tests.constituency_trees import tiny_model, toy_treebank
@@ -123,11 +123,11 @@ def test_what_cannot_be_parsed_is_rejected_with_its_reason(trained: Constituency
         [[], ["she", "", "saw"], ["birds"] * 21, *missing, ["birds"] * 20]
     )
     assert answers[:5] == [
-        Rejection("empty"),
-        Rejection("empty_token", "token 2 of 3"),
-        Rejection("too_long", "21 tokens, limit 20"),
-        Rejection("empty"),
-        Rejection("empty_token", "token 2 of 3"),
+        Refusal("empty"),
+        Refusal("empty_token", "token 2 of 3"),
+        Refusal("too_long", "21 tokens, limit 20"),
+        Refusal("empty"),
+        Refusal("empty_token", "token 2 of 3"),
     ]
     assert isinstance(answers[5], ConstituencyParse)
 
@@ -145,7 +145,7 @@ def test_a_word_that_cannot_be_read_costs_its_sentence_alone(
 
     monkeypatch.setattr(word_vectors, "word_table", fails_on_go)
     answers = _parser(trained).parse(SENTENCES)
-    assert answers[1] == Rejection("parser_error", "UnicodeError: no such word")
+    assert answers[1] == Refusal("parser_error", "UnicodeError: no such word")
     assert answers[:1] + answers[2:] == expected[:1] + expected[2:]
 
 
@@ -153,7 +153,7 @@ def test_the_longest_sentence_and_a_giant_token_are_parsed(trained: Constituency
     answers = _parser(trained).parse([["birds"] * 510, ["x" * 100_000], ["birds"] * 511])
     assert isinstance(answers[0], ConstituencyParse)
     assert isinstance(answers[1], ConstituencyParse)
-    assert answers[2] == Rejection("too_long", "511 tokens, limit 510")
+    assert answers[2] == Refusal("too_long", "511 tokens, limit 510")
 
 
 def test_reserved_characters_count_as_unknown_ones(trained: ConstituencyModel) -> None:
@@ -178,7 +178,7 @@ def test_a_failing_sentence_costs_its_batch_nothing(
 
     monkeypatch.setattr(decoding, "best_spans", fails_on_two_tokens)
     answers = _parser(trained).parse(SENTENCES)
-    assert answers[1] == Rejection("parser_error", "RuntimeError: no such luck")
+    assert answers[1] == Refusal("parser_error", "RuntimeError: no such luck")
     assert answers[0] == expected[0]
     assert answers[2:] == expected[2:]
 

@@ -30,7 +30,7 @@ from pipeline.parsers.convert import convert_checkpoint, main
 from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
 from pipeline.parsers.dependency.supar_conversion import from_supar
 from pipeline.parsers.load import load_parser
-from pipeline.rejection import Rejection
+from pipeline.refusal import Refusal
 from pipeline.trees.parses import ConstituencyParse
 from tests.constituency_trees import TINY, tiny_model, toy_treebank
 from tests.dependency_examples import treebank
@@ -192,7 +192,7 @@ def test_a_benepar_file_of_few_positions_rejects_what_is_longer(tmp_path: Path) 
     torch.save({"config": module.config, "state_dict": module.state_dict()}, tmp_path / "few.pt")
     convert(job(tmp_path / "few.pt"))
     answers = load_parser(tmp_path / "converted", "constituents").parse([["a"] * 11, ["a"] * 10])
-    assert answers[0] == Rejection("too_long", "11 tokens, limit 10")
+    assert answers[0] == Refusal("too_long", "11 tokens, limit 10")
     assert isinstance(answers[1], ConstituencyParse)
 
 

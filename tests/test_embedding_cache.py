@@ -16,8 +16,8 @@ from models.evaluation.callable_encoder import CallableEncoder
 from models.evaluation.embedding_cache import EmbeddingCache
 from models.evaluation.encoder import FloatArray, Pooling
 from models.evaluation.named_encoder import EncoderSettings, words_encoder
-from models.refusal import Refusal
 from pipeline.digest import sentences_digest
+from pipeline.refusal import RefusedSentence
 from tests.parsed_corpora import write_vectors
 
 SENTENCES = ["a b", "c", "a"]
@@ -49,7 +49,7 @@ class Refusing(Counting):
     def __init__(self, *, fails_on_refusal: bool = False) -> None:
         super().__init__()
         self.fails_on_refusal = fails_on_refusal
-        self.refused: list[Refusal] = []
+        self.refused: list[RefusedSentence] = []
 
     def encode_views(
         self, sentences: Sequence[str], pooling: Sequence[Pooling] = ("last",)
@@ -57,7 +57,7 @@ class Refusing(Counting):
         at = [i for i, sentence in enumerate(sentences) if sentence == "c"]
         if at and self.fails_on_refusal:
             raise ValueError(f"sentence {at[0]} (from 0): a c")
-        self.refused = [Refusal(i, "parser_error", "a c") for i in at]
+        self.refused = [RefusedSentence(i, "parser_error", "a c") for i in at]
         return super().encode_views(sentences, pooling)
 
 
@@ -86,7 +86,9 @@ def test_what_is_stored_is_not_computed_again(tmp_path: Path) -> None:
 def test_refused_sentences_are_kept_with_their_reasons(tmp_path: Path) -> None:
     for encoder in (Refusing(), fails := Refusing()):
         found = EmbeddingCache(tmp_path).embeddings(encoder, SENTENCES)
-        assert found.refused == (Refusal(1, "parser_error", "a c"),) and found.num_refused == 1
+        assert (
+            found.refused == (RefusedSentence(1, "parser_error", "a c"),) and found.num_refused == 1
+        )
     assert fails.calls == []
 
 
@@ -117,7 +119,7 @@ def test_the_bag_of_words_refuses_with_and_without_what_is_kept(tmp_path: Path, 
     cache, sentences = EmbeddingCache(tmp_path / "kept"), ["the cat", ""]
     if kept:
         found = cache.embeddings(words_encoder(lenient), sentences)
-        assert found.refused == (Refusal(1, "empty", ""),)
+        assert found.refused == (RefusedSentence(1, "empty", ""),)
 
     with pytest.raises(ValueError, match=r"sentence 1 \(from 0\): empty"):
         cache.embeddings(words_encoder(strict), sentences)

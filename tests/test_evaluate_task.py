@@ -27,7 +27,7 @@ from models.evaluation.task_result import (
     read_results,
 )
 from models.evaluation.tasks.declarations import task_named
-from models.refusal import Refusal
+from pipeline.refusal import RefusedSentence
 from tests.tiny_senteval import TASKS, CountingEncoder, write_tiny_senteval
 
 IDENTITY = EncoderIdentity("letters", "letters-1")
@@ -157,11 +157,13 @@ class Refusing(CountingEncoder):
     """Gives zeros for sentences of the mouse, as an encoder whose parser cannot take them."""
 
     fails_on_refusal = False
-    refused: Sequence[Refusal] = ()
+    refused: Sequence[RefusedSentence] = ()
 
     def encode(self, sentences: Sequence[str]) -> FloatArray:
         self.refused = [
-            Refusal(i, "parser_error", "") for i, text in enumerate(sentences) if "mouse" in text
+            RefusedSentence(i, "parser_error", "")
+            for i, text in enumerate(sentences)
+            if "mouse" in text
         ]
         told = np.array([["mouse" not in text] for text in sentences])
         found: FloatArray = np.where(told, super().encode(sentences), 0.0).astype(np.float32)
@@ -183,7 +185,7 @@ def test_many_refused_sentences_are_an_error_with_the_remedy(data: Path) -> None
 
 OWN_REFUSING = """
 import numpy as np
-from models.refusal import Refusal
+from pipeline.refusal import RefusedSentence
 
 class Mouse:
     digest = "mouse"
@@ -192,7 +194,9 @@ class Mouse:
 
     def encode_views(self, sentences, pooling=("last",)):
         self.refused = [
-            Refusal(i, "parser_error", "") for i, text in enumerate(sentences) if "mouse" in text
+            RefusedSentence(i, "parser_error", "")
+            for i, text in enumerate(sentences)
+            if "mouse" in text
         ]
         lengths = np.array([[len(text), "cat" in text] for text in sentences], dtype=np.float32)
         return {f"0-SEQ.{pool}": lengths for pool in pooling}

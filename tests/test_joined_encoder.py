@@ -10,8 +10,8 @@ import pytest
 
 from models.evaluation.embedding_cache import EmbeddingCache
 from models.evaluation.encoder import CompositeEncoder, FloatArray, MeasuredEncoder, Pooling
-from models.refusal import Refusal
 from models.text.joined_encoder import EncoderViews, JoinedEncoder
+from pipeline.refusal import RefusedSentence
 
 SENTENCES = ["a b", "c", "a"]
 
@@ -22,7 +22,7 @@ class Views:
     def __init__(self, digest: str, refuses: str = "-", **widths: int) -> None:
         self.digest = digest
         self.calls = 0
-        self.refused: list[Refusal] = []
+        self.refused: list[RefusedSentence] = []
         self.fails_on_refusal = False
         self._refuses = refuses
         self._widths = {f"{i}-{name[:3]}": width for i, (name, width) in enumerate(widths.items())}
@@ -38,7 +38,7 @@ class Views:
     ) -> dict[str, FloatArray]:
         self.calls += 1
         refused = [i for i, sentence in enumerate(sentences) if self._refuses in sentence]
-        self.refused = [Refusal(i, "parser_error", f"no {self._refuses}") for i in refused]
+        self.refused = [RefusedSentence(i, "parser_error", f"no {self._refuses}") for i in refused]
         views: dict[str, FloatArray] = {}
         for key, width in self.widths(pooling).items():
             seed = sum(f"{self.digest} {key}".encode())

@@ -28,7 +28,7 @@ from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
 from pipeline.parsers.base import Sentence, SentenceParser
 from pipeline.parsing import Parse
-from pipeline.rejection import Rejection
+from pipeline.refusal import Refusal
 from pipeline.trees.parses import ConstituencyParse, DependencyParse
 from tasks.senteval import EvaluateTask
 from tests.parsed_corpora import write_vectors
@@ -47,14 +47,14 @@ class Parser:
         self.stage, self.checksum = stage, checksum
         self.asked: list[Sentence] = []
 
-    def parse(self, sentences: Sequence[Sentence]) -> list[Parse | Rejection]:
+    def parse(self, sentences: Sequence[Sentence]) -> list[Parse | Refusal]:
         self.asked += sentences
         return [self._parse(list(sentence)) for sentence in sentences]
 
-    def _parse(self, tokens: list[str]) -> Parse | Rejection:
+    def _parse(self, tokens: list[str]) -> Parse | Refusal:
         n = len(tokens)
         if tokens[0] == REFUSED[self.stage]:
-            return Rejection("parser_error", f"{self.stage}: no é in it")
+            return Refusal("parser_error", f"{self.stage}: no é in it")
         if self.stage == "dependencies":
             return DependencyParse(heads=list(range(n)), deprels=["dep"] * n)
         spans = range(max(1, n - 1))
@@ -64,14 +64,14 @@ class Parser:
 class Fails(Parser):
     """A parser that must not be asked."""
 
-    def parse(self, sentences: Sequence[Sentence]) -> list[Parse | Rejection]:
+    def parse(self, sentences: Sequence[Sentence]) -> list[Parse | Refusal]:
         raise AssertionError(f"{self.stage} was asked for {len(sentences)} sentences")
 
 
 class Killed(Parser):
     """A parser whose process ends at its second piece."""
 
-    def parse(self, sentences: Sequence[Sentence]) -> list[Parse | Rejection]:
+    def parse(self, sentences: Sequence[Sentence]) -> list[Parse | Refusal]:
         if self.asked:
             raise MemoryError
         return super().parse(sentences)

@@ -22,7 +22,7 @@ from pipeline.parsers.dependency.network import NetworkSizes, build_network
 from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
 from pipeline.parsers.kinds import PLAIN_DEPENDENCY, TRANSFORMER_DEPENDENCY
 from pipeline.parsing import ParseJob, describe_parsing, parse_shard
-from pipeline.rejection import Rejection
+from pipeline.refusal import Refusal
 from pipeline.schema import SENTENCES
 from pipeline.sentences.split import SentenceConfig, split_sentences
 from pipeline.shards import read_shard, write_shard
@@ -40,10 +40,10 @@ class RightChain:
     def __init__(self) -> None:
         self.calls: list[int] = []
 
-    def parse(self, sentences: Sequence[Sequence[str]]) -> list[DependencyParse | Rejection]:
+    def parse(self, sentences: Sequence[Sequence[str]]) -> list[DependencyParse | Refusal]:
         self.calls.append(len(sentences))
         return [
-            Rejection("odd_word", "odd")
+            Refusal("odd_word", "odd")
             if "odd" in words
             else DependencyParse(
                 heads=[*range(2, len(words) + 1), 0],
@@ -59,7 +59,7 @@ class FlatBrackets:
     name = "flat"
     checksum = "def"
 
-    def parse(self, sentences: Sequence[Sequence[str]]) -> list[ConstituencyParse | Rejection]:
+    def parse(self, sentences: Sequence[Sequence[str]]) -> list[ConstituencyParse | Refusal]:
         return [
             ConstituencyParse([0], [len(words)], ["S"], ["NN"] * len(words)) for words in sentences
         ]
@@ -85,9 +85,9 @@ class Failing(RightChain):
         super().__init__()
         self._word, self._reason = word, reason
 
-    def parse(self, sentences: Sequence[Sequence[str]]) -> list[DependencyParse | Rejection]:
+    def parse(self, sentences: Sequence[Sequence[str]]) -> list[DependencyParse | Refusal]:
         return [
-            Rejection(self._reason, "IndexError: no luck") if self._word in words else answer
+            Refusal(self._reason, "IndexError: no luck") if self._word in words else answer
             for words, answer in zip(sentences, super().parse(sentences), strict=True)
         ]
 

@@ -11,7 +11,7 @@ import torch
 
 from pipeline.parsers.base import reject_input
 from pipeline.parsers.retry import is_machine_error, parse_or_reject
-from pipeline.rejection import Rejection
+from pipeline.refusal import Refusal
 
 Words = Sequence[str]
 
@@ -34,7 +34,7 @@ def test_a_bad_sentence_costs_no_other_and_few_calls(position: int) -> None:
 
     answers = parse_or_reject(lengths_unless("bad", IndexError("no luck"), calls), batch)
 
-    assert answers.pop(position) == Rejection("parser_error", "IndexError: no luck")
+    assert answers.pop(position) == Refusal("parser_error", "IndexError: no luck")
     assert answers == [i + 1 for i in range(8) if i != position]
     assert sorted(calls) == [1, 1, 2, 2, 4, 4, 8]
 
@@ -86,7 +86,7 @@ def test_only_the_sentence_too_large_for_memory_is_refused(error: Exception) -> 
     answers = parse_or_reject(memory_for(100, error), batch)
 
     detail = f"400 tokens; {type(error).__name__}: {error}"
-    assert answers == [10, Rejection("out_of_memory", detail), 90]
+    assert answers == [10, Refusal("out_of_memory", detail), 90]
 
 
 @pytest.mark.parametrize("num_tokens", [5, 400])
@@ -131,13 +131,13 @@ def test_other_errors_are_the_sentences_own(error: Exception) -> None:
 @pytest.mark.parametrize(
     ("sentence", "rejection"),
     [
-        (None, Rejection("empty")),
-        ([], Rejection("empty")),
-        (["a", "b", "c", "d"], Rejection("too_long", "4 tokens, limit 3")),
-        (["a", ""], Rejection("empty_token", "token 2 of 2")),
-        ([None, "a"], Rejection("empty_token", "token 1 of 2")),
+        (None, Refusal("empty")),
+        ([], Refusal("empty")),
+        (["a", "b", "c", "d"], Refusal("too_long", "4 tokens, limit 3")),
+        (["a", ""], Refusal("empty_token", "token 2 of 2")),
+        ([None, "a"], Refusal("empty_token", "token 1 of 2")),
         ((" ", "\x00", "c"), None),
     ],
 )
-def test_what_no_parser_is_given(sentence: Any, rejection: Rejection | None) -> None:
+def test_what_no_parser_is_given(sentence: Any, rejection: Refusal | None) -> None:
     assert reject_input(sentence, 3) == rejection

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.corpora.document import Document, Paragraph, Refusal
+from pipeline.corpora.document import Document, Paragraph
 from pipeline.corpora.files import FilesConfig, TextFiles
 from pipeline.manifests import read_dataset_manifest
+from pipeline.refusal import Refusal
 from pipeline.sentences import shard as sentence_shard
 from pipeline.sentences.split import SentenceConfig, split_sentences
 from pipeline.shards import read_shard
@@ -66,7 +67,7 @@ def many_documents() -> Memory:
             text = f"The {animal} number {number} sleeps. 1 2 3! It dreams of place {position}."
             paragraphs.append(text if (number + position) % 3 else f"One {animal} wakes.")
         if number % 4 == 0:
-            paragraphs.insert(2, Refusal("undecodable", f"{number}:2", "odd bytes"))
+            paragraphs.insert(2, Refusal("undecodable", "odd bytes", f"{number}:2"))
         documents[f"document {number}"] = paragraphs
     return Memory(documents)
 
@@ -104,7 +105,7 @@ def test_a_quarantined_sentence_leaves_a_gap_in_the_index(tmp_path):
 
 
 def test_what_the_source_refused_is_counted_and_leaves_a_gap(tmp_path):
-    refusal = Refusal("undecodable", "a.txt:7", "bytes that are not utf-8", "Caf")
+    refusal = Refusal("undecodable", "bytes that are not utf-8", "a.txt:7", "Caf")
     source = Memory({"a": ["It rained.", refusal, "We left."]})
     manifest = split_sentences(source, SentenceConfig(), tmp_path)
     assert [index for _, index, _ in rows(tmp_path)] == [0, 2]
@@ -177,7 +178,7 @@ def test_a_shard_ends_at_a_paragraphs_end(tmp_path, small_shards):
 
 
 def test_refusals_fill_shards_too(tmp_path, small_shards):
-    refusals = [Refusal("undecodable", f"a:{number}", "odd bytes") for number in range(25)]
+    refusals = [Refusal("undecodable", "odd bytes", f"a:{number}") for number in range(25)]
     source = Memory({"a": [*refusals, "It rained."]})
     manifest = split_sentences(source, SentenceConfig(), tmp_path)
     assert [shard.rows for shard in manifest.shards] == [0, 0, 1]
@@ -187,7 +188,7 @@ def test_refusals_fill_shards_too(tmp_path, small_shards):
 
 
 def test_a_source_without_sentences_says_why_over_all_shards_and_again(tmp_path, small_shards):
-    refusals = [Refusal("undecodable", f"a:{number}", "odd bytes") for number in range(25)]
+    refusals = [Refusal("undecodable", "odd bytes", f"a:{number}") for number in range(25)]
     for _ in range(2):
         with pytest.raises(ValueError, match=r"'undecodable': 25.*at a:0: undecodable \(odd"):
             split_sentences(Memory({"a": list(refusals)}), SentenceConfig(), tmp_path)

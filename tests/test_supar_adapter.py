@@ -13,7 +13,7 @@ from pipeline.parsers.dependency.spellings import encode_spellings, spelling_cac
 from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser, load_dependency_parser
 from pipeline.parsers.dependency.supar_conversion import from_supar
 from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
-from pipeline.rejection import Rejection
+from pipeline.refusal import Refusal
 from pipeline.trees.flat import validate_heads
 from pipeline.trees.parses import DependencyParse
 from tests.dependency_examples import treebank, write_conllu
@@ -149,11 +149,11 @@ def test_parsing_leaves_the_vocabulary_as_it_was(
 def test_what_cannot_be_parsed_is_rejected_with_its_reason(parser: SuparDependencyParser) -> None:
     missing: Any = ["a", None]
     answers = parser.parse([[], ["Go"], ["a"] * 61, ["a", ""], missing, ["a"] * 60])
-    assert answers[0] == Rejection("empty")
+    assert answers[0] == Refusal("empty")
     assert isinstance(answers[1], DependencyParse)
-    assert answers[2] == Rejection("too_long", "61 tokens, limit 60")
-    assert answers[3] == Rejection("empty_token", "token 2 of 2")
-    assert answers[4] == Rejection("empty_token", "token 2 of 2")
+    assert answers[2] == Refusal("too_long", "61 tokens, limit 60")
+    assert answers[3] == Refusal("empty_token", "token 2 of 2")
+    assert answers[4] == Refusal("empty_token", "token 2 of 2")
     assert isinstance(answers[5], DependencyParse)
     assert parser.parse([]) == []
 
@@ -181,7 +181,7 @@ def test_a_failing_sentence_does_not_cost_its_batch(
 
     monkeypatch.setattr(supar_adapter, "token_batch", failing)
     answers = parser.parse([["She", "reads"], ["boom", "!"], ["Go", "!"]])
-    assert answers == [expected[0], Rejection("parser_error", "IndexError: no room"), expected[1]]
+    assert answers == [expected[0], Refusal("parser_error", "IndexError: no room"), expected[1]]
 
 
 @pytest.mark.parametrize("damaged", ["arc_mlp_d", "rel_mlp_d", "word_embed"])
@@ -254,7 +254,7 @@ def test_a_token_that_is_no_string_costs_its_own_sentence_only(
     number: Any = ["a", 5]
     answers = parser.parse([["Go", "!"], number])
     assert isinstance(answers[0], DependencyParse)
-    assert isinstance(answers[1], Rejection)
+    assert isinstance(answers[1], Refusal)
     assert answers[1].reason == "parser_error"
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pipeline.inspect.row_checks import row_faults
 from pipeline.inspect.suspects import suspect_rows, token_counts
 from pipeline.parsing import row_of
-from pipeline.rejection import Rejection
+from pipeline.refusal import Refusal
 from pipeline.schema import CONSTITUENTS, DEPENDENCIES, SENTENCES
 from pipeline.trees.parses import DependencyParse
 from tests.tree_oracles import random_heads
@@ -40,7 +40,7 @@ def rows_at_fault(stage: str, rows: list[Row], num_tokens: list[int]) -> list[in
 
 def columns(parse: Any, num_tokens: int) -> Row:
     row = row_of(parse, ["x"] * num_tokens)
-    assert not isinstance(row, Rejection)
+    assert not isinstance(row, Refusal)
     return {name: list(values) for name, values in row.items()}
 
 

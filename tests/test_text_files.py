@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from pipeline.corpora.document import Paragraph, Refusal
+from pipeline.corpora.document import Paragraph
 from pipeline.corpora.files import FilesConfig, TextFiles
+from pipeline.refusal import Refusal
 
 STORY = "The boat left at dawn.\nIt came back\nin the evening.\n\nNobody had seen it.\n"
 PARAGRAPHS = ["The boat left at dawn. It came back in the evening.", "Nobody had seen it."]

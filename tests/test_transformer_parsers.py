@@ -19,7 +19,7 @@ from pipeline.parsers.constituency.transformer_adapter import load_transformer_c
 from pipeline.parsers.dependency.supar_conversion import convert_supar_checkpoint
 from pipeline.parsers.dependency.transformer_adapter import load_transformer_dependency_parser
 from pipeline.parsers.load import load_parser
-from pipeline.rejection import Rejection
+from pipeline.refusal import Refusal
 from pipeline.trees.flat import to_brackets
 from pipeline.trees.parses import ConstituencyParse, DependencyParse
 from tests.constituency_trees import toy_treebank
@@ -104,8 +104,8 @@ def test_any_surface_form_is_a_token_of_a_dependency_tree(tmp_path: Path) -> Non
         assert isinstance(parse, DependencyParse)
         assert len(parse.heads) == 3
     assert parser.parse([[], ["a", ""]]) == [
-        Rejection("empty"),
-        Rejection("empty_token", "token 2 of 2"),
+        Refusal("empty"),
+        Refusal("empty_token", "token 2 of 2"),
     ]
 
 
@@ -144,9 +144,9 @@ def test_a_sentence_with_too_many_subwords_is_rejected_alone(tmp_path: Path) -> 
     most = ["x" * 47, "!"]  # 48 subwords and the two marks
     answers = parser.parse([["Go", "!"], ["x" * 48, "!"], most, ["a"] * 39])
     assert isinstance(answers[0], ConstituencyParse)
-    assert answers[1] == Rejection("too_many_subwords", "51 subwords, limit 50")
+    assert answers[1] == Refusal("too_many_subwords", "51 subwords, limit 50")
     assert isinstance(answers[2], ConstituencyParse)
-    assert answers[3] == Rejection("too_long", "39 tokens, limit 38")
+    assert answers[3] == Refusal("too_long", "39 tokens, limit 38")
 
 
 def test_the_positions_of_a_roberta_begin_behind_the_paddings(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_the_positions_of_a_roberta_begin_behind_the_paddings(tmp_path: Path) ->
         [["x" * 93], ["x" * 94]]  # and the space that benepar guesses, and two marks
     )
     assert isinstance(answers[0], ConstituencyParse)
-    assert answers[1] == Rejection("too_many_subwords", "97 subwords, limit 96")
+    assert answers[1] == Refusal("too_many_subwords", "97 subwords, limit 96")
 
 
 def test_a_token_that_leaves_no_subword_is_rejected_alone(tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_a_token_that_leaves_no_subword_is_rejected_alone(tmp_path: Path) -> Non
     convert_benepar(checkpoint, tmp_path / "parser")
     parser = load_transformer_constituency_parser(tmp_path / "parser")
     answers = parser.parse([["a", "\u200b"], ["Go", "!"]])
-    assert isinstance(answers[0], Rejection)
+    assert isinstance(answers[0], Refusal)
     assert answers[0].reason == "no_subword"
     assert isinstance(answers[1], ConstituencyParse)
 

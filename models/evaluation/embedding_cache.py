@@ -33,9 +33,9 @@ from models.evaluation.encoder import (
     ViewEncoder,
     key_of,
 )
-from models.refusal import Refusal
 from pipeline.atomic_files import TEMPORARY_SUFFIX, write_json_atomically
 from pipeline.digest import sentences_digest, sha256_of_file
+from pipeline.refusal import RefusedSentence
 
 logger = logging.getLogger(__name__)
 
@@ -52,7 +52,7 @@ class Embeddings:
     """[n, H] by view and pooling."""
     seconds: float
     """Time that the computation took, now or when they were stored; little if parses were kept."""
-    refused: tuple[Refusal, ...]
+    refused: tuple[RefusedSentence, ...]
     """Sentences that the encoder could not take and gave zeros for."""
     from_cache: bool
     """Whether all of them were there already."""
@@ -214,7 +214,7 @@ def _read(folder: Path, num_sentences: int) -> Embeddings:
         views[key] = np.load(path, allow_pickle=False)
         if len(views[key]) != num_sentences:
             raise ValueError(f"{path.name} holds {len(views[key])} rows")
-    refused = tuple(Refusal(**values) for values in manifest["refused"])
+    refused = tuple(RefusedSentence(**values) for values in manifest["refused"])
     return Embeddings(views, manifest["seconds"], refused, True)
 
 

@@ -12,9 +12,9 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from models.refusal import Refusal
 from models.variants import Pooling
 from models.views import UNORDERED_VIEWS
+from pipeline.refusal import RefusedSentence
 
 __all__ = [
     "OPAQUE_VIEW",
@@ -93,8 +93,10 @@ class CompositeEncoder(ViewEncoder, Protocol):
         ...
 
     def join(
-        self, views: Sequence[Mapping[str, FloatArray]], refused: Sequence[Sequence[Refusal]]
-    ) -> tuple[dict[str, FloatArray], tuple[Refusal, ...]]:
+        self,
+        views: Sequence[Mapping[str, FloatArray]],
+        refused: Sequence[Sequence[RefusedSentence]],
+    ) -> tuple[dict[str, FloatArray], tuple[RefusedSentence, ...]]:
         """Returns the views of the whole and the sentences that are zeros in them.
 
         Args:
@@ -109,7 +111,7 @@ class RefusingEncoder(Encoder, Protocol):
     """An encoder that cannot take every sentence, and says which."""
 
     @property
-    def refused(self) -> Sequence[Refusal]:
+    def refused(self) -> Sequence[RefusedSentence]:
         """Sentences of the last call that became zeros."""
         ...
 

@@ -21,9 +21,9 @@ from models.evaluation.encoder import (
     name_of,
     view_and_pooling,
 )
-from models.refusal import Refusal
 from models.variants import Pooling
 from pipeline.digest import digest_of
+from pipeline.refusal import RefusedSentence
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,7 +60,7 @@ class JoinedEncoder:
         taken = [(self.encoders[place].digest, view) for place, view in self._sources]
         if doubled := sorted({view for digest, view in taken if taken.count((digest, view)) > 1}):
             raise ValueError(f"views {', '.join(doubled)} of one encoder are joined twice")
-        self.refused: list[Refusal] = []
+        self.refused: list[RefusedSentence] = []
         """Sentences of the last call that became zeros."""
 
     def _sources_of(self, part: EncoderViews) -> list[tuple[int, str]]:
@@ -119,8 +119,8 @@ class JoinedEncoder:
     def join(
         self,
         views: Sequence[Mapping[str, FloatArray]],
-        refused: Sequence[Sequence[Refusal]],
-    ) -> tuple[dict[str, FloatArray], tuple[Refusal, ...]]:
+        refused: Sequence[Sequence[RefusedSentence]],
+    ) -> tuple[dict[str, FloatArray], tuple[RefusedSentence, ...]]:
         """Returns the views of the whole, and the sentences that are zeros in them.
 
         Args:

@@ -15,7 +15,7 @@ from pathlib import Path
 from pipeline.parsers.base import Sentence, SentenceParser
 from pipeline.parsers.parser_folder import checksum_of_parser_folder
 from pipeline.parsing import Parse
-from pipeline.rejection import Rejection
+from pipeline.refusal import Refusal
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ class LazyParser:
         self.checksum = checksum_of_parser_folder(path)
         self._stage, self._path, self._device = stage, path, device
 
-    def parse(self, sentences: Sequence[Sentence]) -> Sequence[Parse | Rejection]:
+    def parse(self, sentences: Sequence[Sentence]) -> Sequence[Parse | Refusal]:
         """Returns one parse or rejection per sentence, in input order.
 
         Raises:

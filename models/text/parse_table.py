@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pipeline.flat_lists import FlatListColumn
 from pipeline.parsing import Row
-from pipeline.rejection import Rejection
+from pipeline.refusal import Refusal
 from pipeline.schema import schema_for
 
 TOKENS = "tokens"
@@ -37,32 +37,30 @@ def schema_of(stage: str) -> pa.Schema:
     return pa.schema([*(columns.field(name) for name in _READ_BY_VIEWS[stage]), *_REFUSAL])
 
 
-def token_table(
-    tokens: Sequence[Sequence[str]], rejections: Sequence[Rejection | None]
-) -> pa.Table:
+def token_table(tokens: Sequence[Sequence[str]], rejections: Sequence[Refusal | None]) -> pa.Table:
     """Returns the table of tokens, with what no parser is to be asked about."""
     schema = schema_of(TOKENS)
     words = pa.array(tokens, type=schema.field("tokens").type)
     return pa.Table.from_arrays([words, *_refusal_columns(rejections)], schema=schema)
 
 
-def parse_table(stage: str, rows: Sequence[Row | Rejection | None]) -> pa.Table:
+def parse_table(stage: str, rows: Sequence[Row | Refusal | None]) -> pa.Table:
     """Returns the table of a parse stage; a row of nulls for what was refused or not asked."""
     schema = schema_of(stage)
     columns = {name: FlatListColumn(schema.field(name).type) for name in _READ_BY_VIEWS[stage]}
     for row in rows:
         for name, column in columns.items():
-            column.append(None if row is None or isinstance(row, Rejection) else row[name])
-    rejections = [row if isinstance(row, Rejection) else None for row in rows]
+            column.append(None if row is None or isinstance(row, Refusal) else row[name])
+    rejections = [row if isinstance(row, Refusal) else None for row in rows]
     arrays = [column.to_arrow() for column in columns.values()]
     return pa.Table.from_arrays([*arrays, *_refusal_columns(rejections)], schema=schema)
 
 
-def rejections_of(table: pa.Table) -> dict[int, Rejection]:
+def rejections_of(table: pa.Table) -> dict[int, Refusal]:
     """Returns the refused sentences of a stage by row."""
     reasons, details = table.column("reason"), table.column("detail")
     rows = np.flatnonzero(reasons.is_valid().to_numpy())
-    return {int(row): Rejection(reasons[row].as_py(), details[row].as_py()) for row in rows}
+    return {int(row): Refusal(reasons[row].as_py(), details[row].as_py()) for row in rows}
 
 
 def flat_values(table: pa.Table, name: str, rows: NDArray[np.int64]) -> pa.Array:
@@ -76,7 +74,7 @@ def offsets_of(table: pa.Table, name: str, rows: NDArray[np.int64]) -> NDArray[n
     return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
-def _refusal_columns(rejections: Sequence[Rejection | None]) -> list[pa.Array]:
+def _refusal_columns(rejections: Sequence[Refusal | None]) -> list[pa.Array]:
     reasons = [None if rejection is None else rejection.reason for rejection in rejections]
     details = [None if rejection is None else rejection.detail for rejection in rejections]
     return [pa.array(reasons, pa.string()), pa.array(details, pa.string())]

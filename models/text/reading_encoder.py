@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.corpus.sentence_block import SentenceBlock
-from models.refusal import Refusal
 from models.text.parse_cache import ParseCache
 from models.text.sentence_reader import SentenceReader
 from models.variants import Pooling
+from pipeline.refusal import RefusedSentence
 
 FloatArray = NDArray[np.float32]
 OnRefusal = Literal["error", "zero"]
@@ -57,7 +57,7 @@ class ReadingEncoder(ABC):
 
     def __init__(self, reader: SentenceReader, settings: EncodingSettings | None = None) -> None:
         self.settings = settings or EncodingSettings()
-        self.refused: list[Refusal] = []
+        self.refused: list[RefusedSentence] = []
         """Sentences of the last call that became zeros."""
         self._reader = reader
 
@@ -149,7 +149,7 @@ class ReadingEncoder(ABC):
             start = stop
 
 
-def _fail_if_any(refusals: Sequence[Refusal]) -> None:
+def _fail_if_any(refusals: Sequence[RefusedSentence]) -> None:
     if not refusals:
         return
     named = [str(refusal) for refusal in refusals[:MAX_NAMED]]

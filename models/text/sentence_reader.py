@@ -15,7 +15,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from models.corpus.sentence_block import MAX_TOKENS, SentenceBlock
-from models.refusal import Refusal
 from models.text.parse_cache import ParseCache
 from models.text.parse_table import (
     TOKENS,
@@ -30,7 +29,7 @@ from models.words.word_vectors import WordVectors
 from pipeline.parsers.base import MAX_TOKENS as MAX_PARSED_TOKENS
 from pipeline.parsers.base import SentenceParser, reject_input
 from pipeline.parsing import Parse, Row, describe_parsing, row_of
-from pipeline.rejection import Rejection
+from pipeline.refusal import Refusal, RefusedSentence
 from pipeline.sentences.filter import clean_text
 from pipeline.sentences.tokenization import EnglishTokenizer
 
@@ -44,7 +43,7 @@ class ReadSentences:
 
     block: SentenceBlock
     """Those that were; ``rows`` holds their positions."""
-    refusals: list[Refusal]
+    refusals: list[RefusedSentence]
 
 
 class SentenceReader:
@@ -96,11 +95,13 @@ class SentenceReader:
         for table in parses.values():  # of two parsers that refuse it, the first one's word counts
             rejections = rejections_of(table) | rejections
         taken = np.array([i for i in range(len(sentences)) if i not in rejections], dtype=np.int64)
-        refusals = [Refusal(first + i, r.reason, r.detail) for i, r in sorted(rejections.items())]
+        refusals = [
+            RefusedSentence(first + i, r.reason, r.detail) for i, r in sorted(rejections.items())
+        ]
         block = self._block(tokens, parses, taken)
         return ReadSentences(replace(block, rows=taken + first), refusals)
 
-    def refused_unread(self, sentences: Sequence[str]) -> list[Refusal]:
+    def refused_unread(self, sentences: Sequence[str]) -> list[RefusedSentence]:
         """Returns the sentences that are refused for being empty or too long, in their order.
 
         Quick, for no parser is asked, and only sentences that may be too long are tokenized.
@@ -114,7 +115,7 @@ class SentenceReader:
         tokenized = self._tokenizer.tokenize(list(doubtful.values()))
         rejections = [reject_input(text.words, limit) for text in tokenized]
         return [
-            Refusal(i, rejection.reason, rejection.detail)
+            RefusedSentence(i, rejection.reason, rejection.detail)
             for i, rejection in zip(doubtful, rejections, strict=True)
             if rejection is not None
         ]
@@ -137,9 +138,9 @@ class SentenceReader:
         refused = rejections_of(token_rows)
         asked = [i for i in range(len(tokens)) if i not in refused]
         parses = self._parsers[stage].parse([tokens[i] for i in asked])
-        rows: list[Row | Rejection | None] = [None] * len(tokens)
+        rows: list[Row | Refusal | None] = [None] * len(tokens)
         for i, parse in zip(asked, parses, strict=True):
-            rows[i] = parse if isinstance(parse, Rejection) else row_of(parse, tokens[i])
+            rows[i] = parse if isinstance(parse, Refusal) else row_of(parse, tokens[i])
         return parse_table(stage, rows)
 
     def _block(

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from pipeline.refusal import Refusal
+
 EXCERPT_CHARACTERS = 200
 
 
@@ -16,23 +18,6 @@ class Paragraph:
     text: str
     position: str
     """Where it begins, as ``file:line``."""
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """Text that a source could not take; it stands in the stream where the text would have been.
-
-    In the stream rather than in a counter of the source's own: so it is counted in the shard it
-    belongs to, and once only, however often the run is killed and resumed.
-    """
-
-    reason: str
-    """A stable snake_case key that manifests count by, such as ``binary_file``."""
-    position: str
-    """Where, as ``file`` or ``file:line``."""
-    detail: str
-    """What was found and what to do about it."""
-    excerpt: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any, BinaryIO, get_args
 
 from pipeline.corpora.compression import decompressed
-from pipeline.corpora.document import Document, Paragraph, Refusal
+from pipeline.corpora.document import Document, Paragraph
 from pipeline.corpora.file_list import TextFile, list_files
 from pipeline.corpora.json_lines import documents_of
 from pipeline.corpora.paragraphs import ParagraphMode, paragraphs_of
 from pipeline.corpora.text_lines import read_lines
 from pipeline.digest import sha256_of_file
+from pipeline.refusal import Refusal
 
 JSON_LINE_FACTOR = 100
 """A line of JSON holds a whole document, so it may be this many times a paragraph's limit."""
@@ -90,7 +91,7 @@ class TextFiles:
                     yield from self._documents_of(file, stream, before)
             except OSError as error:
                 detail = f"cannot be opened ({error}); check its permissions"
-                yield Document(file.name, [Refusal("unreadable_file", file.name, detail)])
+                yield Document(file.name, [Refusal("unreadable_file", detail, file.name)])
             before += file.path.stat().st_size
         self._bytes_read = self._total_bytes
 
@@ -144,7 +145,7 @@ class TextFiles:
 
 
 def _empty(file: TextFile) -> Refusal:
-    return Refusal("empty_file", file.name, "holds no text; remove it from the paths")
+    return Refusal("empty_file", "holds no text; remove it from the paths", file.name)
 
 
 def _content_of(path: Path) -> str:

@@ -7,9 +7,10 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from pipeline.corpora.document import Document, Paragraph, Refusal, excerpt_of
+from pipeline.corpora.document import Document, Paragraph, excerpt_of
 from pipeline.corpora.paragraphs import ParagraphMode, paragraphs_of
 from pipeline.corpora.text_lines import Line
+from pipeline.refusal import Refusal
 
 
 def documents_of(
@@ -41,13 +42,13 @@ def _text_field(line: str, position: str, text_field: str) -> str | Refusal:
     try:
         value: Any = json.loads(line)
     except (ValueError, RecursionError) as error:  # ValueError: also a number of 5,000 digits
-        return Refusal("bad_json", position, f"not JSON ({error}); mend the line", excerpt_of(line))
+        return Refusal("bad_json", f"not JSON ({error}); mend the line", position, excerpt_of(line))
     text = value.get(text_field) if isinstance(value, dict) else None
     if not isinstance(text, str):
         detail = f"no text in field {text_field!r}; set text_field to the field that holds it"
-        return Refusal("missing_text", position, detail, excerpt_of(line))
+        return Refusal("missing_text", detail, position, excerpt_of(line))
     if not text.strip():
-        return Refusal("empty_text", position, f"field {text_field!r} is empty", excerpt_of(line))
+        return Refusal("empty_text", f"field {text_field!r} is empty", position, excerpt_of(line))
     return text
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Literal
 
-from pipeline.corpora.document import Paragraph, Refusal, excerpt_of
+from pipeline.corpora.document import Paragraph, excerpt_of
 from pipeline.corpora.text_lines import Line
+from pipeline.refusal import Refusal
 
 ParagraphMode = Literal["blank-line", "line"]
 
@@ -52,4 +53,4 @@ def _joined(
         f"{characters:,} characters without a blank line, at most {max_characters:,}; separate "
         "paragraphs by blank lines, or set paragraphs=line if every line is one"
     )
-    return Refusal("giant_paragraph", position, detail, excerpt_of(text))
+    return Refusal("giant_paragraph", detail, position, excerpt_of(text))

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pipeline.corpora.compression import ERRORS
-from pipeline.corpora.document import Refusal, excerpt_of
+from pipeline.corpora.document import excerpt_of
+from pipeline.refusal import Refusal
 
 _BINARY_PROBE_BYTES = 8192
 _WIDE_ENCODINGS = re.compile(r"utf[-_]?(?:16|32)|ucs", re.IGNORECASE)
@@ -41,7 +42,7 @@ def read_lines(
     try:
         if b"\0" in stream.peek(_BINARY_PROBE_BYTES) and not _WIDE_ENCODINGS.search(encoding):
             detail = "holds zero bytes, so it is no text; unpack it or set its encoding (utf-16?)"
-            yield Refusal("binary_file", name, detail)
+            yield Refusal("binary_file", detail, name)
             return
     except ERRORS as error:
         yield _damaged(name, 1, error)
@@ -69,10 +70,10 @@ def _checked(
 ) -> Line | Refusal:
     if giant:
         detail = f"more than {len(text) - 1:,} characters on one line; break it into lines"
-        return Refusal("giant_line", position, detail, excerpt_of(text))
+        return Refusal("giant_line", detail, position, excerpt_of(text))
     if _UNDECODABLE.search(text):
         detail = f"bytes that are not {encoding}; convert the file or set its encoding"
-        return Refusal("undecodable", position, detail, excerpt_of(text))
+        return Refusal("undecodable", detail, position, excerpt_of(text))
     return Line(number, text)
 
 
@@ -83,4 +84,4 @@ def _skip_to_next_line(text: io.TextIOWrapper, max_characters: int) -> None:
 
 def _damaged(name: str, number: int, error: Exception) -> Refusal:
     detail = f"unreadable from here on ({type(error).__name__}: {error}); make or fetch it again"
-    return Refusal("damaged_file", f"{name}:{number}", detail)
+    return Refusal("damaged_file", detail, f"{name}:{number}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
-from pipeline.rejection import Rejection
+from pipeline.refusal import Refusal
 
 Sentence = Sequence[str]
 
@@ -14,18 +14,18 @@ MAX_TOKENS = 510
 both parses must be of the same sentences."""
 
 
-def reject_input(sentence: Sentence | None, max_tokens: int) -> Rejection | None:
+def reject_input(sentence: Sentence | None, max_tokens: int) -> Refusal | None:
     """Returns why no parser is given this sentence, or None if it is; ``None`` counts as empty.
 
     Reasons: ``empty``, ``too_long``, ``empty_token``.
     """
     if sentence is None or len(sentence) == 0:
-        return Rejection("empty")
+        return Refusal("empty")
     if len(sentence) > max_tokens:
-        return Rejection("too_long", f"{len(sentence)} tokens, limit {max_tokens}")
+        return Refusal("too_long", f"{len(sentence)} tokens, limit {max_tokens}")
     for position, token in enumerate(sentence, start=1):
         if token is None or token == "":
-            return Rejection("empty_token", f"token {position} of {len(sentence)}")
+            return Refusal("empty_token", f"token {position} of {len(sentence)}")
     return None
 
 
@@ -40,7 +40,7 @@ class SentenceParser(Protocol[ParseT_co]):
     checksum: str
     """sha256 over everything that determines its answers (weights and configuration)."""
 
-    def parse(self, sentences: Sequence[Sentence]) -> Sequence[ParseT_co | Rejection]:
+    def parse(self, sentences: Sequence[Sentence]) -> Sequence[ParseT_co | Refusal]:
         """Returns one parse or rejection per sentence, in input order; never raises for input.
 
         Raises:

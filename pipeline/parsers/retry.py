@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import torch
 
-from pipeline.rejection import Rejection
+from pipeline.refusal import Refusal
 
 logger = logging.getLogger(__name__)
 
@@ -52,9 +52,7 @@ def _says(error: BaseException, words: Sequence[str]) -> bool:
     return isinstance(error, RuntimeError) and any(word in message for word in words)
 
 
-def parse_or_reject(
-    parse: Parse[ItemT, ParseT], batch: Sequence[ItemT]
-) -> list[ParseT | Rejection]:
+def parse_or_reject(parse: Parse[ItemT, ParseT], batch: Sequence[ItemT]) -> list[ParseT | Refusal]:
     """Returns one parse or rejection an item; a failing batch is halved down to the culprit.
 
     Reasons: ``parser_error``, and ``out_of_memory`` for a sentence that exhausts memory alone
@@ -80,7 +78,7 @@ def parse_or_reject(
     return parse_or_reject(parse, batch[:middle]) + parse_or_reject(parse, batch[middle:])
 
 
-def _rejection(parse: Parse[ItemT, ParseT], item: ItemT, error: Exception) -> Rejection:
+def _rejection(parse: Parse[ItemT, ParseT], item: ItemT, error: Exception) -> Refusal:
     """Returns why a sentence that failed alone is refused.
 
     Raises:
@@ -89,7 +87,7 @@ def _rejection(parse: Parse[ItemT, ParseT], item: ItemT, error: Exception) -> Re
     logger.warning("a sentence of %d tokens was rejected", len(item), exc_info=error)
     detail = f"{type(error).__name__}: {error}"
     if not is_memory_error(error):
-        return Rejection("parser_error", detail)
+        return Refusal("parser_error", detail)
     if len(item) <= MODEST_TOKENS:
         raise error
     error.__traceback__ = None  # its frames hold what was computed of the sentence
@@ -99,7 +97,7 @@ def _rejection(parse: Parse[ItemT, ParseT], item: ItemT, error: Exception) -> Re
     except Exception as probe:
         if is_machine_error(probe):
             raise
-    return Rejection("out_of_memory", f"{len(item)} tokens; {detail}")
+    return Refusal("out_of_memory", f"{len(item)} tokens; {detail}")
 
 
 def _free_memory() -> None:

@@ -11,7 +11,7 @@ import torch
 from pipeline.parsers.base import Sentence, reject_input
 from pipeline.parsers.batches import length_batches
 from pipeline.parsers.retry import parse_or_reject
-from pipeline.rejection import Rejection
+from pipeline.refusal import Refusal
 
 ParseT = TypeVar("ParseT")
 
@@ -19,12 +19,12 @@ ParseT = TypeVar("ParseT")
 def parse_by_subwords(
     sentences: Sequence[Sentence],
     *,
-    count: Callable[[Sentence], int | Rejection],
+    count: Callable[[Sentence], int | Refusal],
     parse_batch: Callable[[Sequence[Sentence]], Iterable[ParseT]],
     max_tokens: int,
     max_subwords: int | None,
     batch_subwords: int,
-) -> list[ParseT | Rejection]:
+) -> list[ParseT | Refusal]:
     """Returns one parse or rejection per sentence, in input order; never raises for input.
 
     Reasons of rejection: ``empty``, ``empty_token``, ``too_long``, ``too_many_subwords``,
@@ -41,7 +41,7 @@ def parse_by_subwords(
     Raises:
         MemoryError, RuntimeError: memory or the device failed.
     """
-    answers: dict[int, ParseT | Rejection] = {}
+    answers: dict[int, ParseT | Refusal] = {}
     counts: dict[int, int] = {}
     for position, sentence in enumerate(sentences):
         rejection = reject_input(sentence, max_tokens)
@@ -70,7 +70,7 @@ def products_in(dtype: torch.dtype, device: torch.device) -> AbstractContextMana
     return torch.autocast(device.type, dtype=dtype)
 
 
-def _reject_subwords(counted: int, limit: int | None) -> Rejection | None:
+def _reject_subwords(counted: int, limit: int | None) -> Refusal | None:
     if limit is None or counted <= limit:
         return None
-    return Rejection("too_many_subwords", f"{counted} subwords, limit {limit}")
+    return Refusal("too_many_subwords", f"{counted} subwords, limit {limit}")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from pipeline.rejection import Rejection
+from pipeline.refusal import Refusal
 
 CLEANING_VERSION = 2
 """Raised whenever the same text would be cleaned otherwise; part of every digest."""
@@ -65,20 +65,20 @@ def clean_text(text: str) -> tuple[str, int]:
     return " ".join(repaired.split()), dropped + replaced
 
 
-def reject_sentence(tokens: Sequence[str], config: SentenceConfig) -> Rejection | None:
+def reject_sentence(tokens: Sequence[str], config: SentenceConfig) -> Refusal | None:
     """Returns why a sentence is not taken, or None if it is.
 
     Reasons: ``too_short``, ``too_long``, ``long_token``, ``no_letters``.
     """
     if len(tokens) < config.min_tokens:
-        return Rejection("too_short", f"{len(tokens)} tokens, at least {config.min_tokens}")
+        return Refusal("too_short", f"{len(tokens)} tokens, at least {config.min_tokens}")
     if len(tokens) > config.max_tokens:
-        return Rejection("too_long", f"{len(tokens)} tokens, at most {config.max_tokens}")
+        return Refusal("too_long", f"{len(tokens)} tokens, at most {config.max_tokens}")
     longest = max(len(token) for token in tokens)
     if longest > config.max_token_characters:
-        return Rejection(
+        return Refusal(
             "long_token", f"a token of {longest} characters, at most {config.max_token_characters}"
         )
     if not any(character.isalpha() for token in tokens for character in token):
-        return Rejection("no_letters", "no letter in any token")
+        return Refusal("no_letters", "no letter in any token")
     return None

@@ -28,9 +28,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.atomic_files import write_text_atomically
-from pipeline.corpora.document import Refusal, Source
+from pipeline.corpora.document import Source
 from pipeline.corpora.files import TextFiles
 from pipeline.digest import sha256_of_file
+from pipeline.refusal import Refusal
 from pipeline.sentences.tokenization import TOKENIZATION_VERSION, EnglishTokenizer
 
 logger = logging.getLogger(__name__)

@@ -16,7 +16,7 @@ from pipeline.parsers.constituency.span_scorer import SpanScorer
 from pipeline.parsers.constituency.word_vectors import WordVectors
 from pipeline.parsers.precision import checksum_in, dtype_for, name_of
 from pipeline.parsers.retry import parse_or_reject
-from pipeline.rejection import Rejection
+from pipeline.refusal import Refusal
 from pipeline.trees.parses import ConstituencyParse
 
 BUNDLED_PARSER = Path("data/parsers/constituency")
@@ -25,7 +25,7 @@ BUNDLED_PARSER = Path("data/parsers/constituency")
 BATCH_TOKENS = 2_000
 """Positions of a batch on a CPU: enough for full speed, few enough for a core's cache."""
 
-Answer = ConstituencyParse | Rejection
+Answer = ConstituencyParse | Refusal
 
 
 class BeneparConstituencyParser:

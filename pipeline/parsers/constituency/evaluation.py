@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from pipeline.parsers.base import SentenceParser
-from pipeline.rejection import Rejection
+from pipeline.refusal import Refusal
 from pipeline.treebanks.bracket_scores import BracketScores, score_brackets
 from pipeline.treebanks.bracketed import BracketedSentence
 from pipeline.trees.flat import TOP_LABEL
@@ -41,9 +41,9 @@ def evaluate_constituency_parser(
     """Parses the sentences' tokens and returns the scores; the parser never sees gold tags."""
     gold = [sentence.parse for sentence in sentences]
     answers = parser.parse([sentence.tokens for sentence in sentences])
-    rejected = Counter(answer.reason for answer in answers if isinstance(answer, Rejection))
+    rejected = Counter(answer.reason for answer in answers if isinstance(answer, Refusal))
     predicted = [
-        _no_bracket(len(sentence.tokens)) if isinstance(answer, Rejection) else answer
+        _no_bracket(len(sentence.tokens)) if isinstance(answer, Refusal) else answer
         for sentence, answer in zip(sentences, answers, strict=True)
     ]
     return ConstituencyEvaluation(

@@ -30,7 +30,7 @@ from pipeline.parsers.subwords import (
     parse_by_subwords,
     products_in,
 )
-from pipeline.rejection import Rejection
+from pipeline.refusal import Refusal
 from pipeline.trees.parses import ConstituencyParse
 
 BATCH_TOKENS = 4000
@@ -92,7 +92,7 @@ class TransformerConstituencyParser:
         tokenizer.deprecation_warnings["Asking-to-pad-a-fast-tokenizer"] = True
 
     @torch.inference_mode()
-    def parse(self, sentences: Sequence[Sentence]) -> list[ConstituencyParse | Rejection]:
+    def parse(self, sentences: Sequence[Sentence]) -> list[ConstituencyParse | Refusal]:
         """Returns one tree or rejection per sentence, in input order; never raises for input.
 
         Reasons of rejection: see `parse_by_subwords`, and ``no_subword``.
@@ -109,15 +109,15 @@ class TransformerConstituencyParser:
             batch_subwords=self._batch_tokens,
         )
 
-    def _count(self, sentence: Sentence) -> int | Rejection:
+    def _count(self, sentence: Sentence) -> int | Refusal:
         try:
             encoded = self._encode(sentence)
         except (StopIteration, AssertionError):  # benepar ran out of subwords before the last token
-            return Rejection("no_subword", f"of the last of {len(sentence)} tokens")
+            return Refusal("no_subword", f"of the last of {len(sentence)} tokens")
         words: list[int] = encoded["words_from_tokens"]
         if any(index < 0 for index in words):
             missing = next(i for i, index in enumerate(words) if index < 0)
-            return Rejection("no_subword", f"token {missing} of {len(sentence)}")
+            return Refusal("no_subword", f"token {missing} of {len(sentence)}")
         return len(encoded["input_ids"]) + int(self._module.retokenizer.is_t5)
 
     def _encode(self, sentence: Sentence) -> Any:

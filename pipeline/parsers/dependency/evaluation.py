@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipeline.parsers.base import SentenceParser
-from pipeline.rejection import Rejection
+from pipeline.refusal import Refusal
 from pipeline.treebanks.conllu import TreebankSentence
 from pipeline.treebanks.dependency_scores import (
     DependencyScores,
@@ -31,7 +31,7 @@ def evaluate_dependency_parser(
         num_tokens = len(sentence.tokens)
         parse = (
             DependencyParse(heads=[_WRONG_HEAD] * num_tokens, deprels=[""] * num_tokens)
-            if isinstance(answer, Rejection)
+            if isinstance(answer, Refusal)
             else answer
         )
         scored.append(

@@ -24,7 +24,7 @@ from pipeline.parsers.dependency.spellings import spelling_cache
 from pipeline.parsers.dependency.token_batch import token_batch
 from pipeline.parsers.precision import checksum_in, name_of
 from pipeline.parsers.retry import parse_or_reject
-from pipeline.rejection import Rejection
+from pipeline.refusal import Refusal
 from pipeline.trees.parses import DependencyParse
 
 BUNDLED_PARSER = Path("data/parsers/dependency")
@@ -33,7 +33,7 @@ BUNDLED_PARSER = Path("data/parsers/dependency")
 _CACHED_WORDS = 100_000
 """Distinct words whose spelling features are kept; 40 MB at the bundled parser's 100 features."""
 
-Answer = DependencyParse | Rejection
+Answer = DependencyParse | Refusal
 
 
 class SuparDependencyParser:

@@ -26,7 +26,7 @@ from pipeline.parsers.subwords import (
     parse_by_subwords,
     products_in,
 )
-from pipeline.rejection import Rejection
+from pipeline.refusal import Refusal
 from pipeline.trees.parses import DependencyParse
 
 BATCH_TOKENS = 4000
@@ -75,7 +75,7 @@ class TransformerDependencyParser:
         self._subwords: dict[str, list[int]] = {}
 
     @torch.inference_mode()
-    def parse(self, sentences: Sequence[Sentence]) -> list[DependencyParse | Rejection]:
+    def parse(self, sentences: Sequence[Sentence]) -> list[DependencyParse | Refusal]:
         """Returns one tree or rejection per sentence, in input order; never raises for input.
 
         Any non-empty string is a token. Reasons of rejection: see `parse_by_subwords`; no sentence

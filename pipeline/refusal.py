@@ -1,0 +1,40 @@
+"""Why a piece of text or a sentence was not taken, whatever stage refused it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a stage could not take something; it stands in the place of what would have been.
+
+    In the place of a paragraph of a source rather than in a counter: so it is counted in the shard
+    it belongs to, and once only, however often the run is killed and resumed. In the place of a
+    parse, so that rows stay aligned.
+    """
+
+    reason: str
+    """A stable snake_case key that manifests count by, such as ``too_long`` or ``binary_file``."""
+    detail: str = ""
+    """What was found and what to do about it, or the error's own words; for the quarantine file."""
+    position: str = ""
+    """Of text that a source refused, as ``file`` or ``file:line``."""
+    excerpt: str = ""
+    """Of the same, its beginning."""
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedSentence:
+    """One of the sentences that an encoder was asked for and could not take."""
+
+    index: int
+    """Position among the sentences, from 0."""
+    reason: str
+    """As in quarantine files: ``empty``, ``too_long``, ``parser_error``, ``invalid_tree``."""
+    detail: str
+
+    def __str__(self) -> str:
+        return f"sentence {self.index} (from 0): {self.reason}" + (
+            f" ({self.detail})" if self.detail else ""
+        )
