@@ -9,17 +9,20 @@ from typing import Any, ClassVar
 
 import luigi
 
-from pipeline.evaluation_data.collect import CollectConfig, collect_datasets
-from pipeline.evaluation_data.declaration import Dataset, digest_of_declaration
-from pipeline.evaluation_data.fetch import FetchConfig
-from pipeline.evaluation_data.local_folder import EXAMINATION_VERSION, examine_folder
-from pipeline.evaluation_data.manifest import (
+from pipeline.evaluation_data import (
+    EXAMINATION_VERSION,
     MANIFEST_NAME,
+    SENTEVAL_SETS,
     DataManifest,
+    Dataset,
+    FetchConfig,
+    collect_datasets,
+    datasets_named,
+    digest_of_declaration,
+    examine_folder,
     read_manifest,
     write_manifest,
 )
-from pipeline.evaluation_data.sources import DATASETS, datasets_named
 from pipeline.sentences.tokenization import TOKENIZATION_VERSION
 from tasks.artefact import Artefact, checksum, remembered_sha256
 from tasks.parameters import EvaluationDataParameters
@@ -61,14 +64,14 @@ class DownloadSentEval(EvaluationDataParameters, Artefact):
         """Returns the declaration's digest and, of a user's folder, the files' checksums."""
         if not self.senteval_data:
             return {
-                "declaration": digest_of_declaration(DATASETS),
+                "declaration": digest_of_declaration(SENTEVAL_SETS),
                 "tokenization_version": TOKENIZATION_VERSION,
             }
         root = Path(self.senteval_data)
-        paths = [file.path for dataset in DATASETS for file in dataset.files]
+        paths = [file.path for dataset in SENTEVAL_SETS for file in dataset.files]
         present = [path for path in paths if (root / path).is_file()]
         return {
-            "declaration": digest_of_declaration(DATASETS),
+            "declaration": digest_of_declaration(SENTEVAL_SETS),
             "examination_version": EXAMINATION_VERSION,
             "files": {path: checksum(root / path) for path in present},
         }
@@ -113,10 +116,10 @@ class DownloadSentEval(EvaluationDataParameters, Artefact):
 
     def _collect(self) -> DataManifest:
         if self.senteval_data:
-            manifest = examine_folder(DATASETS, self.data_folder)
+            manifest = examine_folder(SENTEVAL_SETS, self.data_folder)
             write_manifest(self.folder, manifest)
             return manifest
-        config = CollectConfig(FetchConfig(mirror=self.mirror), self.accept_unverified)
+        config = FetchConfig(self.mirror, self.accept_unverified)
         downloads = self.work_folder / "downloads" / "senteval"
         return collect_datasets(
             self.chosen, self.folder, downloads, config, on_progress=self.report_progress

@@ -18,7 +18,7 @@ from models.evaluation.tasks.layout import DATASETS
 from models.evaluation.tasks.load import missing_files
 from models.evaluation.tasks.task import EvaluationTask
 from pipeline.atomic_files import write_bytes_atomically, write_json_atomically
-from pipeline.evaluation_data import sources
+from pipeline.evaluation_data import SENTEVAL_SETS
 from tasks.artefact import Artefact, checksum
 from tasks.evaluated_encoder import EncoderParameters, EvaluatedEncoder
 from tasks.evaluation_data import DownloadSentEval
@@ -27,7 +27,7 @@ from tasks.process import run_job
 from tasks.training import TrainEncoders
 
 RANDOM_SEEDS = (0, 1, 2)
-DOWNLOADABLE = frozenset(dataset.name for dataset in sources.DATASETS)
+DOWNLOADABLE = frozenset(dataset.name for dataset in SENTEVAL_SETS)
 
 
 class SentEvalStage(SentEvalParameters, EncoderParameters, Artefact):

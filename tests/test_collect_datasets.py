@@ -12,11 +12,14 @@ from pathlib import Path
 import pytest
 
 from pipeline.download import DownloadConfig
-from pipeline.evaluation_data.collect import CollectConfig, collect_datasets
+from pipeline.evaluation_data import (
+    DataManifest,
+    FetchConfig,
+    collect_datasets,
+    examine_folder,
+    read_manifest,
+)
 from pipeline.evaluation_data.declaration import DataFile, Dataset, Download, Making, Way
-from pipeline.evaluation_data.fetch import FetchConfig
-from pipeline.evaluation_data.local_folder import examine_folder
-from pipeline.evaluation_data.manifest import DataManifest, read_manifest
 from tests.download_server import DownloadServer, serving
 from tests.evaluation_archives import tarred, zipped
 from tests.waiting import wait_until
@@ -82,8 +85,7 @@ def server() -> Iterator[DownloadServer]:
 def collect(
     server: DownloadServer, folder: Path, *datasets: Dataset, accept: bool = False
 ) -> DataManifest:
-    fetch = FetchConfig(mirror=server.address, download=IMPATIENT)
-    config = CollectConfig(fetch, accept_unverified=accept)
+    config = FetchConfig(mirror=server.address, accept_unverified=accept, download=IMPATIENT)
     return collect_datasets(datasets, folder / "data", folder / "downloads", config)
 
 
@@ -167,9 +169,7 @@ def test_a_server_that_never_answers_is_asked_patiently_only_once(tmp_path, monk
     monkeypatch.setattr("pipeline.download.time.sleep", pauses.append)
     sets = [single(name, QUESTIONS) for name in ("one", "two", "three")]
     fetch = FetchConfig(mirror="http://127.0.0.1:9", download=IMPATIENT)
-    manifest = collect_datasets(
-        sets, tmp_path / "data", tmp_path / "downloads", CollectConfig(fetch)
-    )
+    manifest = collect_datasets(sets, tmp_path / "data", tmp_path / "downloads", fetch)
     assert {entry.state for entry in manifest.datasets.values()} == {"absent"}
     assert len(pauses) == IMPATIENT.attempts - 1
 
@@ -182,7 +182,7 @@ def test_addresses_are_tried_in_order_without_a_mirror(server, tmp_path):
     )
     making = Making("downstream/questions", download)
     dataset = Dataset("q", "", (DataFile("downstream/questions"),), (Way("original", (making,)),))
-    config = CollectConfig(FetchConfig(download=IMPATIENT))
+    config = FetchConfig(download=IMPATIENT)
     manifest = collect_datasets([dataset], tmp_path / "data", tmp_path / "downloads", config)
     source = manifest.datasets["q"].files["downstream/questions"].source
     assert source == f"{server.address}/questions"
@@ -310,7 +310,7 @@ def test_two_runs_at_once_take_turns_and_lose_nothing_of_each_other(server, tmp_
         [QUESTIONS_SET, reviews()],
         tmp_path / "data",
         tmp_path / "downloads",
-        CollectConfig(fetch),
+        fetch,
         on_progress=lambda _, status: said.append(status),
     )
     first.join()

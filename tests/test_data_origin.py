@@ -18,15 +18,14 @@ from models.evaluation.task_result import (
 )
 from models.evaluation.tasks.layout import DATASETS
 from models.report.evaluation_table import evaluation_table
-from pipeline.evaluation_data.local_folder import examine_folder
-from pipeline.evaluation_data.manifest import (
+from pipeline.evaluation_data import (
     DataManifest,
-    DatasetEntry,
     FileEntry,
-    Proof,
+    datasets_named,
+    examine_folder,
     write_manifest,
 )
-from pipeline.evaluation_data.sources import datasets_named
+from pipeline.evaluation_data.manifest import DatasetEntry, Proof
 from tests.evaluation_examples import answers, result, task
 
 OTHER_TOKENS = "tokenised otherwise than SentEval's"

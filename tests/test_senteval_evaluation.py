@@ -16,8 +16,8 @@ import pytest
 from models.compare import main as compare
 from models.evaluate_tasks import execute
 from models.evaluation.task_result import AbsentResult, TaskResult, read_result, read_results
+from pipeline.evaluation_data import SENTEVAL_SETS as DECLARED
 from pipeline.evaluation_data.manifest import DataManifest, DatasetEntry, write_manifest
-from pipeline.evaluation_data.sources import DATASETS as DECLARED
 from tasks import EvaluateAll, EvaluateTask, RunAll, WriteReport
 from tasks.senteval import EvaluateEncoder, SentEvalStage
 from tests.parsed_corpora import write_vectors

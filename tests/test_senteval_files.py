@@ -7,20 +7,20 @@ import re
 import pytest
 
 from models.evaluation.tasks.layout import DATASETS as LAYOUT
+from pipeline.evaluation_data import SENTEVAL_SETS, datasets_named
 from pipeline.evaluation_data.recipes import (
     sick_pairs,
     similarity_benchmark,
     similarity_pairs,
+    treebank_tokens,
     without_quotes,
 )
-from pipeline.evaluation_data.sources import DATASETS, datasets_named
-from pipeline.evaluation_data.treebank_tokens import treebank_tokens
 
 WITHOUT_A_SOURCE = {"STS13-SMT"}  # licensed by the LDC, never part of SentEval
 
 
 def test_every_file_that_a_task_reads_is_declared():
-    declared = {dataset.name: {file.path for file in dataset.files} for dataset in DATASETS}
+    declared = {dataset.name: {file.path for file in dataset.files} for dataset in SENTEVAL_SETS}
     read = {
         name: set(dataset.files.values())
         for name, dataset in LAYOUT.items()
@@ -30,20 +30,20 @@ def test_every_file_that_a_task_reads_is_declared():
 
 
 def test_every_way_makes_every_file():
-    for dataset in DATASETS:
+    for dataset in SENTEVAL_SETS:
         for way in dataset.ways:
             made = [making.path for making in way.makings]
             assert made == [file.path for file in dataset.files], (dataset.name, way.name)
 
 
 def test_downloads_of_one_name_are_one_download():
-    downloads = {making.download for d in DATASETS for way in d.ways for making in way.makings}
+    downloads = {making.download for d in SENTEVAL_SETS for way in d.ways for making in way.makings}
     names = [download.name for download in downloads]
     assert len(names) == len(set(names))
 
 
 def test_digests_are_sha256_and_addresses_are_http():
-    for dataset in DATASETS:
+    for dataset in SENTEVAL_SETS:
         digests = {file.sha256 for file in dataset.files}
         for making in (making for way in dataset.ways for making in way.makings):
             digests.add(making.download.sha256)
@@ -55,7 +55,7 @@ def test_digests_are_sha256_and_addresses_are_http():
 
 def test_sets_are_chosen_by_name_in_either_case():
     assert [dataset.name for dataset in datasets_named("sts14, mr")] == ["MR", "STS14"]
-    assert datasets_named("all") == DATASETS
+    assert datasets_named("all") == SENTEVAL_SETS
 
 
 @pytest.mark.parametrize("names", ["MR,MRS", "", " , "])

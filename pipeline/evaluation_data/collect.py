@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pipeline.atomic_files import sweep_unfinished, write_bytes_atomically
-from pipeline.digest import sha256_of_file
 from pipeline.download import DownloadError
 from pipeline.evaluation_data.declaration import Dataset
 from pipeline.evaluation_data.fetch import FetchConfig, Fetcher
-from pipeline.evaluation_data.make import MadeDataset, make_dataset
+from pipeline.evaluation_data.make import make_dataset
 from pipeline.evaluation_data.manifest import (
     DataManifest,
     DatasetEntry,
@@ -26,21 +25,11 @@ from pipeline.lock import locked
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class CollectConfig:
-    """How the sets are brought together."""
-
-    fetch: FetchConfig = field(default_factory=FetchConfig)
-    accept_unverified: bool = False
-    """Take sets that nothing declared can verify, and note their downloads' sha256: later runs
-    ask for the same bytes."""
-
-
 def collect_datasets(
     datasets: Sequence[Dataset],
     folder: Path,
     downloads: Path,
-    config: CollectConfig | None = None,
+    config: FetchConfig | None = None,
     on_progress: Progress | None = None,
 ) -> DataManifest:
     """Downloads what is missing of these sets, and returns what is there of all so far.
@@ -61,8 +50,8 @@ def collect_datasets(
         OSError: the folder cannot be written.
         ValueError: the folder's manifest is damaged.
     """
-    config = config or CollectConfig()
-    report = on_progress or _no_progress
+    config = config or FetchConfig()
+    report = on_progress or (lambda fraction, status: None)
 
     def say_waiting() -> None:
         logger.info("%s: another run downloads to it; waiting until it is done", downloads)
@@ -70,18 +59,14 @@ def collect_datasets(
 
     with locked(downloads.with_name(f"{downloads.name}.lock"), say_waiting):
         manifest = read_manifest(folder)
-        fetcher = Fetcher(downloads, manifest.trusted, config.fetch)
+        fetcher = Fetcher(downloads, manifest.trusted, config)
         for number, dataset in enumerate(datasets):
             fetcher.on_progress = _scaled(report, dataset.name, number, len(datasets))
-            if not _stands(manifest.datasets.get(dataset.name), folder):
-                manifest = _collect(dataset, folder, manifest, fetcher, config)
+            if manifest.lacking([dataset.name], folder):
+                manifest = _collect(dataset, folder, manifest, fetcher, config.accept_unverified)
                 write_manifest(folder, manifest)
         fetcher.remove_suspects()
     return manifest
-
-
-def _no_progress(fraction: float, status: str) -> None:
-    """Says nothing."""
 
 
 def _scaled(report: Progress, name: str, number: int, num_datasets: int) -> Progress:
@@ -95,24 +80,22 @@ def _collect(
     folder: Path,
     manifest: DataManifest,
     fetcher: Fetcher,
-    config: CollectConfig,
+    accept_unverified: bool,
 ) -> DataManifest:
     start = time.monotonic()
     try:
-        made = make_dataset(
-            dataset, fetcher, manifest.trusted, accept_unverified=config.accept_unverified
-        )
+        made = make_dataset(dataset, fetcher, manifest.trusted, accept_unverified=accept_unverified)
     except (DownloadError, ValueError) as error:
         logger.warning("%s is absent: %s", dataset.name, error)
         reason = "; ".join([str(error), *_set_aside(dataset, folder)])
         entry = DatasetEntry("absent", reason, dataset.licence)
         trusted = manifest.trusted
     else:
-        _write_files(made, folder)
-        files = {path: file.entry for path, file in made.files.items()}
-        entry = DatasetEntry("present", "", dataset.licence, files)
+        _write_files(made.contents, folder)
+        entry = DatasetEntry("present", "", dataset.licence, made.entries)
         trusted = {**manifest.trusted, **made.trusted}
-        logger.info("%s: %d files, %.1f s", dataset.name, len(files), time.monotonic() - start)
+        seconds = time.monotonic() - start
+        logger.info("%s: %d files, %.1f s", dataset.name, len(made.entries), seconds)
     seconds = round(time.monotonic() - start, 3)
     entry = replace(entry, seconds=seconds, tried_at=time.time())
     return DataManifest({**manifest.datasets, dataset.name: entry}, trusted)
@@ -126,21 +109,9 @@ def _set_aside(dataset: Dataset, folder: Path) -> list[str]:
     return [f"what stood there is kept as {path}.refused" for path in standing]
 
 
-def _write_files(made: MadeDataset, folder: Path) -> None:
-    for path, file in made.files.items():
+def _write_files(contents: Mapping[str, bytes], folder: Path) -> None:
+    for path, content in contents.items():
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
         sweep_unfinished(target.parent)
-        write_bytes_atomically(target, file.content)
-
-
-def _stands(entry: DatasetEntry | None, folder: Path) -> bool:
-    """Returns whether a set's files are all there as its entry says."""
-    return (
-        entry is not None
-        and entry.state == "present"
-        and all(
-            (folder / path).is_file() and sha256_of_file(folder / path) == file.sha256
-            for path, file in entry.files.items()
-        )
-    )
+        write_bytes_atomically(target, content)

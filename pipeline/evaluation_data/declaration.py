@@ -69,24 +69,20 @@ class Dataset:
     ways: tuple[Way, ...]
 
 
-def describe_dataset(dataset: Dataset) -> dict[str, Any]:
-    """Returns everything that determines a set's files, as JSON-serialisable values."""
-    return {
-        "name": dataset.name,
-        "files": [[file.path, file.num_lines, file.sha256] for file in dataset.files],
-        "ways": [
-            [way.name, *(_describe_making(making) for making in way.makings)]
-            for way in dataset.ways
-        ],
-        "recipe_version": RECIPE_VERSION,
-    }
-
-
-def _describe_making(making: Making) -> list[Any]:
-    steps = [step.__name__ for step in making.steps]
-    return [making.path, making.download.name, making.download.sha256, making.member, steps]
-
-
 def digest_of_declaration(datasets: tuple[Dataset, ...]) -> str:
     """Returns one digest over what determines these sets' files."""
-    return digest_of({"datasets": [describe_dataset(dataset) for dataset in datasets]})
+    described = [
+        {
+            "name": dataset.name,
+            "files": [[file.path, file.num_lines, file.sha256] for file in dataset.files],
+            "ways": [[way.name, *map(_describe, way.makings)] for way in dataset.ways],
+            "recipe_version": RECIPE_VERSION,
+        }
+        for dataset in datasets
+    ]
+    return digest_of({"datasets": described})
+
+
+def _describe(making: Making) -> list[Any]:
+    steps = [step.__name__ for step in making.steps]
+    return [making.path, making.download.name, making.download.sha256, making.member, steps]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -11,22 +11,22 @@ from pipeline.digest import sha256_of_file
 from pipeline.download import DownloadConfig, DownloadError, UnreachableError, download
 from pipeline.evaluation_data.declaration import Download
 from pipeline.evaluation_data.manifest import MANIFEST_NAME
-from pipeline.evaluation_data.unpack import MissingMemberError, UnpackLimits, read_members
+from pipeline.evaluation_data.unpack import MissingMemberError, read_members
 from pipeline.job import Progress
 
-MAX_DOWNLOAD_BYTES = 1 << 30
+PATIENCE = DownloadConfig(attempts=4, max_bytes=1 << 30)
 
 
 @dataclass(frozen=True, slots=True)
 class FetchConfig:
-    """Where downloads come from and how much they may hold."""
+    """Where downloads come from and which are taken."""
 
     mirror: str = ""
     """Address under which every download stands by its name; empty: the declared addresses."""
-    download: DownloadConfig = field(
-        default_factory=lambda: DownloadConfig(attempts=4, max_bytes=MAX_DOWNLOAD_BYTES)
-    )
-    limits: UnpackLimits = field(default_factory=UnpackLimits)
+    accept_unverified: bool = False
+    """Take sets that nothing declared can verify, and note their downloads' sha256: later runs
+    ask for the same bytes."""
+    download: DownloadConfig = PATIENCE
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +49,7 @@ class Fetcher:
         trusted: sha256 of undeclared downloads that were accepted before, by name.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        trusted: Mapping[str, str],
-        config: FetchConfig,
-    ) -> None:
+    def __init__(self, folder: Path, trusted: Mapping[str, str], config: FetchConfig) -> None:
         self._folder = folder
         self._trusted = dict(trusted)
         self._config = config
@@ -74,12 +69,12 @@ class Fetcher:
         """
         if wanted.name in self._failures:
             raise self._failures[wanted.name]
-        if wanted.name not in self._fetched:
-            try:
+        try:
+            if wanted.name not in self._fetched:
                 self._fetched[wanted.name] = self._from_any_address(wanted)
-            except DownloadError as error:
-                self._failures[wanted.name] = error
-                raise
+        except DownloadError as error:
+            self._failures[wanted.name] = error
+            raise
         return self._fetched[wanted.name]
 
     def read(self, wanted: Download, members: Sequence[str]) -> dict[str, bytes]:
@@ -90,13 +85,11 @@ class Fetcher:
         """
         path = self.fetch(wanted).path
         try:
-            return read_members(path, members, self._config.limits)
-        except MissingMemberError:
-            self.suspect(wanted)
-            raise
+            return read_members(path, members)
         except ValueError as error:
             self.suspect(wanted)
-            self._failures[wanted.name] = error
+            if not isinstance(error, MissingMemberError):  # another set may find its members
+                self._failures[wanted.name] = error
             raise
 
     def suspect(self, wanted: Download) -> None:
@@ -124,7 +117,8 @@ class Fetcher:
         if wanted.num_bytes is not None:
             limits = replace(limits, max_bytes=wanted.num_bytes)
         faults = []
-        for address in self._addresses(wanted):
+        mirror = self._config.mirror.rstrip("/")
+        for address in (f"{mirror}/{wanted.name}",) if mirror else wanted.addresses:
             server = urlsplit(address).netloc
             patience = replace(limits, attempts=1) if server in self._unreachable else limits
             try:
@@ -141,7 +135,3 @@ class Fetcher:
                 f"from trusted in {MANIFEST_NAME}"
             )
         raise DownloadError("; ".join(faults))
-
-    def _addresses(self, wanted: Download) -> tuple[str, ...]:
-        mirror = self._config.mirror.rstrip("/")
-        return (f"{mirror}/{wanted.name}",) if mirror else wanted.addresses

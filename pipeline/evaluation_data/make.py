@@ -3,35 +3,27 @@
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from pipeline.download import DownloadError
-from pipeline.evaluation_data.declaration import DataFile, Dataset, Download, Making, Way
-from pipeline.evaluation_data.fetch import Fetcher
-from pipeline.evaluation_data.manifest import FileEntry, Proof
+from pipeline.evaluation_data.declaration import DataFile, Dataset, Making, Way
+from pipeline.evaluation_data.fetch import Fetched, Fetcher
+from pipeline.evaluation_data.manifest import DataManifest, DatasetEntry, FileEntry, Proof
 
+EXAMINATION_VERSION = 1
+"""Raised when the same folder of a user's own would be described otherwise."""
 OTHER_TOKENS = "tokenised otherwise than SentEval's"
-
-
-class UnverifiedError(ValueError):
-    """The set could be made, but nothing says that its bytes are right."""
-
-
-@dataclass(frozen=True, slots=True)
-class MadeFile:
-    """One finished file that is not yet written."""
-
-    content: bytes
-    entry: FileEntry
 
 
 @dataclass(frozen=True, slots=True)
 class MadeDataset:
-    """All files of a set, by path, and the downloads that were taken on trust for them."""
+    """All files of a set, not yet written, and the downloads that were taken on trust for them."""
 
-    files: Mapping[str, MadeFile]
+    contents: Mapping[str, bytes]
+    entries: Mapping[str, FileEntry]
+    """By path, as ``contents``."""
     trusted: Mapping[str, str]
 
 
@@ -46,8 +38,8 @@ def make_dataset(
             verified.
 
     Raises:
-        UnverifiedError: a way gives the set, but nothing declared can verify it.
-        ValueError: no way gives it; the message holds what each met.
+        ValueError: no way gives the set, and the message holds what each met; or one does, but
+            nothing declared can verify it.
     """
     faults: list[str] = []
     unverified: MadeDataset | None = None
@@ -64,7 +56,7 @@ def make_dataset(
         raise ValueError("; ".join(dict.fromkeys(faults)))
     if not accept_unverified:
         taken = ", ".join(f"{name} ({sha256})" for name, sha256 in unverified.trusted.items())
-        raise UnverifiedError(
+        raise ValueError(
             f"no sha256 is known to verify {taken} with; pass --accept-unverified to take it as it "
             "came"
         )
@@ -75,31 +67,33 @@ def _make(dataset: Dataset, way: Way, fetcher: Fetcher, trusted: Mapping[str, st
     """Returns the files made in one way; ``trusted`` holds what would have to be accepted."""
     raw = _raw_contents(way, fetcher)
     by_path = {making.path: making for making in way.makings}
-    files: dict[str, MadeFile] = {}
-    accepted: dict[str, str] = {}
+    contents: dict[str, bytes] = {}
+    entries: dict[str, FileEntry] = {}
+    new: dict[str, str] = {}
     for file in dataset.files:
         making = by_path[file.path]
+        fetched = fetcher.fetch(making.download)
+        content = raw[file.path]
         try:
-            made = _make_file(file, making, raw[file.path], fetcher)
+            for step in making.steps:
+                content = step(content)
+            entry = _verified(content, file, making, fetched)
         except ValueError as error:
             fetcher.suspect(making.download)
             raise ValueError(f"{file.path} from {making.download.name}: {error}") from error
-        files[file.path] = made
-        if made.entry.proof == "finished":
+        contents[file.path], entries[file.path] = content, entry
+        if entry.proof == "finished":
             fetcher.prove(making.download)
-        if made.entry.proof == "first use":
-            accepted[making.download.name] = fetcher.fetch(making.download).sha256
-    new = {name: sha256 for name, sha256 in accepted.items() if trusted.get(name) != sha256}
-    return MadeDataset(files, new)
+        if entry.proof == "first use" and trusted.get(making.download.name) != fetched.sha256:
+            new[making.download.name] = fetched.sha256
+    return MadeDataset(contents, entries, new)
 
 
 def _raw_contents(way: Way, fetcher: Fetcher) -> dict[str, bytes]:
     """Returns what each file is made of; an archive is read once for all of them."""
-    by_download: dict[Download, list[Making]] = defaultdict(list)
-    for making in way.makings:
-        by_download[making.download].append(making)
     raw: dict[str, bytes] = {}
-    for download, makings in by_download.items():
+    for download in dict.fromkeys(making.download for making in way.makings):
+        makings = [making for making in way.makings if making.download == download]
         members = [making.member for making in makings if making.member]
         contents = fetcher.read(download, members) if members else {}
         for making in makings:
@@ -111,16 +105,20 @@ def _raw_contents(way: Way, fetcher: Fetcher) -> dict[str, bytes]:
     return raw
 
 
-def _make_file(file: DataFile, making: Making, content: bytes, fetcher: Fetcher) -> MadeFile:
-    for step in making.steps:
-        content = step(content)
-    fetched = fetcher.fetch(making.download)
+def _verified(content: bytes, file: DataFile, making: Making, fetched: Fetched) -> FileEntry:
+    """Returns what is known of a file that was made.
+
+    Raises:
+        ValueError: it has not the declared number of lines, or none; or SentEval's file is known
+            and nothing vouches for these bytes.
+    """
     sha256 = hashlib.sha256(content).hexdigest()
-    as_senteval = None if file.sha256 is None else sha256 == file.sha256
-    if making.own_tokens:  # known without SentEval's sha256
-        as_senteval = False
-    num_lines = count_lines(content)
-    check_lines(num_lines, file)
+    num_lines = _count_lines(content)
+    if num_lines == 0 or num_lines != (file.num_lines or num_lines):
+        expected = f"{file.num_lines:,}" if file.num_lines else "some"
+        raise ValueError(f"{num_lines:,} lines, expected {expected}")
+    # Our own tokens differ from SentEval's, which is known without the sha256 of its file.
+    as_senteval = False if making.own_tokens else _is_sentevals(sha256, file)
     proof: Proof = "first use"
     if as_senteval:
         proof = "finished"
@@ -129,21 +127,54 @@ def _make_file(file: DataFile, making: Making, content: bytes, fetcher: Fetcher)
     elif as_senteval is False and not making.own_tokens:
         raise ValueError(f"sha256 is {sha256}, SentEval's file has {file.sha256}")
     remark = OTHER_TOKENS if making.own_tokens else ""
-    entry = FileEntry(sha256, len(content), num_lines, proof, as_senteval, fetched.address, remark)
-    return MadeFile(content, entry)
+    return FileEntry(sha256, len(content), num_lines, proof, as_senteval, fetched.address, remark)
 
 
-def count_lines(content: bytes) -> int:
+def _is_sentevals(sha256: str, file: DataFile) -> bool | None:
+    """Returns whether a file is SentEval's byte for byte; None where its sha256 is unknown."""
+    return None if file.sha256 is None else sha256 == file.sha256
+
+
+def _count_lines(content: bytes) -> int:
     """Returns the number of lines, of which the last may lack its end."""
     return content.count(b"\n") + (not content.endswith(b"\n") and bool(content))
 
 
-def check_lines(num_lines: int, file: DataFile) -> None:
-    """Refuses a file that has not the declared number of lines, or none.
+def examine_folder(datasets: Sequence[Dataset], folder: Path) -> DataManifest:
+    """Returns what is there of these sets in a folder of the user's own, laid out as SentEval's.
+
+    Nothing is changed or copied. A set whose files are all there is present, whatever they hold:
+    it is the user's. How a file departs from SentEval's is remarked. A set that lacks files is
+    absent, and its reason names them.
 
     Raises:
-        ValueError: the numbers differ.
+        ValueError: the folder holds neither ``downstream/`` nor ``probing/``.
     """
-    if num_lines == 0 or num_lines != (file.num_lines or num_lines):
-        expected = f"{file.num_lines:,}" if file.num_lines else "some"
-        raise ValueError(f"{num_lines:,} lines, expected {expected}")
+    if not any((folder / part).is_dir() for part in ("downstream", "probing")):
+        raise ValueError(
+            f"{folder}: holds neither downstream/ nor probing/; senteval_data is the folder that "
+            "SentEval calls data"
+        )
+    return DataManifest({dataset.name: _examine(dataset, folder) for dataset in datasets})
+
+
+def _examine(dataset: Dataset, folder: Path) -> DatasetEntry:
+    missing = [file.path for file in dataset.files if not (folder / file.path).is_file()]
+    if missing:
+        return DatasetEntry("absent", f"{folder} lacks {', '.join(missing)}", dataset.licence)
+    files = {file.path: _examine_file(file, folder) for file in dataset.files}
+    return DatasetEntry("present", "", dataset.licence, files)
+
+
+def _examine_file(file: DataFile, folder: Path) -> FileEntry:
+    content = (folder / file.path).read_bytes()
+    num_lines = _count_lines(content)
+    sha256 = hashlib.sha256(content).hexdigest()
+    as_senteval = _is_sentevals(sha256, file)
+    proof: Proof = "finished" if as_senteval else "none"
+    remark = ""
+    if file.num_lines is not None and num_lines != file.num_lines:
+        remark = f"{num_lines:,} lines, published {file.num_lines:,}"
+    elif as_senteval is False:
+        remark = "as many lines as SentEval's, other bytes"
+    return FileEntry(sha256, len(content), num_lines, proof, as_senteval, str(folder), remark)

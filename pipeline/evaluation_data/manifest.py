@@ -82,11 +82,9 @@ class DataManifest:
         Args:
             since: in seconds since 1970.
         """
-        entries = [self.datasets.get(name) for name in names]
-        return all(
-            entry is not None and entry.state == "absent" and entry.tried_at >= since
-            for entry in entries
-        )
+        entries = [self.datasets[name] for name in names if name in self.datasets]
+        tried = [one for one in entries if one.state == "absent" and one.tried_at >= since]
+        return len(tried) == len(names)
 
     def _why_absent(self, name: str, folder: Path, sha256_of: Callable[[Path], str]) -> str:
         entry = self.datasets.get(name)

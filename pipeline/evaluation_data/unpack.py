@@ -77,124 +77,111 @@ def read_members(
         MissingMemberError: a wanted member is in it not at all or more than once.
         UnsafeArchiveError: the file is no archive, is damaged or unsafe, or exceeds a limit.
     """
-    limits = limits or UnpackLimits()
     with archive.open("rb") as stream:
         read = _read_zip if stream.read(4) in _ZIP_STARTS else _read_tar
-    try:
-        return read(archive, wanted, limits)
-    except UnsafeArchiveError:
-        raise
-    except OSError as error:
-        if error.errno not in (None, errno.EINVAL):
-            raise  # the disk's; gzip's and bzip2's have no number, a seek to nowhere is EINVAL
-        raise UnsafeArchiveError(f"{archive.name}: not a whole archive ({error})") from error
-    except _DAMAGE as error:
-        raise UnsafeArchiveError(f"{archive.name}: not a whole archive ({error})") from error
+        stream.seek(0)
+        try:
+            return read(stream, wanted, limits or UnpackLimits())
+        except UnsafeArchiveError as error:
+            raise type(error)(f"{archive.name}: {error}") from error
+        except (OSError, *_DAMAGE) as error:
+            if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
+                raise  # the disk's; gzip's and bzip2's have no number, a seek to nowhere is EINVAL
+            raise UnsafeArchiveError(f"{archive.name}: not a whole archive ({error})") from error
 
 
-def _read_zip(archive: Path, wanted: Sequence[str], limits: UnpackLimits) -> dict[str, bytes]:
-    _check_zip_directory(archive, limits)
-    with zipfile.ZipFile(archive) as opened:
+def _read_zip(stream: IO[bytes], wanted: Sequence[str], limits: UnpackLimits) -> dict[str, bytes]:
+    _check_zip_directory(stream, limits)
+    with zipfile.ZipFile(stream) as opened:
         members = opened.infolist()
-        names = _checked_names((member.filename for member in members), archive, limits)
+        names = _checked_names((member.filename for member in members), limits)
         for member, name in zip(members, names, strict=True):
-            _check_zip_member(member, name, archive, limits)
-        _check_total(sum(member.file_size for member in members), archive, limits)
+            _check_zip_member(member, name, limits)
+        _check_total(sum(member.file_size for member in members), limits)
         files = {
             name: member for member, name in zip(members, names, strict=True) if not member.is_dir()
         }
         found = {}
-        for want, name in _matches(files, wanted, archive).items():
-            with opened.open(files[name]) as stream:
-                found[want] = _read(stream, name, archive, limits)
+        for want, name in _matches(list(files), wanted).items():
+            with opened.open(files[name]) as content:
+                found[want] = _read(content, name, limits)
         return found
 
 
-def _check_zip_directory(archive: Path, limits: UnpackLimits) -> None:
+def _check_zip_directory(stream: IO[bytes], limits: UnpackLimits) -> None:
     """Refuses a directory too long to be read; ``zipfile`` reads it whole before any member.
 
     Raises:
         UnsafeArchiveError: it is longer than so many members take, or as only Zip64 allows.
     """
-    with archive.open("rb") as stream:
-        stream.seek(max(0, archive.stat().st_size - (1 << 16) - _ZIP_END_BYTES))
-        tail = stream.read()
+    stream.seek(max(0, stream.seek(0, io.SEEK_END) - (1 << 16) - _ZIP_END_BYTES))
+    tail = stream.read()
     end = len(tail) - _ZIP_END_BYTES
     if not tail.startswith(_ZIP_END, max(end, 0)):
         end = tail.rfind(_ZIP_END)  # a comment of up to 64 KiB stands behind it
     num_bytes = int.from_bytes(tail[end + 12 : end + 16], "little") if end >= 0 else 0
     is_zip64 = tail.startswith(_ZIP64_LOCATOR, max(end - _ZIP64_LOCATOR_BYTES, 0))
     if is_zip64 or num_bytes > limits.max_members * _MAX_ENTRY_BYTES:
-        raise UnsafeArchiveError(
-            f"{archive.name}: its directory is too long for {limits.max_members:,} members"
-        )
+        raise UnsafeArchiveError(f"its directory is too long for {limits.max_members:,} members")
 
 
-def _check_zip_member(
-    member: zipfile.ZipInfo, name: str, archive: Path, limits: UnpackLimits
-) -> None:
+def _check_zip_member(member: zipfile.ZipInfo, name: str, limits: UnpackLimits) -> None:
     kind = stat.S_IFMT(member.external_attr >> 16)  # 0 where the archive was not made by Unix
     if kind not in {0, stat.S_IFREG, stat.S_IFDIR}:
-        raise UnsafeArchiveError(f"{archive.name}: {name} is a link or device")
+        raise UnsafeArchiveError(f"{name} is a link or device")
     if member.flag_bits & _ENCRYPTED:
-        raise UnsafeArchiveError(f"{archive.name}: {name} is encrypted")
-    _check_size(member.file_size, name, archive, limits)
+        raise UnsafeArchiveError(f"{name} is encrypted")
+    _check_size(member.file_size, name, limits)
     if member.file_size > limits.max_ratio * max(member.compress_size, _BLOCK_BYTES):
-        raise UnsafeArchiveError(
-            f"{archive.name}: {name} unpacks to over {limits.max_ratio} times its packed size"
-        )
+        raise UnsafeArchiveError(f"{name} unpacks to over {limits.max_ratio} times its packed size")
 
 
-def _read_tar(archive: Path, wanted: Sequence[str], limits: UnpackLimits) -> dict[str, bytes]:
+def _read_tar(stream: IO[bytes], wanted: Sequence[str], limits: UnpackLimits) -> dict[str, bytes]:
     """Reads a tar twice, each time in one pass: first every header is checked, then files read."""
     names, total = [], 0
-    with archive.open("rb") as stream:
-        for member in _tar_members(stream, archive, limits):
-            total += member.size
-            _check_total(total, archive, limits)
-            if not (member.isfile() or member.isdir()):
-                raise UnsafeArchiveError(f"{archive.name}: {member.name} is a link or device")
-            _check_size(member.size, member.name, archive, limits)
-            names.append((member.name, member.isfile()))
-            if len(names) > limits.max_members:
-                break
-    checked = _checked_names((name for name, _ in names), archive, limits)
+    for member, _ in _tar_members(stream, limits):
+        total += member.size
+        _check_total(total, limits)
+        if not (member.isfile() or member.isdir()):
+            raise UnsafeArchiveError(f"{member.name} is a link or device")
+        _check_size(member.size, member.name, limits)
+        names.append((member.name, member.isfile()))
+        if len(names) > limits.max_members:
+            break
+    checked = _checked_names((name for name, _ in names), limits)
     files = [name for name, (_, is_file) in zip(checked, names, strict=True) if is_file]
-    wants = {name: want for want, name in _matches(files, wanted, archive).items()}
+    wants = {name: want for want, name in _matches(files, wanted).items()}
     found = {}
-    with archive.open("rb") as stream, _opened_tar(_unpacked(stream, archive, limits)) as opened:
-        for member in opened:
-            if (want := wants.get(_normal(member.name))) and member.isfile():
-                content = opened.extractfile(member)
-                assert content is not None
-                found[want] = _read(content, member.name, archive, limits)
+    for member, opened in _tar_members(stream, limits):
+        if (want := wants.get(_normal(member.name))) and member.isfile():
+            content = opened.extractfile(member)
+            assert content is not None
+            found[want] = _read(content, member.name, limits)
     return found
 
 
 def _tar_members(
-    stream: IO[bytes], archive: Path, limits: UnpackLimits
-) -> Iterator[tarfile.TarInfo]:
+    stream: IO[bytes], limits: UnpackLimits
+) -> Iterator[tuple[tarfile.TarInfo, tarfile.TarFile]]:
     """Yields every member; then reads what follows the tar, so that gzip's sum is checked."""
-    source = _unpacked(stream, archive, limits)
-    with _opened_tar(source) as opened:
-        yield from opened
+    source = _unpacked(stream, limits)
+    with tarfile.open(fileobj=source, mode="r|", tarinfo=_ShortHeader) as opened:
+        for member in opened:
+            yield member, opened
     while source.read(_BLOCK_BYTES):
         pass
 
 
-def _unpacked(stream: IO[bytes], archive: Path, limits: UnpackLimits) -> Any:
+def _unpacked(stream: IO[bytes], limits: UnpackLimits) -> Any:
     """Returns the tar's bytes, of one in gzip through a reader that counts them."""
-    packed = archive.stat().st_size
+    packed = stream.seek(0, io.SEEK_END)
+    stream.seek(0)
     zipped = stream.read(2) == b"\x1f\x8b"
     stream.seek(0)
     if not zipped:
         return stream
     most = min(limits.max_total_bytes, limits.max_ratio * max(packed, _BLOCK_BYTES))
-    return _Bounded(gzip.GzipFile(fileobj=stream), most, archive)
-
-
-def _opened_tar(source: Any) -> tarfile.TarFile:
-    return tarfile.open(fileobj=source, mode="r|", tarinfo=_ShortHeader)
+    return _Bounded(gzip.GzipFile(fileobj=stream), most)
 
 
 class _ShortHeader(tarfile.TarInfo):
@@ -222,8 +209,8 @@ _RECORDS = (
 class _Bounded(io.RawIOBase):
     """A stream that refuses to give more than so many bytes."""
 
-    def __init__(self, stream: gzip.GzipFile, most: int, archive: Path) -> None:
-        self._stream, self._left, self._most, self._archive = stream, most, most, archive
+    def __init__(self, stream: gzip.GzipFile, most: int) -> None:
+        self._stream, self._left, self._most = stream, most, most
 
     def readable(self) -> bool:
         """Returns True."""
@@ -238,13 +225,11 @@ class _Bounded(io.RawIOBase):
         block = self._stream.read(min(size, _BLOCK_BYTES) if size > 0 else _BLOCK_BYTES)
         self._left -= len(block)
         if self._left < 0:
-            raise UnsafeArchiveError(
-                f"{self._archive.name}: unpacks to more than {self._most:,} bytes"
-            )
+            raise UnsafeArchiveError(f"unpacks to more than {self._most:,} bytes")
         return block
 
 
-def _checked_names(names: Iterable[str], archive: Path, limits: UnpackLimits) -> list[str]:
+def _checked_names(names: Iterable[str], limits: UnpackLimits) -> list[str]:
     """Returns the members' paths without ``./``.
 
     Raises:
@@ -254,14 +239,14 @@ def _checked_names(names: Iterable[str], archive: Path, limits: UnpackLimits) ->
     seen: set[str] = set()
     for name in names:
         if len(checked) >= limits.max_members:
-            raise UnsafeArchiveError(f"{archive.name}: more than {limits.max_members:,} members")
+            raise UnsafeArchiveError(f"more than {limits.max_members:,} members")
         path = PurePosixPath(name)
         drive = name[1:2] == ":"
         if path.is_absolute() or ".." in path.parts or "\\" in name or "\0" in name or drive:
-            raise UnsafeArchiveError(f"{archive.name}: {name!r} leaves the archive's folder")
+            raise UnsafeArchiveError(f"{name!r} leaves the archive's folder")
         normal = _normal(name)
         if normal in seen:
-            raise UnsafeArchiveError(f"{archive.name}: {name!r} occurs twice")
+            raise UnsafeArchiveError(f"{name!r} occurs twice")
         seen.add(normal)
         checked.append(normal)
     return checked
@@ -271,9 +256,8 @@ def _normal(name: str) -> str:
     return str(PurePosixPath(name))
 
 
-def _matches(names: Iterable[str], wanted: Sequence[str], archive: Path) -> dict[str, str]:
+def _matches(names: Sequence[str], wanted: Sequence[str]) -> dict[str, str]:
     """Returns the one member that each wanted path is, or is the end of."""
-    names = list(names)
     matches = {}
     for want in wanted:
         found = [name for name in names if name == want] or [
@@ -281,29 +265,25 @@ def _matches(names: Iterable[str], wanted: Sequence[str], archive: Path) -> dict
         ]
         if len(found) != 1:
             count = "no member" if not found else f"{len(found)} members"
-            raise MissingMemberError(f"{archive.name}: {count} named {want}")
+            raise MissingMemberError(f"{count} named {want}")
         matches[want] = found[0]
     return matches
 
 
-def _read(stream: IO[bytes], name: str, archive: Path, limits: UnpackLimits) -> bytes:
+def _read(stream: IO[bytes], name: str, limits: UnpackLimits) -> bytes:
     """Returns a member's bytes; the size that the archive states is not trusted."""
     content = bytearray()
     while block := stream.read(_BLOCK_BYTES):
         content += block
-        _check_size(len(content), name, archive, limits)
+        _check_size(len(content), name, limits)
     return bytes(content)
 
 
-def _check_size(num_bytes: int, name: str, archive: Path, limits: UnpackLimits) -> None:
+def _check_size(num_bytes: int, name: str, limits: UnpackLimits) -> None:
     if num_bytes > limits.max_member_bytes:
-        raise UnsafeArchiveError(
-            f"{archive.name}: {name} is larger than {limits.max_member_bytes:,} bytes"
-        )
+        raise UnsafeArchiveError(f"{name} is larger than {limits.max_member_bytes:,} bytes")
 
 
-def _check_total(num_bytes: int, archive: Path, limits: UnpackLimits) -> None:
+def _check_total(num_bytes: int, limits: UnpackLimits) -> None:
     if num_bytes > limits.max_total_bytes:
-        raise UnsafeArchiveError(
-            f"{archive.name}: unpacks to more than {limits.max_total_bytes:,} bytes"
-        )
+        raise UnsafeArchiveError(f"unpacks to more than {limits.max_total_bytes:,} bytes")
