@@ -19,14 +19,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.corpora.document import excerpt_of
 from pipeline.digest import sha256_of_file
 from pipeline.flat_lists import FlatListColumn
 from pipeline.job import Progress
 from pipeline.manifests import ShardManifest, read_shard_manifest, remedy, shard_path
 from pipeline.parsers.base import MAX_TOKENS, Sentence, SentenceParser
 from pipeline.parsers.kinds import TRANSFORMER_KINDS
-from pipeline.refusal import Refusal
+from pipeline.refusal import Refusal, excerpt_of
 from pipeline.schema import schema_for
 from pipeline.shards import ShardWriter, read_row_groups
 from pipeline.trees.binarize import BINARIZATION_VERSION, binarize

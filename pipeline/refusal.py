@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+EXCERPT_CHARACTERS = 200
+
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
@@ -38,3 +40,8 @@ class RefusedSentence:
         return f"sentence {self.index} (from 0): {self.reason}" + (
             f" ({self.detail})" if self.detail else ""
         )
+
+
+def excerpt_of(text: str) -> str:
+    """Returns the beginning of a text, short enough for a report."""
+    return text[:EXCERPT_CHARACTERS]

@@ -11,7 +11,8 @@ from urllib.parse import urlsplit
 import luigi
 
 from pipeline.corpora.document import Source
-from pipeline.corpora.registry import open_source
+from pipeline.corpora.files import FilesConfig, TextFiles
+from pipeline.corpora.python_docs import PythonDocs
 from pipeline.download import download
 from pipeline.sentences.split import SentenceConfig, describe_splitter, split_sentences
 from tasks.artefact import Artefact
@@ -74,16 +75,12 @@ class SplitSentences(CorpusParameters, Artefact):
     @cached_property
     def opened_source(self) -> Source:
         """The source of the text."""
+        if self.source == "python-docs":
+            return PythonDocs()
         paths = [part.strip() for part in self.paths.split(",") if part.strip()]
         if self.source == "url":
             paths = [self.input()[0].path]
-        return open_source(
-            self.source,
-            paths=paths,
-            paragraphs=self.paragraphs,
-            text_field=self.text_field,
-            encoding=self.encoding,
-        )
+        return TextFiles(paths, FilesConfig(self.paragraphs, self.text_field, self.encoding))
 
     @property
     def config(self) -> SentenceConfig:

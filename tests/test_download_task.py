@@ -73,3 +73,8 @@ def test_wrong_bytes_and_a_missing_file_leave_no_corpus(
 
     assert not build(task)
     assert not Path(task.output().path).exists()
+
+
+def test_an_unknown_source_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"'?web'? is not a valid choice from .*python-docs"):
+        SplitSentences(work_folder=tmp_path, source="web")

@@ -4,8 +4,7 @@ import inspect
 
 import pytest
 
-from pipeline.corpora.markup import plain_words
-from pipeline.corpora.prose import prose_paragraphs
+from pipeline.corpora.prose import plain_words, prose_paragraphs
 
 
 def prose(text: str, **keywords) -> list[str]:

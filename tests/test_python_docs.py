@@ -7,7 +7,6 @@ import pytest
 
 from pipeline.corpora import python_docs
 from pipeline.corpora.python_docs import PythonDocs
-from pipeline.corpora.registry import open_source
 
 MODULE = '''
 """Boats and their harbours."""
@@ -32,7 +31,7 @@ def harbour():
 @pytest.fixture(scope="module")
 def corpus() -> list[tuple[str, list[str]]]:
     """The documents of the running interpreter."""
-    documents = open_source("python-docs").documents()
+    documents = PythonDocs().documents()
     return [(d.document_id, [p.text for p in d.paragraphs]) for d in documents]
 
 
@@ -101,8 +100,3 @@ def test_it_is_the_same_every_time(corpus):
         document = next(documents)
         assert document.document_id == name
         assert [p.text for p in document.paragraphs] == paragraphs
-
-
-def test_an_unknown_source_is_an_error():
-    with pytest.raises(ValueError, match="unknown source 'web'; known: python-docs, files, url"):
-        open_source("web")

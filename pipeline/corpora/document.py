@@ -8,8 +8,6 @@ from typing import Any, Protocol
 
 from pipeline.refusal import Refusal
 
-EXCERPT_CHARACTERS = 200
-
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
@@ -46,8 +44,3 @@ class Source(Protocol):
     def fraction_read(self) -> float:
         """Returns how much of the text the last iteration has read, from 0 to 1."""
         ...
-
-
-def excerpt_of(text: str) -> str:
-    """Returns the beginning of a text, short enough for a report."""
-    return text[:EXCERPT_CHARACTERS]

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import io
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, get_args
+from typing import Any, BinaryIO, TypeVar, get_args
 
 from pipeline.corpora.compression import decompressed
-from pipeline.corpora.document import Document, Paragraph
+from pipeline.corpora.document import Document
 from pipeline.corpora.file_list import TextFile, list_files
-from pipeline.corpora.json_lines import documents_of
-from pipeline.corpora.paragraphs import ParagraphMode, paragraphs_of
-from pipeline.corpora.text_lines import read_lines
+from pipeline.corpora.paragraphs import Line, ParagraphMode, paragraphs_of, read_lines
 from pipeline.digest import sha256_of_file
-from pipeline.refusal import Refusal
+from pipeline.refusal import Refusal, excerpt_of
+
+T = TypeVar("T")
 
 JSON_LINE_FACTOR = 100
 """A line of JSON holds a whole document, so it may be this many times a paragraph's limit."""
@@ -75,10 +77,7 @@ class TextFiles:
             "source": "files",
             "num_files": len(self._files),
             "sha256": digest.hexdigest(),
-            "paragraphs": self._config.paragraphs,
-            "text_field": self._config.text_field,
-            "encoding": self._config.encoding,
-            "max_paragraph_characters": self._config.max_paragraph_characters,
+            **asdict(self._config),
         }
 
     def documents(self) -> Iterator[Document]:
@@ -100,52 +99,74 @@ class TextFiles:
         return self._bytes_read / max(self._total_bytes, 1)
 
     def _documents_of(self, file: TextFile, stream: BinaryIO, before: int) -> Iterator[Document]:
-        config = self._config
-        limit = config.max_paragraph_characters
+        config, limit = self._config, self._config.max_paragraph_characters
         lines = read_lines(
             decompressed(stream, file.path),
             file.name,
             encoding=config.encoding,
             max_characters=limit * JSON_LINE_FACTOR if file.is_json_lines else limit,
         )
-        if not file.is_json_lines:
+        empty = Refusal("empty_file", "holds no text; remove it from the paths", file.name)
+        if file.is_json_lines:
+            documents = _json_documents(lines, file.name, config)
+            yield from self._counted(documents, stream, before, Document(file.name, [empty]))
+        else:
             paragraphs = paragraphs_of(lines, file.name, config.paragraphs, max_characters=limit)
-            yield Document(file.name, self._counted(paragraphs, file, stream, before))
-            return
-        empty = True
-        for document in documents_of(
-            lines,
-            file.name,
-            text_field=config.text_field,
-            mode=config.paragraphs,
-            max_characters=limit,
-        ):
-            empty = False
-            self._bytes_read = before + stream.tell()
-            yield document
-        if empty:
-            yield Document(file.name, [_empty(file)])
+            yield Document(file.name, self._counted(paragraphs, stream, before, empty))
 
-    def _counted(
-        self,
-        paragraphs: Iterator[Paragraph | Refusal],
-        file: TextFile,
-        stream: BinaryIO,
-        before: int,
-    ) -> Iterator[Paragraph | Refusal]:
-        """Passes paragraphs on, keeping count of the bytes read."""
-        empty = True
-        for paragraph in paragraphs:
-            empty = False
+    def _counted(self, items: Iterator[T], stream: BinaryIO, before: int, empty: T) -> Iterator[T]:
+        """Passes on what a file holds, or ``empty``, keeping count of the bytes read."""
+        found = False
+        for item in items:
+            found = True
             if not stream.closed:
                 self._bytes_read = before + stream.tell()
-            yield paragraph
-        if empty:
-            yield _empty(file)
+            yield item
+        if not found:
+            yield empty
 
 
-def _empty(file: TextFile) -> Refusal:
-    return Refusal("empty_file", "holds no text; remove it from the paths", file.name)
+def _json_documents(
+    lines: Iterable[Line | Refusal], name: str, config: FilesConfig
+) -> Iterator[Document]:
+    """Yields one document a line of JSON; blank lines are passed over.
+
+    A line that is no JSON object (``bad_json``), or has no text in its field (``missing_text``,
+    ``empty_text``), gives a document of one refusal. Positions within a text are ``file:line of
+    file:line of text``.
+    """
+    for line in lines:
+        if isinstance(line, Refusal):
+            yield Document(line.position, [line])
+        elif line.text.strip():
+            position = f"{name}:{line.number}"
+            text = _text_field(line.text, position, config.text_field)
+            if isinstance(text, Refusal):
+                yield Document(position, [text])
+                continue
+            text_lines = (
+                Line(number, text_line.rstrip("\n"))
+                for number, text_line in enumerate(io.StringIO(text, newline=None), start=1)
+            )
+            limit = config.max_paragraph_characters
+            paragraphs = paragraphs_of(
+                text_lines, position, config.paragraphs, max_characters=limit
+            )
+            yield Document(position, paragraphs)
+
+
+def _text_field(line: str, position: str, text_field: str) -> str | Refusal:
+    try:
+        value: Any = json.loads(line)
+    except (ValueError, RecursionError) as error:  # ValueError: also a number of 5,000 digits
+        return Refusal("bad_json", f"not JSON ({error}); mend the line", position, excerpt_of(line))
+    text = value.get(text_field) if isinstance(value, dict) else None
+    if not isinstance(text, str):
+        detail = f"no text in field {text_field!r}; set text_field to the field that holds it"
+        return Refusal("missing_text", detail, position, excerpt_of(line))
+    if not text.strip():
+        return Refusal("empty_text", f"field {text_field!r} is empty", position, excerpt_of(line))
+    return text
 
 
 def _content_of(path: Path) -> str:

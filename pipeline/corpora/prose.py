@@ -10,8 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from pipeline.corpora.markup import plain_words
-
 _UNDERLINE = re.compile(r"^([=\-~*^#_+.])\1{2,}$")
 _BULLET = re.compile(r"^(?:[-*•o+]|\(?\d{1,2}[.)]|\[\d{1,2}\]|\(?[a-z]\))(\s+)(?=\S)")
 _DIRECTIVE = re.compile(r"^\.\. ")
@@ -40,6 +38,27 @@ _FUNCTION_WORD = re.compile(
     r"\b(?:an?|the|this|that|it|its|is|are|be|was|were|has|have|can|will|may|must|should|of|to|in|"
     r"into|for|on|with|by|from|at|as|if|not|no|and|or|when|which|all|any)\b",
     re.IGNORECASE,
+)
+_MARKUP: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(pattern), replacement)
+    for pattern, replacement in (
+        # :role:`title <target>` and `title <target>`_ keep their title.
+        (r":[\w:+.-]+:`([^`<]+?)\s*<[^`>]*>`", r"\1"),
+        (r"`([^`<]+?)\s*<[^`>]*>`__?", r"\1"),
+        # :role:`~package.name` keeps the last part, as the rendered page does.
+        (r":[\w:+.-]+:`~(?:[\w]+\.)*([^`]+)`", r"\1"),
+        (r":[\w:+.-]+:`!?([^`]+)`", r"\1"),
+        (r"``(.+?)``", r"\1"),
+        # `name', the old typewriter quotes, and `name`.
+        (r"`([^`']+)['`]_{0,2}(?!\w)", r"\1"),
+        (r"(?<![\w*])\*\*(\S(?:[^*]*?[^\s*])?)\*\*(?![\w*])", r"\1"),
+        (r"(?<![\w*])\*([A-Za-z_](?:[^*]*?[^\s*])?)\*(?!\*)", r"\1"),
+        # Quotes about one name are how the text builder shows code: "len()" is len().
+        (r"(?<![\w\"'])\"([A-Za-z_][\w.]*(?:\(\))?)\"(?!\w)", r"\1"),
+        # Footnote references.
+        (r"\s\[\d{1,2}\](?=[\s.,;:)]|$)", ""),
+        (r"\\(?=[*`|_\\])", ""),
+    )
 )
 MIN_WORDS = 3
 MIN_WORD_SHARE = 0.7
@@ -138,3 +157,10 @@ def reads_as_english(text: str) -> bool:
     if len(plain) < MIN_WORD_SHARE * len(words):
         return False
     return any(_FUNCTION_WORD.match(word) for word in plain)
+
+
+def plain_words(text: str) -> str:
+    """Returns a text whose roles, literals, emphasis, links and footnote marks are plain words."""
+    for pattern, replacement in _MARKUP:
+        text = pattern.sub(replacement, text)
+    return text.strip()

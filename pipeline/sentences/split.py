@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.atomic_files import sweep_unfinished
-from pipeline.corpora.document import Paragraph, Source, excerpt_of
+from pipeline.corpora.document import Paragraph, Source
 from pipeline.digest import digest_of
 from pipeline.job import Progress
 from pipeline.manifests import (
@@ -28,7 +28,7 @@ from pipeline.manifests import (
     read_dataset_manifest,
     write_dataset_manifest,
 )
-from pipeline.refusal import Refusal
+from pipeline.refusal import Refusal, excerpt_of
 from pipeline.sentences.boundaries import BOUNDARY_VERSION, sentence_ranges
 from pipeline.sentences.filter import (
     CLEANING_VERSION,
