@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -18,15 +17,9 @@ from models.evaluation.classifiers.adam_classifier import (
 )
 from models.evaluation.protocols.config import COMPATIBILITY_GRID
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 WEIGHT_DECAYS = torch.tensor([1e-5, 1e-2, 1.0, 10.0])
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 def noisy_items(

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -24,10 +24,11 @@ from benchmarks.contestants import Runner
 from benchmarks.corpus import corpus_folders, identity
 from benchmarks.report import markdown_table
 from benchmarks.training_rate import make_setup, measure_training
-from models.kernels.gemm import gemm_kept
 from models.sentence_model import TrainingBatch
 from models.training_presets import PRESETS
 from tests.parsed_corpora import stories, write_corpus
+
+pytestmark = pytest.mark.usefixtures("machine_as_before")
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -39,14 +40,6 @@ VIEW_KEYS = {
 QUICK = ("--word-size", "6", "--repeats", "1", "--gemm-sizes", "16", "--schedule-repeats", "2")
 
 needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
-
-
-@pytest.fixture(autouse=True)
-def machine_as_before() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    with gemm_kept():
-        yield
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-import luigi
 import pytest
 
 from pipeline.shards import read_shard
 from tasks import DownloadCorpus, SplitSentences
+from tests.luigi_builds import build
 
 TEXT = b"The river rose. Nobody slept.\n\n" + b"The bridge held until morning.\n\n" * 3
 SHA256 = hashlib.sha256(TEXT).hexdigest()
@@ -46,11 +46,6 @@ def address() -> Iterator[str]:
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
     server.server_close()
-
-
-def build(task: luigi.Task) -> bool:
-    succeeded: bool = luigi.build([task], local_scheduler=True, workers=1, log_level="ERROR")
-    return succeeded
 
 
 def test_a_corpus_behind_an_address_is_downloaded_and_split(address: str, tmp_path: Path) -> None:

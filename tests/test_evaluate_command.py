@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import torch
 
 from models.compare import main as compare
 from models.evaluate import _parser, job_of, main
@@ -16,6 +14,8 @@ from models.evaluation.tasks.declarations import TASKS
 from tests.parsed_corpora import write_vectors
 from tests.saved_models import write_model, write_multi_view_model
 from tests.tiny_senteval import write_tiny_senteval
+
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 OWN = """
 import numpy as np
@@ -29,13 +29,6 @@ def wrong(sentences):
 def fails(sentences):
     raise RuntimeError("out of\\nmemory")
 """
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="module")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 from models import evaluate_tasks
 from models.evaluate_tasks import execute
@@ -30,16 +29,10 @@ from models.evaluation.tasks.declarations import task_named
 from pipeline.refusal import RefusedSentence
 from tests.tiny_senteval import TASKS, CountingEncoder, write_tiny_senteval
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 IDENTITY = EncoderIdentity("letters", "letters-1")
 FEW = ProtocolConfig(num_folds=3)
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +23,7 @@ from benchmarks.references.plain_frameworks import (
     PlainStep,
 )
 from models.corpus.sentence_block import SentenceBlock
-from models.kernels.gemm import GemmBackend, gemm_kept
+from models.kernels.gemm import GemmBackend
 from models.ranks import ALONE
 from models.sentence_model import SentenceModel, build_model
 from models.training.learner import Learner
@@ -32,20 +31,14 @@ from models.training_presets import preset
 from models.words.word_vectors import WordVectors
 from tests.parsed_corpora import stories, write_corpus
 
+pytestmark = pytest.mark.usefixtures("machine_as_before")
+
 NUM_WORDS, WORD_SIZE = 9, 5
 COUNTS = np.array([4, 3, 9, 1, 0, 2, 5, 1, 1])
 ONE_WORD = np.array([4, 0, 0, 7, 0, 0, 0, 0, 0])
 """Noise that is always the same word, however many of it are drawn."""
 ENCODERS = (PaddedBiGRU, PackedBiGRU)
 QUICK = ("--hidden", "4", "--batch", "16", "--word-size", "6", "--rounds", "2", "--steps", "2")
-
-
-@pytest.fixture(autouse=True)
-def machine_as_before() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    with gemm_kept():
-        yield
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 import pytest
 import torch
@@ -17,14 +16,7 @@ from models.evaluation.classifiers.logistic_regression import (
 )
 from models.evaluation.classifiers.standardiser import Standardiser
 
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """Small matrices on a busy machine take twenty times longer with two threads than with one."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def problem(n: int, d: int, k: int, *, seed: int = 0) -> tuple[Tensor, Tensor]:

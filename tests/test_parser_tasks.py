@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import luigi
 import pytest
 
 from pipeline.manifests import read_dataset_manifest
@@ -18,13 +17,9 @@ from tasks import (
 from tasks.artefact import Artefact
 from tests.constituency_trees import toy_treebank, write_bracketed
 from tests.dependency_examples import treebank, write_conllu
+from tests.luigi_builds import build
 
 pytestmark = pytest.mark.slow
-
-
-def build(task: luigi.Task) -> bool:
-    succeeded: bool = luigi.build([task], local_scheduler=True, workers=1, log_level="WARNING")
-    return succeeded
 
 
 def text(folder: Path) -> dict[str, object]:

@@ -10,11 +10,7 @@ from functools import partial
 import pytest
 
 from models.training.prefetch import prefetched
-from tests.waiting import wait_until
-
-
-def has_length(values: list[int], length: int) -> bool:
-    return len(values) >= length
+from tests.waiting import has_length, wait_until
 
 
 def is_working() -> bool:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 from models.evaluate_probing import execute, load_joined
 from models.evaluation.probe import probe, probe_majority
@@ -28,16 +26,10 @@ from models.evaluation.rows import (
     row_job,
 )
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 NUM_ROWS = 900
 NUM_CLASSES = 3
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def probing_data(labels: np.ndarray[Any, np.dtype[np.int64]]) -> ProbingData:

@@ -27,6 +27,8 @@ from models.evaluation.protocols.config import (
 )
 from models.evaluation.protocols.search import Search, run_searches
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 Items = tuple[FloatArray, IntArray]
@@ -34,14 +36,6 @@ Items = tuple[FloatArray, IntArray]
 FEW_FOLDS = ProtocolConfig(num_folds=4, tolerance=1e-11)
 """So tight that no answer on the boundary between classes differs from scikit-learn's."""
 COMPATIBILITY = ProtocolConfig("compatibility", num_folds=3)
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 import torch
@@ -20,16 +18,10 @@ from models.evaluation.protocols.relatedness import (
 from models.evaluation.statistics.correlation import pearson
 from tests.graded_pairs import graded_pairs
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 TRAIN, DEV, TEST = graded_pairs(150), graded_pairs(60), graded_pairs(80)
 EXACT = RelatednessConfig(tolerance=1e-12)
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 def minimised(features: Tensor, scores: Tensor, regulariser: float) -> Tensor:

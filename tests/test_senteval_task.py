@@ -13,6 +13,7 @@ from pipeline.evaluation_data.manifest import read_manifest
 from tasks import DownloadSentEval
 from tests.download_server import DownloadServer, serving
 from tests.evaluation_archives import zipped
+from tests.luigi_builds import build
 
 TENSE = b"tr\tPAST\tIt rained .\n"
 ARCHIVE = zipped({"data/customerr/custrev.pos": b"good\n", "data/customerr/custrev.neg": b"bad\n"})
@@ -26,11 +27,6 @@ def server() -> Iterator[DownloadServer]:
 
 def download(server: DownloadServer, folder: Path, datasets: str, **options: bool):
     return DownloadSentEval(work_folder=folder, mirror=server.address, datasets=datasets, **options)
-
-
-def build(task: luigi.Task) -> bool:
-    succeeded: bool = luigi.build([task], local_scheduler=True, workers=1, log_level="ERROR")
-    return succeeded
 
 
 def test_sets_are_brought_into_sentevals_layout(server, tmp_path):

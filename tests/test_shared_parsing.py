@@ -9,7 +9,6 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-import luigi
 import pytest
 import torch
 
@@ -26,6 +25,7 @@ from pipeline.storage.scratch import PREFIX, scratch_folder
 from pipeline.storage.shard_job import StoredShardJob, parse_stored_shard, read_parser_files
 from pipeline.storage.stage import StoredStage
 from tests.chain_job import MODULE
+from tests.luigi_builds import build
 from tests.object_store import object_store
 from tests.sentence_shards import ChainStage, chain_stage, write_chain_parser, write_sentences
 
@@ -64,11 +64,6 @@ def luigi_errors(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
     """What Luigi reports, whatever level its first run in this process has set."""
     caplog.set_level(logging.ERROR, logger="luigi-interface")
     return caplog
-
-
-def build(task: luigi.Task) -> bool:
-    succeeded: bool = luigi.build([task], local_scheduler=True, workers=1, log_level="WARNING")
-    return succeeded
 
 
 def test_a_job_takes_its_sentences_from_the_storage_and_gives_it_the_parses(

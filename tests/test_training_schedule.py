@@ -14,7 +14,7 @@ from models.training.batches import TrainingBatches, cut
 from models.training.learning_rate import learning_rate_at
 from models.training_config import TrainingConfig
 from models.training_presets import PRESETS, preset
-from tests.waiting import wait_until
+from tests.waiting import has_length, wait_until
 
 
 class OneWordSentences:
@@ -118,10 +118,6 @@ def test_the_next_shard_is_read_ahead_and_no_further() -> None:
         time.sleep(0.01)  # for one too many to be read
         assert len(read) == count
     assert next(expected, None) is None
-
-
-def has_length(values: list[int], length: int) -> bool:
-    return len(values) >= length
 
 
 def test_a_constant_learning_rate_stays() -> None:

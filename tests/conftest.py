@@ -1,0 +1,34 @@
+"""Fixtures that several files of tests share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """Has torch compute on one thread, and as before after the test.
+
+    Small matrices on a busy machine take twenty times longer with two threads than with one.
+    """
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture
+def machine_as_before() -> Iterator[None]:
+    """Restores torch's number of threads and the choice of a matrix product after the test."""
+    import torch
+
+    from models.kernels.gemm import gemm_kept
+
+    threads = torch.get_num_threads()
+    with gemm_kept():
+        yield
+    torch.set_num_threads(threads)
