@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
@@ -34,3 +35,15 @@ def sha256_of_file(path: Path, *, block_bytes: int = 1 << 20) -> str:
         while block := stream.read(block_bytes):
             digest.update(block)
     return digest.hexdigest()
+
+
+def remembered_sha256(path: Path) -> str:
+    """Returns a file's sha256, found once a process for as long as its size and time stay."""
+    stat = path.stat()
+    return _sha256_as_of(path, stat.st_size, stat.st_mtime_ns)
+
+
+@functools.lru_cache(maxsize=100_000)
+def _sha256_as_of(path: Path, size: int, modified_ns: int) -> str:
+    del size, modified_ns  # part of the cache's key only
+    return sha256_of_file(path)

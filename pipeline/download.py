@@ -99,28 +99,25 @@ def download(
             `UnreachableError` where it never answered.
     """
     _check_arguments(url, sha256)
+    sha256 = sha256 and sha256.lower()
     config = config or DownloadConfig()
-    if destination.exists() and _matches(destination, sha256):
+    if destination.exists() and (sha256 is None or sha256_of_file(destination) == sha256):
         return destination
     destination.parent.mkdir(parents=True, exist_ok=True)
     part = _Part(destination.with_name(f"{destination.name}.part"))
     while True:
         resumed = part.size > 0
         _fetch_patiently(url, part, config, on_progress)
-        if sha256 is None or (found := sha256_of_file(part.path)) == sha256.lower():
+        if sha256 is None or (found := sha256_of_file(part.path)) == sha256:
             part.path.replace(destination)
             part.discard()
             return destination
         part.discard()
         if not resumed:  # a part from an earlier run may have been of another file: once more
             raise ValueError(
-                f"{url}: sha256 is {found}, expected {sha256.lower()}; the file was changed or is "
+                f"{url}: sha256 is {found}, expected {sha256}; the file was changed or is "
                 "not the one you mean: check the address, then the sha256"
             )
-
-
-def _matches(path: Path, sha256: str | None) -> bool:
-    return sha256 is None or sha256_of_file(path) == sha256.lower()
 
 
 def _check_arguments(url: str, sha256: str | None) -> None:
@@ -233,8 +230,7 @@ def _fetch(url: str, part: _Part, config: DownloadConfig, on_progress: Progress 
         response = _open(url, part, config.timeout_seconds)
     with response:
         try:
-            extent = _extent(response)
-            _check_continues(extent, response, part.validator(url), part.size)
+            extent = _extent(response, part.size, part.validator(url))
         except _Malformed:
             part.discard()  # the next attempt asks for the whole file
             raise
@@ -286,11 +282,12 @@ class _Extent:
     """Of the whole file."""
 
 
-def _extent(response: http.client.HTTPResponse) -> _Extent:
-    """Returns which bytes an answer holds.
+def _extent(response: http.client.HTTPResponse, num_bytes: int, validator: str | None) -> _Extent:
+    """Returns which bytes an answer holds: from the file's first, or from ``num_bytes`` on.
 
     Raises:
-        _Malformed: its headers do not say so, or contradict themselves.
+        _Malformed: its headers do not say so or contradict themselves, or it is of other bytes than
+            were asked for or of another version.
     """
     if response.status == 206:
         announced = response.headers.get("Content-Range", "")
@@ -301,27 +298,15 @@ def _extent(response: http.client.HTTPResponse) -> _Extent:
         total = None if match.group(3) == "*" else int(match.group(3))
         if stop <= start or (total is not None and stop > total):
             raise _Malformed(f"a part of the file at an impossible place ({announced})")
+        if start not in (0, num_bytes):
+            raise _Malformed(f"bytes from {start:,} on, which were not asked for")
+        if start and _is_another(response.headers, validator):
+            raise _Malformed("the rest of another version of the file")
         return _Extent(start, stop, total)
     length = response.headers.get("Content-Length")
     if response.length is None and length is not None and not response.chunked:
         raise _Malformed(f"Content-Length is {length!r}")
     return _Extent(0, response.length, response.length)
-
-
-def _check_continues(
-    extent: _Extent, response: http.client.HTTPResponse, validator: str | None, num_bytes: int
-) -> None:
-    """Refuses an answer that neither begins the file nor continues what has arrived.
-
-    Raises:
-        _Malformed: it is of other bytes than were asked for, or of another version.
-    """
-    if extent.start == 0:
-        return
-    if extent.start != num_bytes:
-        raise _Malformed(f"bytes from {extent.start:,} on, which were not asked for")
-    if _is_another(response.headers, validator):
-        raise _Malformed("the rest of another version of the file")
 
 
 def _append(

@@ -4,7 +4,6 @@ from tasks.checkpoints import ConvertParser
 from tasks.evaluation import BuildProbing, EmbedProbing, ProbeEncoder
 from tasks.evaluation_data import DownloadSentEval
 from tasks.frameworks import CompareFrameworks
-from tasks.orphans import watch_every_task
 from tasks.parsers import TrainConstituencyParser, TrainDependencyParser
 from tasks.parsing import ParseConstituents, ParseDependencies, ParseShard
 from tasks.probing_text import (
@@ -12,6 +11,7 @@ from tasks.probing_text import (
     ParseAlteredConstituents,
     ParseAlteredDependencies,
 )
+from tasks.process import watch_every_task
 from tasks.report import WriteReport
 from tasks.sentences import DownloadCorpus, SplitSentences
 from tasks.senteval import EvaluateAll, EvaluateEncoder, EvaluateTask

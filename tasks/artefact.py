@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache
+import atexit
+import multiprocessing
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
 import luigi
 
 from pipeline.atomic_files import sweep_unfinished, write_json_atomically
-from pipeline.digest import digest_of, sha256_of_file
+from pipeline.digest import digest_of, remembered_sha256
 from pipeline.schema import SCHEMA_VERSION
-from tasks.announcement import announce_at_exit
+from tasks.process import show_progress
 
 CONFIG_NAME = "config.json"
+_announced: list[Path] = []
 
 
 class Artefact(luigi.Task):
@@ -79,20 +82,7 @@ class Artefact(luigi.Task):
 
     def report_progress(self, fraction: float, status: str) -> None:
         """Shows progress on the Luigi page."""
-        self.set_status_message(status)
-        self.set_progress_percentage(round(100 * fraction))
-
-
-@lru_cache(maxsize=1024)
-def _checksum(path: Path, size: int, modified_ns: int) -> str:
-    del size, modified_ns  # part of the cache's key only
-    return sha256_of_file(path)
-
-
-def remembered_sha256(path: Path) -> str:
-    """Returns a file's sha256, found once for as long as its size and time stay."""
-    stat = path.stat()
-    return _checksum(path, stat.st_size, stat.st_mtime_ns)
+        show_progress(self, fraction, status)
 
 
 def checksum(path: Path, *, names: tuple[str, ...] = ()) -> str:
@@ -108,3 +98,15 @@ def checksum(path: Path, *, names: tuple[str, ...] = ()) -> str:
             f"{path}: {'lacks ' + ', '.join(missing) if missing else 'not a file'}; check the path"
         )
     return digest_of({file.name: remembered_sha256(file) for file in files})
+
+
+def announce_at_exit(result: Path, marker: Path) -> None:
+    """Has the process print a path last, if its marker then exists; only the first call counts.
+
+    Luigi asks the root task first whether it is complete, so the first caller is what the user
+    asked for. A forked worker prints nothing.
+    """
+    if _announced or multiprocessing.parent_process() is not None:
+        return
+    _announced.append(result)
+    atexit.register(lambda: print(result, flush=True) if marker.exists() else None)

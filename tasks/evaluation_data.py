@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import luigi
 
+from pipeline.digest import remembered_sha256
 from pipeline.evaluation_data import (
     EXAMINATION_VERSION,
     MANIFEST_NAME,
@@ -24,7 +25,7 @@ from pipeline.evaluation_data import (
     write_manifest,
 )
 from pipeline.sentences.tokenization import TOKENIZATION_VERSION
-from tasks.artefact import Artefact, checksum, remembered_sha256
+from tasks.artefact import Artefact, checksum
 from tasks.parameters import EvaluationDataParameters
 
 RUN_BEGAN_AT = time.time()

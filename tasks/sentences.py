@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
@@ -14,9 +14,11 @@ from pipeline.corpora.document import Source
 from pipeline.corpora.files import FilesConfig, TextFiles
 from pipeline.corpora.python_docs import PythonDocs
 from pipeline.download import download
-from pipeline.sentences.split import SentenceConfig, describe_splitter, split_sentences
+from pipeline.sentences.filter import SentenceConfig
+from pipeline.sentences.split import describe_splitter, split_sentences
 from tasks.artefact import Artefact
 from tasks.parameters import CorpusParameters
+from tasks.process import show_progress
 
 
 class DownloadCorpus(luigi.Task):
@@ -34,11 +36,8 @@ class DownloadCorpus(luigi.Task):
 
     def run(self) -> None:
         """Downloads the file."""
-        download(self.url, Path(self.output().path), self.sha256, on_progress=self._report)
-
-    def _report(self, fraction: float, status: str) -> None:
-        self.set_status_message(status)
-        self.set_progress_percentage(round(100 * fraction))
+        progress = partial(show_progress, self)
+        download(self.url, Path(self.output().path), self.sha256, on_progress=progress)
 
 
 class SplitSentences(CorpusParameters, Artefact):

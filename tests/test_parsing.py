@@ -24,7 +24,8 @@ from pipeline.parsers.kinds import PLAIN_DEPENDENCY, TRANSFORMER_DEPENDENCY
 from pipeline.parsing import ParseJob, describe_parsing, parse_shard
 from pipeline.refusal import Refusal
 from pipeline.schema import SENTENCES
-from pipeline.sentences.split import SentenceConfig, split_sentences
+from pipeline.sentences.filter import SentenceConfig
+from pipeline.sentences.split import split_sentences
 from pipeline.shards import read_shard, write_shard
 from pipeline.trees.parses import ConstituencyParse, DependencyParse
 from tests.constituency_trees import tiny_model, toy_treebank

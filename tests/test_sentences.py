@@ -11,7 +11,8 @@ from pipeline.corpora.files import FilesConfig, TextFiles
 from pipeline.manifests import read_dataset_manifest
 from pipeline.refusal import Refusal
 from pipeline.sentences import shard as sentence_shard
-from pipeline.sentences.split import SentenceConfig, split_sentences
+from pipeline.sentences.filter import SentenceConfig
+from pipeline.sentences.split import split_sentences
 from pipeline.shards import read_shard
 
 ANIMALS = ("cat", "dog", "owl", "fox", "hen")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import io
 import json
@@ -15,7 +14,7 @@ from pipeline.corpora.compression import decompressed
 from pipeline.corpora.document import Document
 from pipeline.corpora.file_list import TextFile, list_files
 from pipeline.corpora.paragraphs import Line, ParagraphMode, paragraphs_of, read_lines
-from pipeline.digest import sha256_of_file
+from pipeline.digest import remembered_sha256
 from pipeline.refusal import Refusal, excerpt_of
 
 T = TypeVar("T")
@@ -172,14 +171,6 @@ def _text_field(line: str, position: str, text_field: str) -> str | Refusal:
 def _content_of(path: Path) -> str:
     """Returns a file's sha256, or ``unreadable``."""
     try:
-        stat = path.stat()
-        return _checksum(path, stat.st_size, stat.st_mtime_ns)
+        return remembered_sha256(path)
     except OSError:
         return "unreadable"
-
-
-@functools.lru_cache(maxsize=100_000)
-def _checksum(path: Path, size: int, modified_ns: int) -> str:
-    """Returns a file's sha256, computed once a process while size and time stay the same."""
-    del size, modified_ns
-    return sha256_of_file(path)

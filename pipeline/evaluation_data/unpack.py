@@ -94,16 +94,13 @@ def _read_zip(stream: IO[bytes], wanted: Sequence[str], limits: UnpackLimits) ->
     _check_zip_directory(stream, limits)
     with zipfile.ZipFile(stream) as opened:
         members = opened.infolist()
-        names = _checked_names((member.filename for member in members), limits)
-        for member, name in zip(members, names, strict=True):
-            _check_zip_member(member, name, limits)
-        _check_total(sum(member.file_size for member in members), limits)
-        files = {
-            name: member for member, name in zip(members, names, strict=True) if not member.is_dir()
-        }
+        for member in members:
+            _check_zip_member(member, limits)
+        files = _checked_files(((m.filename, m.file_size, not m.is_dir()) for m in members), limits)
+        by_name = {_normal(member.filename): member for member in members}
         found = {}
-        for want, name in _matches(list(files), wanted).items():
-            with opened.open(files[name]) as content:
+        for want, name in _matches(files, wanted).items():
+            with opened.open(by_name[name]) as content:
                 found[want] = _read(content, name, limits)
         return found
 
@@ -125,31 +122,27 @@ def _check_zip_directory(stream: IO[bytes], limits: UnpackLimits) -> None:
         raise UnsafeArchiveError(f"its directory is too long for {limits.max_members:,} members")
 
 
-def _check_zip_member(member: zipfile.ZipInfo, name: str, limits: UnpackLimits) -> None:
+def _check_zip_member(member: zipfile.ZipInfo, limits: UnpackLimits) -> None:
+    name = member.filename
     kind = stat.S_IFMT(member.external_attr >> 16)  # 0 where the archive was not made by Unix
     if kind not in {0, stat.S_IFREG, stat.S_IFDIR}:
         raise UnsafeArchiveError(f"{name} is a link or device")
     if member.flag_bits & _ENCRYPTED:
         raise UnsafeArchiveError(f"{name} is encrypted")
-    _check_size(member.file_size, name, limits)
     if member.file_size > limits.max_ratio * max(member.compress_size, _BLOCK_BYTES):
         raise UnsafeArchiveError(f"{name} unpacks to over {limits.max_ratio} times its packed size")
 
 
 def _read_tar(stream: IO[bytes], wanted: Sequence[str], limits: UnpackLimits) -> dict[str, bytes]:
     """Reads a tar twice, each time in one pass: first every header is checked, then files read."""
-    names, total = [], 0
-    for member, _ in _tar_members(stream, limits):
-        total += member.size
-        _check_total(total, limits)
-        if not (member.isfile() or member.isdir()):
-            raise UnsafeArchiveError(f"{member.name} is a link or device")
-        _check_size(member.size, member.name, limits)
-        names.append((member.name, member.isfile()))
-        if len(names) > limits.max_members:
-            break
-    checked = _checked_names((name for name, _ in names), limits)
-    files = [name for name, (_, is_file) in zip(checked, names, strict=True) if is_file]
+
+    def headers() -> Iterator[tuple[str, int, bool]]:
+        for member, _ in _tar_members(stream, limits):
+            if not (member.isfile() or member.isdir()):
+                raise UnsafeArchiveError(f"{member.name} is a link or device")
+            yield member.name, member.size, member.isfile()
+
+    files = _checked_files(headers(), limits)
     wants = {name: want for want, name in _matches(files, wanted).items()}
     found = {}
     for member, opened in _tar_members(stream, limits):
@@ -229,27 +222,36 @@ class _Bounded(io.RawIOBase):
         return block
 
 
-def _checked_names(names: Iterable[str], limits: UnpackLimits) -> list[str]:
-    """Returns the members' paths without ``./``.
+def _checked_files(members: Iterable[tuple[str, int, bool]], limits: UnpackLimits) -> list[str]:
+    """Returns the files' paths without ``./``.
+
+    Args:
+        members: path, bytes and whether it is a file, of files and folders.
 
     Raises:
-        UnsafeArchiveError: there are too many, one leaves the folder, or two are equal.
+        UnsafeArchiveError: there are too many or too large ones, one leaves the folder, or two are
+            equal.
     """
-    checked: list[str] = []
+    files: list[str] = []
     seen: set[str] = set()
-    for name in names:
-        if len(checked) >= limits.max_members:
+    total = 0
+    for name, num_bytes, is_file in members:
+        if len(seen) >= limits.max_members:
             raise UnsafeArchiveError(f"more than {limits.max_members:,} members")
         path = PurePosixPath(name)
         drive = name[1:2] == ":"
         if path.is_absolute() or ".." in path.parts or "\\" in name or "\0" in name or drive:
             raise UnsafeArchiveError(f"{name!r} leaves the archive's folder")
-        normal = _normal(name)
-        if normal in seen:
+        if _normal(name) in seen:
             raise UnsafeArchiveError(f"{name!r} occurs twice")
-        seen.add(normal)
-        checked.append(normal)
-    return checked
+        seen.add(_normal(name))
+        _check_size(num_bytes, name, limits)
+        total += num_bytes
+        if total > limits.max_total_bytes:
+            raise UnsafeArchiveError(f"unpacks to more than {limits.max_total_bytes:,} bytes")
+        if is_file:
+            files.append(_normal(name))
+    return files
 
 
 def _normal(name: str) -> str:
@@ -282,8 +284,3 @@ def _read(stream: IO[bytes], name: str, limits: UnpackLimits) -> bytes:
 def _check_size(num_bytes: int, name: str, limits: UnpackLimits) -> None:
     if num_bytes > limits.max_member_bytes:
         raise UnsafeArchiveError(f"{name} is larger than {limits.max_member_bytes:,} bytes")
-
-
-def _check_total(num_bytes: int, limits: UnpackLimits) -> None:
-    if num_bytes > limits.max_total_bytes:
-        raise UnsafeArchiveError(f"unpacks to more than {limits.max_total_bytes:,} bytes")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from pipeline.refusal import Refusal
 
@@ -49,10 +48,6 @@ class SentenceConfig:
         if self.max_token_characters < 1:
             raise ValueError(f"max_token_characters is {self.max_token_characters}; at least 1")
 
-    def describe(self) -> dict[str, Any]:
-        """Returns the fields, JSON-serialisable."""
-        return asdict(self)
-
 
 def clean_text(text: str) -> tuple[str, int]:
     """Returns the text on one line with single spaces, and how many characters were repaired.
@@ -65,7 +60,7 @@ def clean_text(text: str) -> tuple[str, int]:
     return " ".join(repaired.split()), dropped + replaced
 
 
-def reject_sentence(tokens: Sequence[str], config: SentenceConfig) -> Refusal | None:
+def refuse_sentence(tokens: Sequence[str], config: SentenceConfig) -> Refusal | None:
     """Returns why a sentence is not taken, or None if it is.
 
     Reasons: ``too_short``, ``too_long``, ``long_token``, ``no_letters``.

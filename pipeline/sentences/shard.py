@@ -29,10 +29,6 @@ class Position:
     rows: int = 0
     """Sentences kept so far, over all shards."""
 
-    def to_json(self) -> dict[str, int]:
-        """Returns the fields for a manifest."""
-        return asdict(self)
-
 
 @dataclass(slots=True)
 class SentenceShard:
@@ -48,23 +44,13 @@ class SentenceShard:
     started: float = field(default_factory=time.monotonic)
 
     @property
-    def rows(self) -> int:
-        """Number of sentences collected."""
-        return len(self.lengths)
-
-    @property
     def is_full(self) -> bool:
         """Whether the shard has the sentences its number calls for, kept and refused.
 
         The refused count too, so that a text of which nothing is kept neither fills the memory
         nor is read from its beginning after every interruption.
         """
-        return self.rows + len(self.quarantine) >= rows_in_shard(self.number)
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether there is nothing to write: neither a row nor a refusal."""
-        return not self.lengths and not self.quarantine
+        return len(self.lengths) + len(self.quarantine) >= rows_in_shard(self.number)
 
     def add(self, document_id: str, sentence_index: int, tokens: list[str]) -> None:
         """Adds one sentence."""
@@ -102,7 +88,7 @@ class SentenceShard:
             drops=drops,
             quarantine=self.quarantine,
             extra={
-                "position": position.to_json(),
+                "position": asdict(position),
                 "fingerprint": fingerprint,
                 "num_tokens": len(self.tokens),
                 "repaired_characters": self.repaired_characters,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -34,13 +34,11 @@ from pipeline.sentences.filter import (
     CLEANING_VERSION,
     SentenceConfig,
     clean_text,
-    reject_sentence,
+    refuse_sentence,
 )
 from pipeline.sentences.shard import Position, SentenceShard
 from pipeline.sentences.tokenization import TOKENIZATION_VERSION, EnglishTokenizer, spacy_version
 from pipeline.shards import FIRST_ROWS, MAX_ROWS
-
-__all__ = ["SentenceConfig", "describe_splitter", "split_sentences"]
 
 ITEMS_AT_ONCE = 256
 
@@ -58,7 +56,7 @@ class _Item:
 def describe_splitter(config: SentenceConfig) -> dict[str, Any]:
     """Returns everything but the text that determines the sentences, for a digest."""
     return {
-        "config": config.describe(),
+        "config": asdict(config),
         "spacy": spacy_version(),
         "tokenization_version": TOKENIZATION_VERSION,
         "cleaning_version": CLEANING_VERSION,
@@ -131,7 +129,8 @@ class _Splitter:
         tokenizer = EnglishTokenizer()
         items = islice(_items(self.source), self.position.items, None)
         while not self._limit_reached() and (batch := list(islice(items, ITEMS_AT_ONCE))):
-            cleaned = [clean_text(_text_of(item.content)) for item in batch]
+            texts = [c.text if isinstance(c := item.content, Paragraph) else "" for item in batch]
+            cleaned = [clean_text(text) for text in texts]
             tokenized = tokenizer.tokenize([text for text, _ in cleaned])
             for item, (_, repaired), text in zip(batch, cleaned, tokenized, strict=True):
                 if not self._limit_reached():
@@ -139,7 +138,7 @@ class _Splitter:
             self._report()
         if self.position.rows == 0:
             raise ValueError(self._nothing_found())
-        if not self.shard.is_empty:
+        if self.shard.lengths or self.shard.quarantine:
             self._write_shard()
 
     def _limit_reached(self) -> bool:
@@ -154,18 +153,20 @@ class _Splitter:
         refused: list[dict[str, Any]] = []
         room = self.config.limit - before.rows if self.config.limit else None
         if isinstance(item.content, Refusal) or not words:
-            refused.append(_refused_item(item, index))
+            nothing = Refusal("empty", "a paragraph without a printable character")
+            why = item.content if isinstance(item.content, Refusal) else nothing
+            refused.append(_record(item, index, why))
             index += 1  # a gap, so that no context reaches across what is missing
         for start, end in sentence_ranges(words, spaces):
             if room is not None and len(kept) == room:
                 break
             tokens = words[start:end]
-            rejection = reject_sentence(tokens, self.config)
-            if rejection is None:
+            refusal = refuse_sentence(tokens, self.config)
+            if refusal is None:
                 kept.append((index, tokens))
             else:
                 excerpt = excerpt_of(" ".join(tokens[:200]))
-                refused.append(_record(item, index, rejection.reason, rejection.detail, excerpt))
+                refused.append(_record(item, index, replace(refusal, excerpt=excerpt)))
             index += 1
         if self.shard.is_full:
             self._write_shard()
@@ -218,23 +219,13 @@ def _items(source: Source) -> Iterator[_Item]:
             yield _Item(number, document.document_id, content)
 
 
-def _text_of(content: Paragraph | Refusal) -> str:
-    return content.text if isinstance(content, Paragraph) else ""
-
-
-def _refused_item(item: _Item, index: int) -> dict[str, Any]:
-    content = item.content
-    if isinstance(content, Refusal):
-        return _record(item, index, content.reason, content.detail, content.excerpt)
-    return _record(item, index, "empty", "a paragraph without a printable character", "")
-
-
-def _record(item: _Item, index: int, reason: str, detail: str, excerpt: str) -> dict[str, Any]:
+def _record(item: _Item, index: int, refusal: Refusal) -> dict[str, Any]:
+    """Returns a line of the quarantine file."""
     return {
         "document_id": item.document_id,
         "sentence_index": index,
         "position": item.content.position,
-        "reason": reason,
-        "detail": detail,
-        "excerpt": excerpt,
+        "reason": refusal.reason,
+        "detail": refusal.detail,
+        "excerpt": refusal.excerpt,
     }
