@@ -28,13 +28,10 @@ def sentences_digest(sentences: Sequence[str]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def sha256_of_file(path: Path, *, block_bytes: int = 1 << 20) -> str:
+def sha256_of_file(path: Path) -> str:
     """Returns the hexadecimal sha256 of a file's bytes, read in blocks."""
-    digest = hashlib.sha256()
     with path.open("rb") as stream:
-        while block := stream.read(block_bytes):
-            digest.update(block)
-    return digest.hexdigest()
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def remembered_sha256(path: Path) -> str:

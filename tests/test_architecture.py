@@ -107,3 +107,15 @@ def test_defining_the_tasks_loads_no_heavy_library() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=REPOSITORY, check=True
     )
     assert result.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("wing", ["pipeline.evaluation_data"])
+def test_a_wing_is_entered_by_its_door_alone(wing: str) -> None:
+    wrong = [
+        str(path.relative_to(REPOSITORY))
+        for floor in FLOORS
+        for path in modules(floor)
+        if f"from {wing}." in path.read_text(encoding="utf-8")
+        and not path.is_relative_to(REPOSITORY / wing.replace(".", "/"))
+    ]
+    assert wrong == []

@@ -78,12 +78,14 @@ class Fetcher:
         return self._fetched[wanted.name]
 
     def read(self, wanted: Download, members: Sequence[str]) -> dict[str, bytes]:
-        """Returns these members of an archive.
+        """Returns these members of an archive; ``""`` is all of a download that is no archive.
 
         Raises:
             DownloadError, ValueError: as `fetch`; or the archive is damaged, unsafe or another.
         """
         path = self.fetch(wanted).path
+        if not any(members):
+            return {"": path.read_bytes()}
         try:
             return read_members(path, members)
         except ValueError as error:

@@ -94,14 +94,8 @@ def _raw_contents(way: Way, fetcher: Fetcher) -> dict[str, bytes]:
     raw: dict[str, bytes] = {}
     for download in dict.fromkeys(making.download for making in way.makings):
         makings = [making for making in way.makings if making.download == download]
-        members = [making.member for making in makings if making.member]
-        contents = fetcher.read(download, members) if members else {}
-        for making in makings:
-            raw[making.path] = (
-                contents[making.member]
-                if making.member
-                else fetcher.fetch(download).path.read_bytes()
-            )
+        contents = fetcher.read(download, [making.member for making in makings])
+        raw |= {making.path: contents[making.member] for making in makings}
     return raw
 
 

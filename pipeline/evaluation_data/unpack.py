@@ -134,44 +134,34 @@ def _check_zip_member(member: zipfile.ZipInfo, limits: UnpackLimits) -> None:
 
 
 def _read_tar(stream: IO[bytes], wanted: Sequence[str], limits: UnpackLimits) -> dict[str, bytes]:
-    """Reads a tar twice, each time in one pass: first every header is checked, then files read."""
-
-    def headers() -> Iterator[tuple[str, int, bool]]:
-        for member, _ in _tar_members(stream, limits):
-            if not (member.isfile() or member.isdir()):
-                raise UnsafeArchiveError(f"{member.name} is a link or device")
-            yield member.name, member.size, member.isfile()
-
-    files = _checked_files(headers(), limits)
-    wants = {name: want for want, name in _matches(files, wanted).items()}
-    found = {}
-    for member, opened in _tar_members(stream, limits):
-        if (want := wants.get(_normal(member.name))) and member.isfile():
-            content = opened.extractfile(member)
-            assert content is not None
-            found[want] = _read(content, member.name, limits)
-    return found
-
-
-def _tar_members(
-    stream: IO[bytes], limits: UnpackLimits
-) -> Iterator[tuple[tarfile.TarInfo, tarfile.TarFile]]:
-    """Yields every member; then reads what follows the tar, so that gzip's sum is checked."""
+    """Reads a tar in one pass, what may be wanted with it; then decides what is meant."""
     source = _unpacked(stream, limits)
+    contents: dict[str, bytes] = {}
     with tarfile.open(fileobj=source, mode="r|", tarinfo=_ShortHeader) as opened:
-        for member in opened:
-            yield member, opened
-    while source.read(_BLOCK_BYTES):
+
+        def members() -> Iterator[tuple[str, int, bool]]:
+            for member in opened:
+                if not (member.isfile() or member.isdir()):
+                    raise UnsafeArchiveError(f"{member.name} is a link or device")
+                yield member.name, member.size, member.isfile()  # and is checked
+                name = _normal(member.name)
+                if member.isfile() and any(_is_meant(name, want) for want in wanted):
+                    content = opened.extractfile(member)
+                    assert content is not None
+                    contents[name] = _read(content, name, limits)
+
+        files = _checked_files(members(), limits)
+    while source.read(_BLOCK_BYTES):  # what follows the tar, so that gzip's sum is checked
         pass
+    return {want: contents[name] for want, name in _matches(files, wanted).items()}
 
 
 def _unpacked(stream: IO[bytes], limits: UnpackLimits) -> Any:
     """Returns the tar's bytes, of one in gzip through a reader that counts them."""
+    is_gzip = stream.read(2) == b"\x1f\x8b"
     packed = stream.seek(0, io.SEEK_END)
     stream.seek(0)
-    zipped = stream.read(2) == b"\x1f\x8b"
-    stream.seek(0)
-    if not zipped:
+    if not is_gzip:
         return stream
     most = min(limits.max_total_bytes, limits.max_ratio * max(packed, _BLOCK_BYTES))
     return _Bounded(gzip.GzipFile(fileobj=stream), most)
@@ -199,15 +189,11 @@ _RECORDS = (
 )
 
 
-class _Bounded(io.RawIOBase):
+class _Bounded:
     """A stream that refuses to give more than so many bytes."""
 
     def __init__(self, stream: gzip.GzipFile, most: int) -> None:
         self._stream, self._left, self._most = stream, most, most
-
-    def readable(self) -> bool:
-        """Returns True."""
-        return True
 
     def read(self, size: int = -1) -> bytes:
         """Returns the next bytes.
@@ -258,13 +244,15 @@ def _normal(name: str) -> str:
     return str(PurePosixPath(name))
 
 
+def _is_meant(name: str, want: str) -> bool:
+    return name == want or name.endswith(f"/{want}")
+
+
 def _matches(names: Sequence[str], wanted: Sequence[str]) -> dict[str, str]:
     """Returns the one member that each wanted path is, or is the end of."""
     matches = {}
     for want in wanted:
-        found = [name for name in names if name == want] or [
-            name for name in names if name.endswith(f"/{want}")
-        ]
+        found = [want] if want in names else [name for name in names if _is_meant(name, want)]
         if len(found) != 1:
             count = "no member" if not found else f"{len(found)} members"
             raise MissingMemberError(f"{count} named {want}")
