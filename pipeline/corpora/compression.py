@@ -13,8 +13,6 @@ from typing import Any, BinaryIO, cast
 
 import zstandard
 
-SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
-
 ERRORS: tuple[type[Exception], ...] = (
     OSError,
     EOFError,
@@ -30,7 +28,7 @@ _ZSTD_INPUT_BYTES = 512
 
 def without_compression_suffix(path: Path) -> Path:
     """Returns ``a.txt`` for ``a.txt.gz``, and any other path as it is."""
-    return path.with_suffix("") if path.suffix.lower() in SUFFIXES else path
+    return path.with_suffix("") if path.suffix.lower() in _READERS else path
 
 
 def decompressed(stream: BinaryIO, path: Path) -> io.BufferedReader:

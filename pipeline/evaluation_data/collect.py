@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -63,7 +63,9 @@ def collect_datasets(
         for number, dataset in enumerate(datasets):
             fetcher.on_progress = _scaled(report, dataset.name, number, len(datasets))
             if manifest.lacking([dataset.name], folder):
-                manifest = _collect(dataset, folder, manifest, fetcher, config.accept_unverified)
+                entry = _collect(dataset, folder, fetcher)
+                entries = {**manifest.datasets, dataset.name: entry}
+                manifest = DataManifest(entries, dict(fetcher.trusted))
                 write_manifest(folder, manifest)
         fetcher.remove_suspects()
     return manifest
@@ -75,30 +77,24 @@ def _scaled(report: Progress, name: str, number: int, num_datasets: int) -> Prog
     return lambda fraction, status: report((number + fraction) / num_datasets, f"{name}: {status}")
 
 
-def _collect(
-    dataset: Dataset,
-    folder: Path,
-    manifest: DataManifest,
-    fetcher: Fetcher,
-    accept_unverified: bool,
-) -> DataManifest:
+def _collect(dataset: Dataset, folder: Path, fetcher: Fetcher) -> DatasetEntry:
+    """Writes a set's files; returns what is there of it."""
     start = time.monotonic()
     try:
-        made = make_dataset(dataset, fetcher, manifest.trusted, accept_unverified=accept_unverified)
+        contents, files = make_dataset(dataset, fetcher)
     except (DownloadError, ValueError) as error:
         logger.warning("%s is absent: %s", dataset.name, error)
         reason = "; ".join([str(error), *_set_aside(dataset, folder)])
         entry = DatasetEntry("absent", reason, dataset.licence)
-        trusted = manifest.trusted
     else:
-        _write_files(made.contents, folder)
-        entry = DatasetEntry("present", "", dataset.licence, made.entries)
-        trusted = {**manifest.trusted, **made.trusted}
-        seconds = time.monotonic() - start
-        logger.info("%s: %d files, %.1f s", dataset.name, len(made.entries), seconds)
-    seconds = round(time.monotonic() - start, 3)
-    entry = replace(entry, seconds=seconds, tried_at=time.time())
-    return DataManifest({**manifest.datasets, dataset.name: entry}, trusted)
+        for path, content in contents.items():
+            target = folder / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            sweep_unfinished(target.parent)
+            write_bytes_atomically(target, content)
+        entry = DatasetEntry("present", "", dataset.licence, files)
+        logger.info("%s: %d files, %.1f s", dataset.name, len(files), time.monotonic() - start)
+    return replace(entry, seconds=round(time.monotonic() - start, 3), tried_at=time.time())
 
 
 def _set_aside(dataset: Dataset, folder: Path) -> list[str]:
@@ -107,11 +103,3 @@ def _set_aside(dataset: Dataset, folder: Path) -> list[str]:
     for path in standing:
         path.replace(path.with_name(f"{path.name}.refused"))
     return [f"what stood there is kept as {path}.refused" for path in standing]
-
-
-def _write_files(contents: Mapping[str, bytes], folder: Path) -> None:
-    for path, content in contents.items():
-        target = folder / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        sweep_unfinished(target.parent)
-        write_bytes_atomically(target, content)

@@ -47,12 +47,15 @@ class Fetcher:
     Args:
         folder: of the downloads; a part that a run left behind is gone on with.
         trusted: sha256 of undeclared downloads that were accepted before, by name.
+
+    Attributes:
+        trusted: the same and those accepted since.
     """
 
     def __init__(self, folder: Path, trusted: Mapping[str, str], config: FetchConfig) -> None:
         self._folder = folder
-        self._trusted = dict(trusted)
-        self._config = config
+        self.config = config
+        self.trusted = dict(trusted)
         self.on_progress: Progress | None = None
         """Called as bytes arrive."""
         self._fetched: dict[str, Fetched] = {}
@@ -113,13 +116,13 @@ class Fetcher:
         self._suspects.clear()
 
     def _from_any_address(self, wanted: Download) -> Fetched:
-        sha256 = wanted.sha256 or self._trusted.get(wanted.name)
+        sha256 = wanted.sha256 or self.trusted.get(wanted.name)
         path = self._folder / wanted.name
-        limits = self._config.download
+        limits = self.config.download
         if wanted.num_bytes is not None:
             limits = replace(limits, max_bytes=wanted.num_bytes)
         faults = []
-        mirror = self._config.mirror.rstrip("/")
+        mirror = self.config.mirror.rstrip("/")
         for address in (f"{mirror}/{wanted.name}",) if mirror else wanted.addresses:
             server = urlsplit(address).netloc
             patience = replace(limits, attempts=1) if server in self._unreachable else limits

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 from pipeline.download import DownloadError
@@ -17,59 +16,51 @@ EXAMINATION_VERSION = 1
 OTHER_TOKENS = "tokenised otherwise than SentEval's"
 
 
-@dataclass(frozen=True, slots=True)
-class MadeDataset:
-    """All files of a set, not yet written, and the downloads that were taken on trust for them."""
-
-    contents: Mapping[str, bytes]
-    entries: Mapping[str, FileEntry]
-    """By path, as ``contents``."""
-    trusted: Mapping[str, str]
+Made = tuple[dict[str, bytes], dict[str, FileEntry]]
+"""All files of a set, not yet written, and what is known of them; both by path."""
 
 
-def make_dataset(
-    dataset: Dataset, fetcher: Fetcher, trusted: Mapping[str, str], *, accept_unverified: bool
-) -> MadeDataset:
+def make_dataset(dataset: Dataset, fetcher: Fetcher) -> Made:
     """Returns a set's files, made in the first way whose bytes are verified.
 
-    Args:
-        trusted: sha256 of undeclared downloads that were accepted before, by name.
-        accept_unverified: take the first way that gives the right number of lines if none is
-            verified.
+    If none is verified, they may be taken on trust, which the fetcher knows and remembers: then it
+    is the first way that gives the right number of lines.
 
     Raises:
         ValueError: no way gives the set, and the message holds what each met; or one does, but
             nothing declared can verify it.
     """
     faults: list[str] = []
-    unverified: MadeDataset | None = None
+    unverified: list[tuple[Made, dict[str, str]]] = []
     for way in dataset.ways:
         try:
-            made = _make(dataset, way, fetcher, trusted)
+            made, on_trust = _make(dataset, way, fetcher)
         except (DownloadError, ValueError) as error:
             faults.append(str(error))
             continue
-        if not made.trusted:
+        if not on_trust:
             return made
-        unverified = unverified or made
-    if unverified is None:
+        unverified.append((made, on_trust))
+    if not unverified:
         raise ValueError("; ".join(dict.fromkeys(faults)))
-    if not accept_unverified:
-        taken = ", ".join(f"{name} ({sha256})" for name, sha256 in unverified.trusted.items())
+    made, on_trust = unverified[0]
+    if not fetcher.config.accept_unverified:
+        taken = ", ".join(f"{name} ({sha256})" for name, sha256 in on_trust.items())
         raise ValueError(
             f"no sha256 is known to verify {taken} with; pass --accept-unverified to take it as it "
             "came"
         )
-    return unverified
+    fetcher.trusted.update(on_trust)
+    return made
 
 
-def _make(dataset: Dataset, way: Way, fetcher: Fetcher, trusted: Mapping[str, str]) -> MadeDataset:
-    """Returns the files made in one way; ``trusted`` holds what would have to be accepted."""
+def _make(dataset: Dataset, way: Way, fetcher: Fetcher) -> tuple[Made, dict[str, str]]:
+    """Returns the files made in one way, and the sha256 of downloads yet to be trusted for them."""
     raw = _raw_contents(way, fetcher)
     by_path = {making.path: making for making in way.makings}
     contents: dict[str, bytes] = {}
     entries: dict[str, FileEntry] = {}
-    new: dict[str, str] = {}
+    on_trust: dict[str, str] = {}
     for file in dataset.files:
         making = by_path[file.path]
         fetched = fetcher.fetch(making.download)
@@ -82,11 +73,12 @@ def _make(dataset: Dataset, way: Way, fetcher: Fetcher, trusted: Mapping[str, st
             fetcher.suspect(making.download)
             raise ValueError(f"{file.path} from {making.download.name}: {error}") from error
         contents[file.path], entries[file.path] = content, entry
+        name = making.download.name
         if entry.proof == "finished":
             fetcher.prove(making.download)
-        if entry.proof == "first use" and trusted.get(making.download.name) != fetched.sha256:
-            new[making.download.name] = fetched.sha256
-    return MadeDataset(contents, entries, new)
+        if entry.proof == "first use" and fetcher.trusted.get(name) != fetched.sha256:
+            on_trust[name] = fetched.sha256
+    return (contents, entries), on_trust
 
 
 def _raw_contents(way: Way, fetcher: Fetcher) -> dict[str, bytes]:

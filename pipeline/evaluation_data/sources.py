@@ -2,9 +2,9 @@
 
 Nothing here is guessed. The sha256 and size of a download are those that public catalogues of data
 sets record for these addresses; the sha256 of a finished file is that in a copy of SentEval's
-folder (MRPC's two are confirmed by such a catalogue). Where neither is known the declaration says
-None, and the set is taken only for a user who accepts it unverified (``--accept-unverified``): CR,
-SST5, STS15, STS-B and the ten probing files.
+folder (MRPC's two are confirmed by such a catalogue). Where neither is known, the set is taken only
+for a user who accepts it unverified (``--accept-unverified``): CR, SST5, STS15, STS-B and the ten
+probing files.
 
 A set has several ways, the most trustworthy first: the address SentEval itself names, and a copy of
 all finished files that others publish. STS, STS-B and SICK take the copy first, since it has
