@@ -1,1 +1,4 @@
-"""Where text comes from, one small file a source."""
+"""Where text comes from.
+
+In: files, or this interpreter. Out: documents of paragraphs, and refusals in the place of text.
+"""

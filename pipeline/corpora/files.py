@@ -131,8 +131,8 @@ def _json_documents(
     """Yields one document a line of JSON; blank lines are passed over.
 
     A line that is no JSON object (``bad_json``), or has no text in its field (``missing_text``,
-    ``empty_text``), gives a document of one refusal. Positions within a text are ``file:line of
-    file:line of text``.
+    ``empty_text``), gives a document of one refusal. A paragraph's position is the file, the line
+    in it and the line in the text, as ``a.jsonl:3:1``.
     """
     for line in lines:
         if isinstance(line, Refusal):

@@ -1,1 +1,4 @@
-"""From documents to tokenized sentences in shards."""
+"""From documents to tokenized sentences.
+
+In: a source of documents. Out: shards of sentences, and what was refused beside them.
+"""
