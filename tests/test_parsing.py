@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline import parquet_file, parsing
+from pipeline import parsing, shards
 from pipeline.corpora.document import Document, Paragraph
 from pipeline.manifests import quarantine_path, read_shard_manifest, shard_path
 from pipeline.parsers.base import MAX_TOKENS
@@ -221,7 +221,7 @@ def test_bytes_do_not_depend_on_pools(sentences, monkeypatch, bound, value, pool
 
 
 def test_row_groups_of_the_sentences_are_row_groups_of_the_parses(tmp_path, monkeypatch):
-    monkeypatch.setattr(parquet_file, "ROW_GROUP_ROWS", 3)
+    monkeypatch.setattr(shards, "ROW_GROUP_ROWS", 3)
     parse_job = numbered(tmp_path, 8, 1)
     manifest = parse_shard(parse_job, Failing("bad", "too_long"))
     file = pq.ParquetFile(shard_path(parse_job.output, 0))
@@ -234,7 +234,7 @@ def test_row_groups_of_the_sentences_are_row_groups_of_the_parses(tmp_path, monk
 
 
 def test_a_parser_that_fails_in_a_later_row_group_leaves_no_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(parquet_file, "ROW_GROUP_ROWS", 10)
+    monkeypatch.setattr(shards, "ROW_GROUP_ROWS", 10)
     parse_job = numbered(tmp_path, 40, 15)
     with pytest.raises(RuntimeError, match="nothing was written"):
         parse_shard(parse_job, Failing("bad"))
