@@ -21,10 +21,14 @@ from pipeline.parsers.kinds import PLAIN_DEPENDENCY
 from pipeline.parsers.parser_folder import write_parser_folder
 from pipeline.parsing import describe_parsing
 from pipeline.storage.location import Storage
-from pipeline.storage.origin import ShardOrigin
-from pipeline.storage.scratch import PREFIX, scratch_folder
-from pipeline.storage.shard_job import StoredShardJob, parse_stored_shard, read_parser_files
-from pipeline.storage.stage import StoredStage
+from pipeline.storage.shard_job import (
+    SCRATCH_PREFIX,
+    StoredShardJob,
+    parse_stored_shard,
+    read_parser_files,
+    scratch_folder,
+)
+from pipeline.storage.stage import ShardOrigin, StoredStage
 from tests.chain_job import MODULE
 from tests.object_store import object_store
 from tests.sentence_shards import ChainStage, chain_stage, write_chain_parser, write_sentences
@@ -121,10 +125,10 @@ def test_a_machine_with_other_releases_is_refused(job: StoredShardJob, tmp_path:
 
 
 def test_scratch_that_a_killed_job_left_is_removed_and_that_in_use_is_not(scratch: Path) -> None:
-    left = scratch / f"{PREFIX}left"
+    left = scratch / f"{SCRATCH_PREFIX}left"
     left.mkdir()
     (left / "in-use").touch()
-    used = scratch / f"{PREFIX}used"
+    used = scratch / f"{SCRATCH_PREFIX}used"
     used.mkdir()
     with (used / "in-use").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -20,8 +20,7 @@ from pipeline.manifests import (
 from pipeline.shards import read_shard
 from pipeline.storage.__main__ import main
 from pipeline.storage.location import Storage, named_address, portable_address
-from pipeline.storage.origin import ShardOrigin
-from pipeline.storage.stage import StoredStage
+from pipeline.storage.stage import ShardOrigin, StoredStage
 from tests.object_store import object_store
 from tests.sentence_shards import write_sentences
 

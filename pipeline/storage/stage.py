@@ -9,25 +9,56 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from pipeline.atomic_files import json_bytes, write_bytes_atomically
-from pipeline.digest import sha256_of_file
 from pipeline.manifests import (
     MANIFEST_NAME,
     ShardManifest,
     dataset_manifest_of,
+    manifest_path,
     quarantine_path,
     read_dataset_manifest,
     read_shard_manifest,
-    remedy,
+    read_verified_manifest,
     shard_manifest_of,
     shard_path,
     sum_up,
 )
 from pipeline.storage.location import Storage
-from pipeline.storage.origin import ShardOrigin
+
+
+@dataclass(frozen=True, slots=True)
+class ShardOrigin:
+    """What the manifest of the shard that is wanted says; an empty field is not compared."""
+
+    stage: str
+    """The stage that the shard belongs to."""
+    number: int
+    """Its number there."""
+    sha256: str = ""
+    """Of its rows."""
+    sentences_sha256: str = ""
+    """Of the rows of the sentence shard that was parsed."""
+    parser_checksum: str = ""
+    """Of the parser's folder. A parser's own may also name, after a dash, its arithmetic."""
+
+    def differences(self, manifest: ShardManifest) -> list[str]:
+        """Returns what a manifest says otherwise, in words; nothing for the right shard."""
+        parser = str(manifest.extra.get("parser_checksum", ""))
+        said = {
+            "stage": manifest.stage,
+            "number": manifest.number,
+            "sha256": manifest.sha256,
+            "sentences_sha256": manifest.extra.get("sentences_sha256"),
+            "parser_checksum": parser.partition("-")[0],
+        }
+        return [
+            f"{name} is {value!r} instead of {getattr(self, name)!r}"
+            for name, value in said.items()
+            if getattr(self, name) not in ("", value)
+        ]
 
 
 class StoredStage:
@@ -62,12 +93,10 @@ class StoredStage:
             FileNotFoundError: the folder's shard is not complete.
             ValueError: it is damaged.
         """
-        manifest = read_shard_manifest(folder, number)
         path = shard_path(folder, number)
+        manifest = read_verified_manifest(folder, number)
         if manifest is None:
             raise FileNotFoundError(f"{path}: not complete; run the stage that writes it again")
-        if sha256_of_file(path) != manifest.sha256:
-            raise ValueError(f"{path}: sha256 differs from its manifest's; {remedy(path)}")
         paths = [path, path.with_suffix(".json")]
         if manifest.has_quarantine:
             paths.insert(0, quarantine_path(folder, number))
@@ -81,7 +110,8 @@ class StoredStage:
             FileNotFoundError: it is not there.
             ValueError: it is damaged, or of a schema that this release cannot read.
         """
-        return self._manifest_and_bytes(number)[0]
+        name = manifest_path(Path(), number).name
+        return shard_manifest_of(self._named(name), self._read(name))
 
     def fetch(self, folder: Path, expected: ShardOrigin) -> ShardManifest:
         """Writes a shard of the storage into a local folder; returns its manifest.
@@ -94,27 +124,27 @@ class StoredStage:
                 this release cannot read.
         """
         number = expected.number
-        manifest, written = self._manifest_and_bytes(number)
-        rows = shard_path(folder, number)
-        delete = f"delete {rows.name} and {rows.stem}.json there and run the stage again"
+        rows, last = shard_path(folder, number), manifest_path(folder, number)
+        written = self._read(last.name)
+        manifest = shard_manifest_of(self._named(last.name), written)
+        delete = f"delete {rows.name} and {last.name} there and run the stage again"
         if differences := expected.differences(manifest):
             raise ValueError(
                 f"{self._named(rows.name)}: not the shard that is wanted, as its "
                 f"{', '.join(differences)}; name another storage, or {delete}"
             )
-        content = self._read(rows.name)
-        if hashlib.sha256(content).hexdigest() != manifest.sha256:
+        files = {rows: self._read(rows.name)}
+        if hashlib.sha256(files[rows]).hexdigest() != manifest.sha256:
             raise ValueError(
                 f"{self._named(rows.name)}: sha256 differs from its manifest's; {delete}"
             )
-        files = {rows: content}
         if manifest.has_quarantine:
             quarantine = quarantine_path(folder, number)
             files[quarantine] = self._read(quarantine.name)
-        files[rows.with_suffix(".json")] = written
+        files[last] = written
         folder.mkdir(parents=True, exist_ok=True)
-        for path, file_content in files.items():
-            write_bytes_atomically(path, file_content)
+        for path, content in files.items():
+            write_bytes_atomically(path, content)
         return manifest
 
     def publish_missing(self, folder: Path, numbers: Sequence[int]) -> None:
@@ -180,11 +210,6 @@ class StoredStage:
                 f"{', '.join(differences)}; give another folder"
             )
         return True
-
-    def _manifest_and_bytes(self, number: int) -> tuple[ShardManifest, bytes]:
-        name = shard_path(Path(), number).with_suffix(".json").name
-        written = self._read(name)
-        return shard_manifest_of(self._named(name), written), written
 
     def _read(self, name: str) -> bytes:
         return self._storage.read(f"{self._place}/{name}")
