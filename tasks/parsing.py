@@ -12,9 +12,9 @@ import luigi
 
 from pipeline.atomic_files import write_json_atomically
 from pipeline.digest import digest_of
-from pipeline.inspect.manifest_checks import parser_problems
 from pipeline.manifests import (
     DatasetManifest,
+    parser_problems,
     read_dataset_manifest,
     read_shard_manifest,
     write_dataset_manifest,

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.inspect.row_checks import row_faults
-from pipeline.inspect.suspects import suspect_rows, token_counts
+from pipeline.inspect.row_checks import row_faults, suspect_rows, token_counts
 from pipeline.parsing import row_of
 from pipeline.rejection import Rejection
 from pipeline.schema import CONSTITUENTS, DEPENDENCIES, SENTENCES
