@@ -42,14 +42,14 @@ SPLIT_COLUMNS = frozenset({"heads", "span_starts", "span_ends"})
 eighth smaller than through a dictionary, whose codes of seven bits hide the bytes from zstd."""
 
 
-def rows_in_shard(number: int, *, first_rows: int = FIRST_ROWS, max_rows: int = MAX_ROWS) -> int:
+def rows_in_shard(number: int, *, max_rows: int = MAX_ROWS) -> int:
     """Returns how many rows shard ``number`` takes: doubling every four shards up to a maximum.
 
     A small corpus still gives every core a shard, a corpus of 40 M sentences stays at a few
     hundred of them, and the size of the corpus need not be known before it is read.
     """
     doublings = min(number // SHARDS_PER_DOUBLING, 32)
-    return min(max_rows, first_rows << doublings)
+    return min(max_rows, FIRST_ROWS << doublings)
 
 
 def _packing(schema: pa.Schema) -> dict[str, Any]:

@@ -46,7 +46,9 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def job(tmp_path: Path) -> StoredShardJob:
     """The job of shard 1 of three whose sentences are in the storage."""
     sentences = write_sentences(tmp_path / "sentences", 3)
-    StoredStage(Storage(str(tmp_path / "shared")), "sentences").publish_missing(sentences, [0, 1])
+    StoredStage(Storage(str(tmp_path / "shared")).inside("sentences")).publish_missing(
+        sentences, [0, 1]
+    )
     return StoredShardJob(
         storage=str(tmp_path / "shared"),
         sentences="sentences",
@@ -80,7 +82,7 @@ def test_a_job_takes_its_sentences_from_the_storage_and_gives_it_the_parses(
 ) -> None:
     assert parse_stored_shard(job, parser_files(tmp_path)) == 1
 
-    parses = StoredStage(Storage(job.storage), "parses")
+    parses = StoredStage(Storage(job.storage).inside("parses"))
     assert parses.numbers() == {1}
     manifest = parses.fetch(tmp_path / "copy", ShardOrigin("dependencies", 1))
     assert (manifest.rows, manifest.drops) == (3, {"odd_word": 1})
@@ -106,7 +108,7 @@ def test_a_job_that_fails_publishes_its_traceback_and_no_shard(
 
     kept = (tmp_path / "shared/parses/jobs/00001.json.traceback.txt").read_text(encoding="utf-8")
     assert "broken on purpose" in kept
-    assert StoredStage(Storage(job.storage), "parses").numbers() == set()
+    assert StoredStage(Storage(job.storage).inside("parses")).numbers() == set()
     assert list(scratch.iterdir()) == []
 
 

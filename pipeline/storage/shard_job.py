@@ -76,12 +76,12 @@ def parse_stored_shard(job: StoredShardJob, parser: ParserFiles) -> int:
     """
     _check_releases(job)
     storage = Storage(job.storage)
-    parses = StoredStage(storage, job.parses)
+    parses = StoredStage(storage.inside(job.parses))
     if parses.has(job.number):
         return job.number
     with scratch_folder() as scratch:
         source = ShardOrigin(stage="sentences", number=job.number)
-        StoredStage(storage, job.sentences).fetch(scratch / "sentences", source)
+        StoredStage(storage.inside(job.sentences)).fetch(scratch / "sentences", source)
         for name, content in parser.items():
             path = scratch / "parser" / job.parser_name / name
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -46,8 +46,8 @@ class SharedParses:
         self._sentences_place = sentences.relative_to(work_folder).as_posix()
         self._parses_place = parses.relative_to(work_folder).as_posix()
         storage = Storage(self._address)
-        self._stored_sentences = StoredStage(storage, self._sentences_place)
-        self._stored_parses = StoredStage(storage, self._parses_place)
+        self._stored_sentences = StoredStage(storage.inside(self._sentences_place))
+        self._stored_parses = StoredStage(storage.inside(self._parses_place))
 
     def begin(self, numbers: Sequence[int], on_wait: Callable[[], None]) -> None:
         """Gives the storage the sentences it lacks, and takes the parses that others have made.

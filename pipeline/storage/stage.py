@@ -65,26 +65,26 @@ class StoredStage:
     """The shards of one stage in a storage.
 
     Args:
-        place: the stage's folder, relative to the storage.
+        storage: the stage's folder there.
     """
 
-    def __init__(self, storage: Storage, place: str) -> None:
-        self._storage, self._place = storage, place
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
 
     def numbers(self) -> set[int]:
         """Returns the numbers of the shards that are complete."""
-        names = self._storage.names(self._place)
+        names = self._storage.names()
         rows = {name.removesuffix(".parquet") for name in names if name.endswith(".parquet")}
         return {int(stem) for stem in rows if f"{stem}.json" in names and stem.isdecimal()}
 
     def has(self, number: int) -> bool:
         """Returns whether a shard is complete."""
-        rows = shard_path(Path(self._place), number)
-        return self._storage.has(rows.as_posix(), rows.with_suffix(".json").as_posix())
+        paths = (shard_path(Path(), number), manifest_path(Path(), number))
+        return self._storage.has(*(path.name for path in paths))
 
     def is_complete(self) -> bool:
         """Returns whether all shards of the stage are there."""
-        return self._storage.has(f"{self._place}/{MANIFEST_NAME}")
+        return self._storage.has(MANIFEST_NAME)
 
     def publish(self, folder: Path, number: int) -> None:
         """Writes a shard of a local folder into the storage.
@@ -101,7 +101,7 @@ class StoredStage:
         if manifest.has_quarantine:
             paths.insert(0, quarantine_path(folder, number))
         for path in paths:
-            self._storage.write(f"{self._place}/{path.name}", path.read_bytes())
+            self._storage.write(path.name, path.read_bytes())
 
     def manifest(self, number: int) -> ShardManifest:
         """Returns the manifest of a shard in the storage.
@@ -111,7 +111,7 @@ class StoredStage:
             ValueError: it is damaged, or of a schema that this release cannot read.
         """
         name = manifest_path(Path(), number).name
-        return shard_manifest_of(self._named(name), self._read(name))
+        return shard_manifest_of(self._named(name), self._storage.read(name))
 
     def fetch(self, folder: Path, expected: ShardOrigin) -> ShardManifest:
         """Writes a shard of the storage into a local folder; returns its manifest.
@@ -125,7 +125,7 @@ class StoredStage:
         """
         number = expected.number
         rows, last = shard_path(folder, number), manifest_path(folder, number)
-        written = self._read(last.name)
+        written = self._storage.read(last.name)
         manifest = shard_manifest_of(self._named(last.name), written)
         delete = f"delete {rows.name} and {last.name} there and run the stage again"
         if differences := expected.differences(manifest):
@@ -133,14 +133,14 @@ class StoredStage:
                 f"{self._named(rows.name)}: not the shard that is wanted, as its "
                 f"{', '.join(differences)}; name another storage, or {delete}"
             )
-        files = {rows: self._read(rows.name)}
+        files = {rows: self._storage.read(rows.name)}
         if hashlib.sha256(files[rows]).hexdigest() != manifest.sha256:
             raise ValueError(
                 f"{self._named(rows.name)}: sha256 differs from its manifest's; {delete}"
             )
         if manifest.has_quarantine:
             quarantine = quarantine_path(folder, number)
-            files[quarantine] = self._read(quarantine.name)
+            files[quarantine] = self._storage.read(quarantine.name)
         files[last] = written
         folder.mkdir(parents=True, exist_ok=True)
         for path, content in files.items():
@@ -162,11 +162,11 @@ class StoredStage:
         """
         if self.is_complete():
             return
-        self._storage.sweep(self._place)
+        self._storage.sweep()
         local = read_dataset_manifest(folder)
         stored = [self.manifest(shard.number) for shard in local.shards]
         manifest = sum_up(local.stage, stored, config=local.config, seconds=local.seconds)
-        self._storage.write(f"{self._place}/{MANIFEST_NAME}", json_bytes(asdict(manifest)))
+        self._storage.write(MANIFEST_NAME, json_bytes(asdict(manifest)))
 
     def fetch_dataset(self, folder: Path) -> int:
         """Copies the whole stage into a local folder, going on where a copy broke off.
@@ -178,7 +178,7 @@ class StoredStage:
             FileNotFoundError: the stage is not complete in the storage.
             ValueError: a shard there is damaged, or the folder holds shards of another dataset.
         """
-        written = self._read(MANIFEST_NAME)
+        written = self._storage.read(MANIFEST_NAME)
         manifest = dataset_manifest_of(self._named(MANIFEST_NAME), written)
         origins = [
             ShardOrigin(stage=manifest.stage, number=shard.number, sha256=shard.sha256)
@@ -211,8 +211,5 @@ class StoredStage:
             )
         return True
 
-    def _read(self, name: str) -> bytes:
-        return self._storage.read(f"{self._place}/{name}")
-
     def _named(self, name: str) -> str:
-        return f"{self._storage.name}/{self._place}/{name}"
+        return f"{self._storage.name}/{name}"
