@@ -5,30 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
+import luigi
 
-from pipeline.manifests import write_dataset_manifest
-from pipeline.schema import SENTENCES
-from pipeline.shards import write_shard
 from tasks.parsing import ParseDependencies, ParseShard
 from tests.chain_job import MODULE
+from tests.shard_files import sentence_rows, write_stage
 
 
 def write_sentences(folder: Path, num_shards: int, *, rows: int = 3) -> Path:
     """Writes sentence shards, each of other words, and their manifest; returns the folder."""
-    for number in range(num_shards):
-        records = [
-            {
-                "document_id": f"story-{number}",
-                "sentence_index": row,
-                "tokens": ["odd"] if row == 2 else [f"word-{number}"] * (1 + row % 4),
-            }
-            for row in range(rows)
-        ]
-        table = pa.Table.from_pylist(records, schema=SENTENCES)
-        write_shard(folder, "sentences", number, table, drops={}, quarantine=[])
-    write_dataset_manifest(folder, "sentences", config={})
-    return folder
+    shards = [
+        sentence_rows(
+            [["odd"] if row == 2 else [f"word-{number}"] * (1 + row % 4) for row in range(rows)],
+            document=f"story-{number}",
+        )
+        for number in range(num_shards)
+    ]
+    return write_stage(folder, "sentences", *shards)
 
 
 def write_chain_parser(folder: Path) -> Path:
@@ -73,3 +66,9 @@ def chain_stage(folder: Path, *, num_shards: int, **parameters: Any) -> ChainSta
     if not stage.sentences.complete():
         write_sentences(stage.sentences.folder, num_shards)
     return stage
+
+
+def build(task: luigi.Task) -> bool:
+    """Runs a task and what it needs; returns whether all went well."""
+    succeeded: bool = luigi.build([task], local_scheduler=True, workers=1, log_level="WARNING")
+    return succeeded

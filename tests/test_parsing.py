@@ -29,6 +29,7 @@ from pipeline.shards import read_shard, write_shard
 from pipeline.trees.parses import ConstituencyParse, DependencyParse
 from tests.constituency_trees import tiny_model, toy_treebank
 from tests.dependency_examples import treebank
+from tests.shard_files import sentence_rows, write_rows
 
 
 class RightChain:
@@ -95,12 +96,7 @@ class Failing(RightChain):
 def numbered(folder: Path, num_rows: int, num_bad: int) -> ParseJob:
     """Writes sentences of which the last ones hold ``bad``."""
     words = [["good"] if row < num_rows - num_bad else ["bad"] for row in range(num_rows)]
-    rows = [
-        {"document_id": "a", "sentence_index": i, "tokens": tokens}
-        for i, tokens in enumerate(words)
-    ]
-    table = pa.Table.from_pylist(rows, schema=SENTENCES)
-    write_shard(folder / "sentences", "sentences", 0, table, drops={})
+    write_rows(folder / "sentences", "sentences", 0, sentence_rows(words))
     return job(folder / "sentences")
 
 

@@ -10,13 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import luigi
 import pytest
 
 from pipeline.manifests import read_dataset_manifest, read_shard_manifest, shard_path
 from pipeline.parsing import ParseJob, parse_shard
 from tests.chain_job import ChainParser
-from tests.sentence_shards import ChainStage, chain_stage
+from tests.sentence_shards import ChainStage, build, chain_stage
 from tests.waiting import wait_until
 
 ray = pytest.importorskip("ray")
@@ -42,11 +41,6 @@ def cluster() -> Iterator[Any]:
     cluster = Cluster(initialize_head=True, head_node_args=head)
     yield cluster
     cluster.shutdown()
-
-
-def build(task: luigi.Task) -> bool:
-    succeeded: bool = luigi.build([task], local_scheduler=True, workers=1, log_level="WARNING")
-    return succeeded
 
 
 def undisturbed(stage: ChainStage, folder: Path, number: int) -> bytes:

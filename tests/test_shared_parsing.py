@@ -9,7 +9,6 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-import luigi
 import pytest
 import torch
 
@@ -31,7 +30,13 @@ from pipeline.storage.shard_job import (
 from pipeline.storage.stage import ShardOrigin, StoredStage
 from tests.chain_job import MODULE
 from tests.object_store import object_store
-from tests.sentence_shards import ChainStage, chain_stage, write_chain_parser, write_sentences
+from tests.sentence_shards import (
+    ChainStage,
+    build,
+    chain_stage,
+    write_chain_parser,
+    write_sentences,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -70,11 +75,6 @@ def luigi_errors(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
     """What Luigi reports, whatever level its first run in this process has set."""
     caplog.set_level(logging.ERROR, logger="luigi-interface")
     return caplog
-
-
-def build(task: luigi.Task) -> bool:
-    succeeded: bool = luigi.build([task], local_scheduler=True, workers=1, log_level="WARNING")
-    return succeeded
 
 
 def test_a_job_takes_its_sentences_from_the_storage_and_gives_it_the_parses(
