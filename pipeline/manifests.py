@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pipeline.atomic_files import write_json_atomically
+from pipeline.digest import sha256_of_file
 from pipeline.schema import SCHEMA_VERSION
 
 MANIFEST_NAME = "manifest.json"
@@ -60,6 +61,11 @@ def shard_path(folder: Path, number: int) -> Path:
     return folder / f"{number:05d}.parquet"
 
 
+def shard_numbers(folder: Path) -> list[int]:
+    """Returns the numbers of the shards whose rows are there, complete or not, in order."""
+    return sorted(int(path.stem) for path in folder.glob(SHARD_GLOB))
+
+
 def manifest_path(folder: Path, number: int) -> Path:
     """Returns the path of a shard's manifest."""
     return folder / f"{number:05d}.json"
@@ -103,15 +109,6 @@ def _manifest_of(
     )
 
 
-def _shard_from_json(value: dict[str, Any]) -> ShardManifest:
-    return ShardManifest(**value)
-
-
-def _dataset_from_json(value: dict[str, Any]) -> DatasetManifest:
-    shards = tuple(_shard_from_json(shard) for shard in value["shards"])
-    return DatasetManifest(**(value | {"shards": shards}))
-
-
 def shard_manifest_of(source: str, content: bytes) -> ShardManifest:
     """Returns the manifest of a shard from its bytes.
 
@@ -121,12 +118,17 @@ def shard_manifest_of(source: str, content: bytes) -> ShardManifest:
     Raises:
         ValueError: it is damaged, or of another version; names the source and the remedy.
     """
-    return _manifest_of(source, content, _shard_from_json)
+    return _manifest_of(source, content, lambda value: ShardManifest(**value))
 
 
 def dataset_manifest_of(source: str, content: bytes) -> DatasetManifest:
     """Returns the manifest of a complete stage from its bytes; see `shard_manifest_of`."""
-    return _manifest_of(source, content, _dataset_from_json)
+
+    def build(value: dict[str, Any]) -> DatasetManifest:
+        shards = tuple(ShardManifest(**shard) for shard in value["shards"])
+        return DatasetManifest(**(value | {"shards": shards}))
+
+    return _manifest_of(source, content, build)
 
 
 def read_shard_manifest(folder: Path, number: int) -> ShardManifest | None:
@@ -139,6 +141,19 @@ def read_shard_manifest(folder: Path, number: int) -> ShardManifest | None:
     if not path.exists() or not shard_path(folder, number).exists():
         return None
     return shard_manifest_of(str(path), path.read_bytes())
+
+
+def read_verified_manifest(folder: Path, number: int) -> ShardManifest | None:
+    """Returns what `read_shard_manifest` does, of a shard whose bytes are what it says.
+
+    Raises:
+        ValueError: the manifest or the rows are damaged; names the file and the remedy.
+    """
+    manifest = read_shard_manifest(folder, number)
+    path = shard_path(folder, number)
+    if manifest is not None and sha256_of_file(path) != manifest.sha256:
+        raise ValueError(f"{path}: sha256 differs from its manifest's; {remedy(path)}")
+    return manifest
 
 
 def complete_shards(folder: Path) -> list[ShardManifest]:
@@ -155,20 +170,27 @@ def write_dataset_manifest(
     *,
     config: Mapping[str, Any],
     num_shards: int | None = None,
-    seconds: float | None = None,
 ) -> DatasetManifest:
     """Marks a stage complete: sums its shards up and writes ``manifest.json``.
 
     Args:
         config: the resolved configuration that determined the content.
         num_shards: how many shards the stage has; by default up to the last one in the folder.
-        seconds: the stage's own time; by default the sum over its shards.
 
     Raises:
         FileNotFoundError: a shard is missing or not complete; names their numbers.
     """
-    shards = _all_shards(folder, num_shards)
-    manifest = sum_up(stage, shards, config=config, seconds=seconds)
+    if num_shards is None:
+        num_shards = max((number + 1 for number in shard_numbers(folder)), default=0)
+    found = [read_shard_manifest(folder, number) for number in range(num_shards)]
+    shards = [shard for shard in found if shard is not None]
+    if len(shards) < num_shards:
+        missing = [str(number) for number, shard in enumerate(found) if shard is None]
+        raise FileNotFoundError(
+            f"{folder}: shards {', '.join(missing)} of {num_shards} are missing or not complete; "
+            "run the stage again"
+        )
+    manifest = sum_up(stage, shards, config=config)
     write_json_atomically(folder / MANIFEST_NAME, asdict(manifest))
     return manifest
 
@@ -180,7 +202,12 @@ def sum_up(
     config: Mapping[str, Any],
     seconds: float | None = None,
 ) -> DatasetManifest:
-    """Returns the manifest of a stage that has these shards; see `write_dataset_manifest`."""
+    """Returns the manifest of a stage that has these shards.
+
+    Args:
+        config: the resolved configuration that determined the content.
+        seconds: the stage's own time; by default the sum over its shards.
+    """
     drops: Counter[str] = Counter()
     for shard in shards:
         drops.update(shard.drops)
@@ -193,19 +220,6 @@ def sum_up(
         drops=dict(sorted(drops.items())),
         seconds=round(sum(s.seconds for s in shards) if seconds is None else seconds, 3),
     )
-
-
-def _all_shards(folder: Path, num_shards: int | None) -> tuple[ShardManifest, ...]:
-    if num_shards is None:
-        num_shards = max((int(path.stem) + 1 for path in folder.glob(SHARD_GLOB)), default=0)
-    found = [read_shard_manifest(folder, number) for number in range(num_shards)]
-    missing = [number for number, shard in enumerate(found) if shard is None]
-    if missing:
-        raise FileNotFoundError(
-            f"{folder}: shards {', '.join(map(str, missing))} of {num_shards} are missing or not "
-            "complete; run the stage again"
-        )
-    return tuple(shard for shard in found if shard is not None)
 
 
 def read_dataset_manifest(folder: Path, stage: str | None = None) -> DatasetManifest:
@@ -224,3 +238,20 @@ def read_dataset_manifest(folder: Path, stage: str | None = None) -> DatasetMani
     if stage is not None and manifest.stage != stage:
         raise ValueError(f"{folder}: holds {manifest.stage!r}, expected {stage!r}")
     return manifest
+
+
+def parser_problems(shards: Iterable[ShardManifest]) -> Iterator[str]:
+    """Yields where shards of one stage are by several parsers, or in several arithmetics."""
+    numbers: dict[str, list[int]] = {}
+    for shard in shards:
+        if "parser_checksum" in shard.extra:
+            numbers.setdefault(str(shard.extra["parser_checksum"]), []).append(shard.number)
+    if len(numbers) > 1:
+        by_parser = "; ".join(f"{_short(checksum)}: {of}" for checksum, of in numbers.items())
+        yield f"has shards by several parsers ({by_parser}); parse all of them with one"
+
+
+def _short(checksum: str) -> str:
+    """Returns the beginning of a parser's checksum, with the arithmetic that it may end in."""
+    digest, mark, arithmetic = checksum.partition("-")
+    return f"{digest[:12]}{mark}{arithmetic}"

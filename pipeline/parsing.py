@@ -19,10 +19,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.digest import sha256_of_file
 from pipeline.flat_lists import FlatListColumn
 from pipeline.job import Progress
-from pipeline.manifests import ShardManifest, read_shard_manifest, remedy, shard_path
+from pipeline.manifests import ShardManifest, read_shard_manifest, read_verified_manifest
 from pipeline.parsers.base import MAX_TOKENS, Sentence, SentenceParser
 from pipeline.parsers.kinds import TRANSFORMER_KINDS
 from pipeline.refusal import Refusal, excerpt_of
@@ -69,10 +68,15 @@ class ParseJob:
     """Number of the shard, in both."""
 
     def __post_init__(self) -> None:
-        if self.stage not in PARSED_STAGES:
-            raise ValueError(f"unknown stage {self.stage!r}; known: {', '.join(PARSED_STAGES)}")
+        _check_stage(self.stage)
         if self.number < 0:
             raise ValueError(f"shard number is {self.number}; must be 0 or more")
+
+
+def _check_stage(stage: str) -> None:
+    """Raises a ValueError for a stage that does not parse."""
+    if stage not in PARSED_STAGES:
+        raise ValueError(f"unknown stage {stage!r}; known: {', '.join(PARSED_STAGES)}")
 
 
 def describe_parsing(stage: str, *, kind: str = "") -> dict[str, Any]:
@@ -84,8 +88,7 @@ def describe_parsing(stage: str, *, kind: str = "") -> dict[str, Any]:
     Raises:
         ValueError: not a stage that parses.
     """
-    if stage not in PARSED_STAGES:
-        raise ValueError(f"unknown stage {stage!r}; known: {', '.join(PARSED_STAGES)}")
+    _check_stage(stage)
     described: dict[str, Any] = {"parsing_version": PARSING_VERSION, "max_tokens": MAX_TOKENS}
     if stage == "constituents":
         described["binarization_version"] = BINARIZATION_VERSION
@@ -124,7 +127,11 @@ def parse_shard(
             sentences.
         RuntimeError: the parser fails on more than a few sentences; nothing is written.
     """
-    source = _whole_sentences(job)
+    source = read_verified_manifest(job.sentences, job.number)
+    if source is None:
+        raise FileNotFoundError(
+            f"{job.sentences}: shard {job.number} is not complete; run the sentence stage again"
+        )
     identity = {
         "parser": parser.name,
         "parser_checksum": parser.checksum,
@@ -145,24 +152,6 @@ def parse_shard(
             extra=identity | dict(machine or {}) | rate,
             seconds=seconds,
         )
-
-
-def _whole_sentences(job: ParseJob) -> ShardManifest:
-    """Returns the manifest of the sentence shard, whose bytes are what it says.
-
-    Raises:
-        FileNotFoundError: the shard does not exist or is not complete.
-        ValueError: it is damaged.
-    """
-    source = read_shard_manifest(job.sentences, job.number)
-    if source is None:
-        raise FileNotFoundError(
-            f"{job.sentences}: shard {job.number} is not complete; run the sentence stage again"
-        )
-    path = shard_path(job.sentences, job.number)
-    if sha256_of_file(path) != source.sha256:
-        raise ValueError(f"{path}: sha256 differs from its manifest's; {remedy(path)}")
-    return source
 
 
 def _parse_rows(
@@ -186,7 +175,9 @@ def _parse_rows(
             done += len(sentences)
             _check_faults(job, parser, quarantine, num_rows)
             if on_progress is not None:
-                _report(on_progress, done, num_rows, time.monotonic() - started)
+                rate = done / max(time.monotonic() - started, 1e-9)
+                status = f"{done:,} of {num_rows:,} sentences, {rate:,.0f} a second"
+                on_progress(done / num_rows, status)
         writer.write(collector.to_table())
     return quarantine
 
@@ -234,11 +225,6 @@ def _check_identity(job: ParseJob, standing: ShardManifest, identity: dict[str, 
             )
 
 
-def _report(on_progress: Progress, done: int, total: int, seconds: float) -> None:
-    rate = done / seconds if seconds else 0.0
-    on_progress(done / total, f"{done:,} of {total:,} sentences, {rate:,.0f} a second")
-
-
 class _Collector:
     """The columns of one row group, and the quarantine of its shard.
 
@@ -277,23 +263,22 @@ class _Collector:
 def row_of(parse: Parse, tokens: Sentence) -> Row | Refusal:
     """Returns a parse's columns, or ``invalid_tree`` where it is no tree over these tokens."""
     if isinstance(parse, DependencyParse):
+        fault = validate_heads(parse.heads)
         if not len(parse.heads) == len(parse.deprels) == len(tokens):
-            fault: str | None = (
+            fault = (
                 f"{len(parse.heads)} heads and {len(parse.deprels)} relations "
                 f"for {len(tokens)} tokens"
             )
-        else:
-            fault = validate_heads(parse.heads)
-        if fault is not None:
-            return Refusal("invalid_tree", fault)
-        return {"heads": parse.heads, "deprels": parse.deprels}
-    fault = validate_constituents(parse, len(tokens))
-    if fault is not None:
+        if fault is None:
+            return {"heads": parse.heads, "deprels": parse.deprels}
         return Refusal("invalid_tree", fault)
+    fault = validate_constituents(parse, len(tokens))
     try:
-        tree = binarize(parse)
+        tree = binarize(parse) if fault is None else None
     except ValueError as error:  # a label that binarization keeps for itself
-        return Refusal("invalid_tree", str(error))
+        fault, tree = str(error), None
+    if tree is None:
+        return Refusal("invalid_tree", fault or "")
     return {
         "span_starts": parse.starts,
         "span_ends": parse.ends,

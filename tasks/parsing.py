@@ -12,9 +12,10 @@ import luigi
 
 from pipeline.atomic_files import write_json_atomically
 from pipeline.digest import digest_of
-from pipeline.inspect.manifest_checks import parser_problems
 from pipeline.manifests import (
     DatasetManifest,
+    complete_shards,
+    parser_problems,
     read_dataset_manifest,
     read_shard_manifest,
     write_dataset_manifest,
@@ -193,7 +194,7 @@ class ParseStage(CorpusParameters, ParserParameters, Artefact):
             self._parse_on_ray(shared, numbers)
         else:
             yield self._shard_tasks(numbers)
-        self._check_parsers(numbers)
+        self._check_parsers()
         write_dataset_manifest(
             self.folder, self.stage, config=self.content(), num_shards=len(numbers)
         )
@@ -201,14 +202,13 @@ class ParseStage(CorpusParameters, ParserParameters, Artefact):
         if self.storage:
             write_json_atomically(self._publication, {"storage": named_address(self.storage)})
 
-    def _check_parsers(self, numbers: Sequence[int]) -> None:
+    def _check_parsers(self) -> None:
         """Checks that all shards are by one parser in one arithmetic, wherever they were made.
 
         Raises:
             ValueError: they are not; names the shards of each.
         """
-        found = [read_shard_manifest(self.folder, number) for number in numbers]
-        for problem in parser_problems([shard for shard in found if shard is not None]):
+        for problem in parser_problems(complete_shards(self.folder)):
             raise ValueError(
                 f"{self.folder}: {problem}: on one kind of device, or with --parser-precision "
                 "exact; delete the shards of the others here and in the storage"

@@ -5,30 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
-from pipeline.manifests import write_dataset_manifest
-from pipeline.schema import SENTENCES
-from pipeline.shards import write_shard
 from tasks.parsing import ParseDependencies, ParseShard
 from tests.chain_job import MODULE
+from tests.shard_files import sentence_rows, write_stage
 
 
 def write_sentences(folder: Path, num_shards: int, *, rows: int = 3) -> Path:
     """Writes sentence shards, each of other words, and their manifest; returns the folder."""
-    for number in range(num_shards):
-        records = [
-            {
-                "document_id": f"story-{number}",
-                "sentence_index": row,
-                "tokens": ["odd"] if row == 2 else [f"word-{number}"] * (1 + row % 4),
-            }
-            for row in range(rows)
-        ]
-        table = pa.Table.from_pylist(records, schema=SENTENCES)
-        write_shard(folder, "sentences", number, table, drops={}, quarantine=[])
-    write_dataset_manifest(folder, "sentences", config={})
-    return folder
+    shards = [
+        sentence_rows(
+            [["odd"] if row == 2 else [f"word-{number}"] * (1 + row % 4) for row in range(rows)],
+            document=f"story-{number}",
+        )
+        for number in range(num_shards)
+    ]
+    return write_stage(folder, "sentences", *shards)
 
 
 def write_chain_parser(folder: Path) -> Path:

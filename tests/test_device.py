@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 import torch
 
-from pipeline.parse_shard import ParserOptions
+from pipeline.parse_shard import execute
 from pipeline.parsers.device import automatic_batch_tokens, automatic_device, resolve_device
 
 
@@ -57,6 +59,16 @@ def test_a_gpu_is_given_what_its_memory_holds(
         ({"batch_tokens": -1}, "the second 0 or more"),
     ],
 )
-def test_options_out_of_range_are_errors(fields: dict[str, object], message: str) -> None:
+def test_options_out_of_range_are_errors(
+    fields: dict[str, object], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.environ", dict(os.environ))  # the job sets its number of threads
+    job = {
+        "stage": "dependencies",
+        "parser": "data/parsers/dependency-small",
+        "sentences": "none",
+        "output": "none",
+        "number": 0,
+    }
     with pytest.raises(ValueError, match=message):
-        ParserOptions(**fields)  # type: ignore[arg-type]
+        execute(job | fields, lambda fraction, status: None)

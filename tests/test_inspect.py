@@ -13,9 +13,8 @@ import pytest
 from pipeline.inspect.__main__ import main
 from pipeline.inspect.drawing import draw_binary, draw_constituents, draw_dependencies
 from pipeline.manifests import shard_path, write_dataset_manifest
-from pipeline.schema import CONSTITUENTS, DEPENDENCIES, SENTENCES
-from pipeline.shards import write_shard
 from pipeline.trees.parses import ConstituencyParse
+from tests.shard_files import write_rows, write_stage
 
 TOKENS = [["She", "saw", "the", "owl"], ["Odd", "one"], ["Go"]]
 SENTENCE_ROWS = [
@@ -54,12 +53,10 @@ CONSTITUENT_ROWS = [
         "binary_right": [],
     },
 ]
-SCHEMAS = {"sentences": SENTENCES, "dependencies": DEPENDENCIES, "constituents": CONSTITUENTS}
 
 
 def write(folder: Path, stage: str, rows: list[dict], drops=None, **extra) -> None:
     """Writes a stage of one shard; the refused rows of a parse are those of nulls, in order."""
-    table = pa.Table.from_pylist(rows, schema=SCHEMAS[stage])
     source = folder.parent / "sentences" / "00000.json"
     if stage != "sentences" and source.exists():
         extra.setdefault("sentences_sha256", json.loads(source.read_text())["sha256"])
@@ -69,16 +66,8 @@ def write(folder: Path, stage: str, rows: list[dict], drops=None, **extra) -> No
         {"reason": reason} | ({"row": row} if stage != "sentences" else {})
         for reason, row in zip_longest(reasons, nulls[: len(reasons)])
     ]
-    write_shard(folder, stage, 0, table, drops=drops or {}, quarantine=records, extra=extra)
+    write_rows(folder, stage, 0, rows, drops=drops or {}, quarantine=records, extra=extra)
     write_dataset_manifest(folder, stage, config={})
-
-
-def write_parts(folder: Path, *shards: list[dict]) -> None:
-    """Writes sentences in several shards."""
-    for number, rows in enumerate(shards):
-        table = pa.Table.from_pylist(rows, schema=SENTENCES)
-        write_shard(folder, "sentences", number, table, drops={}, quarantine=[])
-    write_dataset_manifest(folder, "sentences", config={})
 
 
 @pytest.fixture
@@ -108,8 +97,7 @@ def test_head_shows_sentences_and_parses(corpus, capsys):
 
 
 def test_head_of_a_stage_that_is_still_running_shows_what_is_parsed(corpus, capsys):
-    table = pa.Table.from_pylist(SENTENCE_ROWS, schema=SENTENCES)
-    write_shard(corpus / "sentences", "sentences", 1, table, drops={})
+    write_rows(corpus / "sentences", "sentences", 1, SENTENCE_ROWS, quarantine=None)
     assert main(["head", str(corpus / "dependencies-x")]) == 0
     assert "0:2  b 0  Go" in capsys.readouterr().out
 
@@ -277,13 +265,13 @@ def sentence(document: str, index: int) -> dict[str, object]:
 
 
 def test_check_follows_documents_over_shards(tmp_path, capsys):
-    write_parts(tmp_path, [sentence("a", 0), sentence("b", 0)], [sentence("b", 2)])
+    write_stage(tmp_path, "sentences", [sentence("a", 0), sentence("b", 0)], [sentence("b", 2)])
     assert main(["check", str(tmp_path)]) == 0
-    write_parts(tmp_path, [sentence("a", 0), sentence("b", 3)], [sentence("b", 3)])
+    write_stage(tmp_path, "sentences", [sentence("a", 0), sentence("b", 3)], [sentence("b", 3)])
     assert main(["check", str(tmp_path)]) == 1
     out = capsys.readouterr().out
     assert "00001.parquet row 0 field sentence_index: 3 follows 3 in one document" in out
-    write_parts(tmp_path, [sentence("a", 0), sentence("b", 0)], [sentence("a", 1)])
+    write_stage(tmp_path, "sentences", [sentence("a", 0), sentence("b", 0)], [sentence("a", 1)])
     assert main(["check", str(tmp_path)]) == 1
     assert "00001.parquet row 0 field document_id: 'a' goes on after" in capsys.readouterr().out
 
@@ -309,23 +297,27 @@ def test_check_counts_the_quarantine_s_records(corpus, capsys, text, problem):
 
 
 def test_check_asks_no_records_of_sentences_that_were_selected(tmp_path):
-    table = pa.Table.from_pylist(SENTENCE_ROWS, schema=SENTENCES)
-    write_shard(tmp_path, "sentences", 0, table, drops={"kept_intact": 7})
+    write_rows(tmp_path, "sentences", 0, SENTENCE_ROWS, drops={"kept_intact": 7}, quarantine=None)
     write_dataset_manifest(tmp_path, "sentences", config={})
     assert main(["check", str(tmp_path)]) == 0
 
 
 def test_check_asks_records_of_every_refused_parse(corpus, capsys):
-    table = pa.Table.from_pylist(DEPENDENCY_ROWS, schema=DEPENDENCIES)
-    write_shard(corpus / "dependencies-x", "dependencies", 0, table, drops={"odd": 1})
+    write_rows(
+        corpus / "dependencies-x",
+        "dependencies",
+        0,
+        DEPENDENCY_ROWS,
+        drops={"odd": 1},
+        quarantine=None,
+    )
     write_dataset_manifest(corpus / "dependencies-x", "dependencies", config={})
     assert main(["check", str(corpus)]) == 1
     assert "says {'odd': 1} were refused, but keeps no record" in capsys.readouterr().out
 
 
 def test_check_compares_the_numbers_of_shards(corpus, capsys):
-    table = pa.Table.from_pylist([sentence("c", 0)], schema=SENTENCES)
-    write_shard(corpus / "sentences", "sentences", 1, table, drops={}, quarantine=[])
+    write_rows(corpus / "sentences", "sentences", 1, [sentence("c", 0)])
     write_dataset_manifest(corpus / "sentences", "sentences", config={})
     assert main(["check", str(corpus)]) == 1
     out = capsys.readouterr().out
@@ -335,8 +327,7 @@ def test_check_compares_the_numbers_of_shards(corpus, capsys):
 
 
 def test_check_finds_parses_without_sentences(corpus, capsys):
-    table = pa.Table.from_pylist(DEPENDENCY_ROWS[:1], schema=DEPENDENCIES)
-    write_shard(corpus / "dependencies-x", "dependencies", 1, table, drops={}, quarantine=[])
+    write_rows(corpus / "dependencies-x", "dependencies", 1, DEPENDENCY_ROWS[:1])
     write_dataset_manifest(corpus / "dependencies-x", "dependencies", config={})
     assert main(["check", str(corpus)]) == 1
     assert "has shards [1], the sentences do not" in capsys.readouterr().out
@@ -425,8 +416,7 @@ def test_check_finds_a_stage_s_only_shard_missing(corpus, capsys, sidecar):
 
 
 def test_check_finds_a_shard_that_the_manifest_does_not_list(corpus, capsys):
-    table = pa.Table.from_pylist([sentence("c", 0)], schema=SENTENCES)
-    write_shard(corpus / "sentences", "sentences", 1, table, drops={}, quarantine=[])
+    write_rows(corpus / "sentences", "sentences", 1, [sentence("c", 0)])
     assert main(["check", str(corpus / "sentences")]) == 1
     assert "sentences: has shards [1], its manifest does not" in capsys.readouterr().out
 
@@ -464,24 +454,18 @@ def test_a_flipped_byte_is_a_fault_with_its_remedy(corpus, capsys, place):
 
 def write_two_shards(corpus: Path) -> Path:
     """Adds a second shard of other sentences to the corpus, parsed by both parsers."""
-    rows = [sentence("c", 0), sentence("c", 1)]
-    folders = {
-        "sentences": (corpus / "sentences", pa.Table.from_pylist(rows, schema=SENTENCES)),
-        "dependencies": (
-            corpus / "dependencies-x",
-            pa.Table.from_pylist([{"heads": [0], "deprels": ["root"]}] * 2, schema=DEPENDENCIES),
-        ),
-        "constituents": (
-            corpus / "constituents-x",
-            pa.Table.from_pylist(CONSTITUENT_ROWS[2:] * 2, schema=CONSTITUENTS),
-        ),
+    shards = {
+        "sentences": [sentence("c", 0), sentence("c", 1)],
+        "dependencies-x": [{"heads": [0], "deprels": ["root"]}] * 2,
+        "constituents-x": CONSTITUENT_ROWS[2:] * 2,
     }
     extra: dict[str, str] = {}
-    for stage, (folder, table) in folders.items():
+    for name, rows in shards.items():
+        stage = name.removesuffix("-x")
         facts = extra | ({"parser_checksum": "c0ffee"} if extra else {})
-        shard = write_shard(folder, stage, 1, table, drops={}, quarantine=[], extra=facts)
+        shard = write_rows(corpus / name, stage, 1, rows, extra=facts)
         extra = extra or {"sentences_sha256": shard.sha256}
-        write_dataset_manifest(folder, stage, config={})
+        write_dataset_manifest(corpus / name, stage, config={})
     return corpus
 
 
@@ -532,8 +516,7 @@ def test_check_finds_shards_that_were_swapped_with_all_that_belongs_to_them(corp
 
 def test_check_finds_a_shard_written_anew_behind_the_stage_s_manifest(corpus, capsys):
     folder = write_two_shards(corpus) / "sentences"
-    table = pa.Table.from_pylist([sentence("c", 0), sentence("d", 0)], schema=SENTENCES)
-    write_shard(folder, "sentences", 1, table, drops={}, quarantine=[])
+    write_rows(folder, "sentences", 1, [sentence("c", 0), sentence("d", 0)])
     assert main(["check", str(corpus)]) == 1
     out = capsys.readouterr().out
     assert "manifest.json lists another shard 1 than its own manifest describes (" in out

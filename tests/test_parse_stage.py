@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 
 from pipeline import parsing
 from pipeline.manifests import shard_path
-from pipeline.schema import DEPENDENCIES
-from pipeline.shards import write_shard
 from tasks.parsing import ParseConstituents, ParseDependencies, ParseShard, ParseStage
+from tests.shard_files import write_rows
 
 
 @pytest.mark.parametrize("lost", ["00000.parquet", "00000.json"])
@@ -25,8 +23,7 @@ def test_a_shard_is_complete_with_its_rows_and_its_manifest(tmp_path: Path, lost
     )
     assert not task.complete()
 
-    rows = pa.Table.from_pylist([{"heads": [0], "deprels": ["root"]}], schema=DEPENDENCIES)
-    write_shard(tmp_path / "parsed", "dependencies", 0, rows, drops={})
+    write_rows(tmp_path / "parsed", "dependencies", 0, [{"heads": [0], "deprels": ["root"]}])
     assert shard_path(tmp_path / "parsed", 0).exists()
     assert task.complete()
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline import parquet_file, parsing
+from pipeline import parsing, shards
 from pipeline.corpora.document import Document, Paragraph
 from pipeline.manifests import quarantine_path, read_shard_manifest, shard_path
 from pipeline.parsers.base import MAX_TOKENS
@@ -30,6 +30,7 @@ from pipeline.shards import read_shard, write_shard
 from pipeline.trees.parses import ConstituencyParse, DependencyParse
 from tests.constituency_trees import tiny_model, toy_treebank
 from tests.dependency_examples import treebank
+from tests.shard_files import sentence_rows, write_rows
 
 
 class RightChain:
@@ -96,12 +97,7 @@ class Failing(RightChain):
 def numbered(folder: Path, num_rows: int, num_bad: int) -> ParseJob:
     """Writes sentences of which the last ones hold ``bad``."""
     words = [["good"] if row < num_rows - num_bad else ["bad"] for row in range(num_rows)]
-    rows = [
-        {"document_id": "a", "sentence_index": i, "tokens": tokens}
-        for i, tokens in enumerate(words)
-    ]
-    table = pa.Table.from_pylist(rows, schema=SENTENCES)
-    write_shard(folder / "sentences", "sentences", 0, table, drops={})
+    write_rows(folder / "sentences", "sentences", 0, sentence_rows(words))
     return job(folder / "sentences")
 
 
@@ -222,7 +218,7 @@ def test_bytes_do_not_depend_on_pools(sentences, monkeypatch, bound, value, pool
 
 
 def test_row_groups_of_the_sentences_are_row_groups_of_the_parses(tmp_path, monkeypatch):
-    monkeypatch.setattr(parquet_file, "ROW_GROUP_ROWS", 3)
+    monkeypatch.setattr(shards, "ROW_GROUP_ROWS", 3)
     parse_job = numbered(tmp_path, 8, 1)
     manifest = parse_shard(parse_job, Failing("bad", "too_long"))
     file = pq.ParquetFile(shard_path(parse_job.output, 0))
@@ -235,7 +231,7 @@ def test_row_groups_of_the_sentences_are_row_groups_of_the_parses(tmp_path, monk
 
 
 def test_a_parser_that_fails_in_a_later_row_group_leaves_no_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(parquet_file, "ROW_GROUP_ROWS", 10)
+    monkeypatch.setattr(shards, "ROW_GROUP_ROWS", 10)
     parse_job = numbered(tmp_path, 40, 15)
     with pytest.raises(RuntimeError, match="nothing was written"):
         parse_shard(parse_job, Failing("bad"))

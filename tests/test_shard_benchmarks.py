@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from benchmarks import killed_runs, shard_memory, shards
@@ -16,9 +15,9 @@ from benchmarks.shard_memory import BUNDLED, MemoryCurve, follow_job, join_sente
 from pipeline.manifests import write_dataset_manifest
 from pipeline.parse_shard import MEMORY_BOUND_MIB
 from pipeline.parsing import PARSED_STAGES, ParseJob, parse_shard
-from pipeline.schema import SENTENCES
-from pipeline.shards import read_shard, write_shard
+from pipeline.shards import read_shard
 from pipeline.trees.parses import ConstituencyParse, DependencyParse
+from tests.shard_files import sentence_rows, write_stage
 
 SENTENCE_TOKENS = [["Rain", "fell", "."], ["It", "stopped"], ["Yes"]]
 
@@ -40,21 +39,11 @@ class Chains:
         return ConstituencyParse([0], [length], ["S"], ["NN"] * length)
 
 
-def write_sentences(folder: Path, *shards_of_tokens: list[list[str]]) -> None:
-    for number, tokens in enumerate(shards_of_tokens):
-        rows = [
-            {"document_id": f"d{number}", "sentence_index": i, "tokens": words}
-            for i, words in enumerate(tokens)
-        ]
-        table = pa.Table.from_pylist(rows, schema=SENTENCES)
-        write_shard(folder, "sentences", number, table, drops={}, quarantine=[])
-    write_dataset_manifest(folder, "sentences", config={})
-
-
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
     folder = tmp_path / "corpus"
-    write_sentences(folder / "sentences", SENTENCE_TOKENS, SENTENCE_TOKENS)
+    shards_of_rows = [sentence_rows(SENTENCE_TOKENS, document=f"d{n}") for n in range(2)]
+    write_stage(folder / "sentences", "sentences", *shards_of_rows)
     for stage in PARSED_STAGES:
         output = folder / f"{stage}-chains"
         for number in range(2):
@@ -141,7 +130,7 @@ def test_a_shard_of_the_longest_sentences_stays_within_its_memory(
     random = np.random.default_rng(0)
     words = np.array(["the", "owl", "saw", "a", "small", "house", ",", "and", "left", "."])
     sentences = [random.choice(words, 510).tolist() for _ in range(40)]
-    write_sentences(tmp_path / "sentences", sentences)
+    write_stage(tmp_path / "sentences", "sentences", sentence_rows(sentences))
 
     curve = follow_job(job_of(stage, tmp_path), tmp_path, every_seconds=0.1)
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline import atomic_files, parquet_file, shards
+from pipeline import atomic_files, shards
 from pipeline.atomic_files import sweep_unfinished
 from pipeline.digest import digest_of, sha256_of_file
 from pipeline.manifests import (
@@ -47,7 +47,7 @@ def test_a_shard_reads_back_as_it_was_written(tmp_path: Path) -> None:
 def test_a_shard_of_several_row_groups_reads_back_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parquet_file, "ROW_GROUP_ROWS", 3)
+    monkeypatch.setattr(shards, "ROW_GROUP_ROWS", 3)
     parses = [
         {"heads": [0, 1][: 1 + row % 2], "deprels": ["root", f"r{row}"][: 1 + row % 2]}
         for row in range(8)

@@ -20,14 +20,23 @@ from pipeline.parsers.kinds import PLAIN_DEPENDENCY
 from pipeline.parsers.parser_folder import write_parser_folder
 from pipeline.parsing import describe_parsing
 from pipeline.storage.location import Storage
-from pipeline.storage.origin import ShardOrigin
-from pipeline.storage.scratch import PREFIX, scratch_folder
-from pipeline.storage.shard_job import StoredShardJob, parse_stored_shard, read_parser_files
-from pipeline.storage.stage import StoredStage
+from pipeline.storage.shard_job import (
+    SCRATCH_PREFIX,
+    StoredShardJob,
+    parse_stored_shard,
+    read_parser_files,
+    scratch_folder,
+)
+from pipeline.storage.stage import ShardOrigin, StoredStage
 from tests.chain_job import MODULE
 from tests.luigi_builds import build
 from tests.object_store import object_store
-from tests.sentence_shards import ChainStage, chain_stage, write_chain_parser, write_sentences
+from tests.sentence_shards import (
+    ChainStage,
+    chain_stage,
+    write_chain_parser,
+    write_sentences,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +51,9 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def job(tmp_path: Path) -> StoredShardJob:
     """The job of shard 1 of three whose sentences are in the storage."""
     sentences = write_sentences(tmp_path / "sentences", 3)
-    StoredStage(Storage(str(tmp_path / "shared")), "sentences").publish_missing(sentences, [0, 1])
+    StoredStage(Storage(str(tmp_path / "shared")).inside("sentences")).publish_missing(
+        sentences, [0, 1]
+    )
     return StoredShardJob(
         storage=str(tmp_path / "shared"),
         sentences="sentences",
@@ -71,7 +82,7 @@ def test_a_job_takes_its_sentences_from_the_storage_and_gives_it_the_parses(
 ) -> None:
     assert parse_stored_shard(job, parser_files(tmp_path)) == 1
 
-    parses = StoredStage(Storage(job.storage), "parses")
+    parses = StoredStage(Storage(job.storage).inside("parses"))
     assert parses.numbers() == {1}
     manifest = parses.fetch(tmp_path / "copy", ShardOrigin("dependencies", 1))
     assert (manifest.rows, manifest.drops) == (3, {"odd_word": 1})
@@ -97,7 +108,7 @@ def test_a_job_that_fails_publishes_its_traceback_and_no_shard(
 
     kept = (tmp_path / "shared/parses/jobs/00001.json.traceback.txt").read_text(encoding="utf-8")
     assert "broken on purpose" in kept
-    assert StoredStage(Storage(job.storage), "parses").numbers() == set()
+    assert StoredStage(Storage(job.storage).inside("parses")).numbers() == set()
     assert list(scratch.iterdir()) == []
 
 
@@ -116,10 +127,10 @@ def test_a_machine_with_other_releases_is_refused(job: StoredShardJob, tmp_path:
 
 
 def test_scratch_that_a_killed_job_left_is_removed_and_that_in_use_is_not(scratch: Path) -> None:
-    left = scratch / f"{PREFIX}left"
+    left = scratch / f"{SCRATCH_PREFIX}left"
     left.mkdir()
     (left / "in-use").touch()
-    used = scratch / f"{PREFIX}used"
+    used = scratch / f"{SCRATCH_PREFIX}used"
     used.mkdir()
     with (used / "in-use").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -20,8 +20,7 @@ from pipeline.manifests import (
 from pipeline.shards import read_shard
 from pipeline.storage.__main__ import main
 from pipeline.storage.location import Storage, named_address, portable_address
-from pipeline.storage.origin import ShardOrigin
-from pipeline.storage.stage import StoredStage
+from pipeline.storage.stage import ShardOrigin, StoredStage
 from tests.object_store import object_store
 from tests.sentence_shards import write_sentences
 
@@ -52,14 +51,14 @@ def sentence_shard(number: int) -> ShardOrigin:
 
 def test_a_file_is_read_as_it_was_written_and_may_be_replaced(address: str) -> None:
     storage = Storage(address)
-    assert storage.names("a") == set()
+    assert storage.inside("a").names() == set()
     assert not storage.has("a/b.txt")
 
     storage.write("a/b.txt", b"first")
     storage.write("a/b.txt", b"second")
 
     assert storage.read("a/b.txt") == b"second"
-    assert storage.names("a") == {"b.txt"}
+    assert storage.inside("a").names() == {"b.txt"}
     assert storage.has("a/b.txt")
     assert not storage.has("a/b.txt", "a/c.txt")
 
@@ -81,7 +80,7 @@ def test_an_unknown_kind_of_address_is_refused() -> None:
 
 
 def test_shards_come_back_as_they_went(address: str, shards: Path, tmp_path: Path) -> None:
-    stage = StoredStage(Storage(address), "corpora/c/sentences")
+    stage = StoredStage(Storage(address).inside("corpora/c/sentences"))
     stage.publish_missing(shards, [0, 1])
     assert stage.numbers() == {0, 1}
     assert stage.has(1)
@@ -99,7 +98,7 @@ def test_a_shard_without_its_manifest_is_not_there(address: str, shards: Path) -
     storage = Storage(address)
     storage.write("sentences/00000.parquet", shard_path(shards, 0).read_bytes())
 
-    stage = StoredStage(storage, "sentences")
+    stage = StoredStage(storage.inside("sentences"))
     assert stage.numbers() == set()
     assert not stage.has(0)
     with pytest.raises(FileNotFoundError, match=r"sentences/00000\.json"):
@@ -110,7 +109,7 @@ def test_a_shard_damaged_in_the_storage_is_refused_and_leaves_nothing(
     address: str, shards: Path, tmp_path: Path
 ) -> None:
     storage = Storage(address)
-    stage = StoredStage(storage, "sentences")
+    stage = StoredStage(storage.inside("sentences"))
     stage.publish(shards, 0)
     storage.write("sentences/00000.parquet", b"something else")
 
@@ -133,7 +132,7 @@ def test_another_shard_than_the_one_wanted_is_refused_and_leaves_nothing(
     shards: Path, tmp_path: Path, expected: ShardOrigin, difference: str
 ) -> None:
     shared = tmp_path / "shared" / "sentences"
-    stage = StoredStage(Storage(str(shared.parent)), "sentences")
+    stage = StoredStage(Storage(str(shared.parent)).inside("sentences"))
     stage.publish(shards, 0)
     for path in list(shared.iterdir()):  # copied over those of shard 1
         (shared / path.name.replace("00000", "00001")).write_bytes(path.read_bytes())
@@ -154,7 +153,7 @@ def test_a_shard_s_arithmetic_is_no_part_of_the_parser_s_folder() -> None:
 def test_a_copy_over_another_dataset_is_refused(
     shards: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    stage = StoredStage(Storage(str(tmp_path / "shared")), "sentences")
+    stage = StoredStage(Storage(str(tmp_path / "shared")).inside("sentences"))
     stage.publish_missing(shards, [0, 1])
     stage.publish_dataset_manifest(shards)
     url = str(tmp_path / "shared" / "sentences")
@@ -175,7 +174,7 @@ def test_the_manifest_of_a_stage_lists_the_shards_that_another_machine_published
     shards: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shared = tmp_path / "shared"
-    stage = StoredStage(Storage(str(shared)), "sentences")
+    stage = StoredStage(Storage(str(shared)).inside("sentences"))
     stage.publish(shards, 0)
     own = write_sentences(tmp_path / "own", 2)  # the same rows in other time
     path = own / "00000.json"
@@ -192,7 +191,7 @@ def test_the_manifest_of_a_stage_lists_the_shards_that_another_machine_published
 
 def test_a_shard_damaged_on_disk_is_not_published(address: str, shards: Path) -> None:
     shard_path(shards, 0).write_bytes(b"something else")
-    stage = StoredStage(Storage(address), "sentences")
+    stage = StoredStage(Storage(address).inside("sentences"))
 
     with pytest.raises(ValueError, match=r"00000\.parquet: sha256 differs"):
         stage.publish(shards, 0)
@@ -202,7 +201,7 @@ def test_a_shard_damaged_on_disk_is_not_published(address: str, shards: Path) ->
 def test_the_command_copies_a_stage_and_goes_on_where_it_broke_off(
     address: str, shards: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    stage = StoredStage(Storage(address), "corpora/sentences")
+    stage = StoredStage(Storage(address).inside("corpora/sentences"))
     stage.publish_missing(shards, [0, 1])
     path, mark, settings = address.partition("?")
     url, copy = f"{path}/corpora/sentences{mark}{settings}", tmp_path / "copy"
@@ -221,7 +220,7 @@ def test_the_command_copies_a_stage_and_goes_on_where_it_broke_off(
 
 def test_leftovers_of_killed_writers_are_ignored_and_swept(shards: Path, tmp_path: Path) -> None:
     shared = tmp_path / "shared"
-    stage = StoredStage(Storage(str(shared)), "sentences")
+    stage = StoredStage(Storage(str(shared)).inside("sentences"))
     stage.publish_missing(shards, [0, 1])
     leftover = shared / "sentences" / "00007.parquet.123.unfinished"
     leftover.write_bytes(b"half")

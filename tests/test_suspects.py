@@ -6,26 +6,24 @@ from random import Random
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.inspect.row_checks import row_faults
-from pipeline.inspect.suspects import suspect_rows, token_counts
+from pipeline.inspect.row_checks import row_faults, suspect_rows, token_counts
 from pipeline.parsing import row_of
 from pipeline.refusal import Refusal
-from pipeline.schema import CONSTITUENTS, DEPENDENCIES, SENTENCES
+from pipeline.schema import STAGES
 from pipeline.trees.parses import DependencyParse
+from tests.shard_files import sentence_rows, stage_table
 from tests.tree_oracles import random_heads
 from tests.tree_strategies import trees
 
-SCHEMAS = {"dependencies": DEPENDENCIES, "constituents": CONSTITUENTS, "sentences": SENTENCES}
 Row = dict[str, Any]
 
 
 def suspects(stage: str, rows: list[Row], num_tokens: list[int] | None) -> list[int]:
-    table = pa.Table.from_pylist(rows, schema=SCHEMAS[stage])
+    table = stage_table(stage, rows)
     counts = None if num_tokens is None else np.array(num_tokens, dtype=np.int64)
     return suspect_rows(stage, table, counts).tolist()
 
@@ -128,12 +126,12 @@ def test_without_sentences_the_lengths_of_the_row_itself_count() -> None:
 
 def test_empty_sentences_and_tokens_are_suspected() -> None:
     words = [["a"], [], ["a", "", "b"], ["b", "c"]]
-    rows = [{"document_id": "d", "sentence_index": i, "tokens": w} for i, w in enumerate(words)]
+    rows = sentence_rows(words)
     assert suspects("sentences", rows, None) == [1, 2]
-    table = pa.Table.from_pylist(rows, schema=SENTENCES)
+    table = stage_table("sentences", rows)
     assert token_counts(table).tolist() == [1, 0, 3, 2]
 
 
-@pytest.mark.parametrize("stage", SCHEMAS)
+@pytest.mark.parametrize("stage", STAGES)
 def test_no_rows_are_no_suspects(stage: str) -> None:
     assert suspects(stage, [], []) == []

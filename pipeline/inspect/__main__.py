@@ -6,16 +6,20 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from pathlib import Path
 
 from pipeline.inspect.check import faults_of, notes_of
 from pipeline.inspect.dataset import Selection, select
-from pipeline.inspect.head import head_lines
-from pipeline.inspect.show import show_lines
+from pipeline.inspect.show import head_lines, show_lines
 from pipeline.inspect.stats import stats_lines
 
-COMMANDS = ("overview", "head", "show", "stats", "check")
+COMMANDS = {
+    "overview": "stats, then the first sentences (the default)",
+    "head": "the first sentences and their parses",
+    "show": "one sentence with its trees drawn",
+    "stats": "rows, lengths, labels, what was refused, speed",
+    "check": "whether files, rows and trees are right; exits 1 if not",
+}
 PATH_HELP = "a corpus folder (with sentences/ in it), a stage's folder, or one shard's .parquet"
 
 
@@ -48,15 +52,8 @@ def _command_first(argv: Sequence[str]) -> list[str]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m pipeline.inspect", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    helps = {
-        "overview": "stats, then the first sentences (the default)",
-        "head": "the first sentences and their parses",
-        "show": "one sentence with its trees drawn",
-        "stats": "rows, lengths, labels, what was refused, speed",
-        "check": "whether files, rows and trees are right; exits 1 if not",
-    }
-    for name in COMMANDS:
-        command = commands.add_parser(name, help=helps[name])
+    for name, description in COMMANDS.items():
+        command = commands.add_parser(name, help=description)
         command.add_argument("path", type=_local_path, help=PATH_HELP)
         if name in {"overview", "head"}:
             command.add_argument("-n", type=int, default=10, metavar="ROWS", help="default 10")
@@ -99,19 +96,17 @@ def _lines(selection: Selection, arguments: argparse.Namespace) -> Iterator[str]
 
 
 def _check(selection: Selection, max_faults: int) -> int:
-    faults = faults_of(selection)
-    shown = 0
-    for fault in islice(faults, max_faults):
-        print(fault)
-        shown += 1
-    more = sum(1 for _ in faults)
-    if more:
-        print(f"and {more:,} more")
+    count = 0
+    for count, fault in enumerate(faults_of(selection), start=1):
+        if count <= max_faults:
+            print(fault)
+    if count > max_faults:
+        print(f"and {count - max_faults:,} more")
     for note in notes_of(selection):
         print(note)
     folders = ", ".join(str(folder.path) for folder in selection.folders)
-    print(f"{shown + more:,} faults" if shown else f"all is right: {folders}")
-    return 1 if shown else 0
+    print(f"{count:,} faults" if count else f"all is right: {folders}")
+    return 1 if count else 0
 
 
 if __name__ == "__main__":

@@ -1,8 +1,14 @@
-"""``check``: whether files, rows and trees are what manifests and schema say."""
+"""``check``: whether files, rows and trees are what manifests and schema say.
+
+A stage's manifest is held against its shards, a shard's against its rows and its records of what
+was refused, the stages against one another; what makes rows right is told in `row_checks`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,18 +16,16 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from pipeline.digest import sha256_of_file
 from pipeline.inspect.dataset import Selection, StageFolder
-from pipeline.inspect.manifest_checks import shard_problems, stage_problems
-from pipeline.inspect.quarantine import quarantine_problems
-from pipeline.inspect.row_checks import DocumentOrder, row_faults
+from pipeline.inspect.row_checks import DocumentOrder, faults_in_rows
 from pipeline.inspect.stats import parser_failures
-from pipeline.inspect.suspects import suspect_rows, token_counts
 from pipeline.manifests import (
     MANIFEST_NAME,
+    DatasetManifest,
     ShardManifest,
+    parser_problems,
     quarantine_path,
     read_dataset_manifest,
     read_shard_manifest,
@@ -30,8 +34,11 @@ from pipeline.manifests import (
 )
 from pipeline.shards import read_shard
 
-ROWS_AT_ONCE = 10_000
-"""Rows whose flat arrays are in memory together."""
+RERUN = f"delete {MANIFEST_NAME} and run the stage again"
+CONTENT_FACTS = ("sha256", "rows", "drops", "quarantine_sha256")
+ORIGIN_FACTS = ("parser_checksum", "sentences_sha256")
+"""What two manifests of one shard must agree in: of its content, and of where it comes from. Not
+how long it took: the same rows may have been made twice, on two machines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +59,10 @@ class Fault:
 
 def faults_of(selection: Selection) -> Iterator[Fault]:
     """Yields everything that is wrong with the stages of a selection."""
-    for folder in selection.folders:
-        if selection.shard is None:
-            yield from _stage_faults(folder)
-            yield from _missing_shards(folder, selection)
+    for folder in selection.folders if selection.shard is None else ():
+        yield from _stage_faults(folder)
+        for problem in _missing_shards(folder, selection.sentences):
+            yield Fault(folder.path, problem)
     for begun in selection.begun:
         yield Fault(begun, "was begun, but has no shard: not complete; run the stage again")
     order = DocumentOrder()
@@ -68,18 +75,13 @@ def notes_of(selection: Selection) -> Iterator[str]:
     for folder in selection.parses if selection.sentences is None else ():
         yield f"note: {folder.path}: alignment not checked: no sentences beside it"
     for folder in selection.folders:
-        numbers = [n for n in selection.numbers() if n in set(folder.numbers())]
-        failures = parser_failures(folder, _readable_manifests(folder, numbers))
+        manifests = []
+        for number in selection.numbers_in(folder):
+            with suppress(ValueError):  # named as a fault already
+                manifests.append(read_shard_manifest(folder.path, number))
+        failures = parser_failures(folder, [found for found in manifests if found is not None])
         if failures:
             yield f"note: {folder.path}: {failures}"
-
-
-def _readable_manifests(folder: StageFolder, numbers: list[int]) -> Iterator[ShardManifest]:
-    for number in numbers:
-        with suppress(ValueError):  # named as a fault already
-            manifest = read_shard_manifest(folder.path, number)
-            if manifest is not None:
-                yield manifest
 
 
 def _stage_faults(folder: StageFolder) -> Iterator[Fault]:
@@ -90,29 +92,53 @@ def _stage_faults(folder: StageFolder) -> Iterator[Fault]:
             f"in the manifest but missing; delete the folder's {MANIFEST_NAME} and run the stage "
             "again",
         )
-    if not (folder.path / MANIFEST_NAME).exists():
-        yield Fault(folder.path, f"no {MANIFEST_NAME}: not complete; run the stage again")
-        return
     try:
         manifest = read_dataset_manifest(folder.path, folder.stage)
+    except FileNotFoundError:
+        yield Fault(folder.path, f"no {MANIFEST_NAME}: not complete; run the stage again")
+        return
     except ValueError as error:
         yield Fault(folder.path / MANIFEST_NAME, f"cannot be used ({error})")
         return
-    for problem in stage_problems(folder, manifest):
+    for problem in _stage_problems(folder, manifest):
         yield Fault(folder.path, problem)
 
 
-def _missing_shards(folder: StageFolder, selection: Selection) -> Iterator[Fault]:
+def _stage_problems(folder: StageFolder, manifest: DatasetManifest) -> Iterator[str]:
+    """Yields what is wrong with the manifest of a complete stage."""
+    unlisted = set(folder.numbers()).difference(shard.number for shard in manifest.shards)
+    if unlisted:
+        yield f"has shards {sorted(unlisted)}, its manifest does not"
+    if manifest.rows != sum(shard.rows for shard in manifest.shards):
+        yield f"manifest says {manifest.rows} rows, its shards have another sum; {RERUN}"
+    for listed in manifest.shards:
+        try:
+            own = read_shard_manifest(folder.path, listed.number) or listed
+        except ValueError:
+            continue  # named where the shard is read
+        differing = [name for name in CONTENT_FACTS if getattr(own, name) != getattr(listed, name)]
+        differing += [
+            name for name in ORIGIN_FACTS if own.extra.get(name) != listed.extra.get(name)
+        ]
+        if differing:
+            yield (
+                f"{MANIFEST_NAME} lists another shard {listed.number} than its own manifest "
+                f"describes ({', '.join(differing)} differ); {RERUN}"
+            )
+    yield from parser_problems(manifest.shards)
+
+
+def _missing_shards(folder: StageFolder, sentences: StageFolder | None) -> Iterator[str]:
     """Compares the numbers of a parsed stage's shards with those of the sentences."""
-    if folder.stage == "sentences" or selection.sentences is None:
+    if sentences is None:
         return
     # What is missing by a stage's own manifest is named there.
     found = {*folder.numbers(), *folder.missing()}
-    expected = {*selection.sentences.numbers(), *selection.sentences.missing()}
+    expected = {*sentences.numbers(), *sentences.missing()}
     if expected - found:
-        yield Fault(folder.path, f"lacks shards {sorted(expected - found)} of the sentences")
+        yield f"lacks shards {sorted(expected - found)} of the sentences"
     if found - expected:
-        yield Fault(folder.path, f"has shards {sorted(found - expected)}, the sentences do not")
+        yield f"has shards {sorted(found - expected)}, the sentences do not"
 
 
 def _shard_faults(selection: Selection, number: int, order: DocumentOrder) -> Iterator[Fault]:
@@ -123,76 +149,149 @@ def _shard_faults(selection: Selection, number: int, order: DocumentOrder) -> It
         if selection.shard is None and not path.exists():
             continue  # named by _missing_shards or by the stage's manifest
         try:
-            manifest = read_shard_manifest(folder.path, number)
-            if manifest is not None and sha256_of_file(path) != manifest.sha256:
-                # Of rows read from other bytes nothing can be said.
-                yield Fault(path, f"sha256 differs from its manifest's; {remedy(path)}")
-                continue
-            table = read_shard(folder.path, folder.stage, number)
-        except (ValueError, OSError) as error:
-            yield Fault(path, f"cannot be read ({error})")
+            manifest, table = _read_whole(folder, number)
+        except ValueError as error:
+            yield Fault(path, str(error))
             continue
-        if manifest is None:
-            yield Fault(path, f"has no manifest: it is not complete; {remedy(path)}")
-            continue
-        for problem in shard_problems(folder, number, manifest):
+        for problem in _manifest_problems(folder, number, manifest, table):
             yield Fault(path, problem)
-        yield from _count_faults(path, manifest, table)
-        for problem in quarantine_problems(folder.path, manifest, table, sentences):
+        for problem in _quarantine_problems(path, manifest, table, sentences):
             yield Fault(quarantine_path(folder.path, number), problem)
         if folder.stage == "sentences":
             sentences = table
             for row, field, problem in order.faults(table):
                 yield Fault(path, problem, row, field)
-        elif sentences is not None:
-            yield from _alignment_faults(selection, manifest, path, table, sentences)
+        elif selection.sentences is not None and sentences is not None:
+            source = selection.sentences.path
+            for problem in _alignment_problems(path, manifest, table, source, sentences):
+                yield Fault(path, problem)
             if sentences.num_rows != table.num_rows:
                 continue
-        yield from _row_faults(folder, path, table, sentences)
+        for row, field, problem in faults_in_rows(folder.stage, table, sentences):
+            yield Fault(path, problem, row, field)
 
 
-def _count_faults(path: Path, manifest: ShardManifest, table: pa.Table) -> Iterator[Fault]:
+def _read_whole(folder: StageFolder, number: int) -> tuple[ShardManifest, pa.Table]:
+    """Returns a shard's manifest and rows.
+
+    Raises:
+        ValueError: they are not there or not whole; says why, but not where.
+    """
+    path = shard_path(folder.path, number)
+    table: pa.Table | None = None
+    try:
+        manifest = read_shard_manifest(folder.path, number)
+        if manifest is None or sha256_of_file(path) == manifest.sha256:
+            table = read_shard(folder.path, folder.stage, number)
+    except (ValueError, OSError) as error:
+        raise ValueError(f"cannot be read ({error})") from error
+    if manifest is None:
+        raise ValueError(f"has no manifest: it is not complete; {remedy(path)}")
+    if table is None:  # of rows read from other bytes nothing can be said
+        raise ValueError(f"sha256 differs from its manifest's; {remedy(path)}")
+    return manifest, table
+
+
+def _manifest_problems(
+    folder: StageFolder, number: int, manifest: ShardManifest, table: pa.Table
+) -> Iterator[str]:
+    """Yields where a shard's manifest is that of another shard or stage, or of other rows."""
+    if manifest.number != number:
+        yield f"its manifest is of shard {manifest.number}: files were renamed; parse it again"
+    if manifest.stage != folder.stage:
+        yield f"its manifest is of stage {manifest.stage!r}, not {folder.stage!r}"
     if table.num_rows != manifest.rows:
-        yield Fault(path, f"{table.num_rows} rows, its manifest says {manifest.rows}")
+        yield f"{table.num_rows} rows, its manifest says {manifest.rows}"
     nulls = table[table.column_names[0]].null_count
     refused = sum(manifest.drops.values())
     if manifest.stage != "sentences" and nulls != refused:
-        yield Fault(path, f"{nulls} rows without a parse, its manifest says {refused}")
+        yield f"{nulls} rows without a parse, its manifest says {refused}"
 
 
-def _alignment_faults(
-    selection: Selection,
-    manifest: ShardManifest,
-    path: Path,
-    table: pa.Table,
-    sentences: pa.Table,
-) -> Iterator[Fault]:
-    assert selection.sentences is not None
+def _alignment_problems(
+    path: Path, manifest: ShardManifest, table: pa.Table, source: Path, sentences: pa.Table
+) -> Iterator[str]:
+    """Yields where a parsed shard is of other sentences than those in the folder ``source``."""
     if table.num_rows != sentences.num_rows:
-        yield Fault(path, f"{table.num_rows} rows, the sentences have {sentences.num_rows}")
-    source = read_shard_manifest(selection.sentences.path, manifest.number)
+        yield f"{table.num_rows} rows, the sentences have {sentences.num_rows}"
+    own = read_shard_manifest(source, manifest.number)
     parsed_from = manifest.extra.get("sentences_sha256")
     if parsed_from is None:
-        yield Fault(path, "its manifest does not say from which sentences it was parsed")
-    elif source is not None and parsed_from != source.sha256:
-        yield Fault(path, f"was parsed from other sentences than those beside it; {remedy(path)}")
+        yield "its manifest does not say from which sentences it was parsed"
+    elif own is not None and parsed_from != own.sha256:
+        yield f"was parsed from other sentences than those beside it; {remedy(path)}"
 
 
-def _row_faults(
-    folder: StageFolder, path: Path, table: pa.Table, sentences: pa.Table | None
-) -> Iterator[Fault]:
-    """Names what is wrong with rows, of which only the suspect ones are looked at one by one."""
-    counts = None if sentences is None else token_counts(sentences)
-    for start in range(0, table.num_rows, ROWS_AT_ONCE):
-        rows = table.slice(start, ROWS_AT_ONCE)
-        lengths = None if counts is None else counts[start : start + ROWS_AT_ONCE]
-        suspects = suspect_rows(folder.stage, rows, lengths)
-        for position, row in zip(suspects.tolist(), _rows(rows, suspects), strict=True):
-            num_tokens = None if lengths is None else int(lengths[position])
-            for field, problem in row_faults(folder.stage, row, num_tokens):
-                yield Fault(path, problem, start + position, field)
+def _quarantine_problems(
+    shard: Path, manifest: ShardManifest, table: pa.Table, sentences: pa.Table | None
+) -> Iterator[str]:
+    """Yields where the records of what a shard refused differ from its manifest and rows.
+
+    Args:
+        table: the shard's rows; of a parsed stage, those without a parse must be those on record.
+        sentences: the rows of the sentences they are parses of, where these are at hand.
+    """
+    if not manifest.has_quarantine:
+        if manifest.drops and manifest.stage != "sentences":
+            yield f"the manifest says {manifest.drops} were refused, but keeps no record of them"
+        return
+    path = quarantine_path(shard.parent, manifest.number)
+    redo = remedy(shard_path(shard.parent, manifest.number))
+    try:
+        records = _read_records(path)
+    except FileNotFoundError:
+        yield f"is missing; {redo}"
+        return
+    except ValueError as error:
+        yield f"cannot be read ({error}); {redo}"
+        return
+    if manifest.quarantine_sha256 and sha256_of_file(path) != manifest.quarantine_sha256:
+        # Said beside what can be named of the records themselves.
+        yield f"sha256 differs from its manifest's; {redo}"
+    counts = Counter(str(record["reason"]) for record in records)
+    for reason in sorted(counts.keys() | manifest.drops.keys()):
+        said = manifest.drops.get(reason, 0)
+        if counts[reason] != said:
+            yield f"{counts[reason]} records of {reason!r}, the manifest says {said}"
+    if manifest.stage != "sentences":
+        yield from _record_problems(records, table, sentences)
 
 
-def _rows(table: pa.Table, positions: NDArray[np.int64]) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = table.take(pa.array(positions)).to_pylist()
-    return rows
+def _record_problems(
+    records: Sequence[dict[str, Any]], table: pa.Table, sentences: pa.Table | None
+) -> Iterator[str]:
+    """Compares records with the rows that have no parse, and with the sentences of their rows."""
+    recorded = [record.get("row") for record in records]
+    refused = set(np.flatnonzero(table.column(0).is_null().to_numpy()).tolist())
+    for row in sorted(refused.difference(recorded)):
+        yield f"no record of row {row}, which has no parse"
+    for line, row in enumerate(recorded, start=1):
+        if row not in refused:
+            yield f"line {line} is of row {row}, which does not lack a parse"
+    if sentences is None or sentences.num_rows != table.num_rows:
+        return
+    for line, (row, record) in enumerate(zip(recorded, records, strict=True), start=1):
+        if not isinstance(row, int) or not 0 <= row < sentences.num_rows:
+            continue  # named already
+        for field in ("document_id", "sentence_index"):
+            expected = sentences[field][row].as_py()
+            if field in record and record[field] != expected:
+                yield f"line {line}: {field} {record[field]!r}, the sentence has {expected!r}"
+
+
+def _read_records(path: Path) -> list[dict[str, Any]]:
+    """Returns the records, each with a reason.
+
+    Raises:
+        ValueError: a line is none; names it.
+    """
+    records: list[dict[str, Any]] = []
+    with path.open(encoding="utf-8") as stream:
+        for number, line in enumerate(stream, start=1):
+            try:
+                record = json.loads(line)
+                record["reason"]
+            except (ValueError, KeyError, TypeError) as error:
+                raise ValueError(f"line {number}: {type(error).__name__}: {error}") from error
+            records.append(record)
+    return records

@@ -12,7 +12,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.manifests import MANIFEST_NAME, SHARD_GLOB, read_dataset_manifest, shard_path
+from pipeline.manifests import (
+    MANIFEST_NAME,
+    SHARD_GLOB,
+    read_dataset_manifest,
+    shard_numbers,
+    shard_path,
+)
 from pipeline.schema import STAGE_KEY, STAGES
 from pipeline.shards import read_shard
 
@@ -30,7 +36,7 @@ class StageFolder:
 
     def numbers(self) -> list[int]:
         """Returns the numbers of the shards that are there, complete or not, in order."""
-        return sorted(int(path.stem) for path in self.path.glob(SHARD_GLOB))
+        return shard_numbers(self.path)
 
     def missing(self) -> list[int]:
         """Returns the numbers of the shards that are gone though a manifest speaks of them."""
@@ -70,17 +76,21 @@ class Selection:
             return [self.shard]
         return sorted({number for folder in self.folders for number in folder.numbers()})
 
+    def numbers_in(self, folder: StageFolder) -> list[int]:
+        """Returns the shards asked for that a stage has."""
+        return [number for number in folder.numbers() if self.shard in (None, number)]
+
     def shared_numbers(self) -> list[int]:
         """Returns the shards asked for that every stage has: what can be read side by side.
 
         Raises:
             ValueError: there is none.
         """
-        shared = [n for n in self.numbers() if all(n in f.numbers() for f in self.folders)]
+        shared = set.intersection(*(set(self.numbers_in(folder)) for folder in self.folders))
         if not shared:
             names = ", ".join(str(folder.path) for folder in self.folders)
             raise ValueError(f"no shard that all of these have: {names}; `check` says what is gone")
-        return shared
+        return sorted(shared)
 
 
 def select(path: Path) -> Selection:
@@ -97,11 +107,12 @@ def select(path: Path) -> Selection:
     if not path.exists():
         raise FileNotFoundError(f"{path}: no such file or folder")
     if path.is_file():
-        number = _shard_number(path)
-        return _select_stage(path.parent, stage_in(path.parent) or stage_of(path), number)
-    stage = stage_in(path)
-    if stage is not None:
-        return _select_stage(path, stage, None)
+        if path.suffix != ".parquet" or not path.stem.isdigit():
+            raise ValueError(f"{path}: not named like a shard, such as 00000.parquet")
+        stage = stage_in(path.parent) or stage_of(path)
+        return _select_stage(StageFolder(stage, path.parent), int(path.stem))
+    if (stage_here := stage_in(path)) is not None:
+        return _select_stage(StageFolder(stage_here, path), None)
     folders = [folder for folder in sorted(path.iterdir()) if folder.is_dir()]
     stages = {folder: stage for folder in folders if (stage := stage_in(folder)) is not None}
     begun = [folder for folder in [path, *folders] if folder not in stages and _is_begun(folder)]
@@ -122,11 +133,10 @@ def _is_begun(folder: Path) -> bool:
     return folder.name.partition("-")[0] in STAGES and (folder / CONFIG_NAME).is_file()
 
 
-def _select_stage(folder: Path, stage: str, shard: int | None) -> Selection:
-    chosen = StageFolder(stage, folder)
-    if stage == "sentences":
+def _select_stage(chosen: StageFolder, shard: int | None) -> Selection:
+    if chosen.stage == "sentences":
         return Selection(chosen, (), shard)
-    beside = folder.parent / "sentences"
+    beside = chosen.path.parent / "sentences"
     sentences = StageFolder("sentences", beside) if beside.is_dir() else None
     return Selection(sentences, (chosen,), shard)
 
@@ -143,8 +153,10 @@ def stage_in(folder: Path) -> str | None:
     manifests = [folder / MANIFEST_NAME, *sorted(folder.glob(SHARD_MANIFEST_GLOB))]
     manifests = [path for path in manifests if path.exists()]
     for path in manifests:
-        if (stage := _stage_in_manifest(path)) is not None:
-            return stage
+        with suppress(ValueError):
+            value = json.loads(path.read_text(encoding="utf-8"))
+            if isinstance(value, dict) and value.get("stage") in STAGES:
+                return str(value["stage"])
     problems = []
     for path in sorted(folder.glob(SHARD_GLOB)):
         try:
@@ -157,15 +169,6 @@ def stage_in(folder: Path) -> str | None:
     if problems:
         raise problems[0]
     return None
-
-
-def _stage_in_manifest(path: Path) -> str | None:
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
-        return None
-    stage = value.get("stage") if isinstance(value, dict) else None
-    return stage if stage in STAGES else None
 
 
 def stage_of(path: Path) -> str:
@@ -184,12 +187,6 @@ def stage_of(path: Path) -> str:
     return stage
 
 
-def _shard_number(path: Path) -> int:
-    if path.suffix != ".parquet" or not path.stem.isdigit():
-        raise ValueError(f"{path}: not named like a shard, such as 00000.parquet")
-    return int(path.stem)
-
-
 def read_rows(
     selection: Selection, number: int, *, start: int = 0, count: int | None = None
 ) -> Iterator[dict[str, Any]]:
@@ -199,17 +196,17 @@ def read_rows(
         FileNotFoundError: a stage has no such shard.
         ValueError: the stages' shards differ in rows; names both.
     """
-    merged: list[dict[str, Any]] | None = None
-    for folder in selection.folders:
-        table = read_shard(folder.path, folder.stage, number)
-        rows = table.slice(start, count).to_pylist()
-        if merged is None:
-            merged, first = rows, (folder.path, table.num_rows)
-        elif table.num_rows != first[1]:
+    shards = [
+        (shard_path(folder.path, number), read_shard(folder.path, folder.stage, number))
+        for folder in selection.folders
+    ]
+    first_path, first = shards[0]
+    for path, table in shards:
+        if table.num_rows != first.num_rows:
             raise ValueError(
-                f"{shard_path(folder.path, number)} has {table.num_rows} rows, "
-                f"{shard_path(first[0], number)} has {first[1]}; parse this shard again"
+                f"{path} has {table.num_rows} rows, {first_path} has {first.num_rows}; parse this "
+                "shard again"
             )
-        else:
-            merged = [old | new for old, new in zip(merged, rows, strict=True)]
-    yield from merged or []
+    parts = [table.slice(start, count).to_pylist() for _, table in shards]
+    for part in zip(*parts, strict=True):
+        yield {name: value for columns in part for name, value in columns.items()}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
+from pipeline.trees.binarize import children_of
 from pipeline.trees.parses import ConstituencyParse
 
 
@@ -45,27 +46,13 @@ def draw_dependencies(tokens: Sequence[str], heads: Sequence[int], deprels: Sequ
 
 def draw_constituents(tokens: Sequence[str], parse: ConstituencyParse) -> str:
     """Returns a constituency tree: labels of phrases, and tags with their words as leaves."""
-    names = [*parse.labels, *(f"{t} {w}" for t, w in zip(parse.tags, tokens, strict=True))]
-    children: list[list[int]] = [[] for _ in names]
-    for parent, child in _constituent_edges(parse):
-        children[parent].append(child)
-    return draw(0, names.__getitem__, children.__getitem__)
+    children = children_of(parse)
 
+    def label(node: int) -> str:
+        token = -1 - node
+        return parse.labels[node] if node >= 0 else f"{parse.tags[token]} {tokens[token]}"
 
-def _constituent_edges(parse: ConstituencyParse) -> Iterator[tuple[int, int]]:
-    """Yields (parent, child) in the sentence's order; token t is node number k + t."""
-    num_constituents = len(parse.starts)
-    opened: list[int] = []
-    following = 0
-    for token in range(len(parse.tags)):
-        while opened and parse.ends[opened[-1]] <= token:
-            opened.pop()
-        while following < num_constituents and parse.starts[following] == token:
-            if opened:
-                yield opened[-1], following
-            opened.append(following)
-            following += 1
-        yield opened[-1], num_constituents + token
+    return draw(0, label, lambda node: children[node] if node >= 0 else [])
 
 
 def draw_binary(tokens: Sequence[str], left: Sequence[int], right: Sequence[int]) -> str:
@@ -73,10 +60,8 @@ def draw_binary(tokens: Sequence[str], left: Sequence[int], right: Sequence[int]
     if not left:
         return str(tokens[0])
 
-    def label(node: int) -> str:
-        return f"({node})" if node >= 0 else tokens[-1 - node]
-
-    def children(node: int) -> list[int]:
-        return [left[node], right[node]] if node >= 0 else []
-
-    return draw(0, label, children)
+    return draw(
+        0,
+        lambda node: f"({node})" if node >= 0 else tokens[-1 - node],
+        lambda node: [left[node], right[node]] if node >= 0 else [],
+    )

@@ -15,6 +15,11 @@ from pipeline.manifests import ShardManifest, read_shard_manifest
 from pipeline.parsing import PARSER_FAULTS
 from pipeline.shards import read_shard
 
+COUNTED = {
+    "dependencies": {"relations": "deprels"},
+    "constituents": {"labels": "span_labels", "tags": "tags"},
+}
+"""Columns of which the most frequent values are named, by stage and by what they are called."""
 TOP = 12
 LENGTH_EDGES = (1, 6, 11, 16, 21, 31, 41, 61, 101)
 BAR_CHARACTERS = 40
@@ -23,12 +28,15 @@ BAR_CHARACTERS = 40
 def stats_lines(selection: Selection) -> Iterator[str]:
     """Yields the statistics of every stage of a selection."""
     for folder in selection.folders:
-        numbers = [n for n in selection.numbers() if n in set(folder.numbers())]
+        numbers = selection.numbers_in(folder)
         manifests = [m for n in numbers if (m := read_shard_manifest(folder.path, n)) is not None]
         yield f"{folder.stage}  {folder.path}"
         yield from _manifest_lines(folder, manifests, len(numbers))
-        if manifests:
-            yield from _content_lines(folder, [manifest.number for manifest in manifests])
+        complete = [manifest.number for manifest in manifests]
+        if manifests and folder.stage == "sentences":
+            yield from _sentence_lines(folder, complete)
+        for name, column in COUNTED.get(folder.stage, {}).items() if manifests else ():
+            yield _line(name, _top(folder, column, complete))
         yield ""
 
 
@@ -73,16 +81,6 @@ def parser_failures(folder: StageFolder, manifests: Iterable[ShardManifest]) -> 
         return ""
     where = folder.path / "*.quarantine.jsonl"
     return f"{count:,} rows by the parser's own fault; their details stand in {where}"
-
-
-def _content_lines(folder: StageFolder, numbers: list[int]) -> Iterator[str]:
-    if folder.stage == "sentences":
-        yield from _sentence_lines(folder, numbers)
-    elif folder.stage == "dependencies":
-        yield _line("relations", _top(folder, "deprels", numbers))
-    else:
-        yield _line("labels", _top(folder, "span_labels", numbers))
-        yield _line("tags", _top(folder, "tags", numbers))
 
 
 def _sentence_lines(folder: StageFolder, numbers: list[int]) -> Iterator[str]:

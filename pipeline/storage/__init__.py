@@ -1,1 +1,9 @@
-"""Shards where several machines reach them: a shared folder or an object store."""
+"""Shards where several machines reach them: a shared folder or an object store.
+
+In: the folders of a stage's sentences and parses under the work folder, and an address, which is a
+folder or a URL of `pyarrow.fs` (`location`). Out: the same files at the same place in the storage,
+and those that other machines made, verified, in the work folder. A file is whole or absent, a shard
+is there when its manifest is, and none is taken before stage, number, sentences and parser are
+those wanted (`stage`). `sharing` is what a stage that parses asks for, `shard_job` what another
+machine does for it, and ``python -m pipeline.storage URL FOLDER`` copies a finished stage.
+"""

@@ -10,9 +10,8 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from urllib.parse import urlsplit
 
-from pipeline.storage.location import Storage, named_address
+from pipeline.storage.location import Storage, named_address, portable_address
 from pipeline.storage.stage import StoredStage
 
 
@@ -23,23 +22,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("folder", type=Path, help="where it is copied to")
     arguments = parser.parse_args(argv)
     try:
-        base, place = _split(arguments.url)
-        count = StoredStage(Storage(base), place).fetch_dataset(arguments.folder)
+        storage = Storage(portable_address(arguments.url))
+        count = StoredStage(storage).fetch_dataset(arguments.folder)
     except (ValueError, OSError) as error:
         print(error, file=sys.stderr)
         return 2
     print(f"{count} shards of {named_address(arguments.url)} are in {arguments.folder}")
     return 0
-
-
-def _split(url: str) -> tuple[str, str]:
-    """Returns the storage above a stage's folder, and the folder's name."""
-    if "://" not in url:
-        path = Path(url).absolute()
-        return str(path.parent), path.name
-    parts = urlsplit(url)
-    above, _, name = parts.path.rstrip("/").rpartition("/")
-    return parts._replace(path=above).geturl(), name
 
 
 if __name__ == "__main__":

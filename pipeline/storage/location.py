@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import copy
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
@@ -67,12 +68,12 @@ class Storage:
     """
 
     def __init__(self, address: str) -> None:
-        self.name = named_address(address)
+        self.name = named_address(address).rstrip("/")
         try:
             if "://" in address:
-                self._files, self._root = fs.FileSystem.from_uri(address)
+                self._files, root = fs.FileSystem.from_uri(address)
             else:
-                self._files, self._root = fs.LocalFileSystem(), str(Path(address).absolute())
+                self._files, root = fs.LocalFileSystem(), str(Path(address).absolute())
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             secret = "@" in address or address in str(error)  # Arrow repeats what it cannot parse
             raise ValueError(
@@ -81,11 +82,18 @@ class Storage:
                 "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and in a URL / + and @ of a secret "
                 "must be percent-encoded"
             ) from None
+        self._root = root.rstrip("/")
 
-    def names(self, folder: str) -> set[str]:
-        """Returns the names of the files directly in a folder, which need not exist."""
-        selector = fs.FileSelector(f"{self._root}/{folder}", allow_not_found=True)
-        with self._naming_errors(folder):
+    def inside(self, folder: str) -> Storage:
+        """Returns a folder of this storage, which need not exist, as a storage of its own."""
+        inner = copy(self)
+        inner.name, inner._root = f"{self.name}/{folder}", f"{self._root}/{folder}"
+        return inner
+
+    def names(self) -> set[str]:
+        """Returns the names of the files directly in this folder."""
+        selector = fs.FileSelector(self._root, allow_not_found=True)
+        with self._naming_errors():
             found = self._files.get_file_info(selector)
         files = {info.base_name for info in found if info.is_file}
         return {name for name in files if not name.endswith(TEMPORARY_SUFFIX)}
@@ -125,21 +133,22 @@ class Storage:
             with self._files.open_output_stream(path) as stream:
                 stream.write(content)
 
-    def sweep(self, folder: str) -> None:
-        """Removes what killed writers left in a folder; what is young another may be writing.
+    def sweep(self) -> None:
+        """Removes what killed writers left in this folder; what is young another may be writing.
 
         An object store keeps parts of broken uploads out of sight; a rule of the bucket ends them.
         """
         if isinstance(self._files, fs.LocalFileSystem):
-            sweep_unfinished(Path(self._root, folder), older_than_seconds=LEFT_SECONDS)
+            sweep_unfinished(Path(self._root), older_than_seconds=LEFT_SECONDS)
 
     @contextmanager
-    def _naming_errors(self, name: str) -> Iterator[None]:
+    def _naming_errors(self, *name: str) -> Iterator[None]:
         """Has errors say which storage and file, and what to look at."""
+        where = "/".join([self.name, *name])
         try:
             yield
         except FileNotFoundError as error:
-            raise FileNotFoundError(f"{self.name}/{name}: not in the storage") from error
+            raise FileNotFoundError(f"{where}: not in the storage") from error
         except OSError as error:
             remedy = S3_REMEDY if self.name.startswith("s3:") else "check that it can be reached"
-            raise OSError(f"{self.name}/{name}: {error}; {remedy}") from error
+            raise OSError(f"{where}: {error}; {remedy}") from error

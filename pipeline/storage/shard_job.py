@@ -6,7 +6,11 @@ Where this process is killed, that one ends with it, and the storage has the sha
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import fcntl
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,9 +19,10 @@ from pipeline.job_process import run_job_process
 from pipeline.parsers.folder_files import parser_file_names
 from pipeline.parsing import describe_parsing
 from pipeline.storage.location import Storage
-from pipeline.storage.origin import ShardOrigin
-from pipeline.storage.scratch import scratch_folder
-from pipeline.storage.stage import StoredStage
+from pipeline.storage.stage import ShardOrigin, StoredStage
+
+SCRATCH_PREFIX = "treeviews-scratch-"
+LOCK_NAME = "in-use"
 
 ParserFiles = Mapping[str, bytes]
 """A parser's folder: relative path -> content."""
@@ -71,13 +76,16 @@ def parse_stored_shard(job: StoredShardJob, parser: ParserFiles) -> int:
     """
     _check_releases(job)
     storage = Storage(job.storage)
-    parses = StoredStage(storage, job.parses)
+    parses = StoredStage(storage.inside(job.parses))
     if parses.has(job.number):
         return job.number
     with scratch_folder() as scratch:
         source = ShardOrigin(stage="sentences", number=job.number)
-        StoredStage(storage, job.sentences).fetch(scratch / "sentences", source)
-        _write_files(scratch / "parser" / job.parser_name, parser)
+        StoredStage(storage.inside(job.sentences)).fetch(scratch / "sentences", source)
+        for name, content in parser.items():
+            path = scratch / "parser" / job.parser_name / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
         _parse(job, scratch, storage)
         if not parses.has(job.number):  # one taken for dead may have got there first
             parses.publish(scratch / "parses", job.number)
@@ -96,7 +104,8 @@ def _parse(job: StoredShardJob, scratch: Path, storage: Storage) -> None:
     }
     path = scratch / f"{job.number:05d}.json"
     try:
-        run_job_process(job.module, description, path, _ignore_progress, threads=1)
+        # Progress of many machines is counted in finished shards.
+        run_job_process(job.module, description, path, lambda *_: None, threads=1)
     except RuntimeError as error:
         traceback = path.with_name(f"{path.name}.traceback.txt")
         if not traceback.exists():
@@ -126,13 +135,28 @@ def _check_releases(job: StoredShardJob) -> None:
         )
 
 
-def _write_files(folder: Path, files: ParserFiles) -> None:
-    for name, content in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
+@contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """Makes a folder in the system's temporary one (``TMPDIR``) and removes it in the end.
+
+    What processes left that were killed is removed before: their locks on their folders went with
+    them.
+    """
+    base = Path(tempfile.gettempdir())
+    for folder in base.glob(f"{SCRATCH_PREFIX}*"):
+        _remove_if_left(folder)
+    folder = Path(tempfile.mkdtemp(prefix=SCRATCH_PREFIX, dir=base))
+    try:
+        with (folder / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            (folder / "lock").rename(folder / LOCK_NAME)  # never to be seen before it is held
+            yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
-def _ignore_progress(fraction: float, status: str) -> None:
-    """Progress of many machines is counted in finished shards."""
-    del fraction, status
+def _remove_if_left(folder: Path) -> None:
+    """Removes a scratch folder whose lock is there and held by nobody."""
+    with suppress(OSError), (folder / LOCK_NAME).open("r+") as lock:  # BlockingIOError: in use
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(folder, ignore_errors=True)

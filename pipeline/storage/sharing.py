@@ -9,9 +9,8 @@ from typing import Any
 from pipeline.lock import locked
 from pipeline.manifests import read_shard_manifest, shard_path
 from pipeline.storage.location import Storage, named_address, portable_address
-from pipeline.storage.origin import ShardOrigin
 from pipeline.storage.shard_job import StoredShardJob
-from pipeline.storage.stage import StoredStage
+from pipeline.storage.stage import ShardOrigin, StoredStage
 
 
 class SharedParses:
@@ -47,8 +46,8 @@ class SharedParses:
         self._sentences_place = sentences.relative_to(work_folder).as_posix()
         self._parses_place = parses.relative_to(work_folder).as_posix()
         storage = Storage(self._address)
-        self._stored_sentences = StoredStage(storage, self._sentences_place)
-        self._stored_parses = StoredStage(storage, self._parses_place)
+        self._stored_sentences = StoredStage(storage.inside(self._sentences_place))
+        self._stored_parses = StoredStage(storage.inside(self._parses_place))
 
     def begin(self, numbers: Sequence[int], on_wait: Callable[[], None]) -> None:
         """Gives the storage the sentences it lacks, and takes the parses that others have made.
@@ -61,7 +60,14 @@ class SharedParses:
             ValueError: the storage has other sentences or other parses under the same names.
         """
         for number in sorted(self._stored_sentences.numbers().intersection(numbers)):
-            self._check_sentences(number)
+            here = self._sentences_sha256(number)
+            there = self._stored_sentences.manifest(number).sha256
+            if here != there:
+                raise ValueError(
+                    f"{shard_path(self._sentences, number)} has sha256 {here}, the shard of the "
+                    f"same name in the storage {named_address(self._address)} {there}: parses of "
+                    "one are none of the other; name another storage, or copy its sentences to here"
+                )
         if not self._stored_sentences.is_complete():
             with locked(self._parses.parent / "publishing.lock", on_wait):
                 self._stored_sentences.publish_missing(self._sentences, numbers)
@@ -83,28 +89,6 @@ class SharedParses:
                 parser_checksum=self._parser_checksum,
             )
             self._stored_parses.fetch(self._parses, expected)
-
-    def _check_sentences(self, number: int) -> None:
-        """Checks that a shard's sentences are the same here and in the storage.
-
-        Raises:
-            ValueError: they are not; names both.
-        """
-        here, there = self._sentences_sha256(number), self._stored_sentences.manifest(number).sha256
-        if here != there:
-            raise ValueError(
-                f"{shard_path(self._sentences, number)} has sha256 {here}, the shard of the same "
-                f"name in the storage {named_address(self._address)} {there}: parses of one are "
-                "none of the other; name another storage, or copy its sentences to here"
-            )
-
-    def _sentences_sha256(self, number: int) -> str:
-        manifest = read_shard_manifest(self._sentences, number)
-        if manifest is None:
-            raise FileNotFoundError(
-                f"{shard_path(self._sentences, number)}: not complete; run the stage again"
-            )
-        return manifest.sha256
 
     def finish(self, numbers: Sequence[int]) -> None:
         """Gives the storage the parses that it lacks; the stage is complete there, too."""
@@ -128,3 +112,11 @@ class SharedParses:
             for number in numbers
             if read_shard_manifest(self._parses, number) is None
         ]
+
+    def _sentences_sha256(self, number: int) -> str:
+        manifest = read_shard_manifest(self._sentences, number)
+        if manifest is None:
+            raise FileNotFoundError(
+                f"{shard_path(self._sentences, number)}: not complete; run the stage again"
+            )
+        return manifest.sha256

@@ -9,51 +9,82 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from pipeline.atomic_files import json_bytes, write_bytes_atomically
-from pipeline.digest import sha256_of_file
 from pipeline.manifests import (
     MANIFEST_NAME,
     ShardManifest,
     dataset_manifest_of,
+    manifest_path,
     quarantine_path,
     read_dataset_manifest,
     read_shard_manifest,
-    remedy,
+    read_verified_manifest,
     shard_manifest_of,
     shard_path,
     sum_up,
 )
 from pipeline.storage.location import Storage
-from pipeline.storage.origin import ShardOrigin
+
+
+@dataclass(frozen=True, slots=True)
+class ShardOrigin:
+    """What the manifest of the shard that is wanted says; an empty field is not compared."""
+
+    stage: str
+    """The stage that the shard belongs to."""
+    number: int
+    """Its number there."""
+    sha256: str = ""
+    """Of its rows."""
+    sentences_sha256: str = ""
+    """Of the rows of the sentence shard that was parsed."""
+    parser_checksum: str = ""
+    """Of the parser's folder. A parser's own may also name, after a dash, its arithmetic."""
+
+    def differences(self, manifest: ShardManifest) -> list[str]:
+        """Returns what a manifest says otherwise, in words; nothing for the right shard."""
+        parser = str(manifest.extra.get("parser_checksum", ""))
+        said = {
+            "stage": manifest.stage,
+            "number": manifest.number,
+            "sha256": manifest.sha256,
+            "sentences_sha256": manifest.extra.get("sentences_sha256"),
+            "parser_checksum": parser.partition("-")[0],
+        }
+        return [
+            f"{name} is {value!r} instead of {getattr(self, name)!r}"
+            for name, value in said.items()
+            if getattr(self, name) not in ("", value)
+        ]
 
 
 class StoredStage:
     """The shards of one stage in a storage.
 
     Args:
-        place: the stage's folder, relative to the storage.
+        storage: the stage's folder there.
     """
 
-    def __init__(self, storage: Storage, place: str) -> None:
-        self._storage, self._place = storage, place
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
 
     def numbers(self) -> set[int]:
         """Returns the numbers of the shards that are complete."""
-        names = self._storage.names(self._place)
+        names = self._storage.names()
         rows = {name.removesuffix(".parquet") for name in names if name.endswith(".parquet")}
         return {int(stem) for stem in rows if f"{stem}.json" in names and stem.isdecimal()}
 
     def has(self, number: int) -> bool:
         """Returns whether a shard is complete."""
-        rows = shard_path(Path(self._place), number)
-        return self._storage.has(rows.as_posix(), rows.with_suffix(".json").as_posix())
+        paths = (shard_path(Path(), number), manifest_path(Path(), number))
+        return self._storage.has(*(path.name for path in paths))
 
     def is_complete(self) -> bool:
         """Returns whether all shards of the stage are there."""
-        return self._storage.has(f"{self._place}/{MANIFEST_NAME}")
+        return self._storage.has(MANIFEST_NAME)
 
     def publish(self, folder: Path, number: int) -> None:
         """Writes a shard of a local folder into the storage.
@@ -62,17 +93,15 @@ class StoredStage:
             FileNotFoundError: the folder's shard is not complete.
             ValueError: it is damaged.
         """
-        manifest = read_shard_manifest(folder, number)
         path = shard_path(folder, number)
+        manifest = read_verified_manifest(folder, number)
         if manifest is None:
             raise FileNotFoundError(f"{path}: not complete; run the stage that writes it again")
-        if sha256_of_file(path) != manifest.sha256:
-            raise ValueError(f"{path}: sha256 differs from its manifest's; {remedy(path)}")
         paths = [path, path.with_suffix(".json")]
         if manifest.has_quarantine:
             paths.insert(0, quarantine_path(folder, number))
         for path in paths:
-            self._storage.write(f"{self._place}/{path.name}", path.read_bytes())
+            self._storage.write(path.name, path.read_bytes())
 
     def manifest(self, number: int) -> ShardManifest:
         """Returns the manifest of a shard in the storage.
@@ -81,7 +110,8 @@ class StoredStage:
             FileNotFoundError: it is not there.
             ValueError: it is damaged, or of a schema that this release cannot read.
         """
-        return self._manifest_and_bytes(number)[0]
+        name = manifest_path(Path(), number).name
+        return shard_manifest_of(self._named(name), self._storage.read(name))
 
     def fetch(self, folder: Path, expected: ShardOrigin) -> ShardManifest:
         """Writes a shard of the storage into a local folder; returns its manifest.
@@ -94,27 +124,27 @@ class StoredStage:
                 this release cannot read.
         """
         number = expected.number
-        manifest, written = self._manifest_and_bytes(number)
-        rows = shard_path(folder, number)
-        delete = f"delete {rows.name} and {rows.stem}.json there and run the stage again"
+        rows, last = shard_path(folder, number), manifest_path(folder, number)
+        written = self._storage.read(last.name)
+        manifest = shard_manifest_of(self._named(last.name), written)
+        delete = f"delete {rows.name} and {last.name} there and run the stage again"
         if differences := expected.differences(manifest):
             raise ValueError(
                 f"{self._named(rows.name)}: not the shard that is wanted, as its "
                 f"{', '.join(differences)}; name another storage, or {delete}"
             )
-        content = self._read(rows.name)
-        if hashlib.sha256(content).hexdigest() != manifest.sha256:
+        files = {rows: self._storage.read(rows.name)}
+        if hashlib.sha256(files[rows]).hexdigest() != manifest.sha256:
             raise ValueError(
                 f"{self._named(rows.name)}: sha256 differs from its manifest's; {delete}"
             )
-        files = {rows: content}
         if manifest.has_quarantine:
             quarantine = quarantine_path(folder, number)
-            files[quarantine] = self._read(quarantine.name)
-        files[rows.with_suffix(".json")] = written
+            files[quarantine] = self._storage.read(quarantine.name)
+        files[last] = written
         folder.mkdir(parents=True, exist_ok=True)
-        for path, file_content in files.items():
-            write_bytes_atomically(path, file_content)
+        for path, content in files.items():
+            write_bytes_atomically(path, content)
         return manifest
 
     def publish_missing(self, folder: Path, numbers: Sequence[int]) -> None:
@@ -132,11 +162,11 @@ class StoredStage:
         """
         if self.is_complete():
             return
-        self._storage.sweep(self._place)
+        self._storage.sweep()
         local = read_dataset_manifest(folder)
         stored = [self.manifest(shard.number) for shard in local.shards]
         manifest = sum_up(local.stage, stored, config=local.config, seconds=local.seconds)
-        self._storage.write(f"{self._place}/{MANIFEST_NAME}", json_bytes(asdict(manifest)))
+        self._storage.write(MANIFEST_NAME, json_bytes(asdict(manifest)))
 
     def fetch_dataset(self, folder: Path) -> int:
         """Copies the whole stage into a local folder, going on where a copy broke off.
@@ -148,7 +178,7 @@ class StoredStage:
             FileNotFoundError: the stage is not complete in the storage.
             ValueError: a shard there is damaged, or the folder holds shards of another dataset.
         """
-        written = self._read(MANIFEST_NAME)
+        written = self._storage.read(MANIFEST_NAME)
         manifest = dataset_manifest_of(self._named(MANIFEST_NAME), written)
         origins = [
             ShardOrigin(stage=manifest.stage, number=shard.number, sha256=shard.sha256)
@@ -181,13 +211,5 @@ class StoredStage:
             )
         return True
 
-    def _manifest_and_bytes(self, number: int) -> tuple[ShardManifest, bytes]:
-        name = shard_path(Path(), number).with_suffix(".json").name
-        written = self._read(name)
-        return shard_manifest_of(self._named(name), written), written
-
-    def _read(self, name: str) -> bytes:
-        return self._storage.read(f"{self._place}/{name}")
-
     def _named(self, name: str) -> str:
-        return f"{self._storage.name}/{self._place}/{name}"
+        return f"{self._storage.name}/{name}"

@@ -66,7 +66,7 @@ def binarize(parse: ConstituencyParse, *, order: int = 0) -> BinaryTree:
         tags=list(parse.tags),
     )
     numbers = [0] * len(parse.starts)
-    for constituent, children in enumerate(_children(parse)):
+    for constituent, children in enumerate(children_of(parse)):
         label, start = parse.labels[constituent], parse.starts[constituent]
         if label.endswith(GROUP_MARK):
             raise ValueError(f"label {label!r} ends with {GROUP_MARK!r}, the mark of new nodes")
@@ -100,7 +100,7 @@ def unbinarize(tree: BinaryTree) -> ConstituencyParse:
     return parse
 
 
-def _children(parse: ConstituencyParse) -> list[list[int]]:
+def children_of(parse: ConstituencyParse) -> list[list[int]]:
     """Returns each constituent's children: a constituent, or a bare token t as -1 - t."""
     children: list[list[int]] = [[] for _ in parse.starts]
     open_constituents: list[int] = []
