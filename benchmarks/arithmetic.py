@@ -12,7 +12,8 @@ from typing import Any
 import torch
 from torch.profiler import ProfilerActivity, profile
 
-from models.kernels.gemm import MAX_ERROR, measure_gemm
+from benchmarks.gemm_speed import measure_gemm
+from models.kernels.gemm import MAX_ERROR
 
 _FACTORS_AT = {
     "aten::mm": 0,

@@ -24,10 +24,11 @@ from benchmarks.corpus import add_corpus_options, corpus_folders, identity
 from benchmarks.framework_contestants import TrainingText, contestants, read_text
 from benchmarks.framework_rate import Comparison, Turns, compare
 from benchmarks.framework_tables import comparison_table, figures
+from benchmarks.gemm_speed import measure_training_products
 from benchmarks.report import fail, header, print_last_line, print_table
 from benchmarks.training_rate import device_name, device_of
 from models.corpus.parsed_corpus import CorpusFolders
-from models.kernels.gemm import MAX_ERROR, GemmBackend, measure_training_products
+from models.kernels.gemm import MAX_ERROR, GemmBackend
 from models.training_config import TrainingConfig
 from models.training_presets import preset
 from models.variants import Precision

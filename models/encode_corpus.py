@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.corpus.parsed_corpus import ParsedCorpus
-from models.corpus.sentence_block import SentenceBlock
+from models.corpus.sentence_block import SentenceBlock, pooled_words
 from models.sentence_model import batch_of
 from models.sentence_views import SentenceViews
-from models.words.pooled_words import pooled_words
 from models.words.word_vectors import WordVectors
 
 Rows = NDArray[np.int64]

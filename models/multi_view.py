@@ -15,29 +15,9 @@ from torch import Tensor, nn
 
 from models.encoders import SentenceEncoder, build_encoder
 from models.sentence_batch import SentenceBatch
-from models.variants import DepCell, Init, Pooling, Precision
+from models.training_config import TrainingConfig
+from models.variants import Pooling
 from models.words.embedding import WordEmbedding
-
-
-@dataclass(frozen=True, slots=True)
-class MultiViewConfig:
-    """What all encoders of a model have in common."""
-
-    hidden_size: int
-    """Width of each view but BOW, which is as wide as a word vector."""
-    init: Init = "xavier"
-    """How the encoders' weights start."""
-    bidirectional: bool = False
-    """Whether SEQ reads both ways, half as wide each."""
-    dep_cell: DepCell = "child_sum"
-    """How DEP sums a node's children."""
-    word_dropout: float = 0.0
-    """Share of the components of word vectors that are zeroed in training, the others being scaled
-    up; each view draws its own. A batch made with ``share_words=False`` draws for every token,
-    another one for every word type."""
-    precision: Precision = "float32"
-    """bfloat16 makes the encoders' products and states so; their results come back as the word
-    vectors were. tf32 is a switch of the device and none of the encoders."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,31 +36,28 @@ class MultiViewEncoder(nn.Module):
     Two equal views are two encoders with weights of their own, as in QuickThoughts.
     """
 
-    def __init__(
-        self,
-        views: Sequence[str],
-        embeddings: Sequence[WordEmbedding],
-        config: MultiViewConfig,
-    ) -> None:
+    def __init__(self, config: TrainingConfig, embeddings: Sequence[WordEmbedding]) -> None:
         """Makes the encoders.
 
         Args:
-            views: names of `models.views.VIEWS`.
+            config: the views, and what their encoders have in common. ``word_dropout`` zeroes
+                components of word vectors in training and scales the others up; each view draws its
+                own, for every token of a batch made with ``share_words=False``, else for every word
+                type. ``precision`` bfloat16 makes the encoders' products and states so; their
+                results come back as the word vectors were. tf32 is a switch of the device.
             embeddings: one embedding that all views share, or one for each.
-            config: what the encoders have in common.
 
         Raises:
-            ValueError: no view or an unknown one, or another number of embeddings.
+            ValueError: another number of embeddings.
         """
         super().__init__()
-        if not views:
-            raise ValueError("a view at least is needed")
+        views = config.views
         if len(embeddings) not in {1, len(views)}:
             raise ValueError(
                 f"one embedding or one for each of {len(views)} views are needed, got "
                 f"{len(embeddings)}"
             )
-        self.views = tuple(views)
+        self.views = views
         self.config = config
         self.embeddings = nn.ModuleList(embeddings)
         self.encoders = nn.ModuleList(

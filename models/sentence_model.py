@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from models.corpus.sentence_block import SentenceBlock
-from models.decoders.base import Decoder
-from models.multi_view import MultiViewConfig, MultiViewEncoder, TokenRange
+from models.decoders.decoder import Decoder
+from models.multi_view import MultiViewEncoder, TokenRange
 from models.objectives.base import Objective, ObjectiveResult, SentenceContext
 from models.objectives.factory import build_objective, generative_of
-from models.objectives.next_words import next_words_of
 from models.ranks import ALONE, Ranks, gather_rows
+from models.schedules.arrays import on_device
 from models.sentence_batch import SentenceBatch
 from models.training_config import TrainingConfig
 from models.words.embedding import WordEmbedding
@@ -39,11 +39,7 @@ class TrainingBatch:
 
     def to(self, device: torch.device | str) -> TrainingBatch:
         """Returns the batch with its tensors on ``device``."""
-        return replace(
-            self,
-            sentences=None if self.sentences is None else self.sentences.to(device),
-            context=self.context.to(device),
-        )
+        return on_device(self, device)
 
 
 class SentenceModel(nn.Module):
@@ -66,18 +62,7 @@ class SentenceModel(nn.Module):
             vectors = vectors.first(config.trained_words)
         self.vectors = vectors
         """Those that tokens are looked up by."""
-        self.encoder = MultiViewEncoder(
-            config.views,
-            self._embeddings(),
-            MultiViewConfig(
-                hidden_size=config.hidden_size,
-                init=config.init,
-                bidirectional=config.bidirectional,
-                dep_cell=config.dep_cell,
-                word_dropout=config.word_dropout,
-                precision=config.precision,
-            ),
-        )
+        self.encoder = MultiViewEncoder(config, self._embeddings())
         self.objective: nn.Module = build_objective(
             config, self.encoder.widths, word_size=self._word_size, num_words=len(vectors.words)
         )
@@ -163,20 +148,15 @@ class SentenceModel(nn.Module):
         if self.config.word_dropout:
             ends = int(block.offsets[start]), int(block.offsets[stop])
             tokens = TokenRange(*ends, total=int(block.offsets[-1]))
-        context = self._context_of(block if self.config.gather_negatives else part)
+        of_objective = block if self.config.gather_negatives else part
+        context = SentenceContext.of(of_objective, with_next_words=self.config.has_decoder)
         return TrainingBatch(sentences, context, num_sentences=len(block), tokens=tokens)
 
     def result_of(self, block: SentenceBlock) -> ObjectiveResult:
         """Returns the objective of a block of successive sentences, on this process alone."""
-        batch = TrainingBatch(batch_of(block), self._context_of(block), num_sentences=len(block))
+        context = SentenceContext.of(block, with_next_words=self.config.has_decoder)
+        batch = TrainingBatch(batch_of(block), context, num_sentences=len(block))
         return self.forward(batch.to(self.device))
-
-    def _context_of(self, block: SentenceBlock) -> SentenceContext:
-        return SentenceContext(
-            documents=torch.tensor(block.documents, dtype=torch.int64),
-            sentence_index=torch.tensor(block.sentence_index, dtype=torch.int64),
-            next_words=next_words_of(block) if self.config.has_decoder else None,
-        )
 
     def _nothing(self, views: Sequence[Tensor]) -> ObjectiveResult:
         """Returns the result of no sentences, differentiable like any other."""

@@ -16,8 +16,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from models.decoders.base import Decoder
-from models.encoders.states import SentenceStates
+from models.decoders.decoder import Decoder
+from models.encoders.base import SentenceStates
 from models.multi_view import MultiViewEncoder
 from models.sentence_batch import SentenceBatch
 from models.sentence_model import SentenceModel

@@ -21,13 +21,14 @@ from benchmarks import arithmetic, comparison
 from benchmarks.arithmetic import best_product_rate, cost_of
 from benchmarks.comparison import Comparison, Contestant, compare
 from benchmarks.contestants import REFERENCES, Entry, Runner, Sentences, Task
+from benchmarks.gemm_speed import GemmMeasurement
 from benchmarks.references import PackedGRU, PyTorchTreeLSTM
 from benchmarks.schedule_rate import schedule_rates
 from benchmarks.step_process import StepProcess
 from benchmarks.step_profile import profile_step
 from benchmarks.training_step import TrainingStep
 from models.corpus.sentence_block import SentenceBlock
-from models.kernels.gemm import GemmMeasurement, available_backends, gemm_kept
+from models.kernels.gemm import available_backends, gemm_kept
 from tests.tree_oracles import random_sentence
 
 needs_a_choice = pytest.mark.skipif(

@@ -10,11 +10,8 @@ import torch
 from torch import Tensor
 
 from models.objectives.base import ObjectiveResult, SentenceContext
-from models.objectives.contrastive import (
-    ContrastiveConfig,
-    ContrastiveObjective,
-    context_targets,
-)
+from models.objectives.contrastive import ContrastiveObjective, context_targets
+from models.training_config import TrainingConfig
 
 # Two documents; the first has a gap after its third sentence; the last sentence stands alone.
 DOCUMENT = torch.tensor([4, 4, 4, 4, 4, 9, 9, 7])
@@ -32,7 +29,7 @@ def make_views() -> tuple[Tensor, Tensor]:
 
 def make_objective(**fields: Any) -> ContrastiveObjective:
     torch.manual_seed(5)
-    config = ContrastiveConfig(**fields)
+    config = TrainingConfig(**{"normalise": "none", "symmetric": False, **fields})
     return ContrastiveObjective(first_size=WIDTH, second_size=WIDTH, config=config).double()
 
 
@@ -257,14 +254,14 @@ def test_views_that_tell_neighbours_reach_full_accuracy() -> None:
 def test_views_of_different_width_need_the_bilinear_critic() -> None:
     with pytest.raises(ValueError, match="inner_product critic needs views of one width"):
         ContrastiveObjective(
-            first_size=3, second_size=4, config=ContrastiveConfig(critic="inner_product")
+            first_size=3, second_size=4, config=TrainingConfig(critic="inner_product")
         )
 
 
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"context_size": 0}, "context_size must be 1 or more, got 0"),
+        ({"context_size": 0}, "context_size must be at least 1, not 0"),
         ({"critic": "cosine"}, "critic must be one of bilinear, inner_product, not 'cosine'"),
         ({"normalise": "l1"}, "normalise must be one of none, batch_norm, l2, not 'l1'"),
         ({"anchor": "kept"}, "anchor must be one of excluded, zeroed, included, not 'kept'"),
@@ -273,4 +270,4 @@ def test_views_of_different_width_need_the_bilinear_critic() -> None:
 )
 def test_unknown_settings_are_refused(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        ContrastiveConfig(**fields)
+        TrainingConfig(**fields)

@@ -9,20 +9,19 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.decoders.bijective import BijectiveDecoder
-from models.decoders.config import DecoderConfig
-from models.decoders.coupling import CouplingLayer
+from models.decoders.bijective import BijectiveDecoder, CouplingLayer
+from models.training_config import TrainingConfig
 
 
 def make_layer(size: int, *, keeps_first: bool = True, **fields: Any) -> CouplingLayer:
     torch.manual_seed(1)
-    config = DecoderConfig(decoder="bijective", **fields)
+    config = TrainingConfig(("SEQ",), "generative", decoder="bijective", **fields)
     return CouplingLayer(size, config, keeps_first=keeps_first).double()
 
 
 def make_decoder(size: int, word_size: int, **fields: Any) -> BijectiveDecoder:
     torch.manual_seed(1)
-    config = DecoderConfig(decoder="bijective", **fields)
+    config = TrainingConfig(("SEQ",), "generative", decoder="bijective", **fields)
     return BijectiveDecoder(sentence_size=size, word_size=word_size, config=config).double()
 
 
@@ -54,7 +53,7 @@ def test_couplings_are_undone_to_rounding(size: int, partition: str) -> None:
             size,
             3,
             coupling_layers=layers,
-            partition=partition,
+            coupling_partition=partition,
             coupling_depth=depth,
             coupling_width=width,
             coupling_activation=activation,
@@ -91,7 +90,7 @@ def test_the_inverse_is_the_transpose_and_then_the_couplings_undone() -> None:
 def test_one_part_stays_and_moves_the_other_by_the_network_of_it(
     partition: str, size: int, keeps_first: bool, kept: list[int], moved: list[int]
 ) -> None:
-    layer = make_layer(size, keeps_first=keeps_first, partition=partition)
+    layer = make_layer(size, keeps_first=keeps_first, coupling_partition=partition)
     inputs = make_vectors(4, size)
 
     outputs = layer(inputs)
@@ -146,7 +145,9 @@ def test_orthonormal_networks_start_orthonormal_to_their_last_layer() -> None:
 
 @pytest.mark.parametrize("partition", ["halves", "alternate"])
 def test_gradients_of_both_directions_are_right(partition: str) -> None:
-    decoder = make_decoder(5, 3, coupling_layers=3, partition=partition, coupling_activation="tanh")
+    decoder = make_decoder(
+        5, 3, coupling_layers=3, coupling_partition=partition, coupling_activation="tanh"
+    )
     parameters = tuple(decoder.parameters())
     sentences = make_vectors(3, 5).requires_grad_()
     words = make_vectors(3, 3).requires_grad_()

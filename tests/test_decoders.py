@@ -9,14 +9,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from models.decoders.base import Decoder
-from models.decoders.config import DecoderConfig
-from models.decoders.factory import build_decoder
-from models.decoders.linear import LinearDecoder
-from models.decoders.orthonormal import (
+from models.decoders.decoder import Decoder, build_decoder
+from models.decoders.linear import (
+    LinearDecoder,
     orthonormality_defect,
     update_towards_orthonormal,
 )
+from models.training_config import TrainingConfig
 
 WIDE, SQUARE, TALL = (4, 9), (5, 5), (9, 4)
 """Sizes [E, D]: rows, both, columns orthonormal."""
@@ -41,7 +40,7 @@ def make_decoder(
     kind: str = "linear", *, sentence_size: int, word_size: int, **fields: Any
 ) -> nn.Module:
     torch.manual_seed(1)
-    config = DecoderConfig(decoder=kind, **fields)  # type: ignore[arg-type]
+    config = TrainingConfig(("SEQ",), "generative", decoder=kind, **fields)  # type: ignore[arg-type]
     return build_decoder(config, sentence_size=sentence_size, word_size=word_size)
 
 
@@ -275,20 +274,23 @@ def test_decoders_have_the_parameters_of_their_matrices(
     ("fields", "message"),
     [
         ({"decoder": "affine"}, "decoder must be one of linear, bijective, not 'affine'"),
-        ({"orthonormal_rate": -0.01}, r"orthonormal_rate must lie in \[0, 0.5\].*got -0.01"),
-        ({"orthonormal_rate": 0.6}, r"orthonormal_rate must lie in \[0, 0.5\].*got 0.6"),
-        ({"orthonormal_rate": float("nan")}, r"orthonormal_rate must lie in \[0, 0.5\].*got nan"),
-        ({"coupling_layers": 0}, "coupling_layers must be 1 or more, got 0"),
-        ({"coupling_width": 0}, "coupling_width must be 1 or more, got 0"),
-        ({"coupling_depth": 0}, "coupling_depth must be 1 or more, got 0"),
-        ({"partition": "thirds"}, "partition must be one of halves, alternate, not 'thirds'"),
+        ({"orthonormal_rate": -0.01}, r"orthonormal_rate must lie in \[0, 0.5\], not -0.01"),
+        ({"orthonormal_rate": 0.6}, r"orthonormal_rate must lie in \[0, 0.5\], not 0.6"),
+        ({"orthonormal_rate": float("nan")}, r"orthonormal_rate must lie in \[0, 0.5\], not nan"),
+        ({"coupling_layers": 0}, "coupling_layers must be at least 1, not 0"),
+        ({"coupling_width": 0}, "coupling_width must be at least 1, not 0"),
+        ({"coupling_depth": 0}, "coupling_depth must be at least 1, not 0"),
+        (
+            {"coupling_partition": "thirds"},
+            "coupling_partition must be one of halves, alternate, not 'thirds'",
+        ),
         ({"coupling_activation": "gelu"}, "coupling_activation must be one of relu, tanh"),
         ({"init": "zeros"}, "init must be one of xavier, .*, not 'zeros'"),
     ],
 )
 def test_a_configuration_out_of_range_is_refused(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        DecoderConfig(**fields)
+        TrainingConfig(("SEQ",), "generative", **fields)
 
 
 def test_a_rate_that_diverges_from_the_start_is_refused() -> None:

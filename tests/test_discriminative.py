@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from models.objectives.base import ObjectiveResult, SentenceContext
-from models.objectives.discriminative import DiscriminativeConfig, DiscriminativeObjective
+from models.objectives.discriminative import DiscriminativeObjective
+from models.training_presets import preset
 
 # Two documents; the first has a gap after its third sentence; the last sentence stands alone.
 DOCUMENT = torch.tensor([4, 4, 4, 4, 4, 9, 9, 7])
@@ -30,7 +31,7 @@ def make_views(num_views: int = 2) -> list[Tensor]:
 
 
 def make_objective(num_views: int = 2, **fields: Any) -> DiscriminativeObjective:
-    objective = DiscriminativeObjective([WIDTH] * num_views, DiscriminativeConfig(**fields))
+    objective = DiscriminativeObjective([WIDTH] * num_views, preset("B-D", **fields))
     return objective.double()
 
 
@@ -206,8 +207,8 @@ def test_single_precision_is_close_to_double() -> None:
     context = SentenceContext(torch.arange(64) // 16, torch.arange(64))
     sizes = [200, 200]
 
-    single = DiscriminativeObjective(sizes, DiscriminativeConfig())(views, context)
-    double = DiscriminativeObjective(sizes, DiscriminativeConfig()).double()(
+    single = DiscriminativeObjective(sizes, preset("B-D"))(views, context)
+    double = DiscriminativeObjective(sizes, preset("B-D")).double()(
         [view.double() for view in views], context
     )
 
@@ -229,18 +230,21 @@ def test_nothing_is_constrained_after_a_step() -> None:
 )
 def test_views_that_cannot_be_compared_are_refused(sizes: tuple[int, ...], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        DiscriminativeObjective(sizes, DiscriminativeConfig())
+        DiscriminativeObjective(sizes, preset("B-D"))
 
 
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"context_size": 0}, "context_size must be 1 or more, got 0"),
-        ({"power_iterations": 0}, "power_iterations must be 1 or more, got 0"),
-        ({"anchor": "zeroed"}, "anchor must be included or excluded .* not zeroed"),
+        ({"context_size": 0}, "context_size must be at least 1, not 0"),
+        ({"power_iterations": 0}, "power_iterations must be at least 1, not 0"),
+        (
+            {"anchor": "zeroed"},
+            "anchor must be excluded or included under the discriminative objective, not zeroed",
+        ),
         ({"anchor": "kept"}, "anchor must be one of excluded, zeroed, included, not 'kept'"),
     ],
 )
 def test_unknown_settings_are_refused(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        DiscriminativeConfig(**fields)
+        preset("B-D", **fields)

@@ -153,7 +153,7 @@ def test_a_tree_in_fs_place_is_one_parameter(run: dict[str, Any]) -> None:
         ("CONST", "LIN"),
     ]
     assert all("constituents" in task.requires() for task in required(compared, TrainEncoders))
-    models = [row for row in compared.rows if row.training is not None]
+    models = [row for row in compared.rows if row.model is not None]
     assert {row.published for row in models} == {None}
 
 
@@ -161,7 +161,7 @@ def test_every_seed_is_trained_and_scored_beside_the_first(run: dict[str, Any]) 
     compared = CompareFrameworks(**run, frameworks="B-G", further_seeds=[3])
 
     assert [task.seed for task in required(compared, TrainEncoders)] == [0, 3]
-    assert [stage.encoder for stage in compared.rows[0].stages] == ["trained", "trained-3"]
+    assert compared.rows[0].encoders == ("trained", "trained-3")
 
 
 def test_changes_are_of_every_framework_and_a_variants_own_of_it_alone(run: dict[str, Any]) -> None:
@@ -178,8 +178,8 @@ def test_each_papers_rows_are_pooled_as_it_says_trained_or_not(run: dict[str, An
     poolings = {
         (row.framework, *stage.resolved_representation()["supervised_pooling"])
         for row in compared.rows
-        if row.training is not None
-        for stage in row.stages
+        if row.model is not None
+        for stage in compared.stages(row)
     }
     for named in ("", ", random weights"):
         assert (f"B-G{named}", "max", "mean", "min", "last") in poolings
@@ -188,10 +188,12 @@ def test_each_papers_rows_are_pooled_as_it_says_trained_or_not(run: dict[str, An
 
 
 def test_a_row_takes_its_views_and_its_papers_pooling(run: dict[str, Any]) -> None:
-    row = CompareFrameworks(**run, frameworks="C-linear").rows[0]
+    compared = CompareFrameworks(**run, frameworks="C-linear")
+
+    (stage,) = compared.stages(compared.rows[0])
 
     assert (
-        row.stages[0].resolved_representation()
+        stage.resolved_representation()
         == representation_named(
             "multi-view",
             views=("0-SEQ",),
@@ -199,7 +201,7 @@ def test_a_row_takes_its_views_and_its_papers_pooling(run: dict[str, Any]) -> No
             components_from="train",
         ).to_dict()
     )
-    assert row.stages[0].resolved_protocol()["grid_scale"] == 4.0
+    assert stage.resolved_protocol()["grid_scale"] == 4.0
 
 
 @pytest.mark.parametrize(
@@ -229,7 +231,8 @@ def test_changes_that_leave_a_difference_are_taken(run: dict[str, Any]) -> None:
 
 
 def test_the_word_vectors_stand_beside_the_models_by_their_mean(run: dict[str, Any]) -> None:
-    rows = [row for row in CompareFrameworks(**run).rows if row.framework == "word vectors"]
+    compared = CompareFrameworks(**run)
+    rows = [row for row in compared.rows if row.framework == "word vectors"]
 
     assert [(row.taken, row.component_removed) for row in rows] == [
         ("mean", True),
@@ -237,7 +240,7 @@ def test_the_word_vectors_stand_beside_the_models_by_their_mean(run: dict[str, A
         ("pooled as g", True),
         ("pooled as g", False),
     ]
-    (stage,) = rows[0].stages
+    (stage,) = compared.stages(rows[0])
     assert stage.resolved_representation()["supervised_pooling"] == ["mean"]
     assert rows[0].published == (WORD_VECTORS, "ensemble")
 

@@ -11,8 +11,13 @@ import numpy as np
 import pytest
 
 from models.evaluation.task_result import EncoderIdentity, TaskResult, result_path, write_result
-from models.report.framework_trainings import TrainingRecord, TrainingText
-from models.report.frameworks_table import FrameworkComparison, FrameworkRow, frameworks_table
+from models.frameworks import FrameworkRow
+from models.report.frameworks_table import (
+    FrameworkComparison,
+    TrainingRecord,
+    TrainingText,
+    frameworks_table,
+)
 from models.report.published import MEANS, SIMILARITY
 from tests.evaluation_examples import answers, predictions, result, similarities, task
 

@@ -20,7 +20,8 @@ import torch
 from torch import Tensor, nn
 
 from models.encoders import build_encoder
-from models.kernels.cells import Cells, PairGradients, Pairs, PairStates, cells_for
+from models.kernels.cells import Cells, PairGradients, Pairs, PairStates
+from models.kernels.choice import cells_for
 from models.kernels.eager import EagerCells
 from tests.tree_oracles import (
     Sentence,
@@ -317,7 +318,7 @@ def test_tensors_in_main_memory_get_plain_pytorch() -> None:
 def test_encoders_need_no_triton() -> None:
     code = (
         "import sys; sys.modules['triton'] = None; import torch, models.encoders; "
-        "from models.kernels.cells import cells_for; "
+        "from models.kernels.choice import cells_for; "
         "print(type(cells_for(torch.zeros(1))).__name__)"
     )
     result = subprocess.run(

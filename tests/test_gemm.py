@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import pytest
 import torch
-from torch import Tensor
 
 from models.kernels import gemm
 from models.kernels.gemm import (
     GemmBackend,
-    GemmMeasurement,
     available_backends,
     choose_gemm,
-    fastest_gemm,
     gemm_kept,
-    measure_gemm,
-    measure_training_products,
     use_gemm,
 )
 
@@ -36,7 +31,7 @@ def backend_as_before() -> Iterator[None]:
 
 def choice_among(monkeypatch: pytest.MonkeyPatch, *, error: float, at_home: bool) -> GemmBackend:
     monkeypatch.setattr(gemm, "available_backends", lambda: ("default", "onednn"))
-    monkeypatch.setattr(gemm, "_errors", lambda _: {"default": ACCURATE, "onednn": error})
+    monkeypatch.setattr(gemm, "product_errors", lambda _: {"default": ACCURATE, "onednn": error})
     monkeypatch.setattr(gemm, "mkl_is_at_home", lambda: at_home)
     return choose_gemm(width=8)
 
@@ -56,86 +51,17 @@ def test_mkl_is_kept_where_it_is_at_home(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_the_choice_asks_no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    def measured(_: object) -> float:
+    def measured() -> float:
         raise AssertionError("measured speed")
 
-    monkeypatch.setattr(gemm, "_seconds", measured)
+    monkeypatch.setattr("time.perf_counter", measured)
     assert choice_among(monkeypatch, error=ACCURATE, at_home=False) == "onednn"
-
-
-def test_the_fastest_of_the_accurate_backends_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fastest(onednn: GemmMeasurement) -> GemmBackend:
-        measured = {"default": GemmMeasurement(gflops=100.0, error=ACCURATE), "onednn": onednn}
-        monkeypatch.setattr(gemm, "measure_training_products", lambda *, width: measured)
-        return fastest_gemm()
-
-    assert fastest(GemmMeasurement(110.0, ACCURATE)) == "onednn"
-    assert fastest(GemmMeasurement(200.0, ROUNDED)) == "default"
-    assert fastest(GemmMeasurement(90.0, ACCURATE)) == "default"
 
 
 def test_the_default_is_chosen_where_there_is_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gemm, "available_backends", lambda: ("default",))
     monkeypatch.setattr(gemm, "mkl_is_at_home", lambda: False)
     assert choose_gemm(width=8) == "default"
-
-
-@needs_a_choice
-def test_the_total_time_of_all_kinds_of_products_decides(monkeypatch: pytest.MonkeyPatch) -> None:
-    # The other backend is twice as fast up and down, and far slower on the weights' gradient.
-    def seconds(products: Sequence[tuple[Tensor, Tensor]]) -> float:
-        is_default = torch.backends.mkldnn.matmul.fp32_precision == "ieee"
-        of_the_gradient = sum(not left.is_contiguous() for left, _ in products)
-        others = len(products) - of_the_gradient
-        return others + of_the_gradient if is_default else others / 2 + 9 * of_the_gradient
-
-    monkeypatch.setattr(gemm, "_seconds", seconds)
-    assert fastest_gemm(width=8) == "default"
-
-
-def test_a_step_s_products_are_multiplied_in_all_three_orders(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    taken: list[tuple[bool, bool]] = []
-
-    def note(products: Sequence[tuple[Tensor, Tensor]]) -> float:
-        taken.extend((left.is_contiguous(), right.is_contiguous()) for left, right in products)
-        return 1.0
-
-    monkeypatch.setattr(gemm, "_seconds", note)
-    monkeypatch.setattr(gemm, "available_backends", lambda: ("default",))
-    measure_training_products(width=8, repeats=1)
-    up, down, weights_gradient = (True, False), (True, True), (False, True)
-    assert taken == [*[up] * 3, *[down] * 3, weights_gradient]
-
-
-def test_the_rate_counts_the_operations_of_all_products(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gemm, "_seconds", lambda products: 1.0)
-    found = measure_training_products(width=10, repeats=1)["default"]
-    assert found.gflops == pytest.approx(3 * 2 * (8 + 64 + 512) * 10 * 10 / 1e9)
-    assert found.error < 1e-6
-
-
-def test_the_default_is_accurate_to_float32() -> None:
-    measured = measure_gemm(size=64, repeats=1)["default"]
-    assert measured.error < 1e-6
-    assert measured.gflops > 0
-
-
-def test_products_in_bfloat16_show_their_rounding() -> None:
-    measured = measure_gemm(size=64, repeats=1, dtype=torch.bfloat16)
-    assert all(1e-4 < found.error < 1e-2 for found in measured.values())
-
-
-@needs_a_choice
-def test_measuring_leaves_the_backend_in_use_and_the_random_state_alone() -> None:
-    use_gemm("onednn")
-    torch.manual_seed(5)
-    expected = torch.rand(1)
-    torch.manual_seed(5)
-    assert set(measure_gemm(size=16, repeats=1)) == {"default", "onednn"}
-    assert torch.rand(1) == expected
-    assert torch.backends.mkldnn.matmul.fp32_precision == "bf16"
 
 
 @needs_a_choice
@@ -165,10 +91,3 @@ def test_a_backend_this_pytorch_cannot_choose_is_refused(monkeypatch: pytest.Mon
     monkeypatch.setattr(gemm, "available_backends", lambda: ("default",))
     with pytest.raises(ValueError, match=r"cannot choose the gemm backend 'onednn'; set gemm to"):
         use_gemm("onednn")
-
-
-def test_measuring_nothing_is_refused() -> None:
-    with pytest.raises(ValueError, match="size and repeats must be at least 1, not 0 and 1"):
-        measure_gemm(size=0, repeats=1)
-    with pytest.raises(ValueError, match="width and repeats must be at least 1, not 8 and 0"):
-        measure_training_products(width=8, repeats=0)

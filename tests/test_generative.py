@@ -11,7 +11,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from models.objectives.base import ObjectiveResult, SentenceContext
-from models.objectives.generative import GenerativeConfig, GenerativeObjective, pair_scores
+from models.objectives.generative import GenerativeObjective, pair_scores
+from models.training_presets import preset
 from tests.next_word_examples import (
     COUNTS,
     NUM_WORDS,
@@ -25,7 +26,7 @@ from tests.next_word_examples import (
 
 
 def make_objective(**fields: Any) -> GenerativeObjective:
-    objective = GenerativeObjective(MatrixDecoder(), NUM_WORDS, GenerativeConfig(**fields))
+    objective = GenerativeObjective(MatrixDecoder(), NUM_WORDS, preset("B-G", **fields))
     objective.set_word_counts(COUNTS)
     return objective.double()
 
@@ -231,7 +232,7 @@ def test_scores_of_pairs_have_the_gradient_of_finite_differences() -> None:
 
 def test_the_same_seed_gives_the_same_loss_also_after_loading() -> None:
     objective, sentences = make_objective(), sentence_vectors()
-    loaded = GenerativeObjective(MatrixDecoder(), NUM_WORDS, GenerativeConfig()).double()
+    loaded = GenerativeObjective(MatrixDecoder(), NUM_WORDS, preset("B-G")).double()
     loaded.load_state_dict(objective.state_dict())
 
     assert seeded(objective, sentences).loss == seeded(loaded, sentences).loss
@@ -288,7 +289,7 @@ def test_the_decoder_is_constrained_and_its_distance_reported() -> None:
 
 
 def test_word_counts_must_be_set_first() -> None:
-    objective = GenerativeObjective(MatrixDecoder(), NUM_WORDS, GenerativeConfig()).double()
+    objective = GenerativeObjective(MatrixDecoder(), NUM_WORDS, preset("B-G")).double()
 
     with pytest.raises(ValueError, match="call set_word_counts"):
         evaluate(objective, sentence_vectors())
@@ -297,12 +298,12 @@ def test_word_counts_must_be_set_first() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"negatives": 0}, "negatives must be 1 or more, got 0"),
-        ({"shared_negatives": 0}, "shared_negatives must be 1 or more, got 0"),
-        ({"noise_power": -0.1}, "noise_power must lie between 0 and 1, got -0.1"),
-        ({"noise_power": 1.5}, "noise_power must lie between 0 and 1, got 1.5"),
+        ({"negatives": 0}, "negatives must be at least 1, not 0"),
+        ({"shared_negatives": 0}, "shared_negatives must be at least 1, not 0"),
+        ({"noise_power": -0.1}, r"noise_power must lie in \[0, 1\], not -0.1"),
+        ({"noise_power": 1.5}, r"noise_power must lie in \[0, 1\], not 1.5"),
     ],
 )
 def test_settings_out_of_range_are_refused(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        GenerativeConfig(**fields)
+        preset("B-G", **fields)

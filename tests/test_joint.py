@@ -7,9 +7,11 @@ import torch
 from torch import Tensor
 
 from models.objectives.base import ObjectiveResult
-from models.objectives.discriminative import DiscriminativeConfig, DiscriminativeObjective
-from models.objectives.generative import GenerativeConfig, GenerativeObjective
+from models.objectives.discriminative import DiscriminativeObjective
+from models.objectives.generative import GenerativeObjective
 from models.objectives.joint import JointObjective
+from models.training_config import TrainingConfig
+from models.training_presets import preset
 from tests.next_word_examples import (
     COUNTS,
     NUM_WORDS,
@@ -25,8 +27,8 @@ from tests.next_word_examples import (
 
 def make_objective(generative_weight: float = 1.0) -> JointObjective:
     objective = JointObjective(
-        GenerativeObjective(MatrixDecoder(), NUM_WORDS, GenerativeConfig()),
-        DiscriminativeObjective([SENTENCE_SIZE] * 2, DiscriminativeConfig(context_size=1)),
+        GenerativeObjective(MatrixDecoder(), NUM_WORDS, preset("B-GD")),
+        DiscriminativeObjective([SENTENCE_SIZE] * 2, preset("B-GD", context_size=1)),
         generative_weight,
     )
     objective.set_word_counts(COUNTS)
@@ -102,5 +104,5 @@ def test_the_decoder_is_constrained() -> None:
 
 @pytest.mark.parametrize("weight", [0.0, -1.0, float("nan")])
 def test_a_weight_that_leaves_one_out_is_refused(weight: float) -> None:
-    with pytest.raises(ValueError, match="generative_weight must be above 0"):
-        make_objective(generative_weight=weight)
+    with pytest.raises(ValueError, match="generative_weight must be positive"):
+        TrainingConfig(objective="both", generative_weight=weight)

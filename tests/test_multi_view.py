@@ -8,7 +8,8 @@ from random import Random
 import pytest
 import torch
 
-from models.multi_view import MultiViewConfig, MultiViewEncoder
+from models.multi_view import MultiViewEncoder
+from models.training_config import TrainingConfig
 from models.views import VIEWS
 from models.words.embedding import WordEmbedding
 from tests.tree_oracles import batch_of, random_sentence
@@ -24,7 +25,11 @@ def make_vectors() -> torch.Tensor:
 
 def make_pair(*views: str) -> MultiViewEncoder:
     torch.manual_seed(0)
-    return MultiViewEncoder(views, [WordEmbedding.frozen(make_vectors())], MultiViewConfig(H))
+    return MultiViewEncoder(config_of(*views), [WordEmbedding.frozen(make_vectors())])
+
+
+def config_of(*views: str) -> TrainingConfig:
+    return TrainingConfig(views, "discriminative", hidden_size=H)
 
 
 BATCH = batch_of([random_sentence(Random(k), 5) for k in range(3)])
@@ -50,7 +55,7 @@ def test_equal_views_have_weights_of_their_own() -> None:
 def test_views_may_have_an_embedding_each() -> None:
     torch.manual_seed(0)
     own = [WordEmbedding.xavier(V, E), WordEmbedding.xavier(V, E + 1)]
-    model = MultiViewEncoder(("SEQ", "DEP"), own, MultiViewConfig(H))
+    model = MultiViewEncoder(config_of("SEQ", "DEP"), own)
 
     torch.cat(model(BATCH), 1).sum().backward()
 
@@ -67,7 +72,7 @@ def test_frozen_vectors_are_neither_trained_nor_saved() -> None:
 def test_a_saved_pair_is_restored_exactly() -> None:
     model = make_pair("DEP", "CONST")
     embedding = WordEmbedding.frozen(make_vectors())
-    restored = MultiViewEncoder(model.views, [embedding], MultiViewConfig(H))
+    restored = MultiViewEncoder(config_of(*model.views), [embedding])
 
     restored.load_state_dict(model.state_dict())
 
@@ -75,13 +80,13 @@ def test_a_saved_pair_is_restored_exactly() -> None:
 
 
 def test_no_view_is_refused() -> None:
-    with pytest.raises(ValueError, match="a view at least is needed"):
+    with pytest.raises(ValueError, match="views must be one or two of"):
         make_pair()
 
 
 def test_neither_one_embedding_nor_one_a_view_is_refused() -> None:
     with pytest.raises(ValueError, match=r"one embedding or one for each of 2 views .* got 0"):
-        MultiViewEncoder(("SEQ", "DEP"), [], MultiViewConfig(H))
+        MultiViewEncoder(config_of("SEQ", "DEP"), [])
 
 
 def test_trained_vectors_move_but_the_unknown_word_stays_zero() -> None:

@@ -10,9 +10,10 @@ import torch
 from torch import Tensor
 
 from models.encoders import GRU, BagOfWords, ChildSumTreeLSTM, LinearAverage, NaryTreeLSTM
-from models.encoders.states import SentenceStates
-from models.multi_view import MultiViewConfig, MultiViewEncoder
+from models.encoders.base import SentenceStates
+from models.multi_view import MultiViewEncoder
 from models.sentence_batch import SentenceBatch
+from models.training_config import TrainingConfig
 from models.variants import DepCell, Pooling, Precision
 from models.words.embedding import WordEmbedding
 from tests.tree_oracles import (
@@ -195,8 +196,8 @@ def pair(precision: Precision = "float32") -> MultiViewEncoder:
     torch.manual_seed(3)
     vectors = torch.randn(NUM_WORDS, WORD_SIZE)
     vectors[0] = 0
-    config = MultiViewConfig(hidden_size=HIDDEN_SIZE, precision=precision)
-    return MultiViewEncoder(("DEP", "CONST"), [WordEmbedding.frozen(vectors)], config).eval()
+    config = TrainingConfig(hidden_size=HIDDEN_SIZE, precision=precision)
+    return MultiViewEncoder(config, [WordEmbedding.frozen(vectors)]).eval()
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])

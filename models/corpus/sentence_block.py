@@ -1,6 +1,7 @@
-"""A run of successive sentences as flat arrays, from which batches are cut.
+"""A run of successive sentences as flat arrays, from which batches are cut; their bags of words.
 
-Legend: N sentences, T their tokens together; a sentence of n tokens has n - 1 inner nodes.
+Legend: N sentences, T their tokens together; a sentence of n tokens has n - 1 inner nodes. E is the
+dimension of the word vectors.
 """
 
 from __future__ import annotations
@@ -9,6 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from models.variants import Pooling
+from models.words.word_vectors import WordVectors
 
 MAX_TOKENS = 32_767
 """Of a sentence; as many as shards can number, too, whose heads have 16 bits."""
@@ -87,3 +91,23 @@ def _gather(
     chosen = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     shifts = np.repeat(offsets[order] - chosen[:-1], lengths)
     return shifts + np.arange(chosen[-1]), chosen
+
+
+_EXTREMES = {"max": np.maximum, "min": np.minimum}
+
+
+def pooled_words(
+    vectors: WordVectors, block: SentenceBlock, pooling: Pooling = "mean"
+) -> NDArray[np.float32]:
+    """Returns one vector a sentence, float32 [N, E]; unknown words count as zero vectors.
+
+    Args:
+        pooling: words have no last state, so their mean is given for it.
+    """
+    words = vectors.matrix[block.token_ids]
+    starts = block.offsets[:-1]
+    if pooling in _EXTREMES:
+        extreme: NDArray[np.float32] = _EXTREMES[pooling].reduceat(words, starts, axis=0)
+        return extreme
+    sums = np.add.reduceat(words, starts, axis=0)
+    return (sums / block.lengths[:, None]).astype(np.float32)

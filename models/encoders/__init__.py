@@ -1,12 +1,25 @@
-"""Sentence encoders, one a file."""
+"""Sentence encoders, one view a file; BOW and LIN, which read no order, share one.
 
-from models.encoders.bag_of_words import BagOfWords
+In: a `SentenceBatch` and the vectors of its word types, [T, E]. Out: one vector a sentence, [B, H];
+for pooling in evaluation all states of the sentences (`base.SentenceStates`). A file holds a view's
+parameters and equations; in what order its states are computed stands in `models.schedules`, the
+loop over that order with its gradient in `models.functions`, a step of it in `models.kernels`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from torch import nn
+
 from models.encoders.base import SentenceEncoder
 from models.encoders.child_sum import ChildSumTreeLSTM
-from models.encoders.factory import build_encoder
 from models.encoders.gru import GRU
-from models.encoders.linear_average import LinearAverage
 from models.encoders.nary import NaryTreeLSTM
+from models.encoders.word_averages import BagOfWords, LinearAverage
+from models.variants import DepCell, Init
+from models.views import VIEWS
 
 __all__ = [
     "GRU",
@@ -17,3 +30,44 @@ __all__ = [
     "SentenceEncoder",
     "build_encoder",
 ]
+
+_ENCODERS: dict[str, Callable[..., nn.Module]] = {
+    "SEQ": GRU,
+    "DEP": ChildSumTreeLSTM,
+    "CONST": NaryTreeLSTM,
+    "LIN": LinearAverage,
+}
+
+
+def build_encoder(
+    view: str,
+    *,
+    word_size: int,
+    hidden_size: int,
+    init: Init = "xavier",
+    bidirectional: bool = False,
+    dep_cell: DepCell = "child_sum",
+) -> nn.Module:
+    """Returns a new `SentenceEncoder` for the view.
+
+    Args:
+        view: one of `models.views.VIEWS`.
+        word_size: E, the width of a word vector.
+        hidden_size: H, the width of a sentence's vector, except of BOW's, which is E.
+        init: how the weights start.
+        bidirectional: whether SEQ reads in both directions, each half as wide.
+        dep_cell: how DEP sums a node's children.
+
+    Raises:
+        ValueError: no such view or init.
+    """
+    if view == "BOW":
+        return BagOfWords(word_size=word_size)
+    if view not in _ENCODERS:
+        raise ValueError(f"unknown view {view!r}; known: {', '.join(VIEWS)}")
+    options: dict[str, Any] = {}
+    if view == "SEQ":
+        options["bidirectional"] = bidirectional
+    elif view == "DEP":
+        options["dep_cell"] = dep_cell
+    return _ENCODERS[view](word_size=word_size, hidden_size=hidden_size, init=init, **options)

@@ -29,9 +29,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from models.encoders.base import require
+from models.encoders.base import SentenceStates, require
 from models.encoders.initialisation import initialise, open_forget_gates
-from models.encoders.states import SentenceStates
 from models.functions.buffers import BufferPool
 from models.functions.child_sum import ChildSumFunction, child_sum_states
 from models.schedules import DependencySchedule

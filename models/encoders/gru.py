@@ -18,8 +18,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from models.encoders.base import SentenceStates
 from models.encoders.initialisation import initialise, open_recurrent_gates
-from models.encoders.states import SentenceStates
 from models.functions.buffers import BufferPool
 from models.functions.gru import GRUFunction, gru_states
 from models.schedules import Reading, SequenceSchedule

@@ -1,7 +1,7 @@
-"""Memory that a level loop reuses from batch to batch.
+"""Memory that a level loop reuses from batch to batch, and matrix products into it.
 
 A step at width 1200 fills a gigabyte, and every fresh page of it is a fault. CUDA's allocator keeps
-its memory itself.
+its memory itself. What is summed up may be held in a wider type than the factors of a product.
 """
 
 from __future__ import annotations
@@ -97,3 +97,27 @@ def single_use(ctx: Any) -> Any:
         raise RuntimeError("the buffers of this forward pass were used by a backward pass")
     ctx.buffers = None
     return buffers
+
+
+def add_product(total: Tensor, left: Tensor, right: Tensor) -> None:
+    """Adds ``left @ right`` to ``total``; multiplies in the type of ``right``.
+
+    Args:
+        total: [n, m].
+        left: [n, k].
+        right: [k, m].
+    """
+    left = left.to(right.dtype)
+    if total.dtype == right.dtype:
+        total.addmm_(left, right)
+    else:
+        total.add_(torch.mm(left, right))
+
+
+def write_product(out: Tensor, left: Tensor, right: Tensor) -> None:
+    """Writes ``left @ right`` to ``out``; arguments as in `add_product`."""
+    left = left.to(right.dtype)
+    if out.dtype == right.dtype:
+        torch.mm(left, right, out=out)
+    else:
+        out.copy_(torch.mm(left, right))

@@ -12,8 +12,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from models.functions.buffers import Lease
-from models.functions.products import add_product, write_product
+from models.functions.buffers import Lease, add_product, write_product
 from models.kernels.cells import Cells
 from models.schedules import DependencySchedule
 from models.schedules.node_groups import Edges, NodeGroup

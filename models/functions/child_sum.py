@@ -14,10 +14,10 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from models.functions.buffers import BufferPool, Lease, single_use
+from models.functions.buffers import BufferPool, Lease, add_product, single_use
 from models.functions.child_aggregation import AddedSums, AttendedSums, ChildSums
-from models.functions.products import add_product
-from models.kernels.cells import Cells, cells_for
+from models.kernels.cells import Cells
+from models.kernels.choice import cells_for
 from models.schedules import DependencySchedule
 from models.schedules.node_groups import NodeGroup, node_groups
 

@@ -17,9 +17,9 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from models.functions.buffers import BufferPool, Lease, single_use
-from models.functions.products import write_product
-from models.kernels.cells import Cells, PairGradients, Pairs, PairStates, cells_for
+from models.functions.buffers import BufferPool, Lease, single_use, write_product
+from models.kernels.cells import Cells, PairGradients, Pairs, PairStates
+from models.kernels.choice import cells_for
 from models.schedules import BinarySchedule
 from models.schedules.binary import Side
 

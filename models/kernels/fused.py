@@ -28,15 +28,17 @@ import triton
 from torch import Tensor
 
 from models.kernels.cells import PairGradients, Pairs, PairStates
-from models.kernels.fused_gru import gru_backward_kernel, gru_forward_kernel
-from models.kernels.fused_lstm import (
+from models.kernels.fused_kernels import (
     add_rows_kernel,
     forget_backward_kernel,
     forget_forward_kernel,
+    gru_backward_kernel,
+    gru_forward_kernel,
     lstm_backward_kernel,
     lstm_forward_kernel,
+    pair_backward_kernel,
+    pair_forward_kernel,
 )
-from models.kernels.fused_pairs import pair_backward_kernel, pair_forward_kernel
 
 MAX_BLOCK = 256
 """Columns of a program. At 256, 600 and 1200 wide none, 22 % and 6 % of the lanes are masked.

@@ -10,8 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+import numpy as np
 import torch
 from torch import Tensor
+
+from models.corpus.sentence_block import SentenceBlock
+from models.schedules.arrays import distinct_words, to_tensor
 
 LookUp = Callable[[Tensor], Tensor]
 """From vocabulary ids [T] to their word vectors [T, E], as the encoders see them; the unknown
@@ -31,14 +35,25 @@ class NextWords:
     predictors: Tensor
     """[P] int64, ascending; the sentence of the batch that predicts."""
 
-    def to(self, device: torch.device | str) -> NextWords:
-        """Returns the words with their tensors on ``device``."""
-        return NextWords(
-            word_ids=self.word_ids.to(device),
-            words=self.words.to(device),
-            offsets=self.offsets.to(device),
-            predictors=self.predictors.to(device),
-        )
+
+def next_words_of(block: SentenceBlock) -> NextWords:
+    """Returns the words that the block's sentences predict.
+
+    A sentence predicts if the one after it in its document is the next one of the block; the last
+    of a document or of the block does not, nor one before a gap.
+    """
+    follows = (block.documents[1:] == block.documents[:-1]) & (
+        block.sentence_index[1:] == block.sentence_index[:-1] + 1
+    )
+    predictors = np.flatnonzero(follows)
+    predicted = block.take(predictors + 1)
+    word_ids, words = distinct_words(predicted.token_ids.astype(np.int64))
+    return NextWords(
+        word_ids=to_tensor(word_ids),
+        words=to_tensor(words),
+        offsets=to_tensor(predicted.offsets),
+        predictors=to_tensor(predictors),
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,12 +67,13 @@ class SentenceContext:
     next_words: NextWords | None = None
     """Made only for objectives that predict words."""
 
-    def to(self, device: torch.device | str) -> SentenceContext:
-        """Returns the context with its tensors on ``device``."""
-        return SentenceContext(
-            documents=self.documents.to(device),
-            sentence_index=self.sentence_index.to(device),
-            next_words=None if self.next_words is None else self.next_words.to(device),
+    @classmethod
+    def of(cls, block: SentenceBlock, *, with_next_words: bool) -> SentenceContext:
+        """Returns the context of a block's sentences, with their next words where predicted."""
+        return cls(
+            documents=torch.tensor(block.documents, dtype=torch.int64),
+            sentence_index=torch.tensor(block.sentence_index, dtype=torch.int64),
+            next_words=next_words_of(block) if with_next_words else None,
         )
 
 

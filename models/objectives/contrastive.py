@@ -15,57 +15,14 @@ Legend: B sentences of the batch, each an anchor and a candidate; H1, H2 widths 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import log
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from models.config_fields import check_choices
 from models.objectives.base import LookUp, ObjectiveResult, SentenceContext
-from models.variants import Anchor, Critic, Normalise, Targets
-
-
-@dataclass(frozen=True, slots=True)
-class ContrastiveConfig:
-    """What the papers leave open or do differently.
-
-    The defaults are Simoulin & Crabbé's, but for the targets, which are QuickThoughts'.
-    """
-
-    context_size: int = 1
-    """Sentences at most this far away in the same document are positives."""
-    critic: Critic = "bilinear"
-    normalise: Normalise = "none"
-    """What is done to each view before the critic: nothing, as published; "batch_norm", each
-    dimension to mean 0 and variance 1 over the batch, with the scores over √H; "l2", each vector
-    to length 1, with the scores over a trained temperature (Tang & de Sa 2018)."""
-    symmetric: bool = False
-    """Whether g(s) must find f(s+), too; the loss is then the mean of both directions."""
-    anchor: Anchor = "excluded"
-    """The anchor as its own candidate: left out, or with score 0 in the softmax (QuickThoughts)."""
-    temperature: float = 1.0
-    """τ before training, of "l2" only."""
-    targets: Targets = "soft"
-    """Several neighbours of a sentence: "soft", one softmax over all candidates with equal targets
-    (QuickThoughts); "each", every neighbour against the negatives alone (Simoulin & Crabbé)."""
-
-    def __post_init__(self) -> None:
-        """Refuses values out of range.
-
-        Raises:
-            ValueError: names the field and the values it may have.
-        """
-        if not self.temperature > 0:
-            raise ValueError(f"temperature must be positive, got {self.temperature}")
-        if self.context_size < 1:
-            raise ValueError(f"context_size must be 1 or more, got {self.context_size}")
-        check_choices(self)
-        if self.anchor == "included":
-            raise ValueError(
-                "anchor must be excluded or zeroed in the contrastive objective, not included"
-            )
+from models.training_config import TrainingConfig
 
 
 def context_targets(document: Tensor, sentence_index: Tensor, context_size: int) -> Tensor:
@@ -82,17 +39,23 @@ def context_targets(document: Tensor, sentence_index: Tensor, context_size: int)
 
 
 class ContrastiveObjective(nn.Module):
-    """The loss over a batch's two views; holds the critic's parameters."""
+    """The loss over a batch's two views; holds the critic's parameters.
+
+    Before the critic, ``normalise`` "batch_norm" brings each dimension to mean 0 and variance 1
+    over the batch, with the scores over √H; "l2" brings each vector to length 1, with the scores
+    over a trained temperature (Tang & de Sa 2018). With ``symmetric`` g(s) must find f(s+), too,
+    and the loss is the mean of both directions.
+    """
 
     measure_names: tuple[str, ...]
 
-    def __init__(self, *, first_size: int, second_size: int, config: ContrastiveConfig) -> None:
+    def __init__(self, *, first_size: int, second_size: int, config: TrainingConfig) -> None:
         """Makes the critic, W by Xavier.
 
         Args:
             first_size: H1, the width of f.
             second_size: H2, the width of g.
-            config: the variant.
+            config: the variant, of the contrastive objective.
 
         Raises:
             ValueError: an inner product of views of different width.

@@ -6,58 +6,24 @@ Tang & de Sa 2018, section 2.3, equation 3, with f and g the views and z their v
     L = - Σ_{|i-j| <= c} log p_ij,    p_ij = exp(a_ij / τ) / Σ_n exp(a_in / τ)
 
 The sentence itself, i = j, is a pair like the others. Each view's top principal component is
-removed first (section 2.4). Of one view alone a_ij = cos(z_i, z_j).
+removed first (section 2.4): the direction that the batch's vectors share most. T power iterations
+estimate it (appendix 2, algorithm 1) as the first eigenvector of the uncentred covariance
+C = Σ_n z_n z_nᵀ, which is mostly the vectors' mean. Of one view alone a_ij = cos(z_i, z_j).
 
-Legend: B sentences of the batch, H width of each view.
+Legend: B sentences of the batch, N vectors, H width of each view.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
-from models.config_fields import check_choices
 from models.objectives.base import LookUp, ObjectiveResult, SentenceContext
 from models.objectives.contrastive import context_targets
-from models.objectives.top_component import without_top_component
-from models.variants import Anchor
-
-
-@dataclass(frozen=True, slots=True)
-class DiscriminativeConfig:
-    """What the paper tuned or leaves open; the defaults are its own."""
-
-    context_size: int = 3
-    """c; sentences at most this far away in the same document are positives."""
-    anchor: Anchor = "included"
-    """The anchor as a candidate and a positive of itself, as in equation 3; or left out."""
-    remove_top_component: bool = True
-    """Whether each view loses its top principal component."""
-    power_iterations: int = 5
-    """T, to estimate that component."""
-    temperature: float = 1.0
-    """τ before training."""
-
-    def __post_init__(self) -> None:
-        """Refuses values out of range.
-
-        Raises:
-            ValueError: names the field and the values it may have.
-        """
-        check_choices(self)
-        for name in ("context_size", "power_iterations"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be 1 or more, got {getattr(self, name)}")
-        if not 0 < self.temperature < math.inf:
-            raise ValueError(f"temperature must be positive, got {self.temperature}")
-        if self.anchor == "zeroed":
-            raise ValueError(
-                "anchor must be included or excluded in the discriminative objective, not zeroed"
-            )
+from models.training_config import TrainingConfig
 
 
 class DiscriminativeObjective(nn.Module):
@@ -65,12 +31,12 @@ class DiscriminativeObjective(nn.Module):
 
     measure_names: tuple[str, ...] = ("temperature",)
 
-    def __init__(self, view_sizes: Sequence[int], config: DiscriminativeConfig) -> None:
+    def __init__(self, view_sizes: Sequence[int], config: TrainingConfig) -> None:
         """Makes the temperature, which starts as configured.
 
         Args:
             view_sizes: H of each view, of one or two.
-            config: the variant.
+            config: the variant, of an objective with a discriminative part.
 
         Raises:
             ValueError: more views than two, none, or two of different width.
@@ -155,3 +121,50 @@ class DiscriminativeObjective(nn.Module):
         length: Tensor = rest.norm(dim=1, keepdim=True)
         is_gone = length <= rounding * view.detach().norm(dim=1, keepdim=True)
         return rest * length.masked_fill(is_gone, torch.inf).reciprocal()
+
+
+# The component.
+
+
+@torch.no_grad()
+def top_component(vectors: Tensor, iterations: int) -> Tensor:
+    """Returns the estimated first principal component, [H], of length 1; zero if all vectors are.
+
+    The paper iterates w ← Z Zᵀ w on the smaller of the two products, Z Zᵀ [N, N] where N <= H, and
+    Zᵀw is then the component. Products with Z and Zᵀ in turn are the same iteration on either of
+    them. None is formed: ten products with vectors cost less than a single one of matrices.
+
+    Args:
+        vectors: [N, H], one a row; they are not centred.
+        iterations: T.
+    """
+    component = _unit(vectors.T @ _start(vectors))
+    for _ in range(iterations):
+        component = _unit(vectors.T @ _unit(vectors @ component))
+    return component
+
+
+def without_top_component(vectors: Tensor, iterations: int) -> Tensor:
+    """Returns vectors [N, H] without their part along the batch's `top_component`.
+
+    The paper leaves open whether gradients pass through the component. Here they do not: it is a
+    constant of the batch, as it is at test time.
+    """
+    component = top_component(vectors.detach(), iterations)
+    return torch.addr(vectors, vectors @ component, component, alpha=-1)
+
+
+def _start(vectors: Tensor) -> Tensor:
+    """Returns the weights [N] that the iteration starts with the vectors' sum by.
+
+    Unit weights give their mean, which lies near the component. They are made uneven, lest vectors
+    that sum to zero have none.
+    """
+    place = torch.arange(len(vectors), dtype=vectors.dtype, device=vectors.device)
+    return 1 + 0.5 * place.cos()
+
+
+def _unit(vector: Tensor) -> Tensor:
+    """Returns the vector with length 1, zero if it is zero."""
+    unit: Tensor = vector / vector.norm().clamp(min=torch.finfo(vector.dtype).tiny)
+    return unit

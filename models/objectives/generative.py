@@ -8,7 +8,9 @@ vector of sentence i and v_w frozen word vectors:
 
 The expectation is the same for every word of a sentence. So it is estimated once a sentence, by the
 mean over one matrix of words drawn for the whole batch, of which each costs a column of a matrix
-product. That is as unbiased as K draws a word.
+product. That is as unbiased as K draws a word. Noise is drawn from unigram frequencies, flattened
+by a power, P_e(w) ∝ count(w)^0.75 (Mikolov et al. 2013, section 2.2; Tang & de Sa 2018, section
+2.2); the unknown word and words that never occur are not drawn.
 
 Legend: B sentences of the batch, P of them predict, M words to predict, T distinct words among
 them, S words of noise, V of the vocabulary, D sentence width, E word width.
@@ -17,7 +19,6 @@ them, S words of noise, V of the vocabulary, D sentence width, E word width.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -25,31 +26,12 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from models.objectives.base import LookUp, NextWords, ObjectiveResult, SentenceContext
-from models.objectives.noise import NoiseDistribution
+from models.training_config import TrainingConfig
 
-
-@dataclass(frozen=True, slots=True)
-class GenerativeConfig:
-    """Negative sampling, as published but for how many draws share the work."""
-
-    negatives: int = 5
-    """K, the weight of the noise beside one word."""
-    shared_negatives: int = 1024
-    """S, the draws that estimate the expectation for all sentences of a batch."""
-    noise_power: float = 0.75
-    """Of the words' frequencies in the noise."""
-
-    def __post_init__(self) -> None:
-        """Refuses values out of range.
-
-        Raises:
-            ValueError: names the field and the values it may have.
-        """
-        for name in ("negatives", "shared_negatives"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be 1 or more, got {getattr(self, name)}")
-        if not 0 <= self.noise_power <= 1:
-            raise ValueError(f"noise_power must lie between 0 and 1, got {self.noise_power}")
+RESOLUTION = 2**53
+"""Equal parts that the probabilities are counted in; doubles hold every such number exactly."""
+EVALUATION_SEED = 0
+"""Of the draws in evaluation."""
 
 
 class GenerativeObjective(nn.Module):
@@ -57,13 +39,13 @@ class GenerativeObjective(nn.Module):
 
     measure_names: tuple[str, ...] = ()
 
-    def __init__(self, decoder: nn.Module, num_words: int, config: GenerativeConfig) -> None:
+    def __init__(self, decoder: nn.Module, num_words: int, config: TrainingConfig) -> None:
         """Makes the objective; `set_word_counts` completes it.
 
         Args:
-            decoder: a `models.decoders.base.Decoder`.
+            decoder: a `models.decoders.decoder.Decoder`.
             num_words: V, the unknown word included.
-            config: the variant.
+            config: the variant, of an objective with a generative part.
         """
         super().__init__()
         self.config = config
@@ -200,3 +182,77 @@ def _accuracy(
     is_known = word_ids != 0
     num_known = is_known.sum()
     return (wins * is_known).sum() / num_known.clamp(min=1), num_known > 0
+
+
+# The words that a prediction is told from.
+
+
+class NoiseDistribution(nn.Module):
+    """Draws vocabulary ids; what it draws from is part of the model's state."""
+
+    cumulative: Tensor
+    """[V] int64; share of the words up to and with each, in parts of `RESOLUTION`. Whole numbers,
+    so that neither a cast of the model nor a mean over ranks changes them."""
+
+    def __init__(self, num_words: int, power: float) -> None:
+        """Makes a distribution that waits for its words' counts.
+
+        Args:
+            num_words: V, the unknown word included.
+            power: of the counts; 0 draws every word that occurs alike.
+        """
+        super().__init__()
+        self.power = power
+        self.register_buffer("cumulative", torch.zeros(num_words, dtype=torch.int64))
+        self._is_set = False
+
+    def set_word_counts(self, counts: Tensor) -> None:
+        """Sets the frequencies.
+
+        Args:
+            counts: [V]; occurrences of each word. That of id 0, the unknown word, is not used.
+
+        Raises:
+            ValueError: another number of words, a negative or infinite count, or no word that
+                occurs.
+        """
+        if counts.shape != self.cumulative.shape:
+            raise ValueError(
+                f"word counts must be of the vocabulary's {len(self.cumulative)} words, got "
+                f"{list(counts.shape)}"
+            )
+        known = counts.to("cpu", torch.float64, copy=True)
+        known[:1] = 0.0
+        if not (known.isfinite() & (known >= 0)).all():
+            raise ValueError("word counts must be finite and not negative")
+        if not known.any():
+            raise ValueError(
+                "word counts have no known word; noise can be drawn only from words that occur "
+                "in the corpus and have a vector"
+            )
+        shares = torch.where(known > 0, known**self.power, 0.0).cumsum(0)
+        self.cumulative.copy_((shares / shares[-1] * RESOLUTION).long())
+
+    def draw(self, count: int) -> Tensor:
+        """Returns ids of ``count`` independent draws, [S] int64 on the module's device.
+
+        In training they come from torch's global state, in evaluation they are always the same.
+
+        Raises:
+            ValueError: the counts were never set.
+        """
+        self._check_set()
+        generator = None if self.training else torch.Generator().manual_seed(EVALUATION_SEED)
+        # Drawn on the CPU, so that one seed gives one result on every device.
+        places = torch.randint(RESOLUTION, (count,), generator=generator)
+        return torch.searchsorted(self.cumulative, places.to(self.cumulative.device), right=True)
+
+    def _check_set(self) -> None:
+        """Asks once only, since to ask is to wait for the device."""
+        if not self._is_set:
+            if not self.cumulative[-1:].any():
+                raise ValueError(
+                    "the noise words' frequencies are not known; call set_word_counts with the "
+                    "corpus's word counts, or load a trained model's weights"
+                )
+            self._is_set = True

@@ -28,13 +28,8 @@ class JointObjective(nn.Module):
             generative: of the first view.
             discriminative: of all views.
             generative_weight: of the first's loss beside the second's; the paper does not say.
-
-        Raises:
-            ValueError: a weight that is not above 0.
         """
         super().__init__()
-        if not generative_weight > 0:
-            raise ValueError(f"generative_weight must be above 0, got {generative_weight}")
         self.generative = generative
         self.discriminative = discriminative
         self.generative_weight = generative_weight

@@ -1,4 +1,9 @@
-"""In which order a batch's words and tree nodes are computed: index tensors, built in numpy."""
+"""In which order a batch's words and tree nodes are computed.
+
+In: flat arrays of tokens, heads and binary children, [N] and [N - B]. Out: index tensors, int64 and
+built in numpy without Python a node, that say which distinct rows there are and level by level who
+is whose child.
+"""
 
 from models.schedules.binary import BinarySchedule
 from models.schedules.dependency import DependencySchedule

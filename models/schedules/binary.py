@@ -22,7 +22,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from models.schedules.arrays import (
@@ -30,7 +29,6 @@ from models.schedules.arrays import (
     IndexArray,
     distinct_pairs,
     mark,
-    on_device,
     refuse_by_node,
     to_tensor,
 )
@@ -155,10 +153,6 @@ class BinarySchedule:
             roots=to_tensor(row[nodes.roots]),
             node_rows=to_tensor(row[_by_sentence(lengths)]) if with_nodes else None,
         )
-
-    def to(self, device: torch.device | str) -> BinarySchedule:
-        """Returns the schedule with its indices on ``device``."""
-        return on_device(self, device)
 
 
 def _by_sentence(lengths: IndexArray) -> IndexArray:

@@ -23,7 +23,6 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -34,7 +33,6 @@ from models.schedules.arrays import (
     distinct_pairs,
     hashes,
     mark,
-    on_device,
     refuse_by_node,
     to_tensor,
 )
@@ -147,10 +145,6 @@ class DependencySchedule:
         """Edges of all nodes to their parents, those from equal leaves to equal parents once."""
         to_parents = (self.leaf_to_inner[0], self.fringe_to_core[0], self.core_parents)
         return sum(len(edges) for edges in to_parents)
-
-    def to(self, device: torch.device | str) -> DependencySchedule:
-        """Returns the schedule with its indices on ``device``."""
-        return on_device(self, device)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,10 +16,9 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 import numpy as np
-import torch
 from torch import Tensor
 
-from models.schedules.arrays import IndexArray, distinct_words, on_device, to_tensor
+from models.schedules.arrays import IndexArray, distinct_words, to_tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +94,6 @@ class SequenceSchedule:
         """Yields the rows of the second step, the third, …"""
         starts = accumulate(self.step_sizes[1:], initial=reading.num_first)
         return (slice(first, last) for first, last in pairwise(starts))
-
-    def to(self, device: torch.device | str) -> SequenceSchedule:
-        """Returns the schedule with its indices on ``device``."""
-        return on_device(self, device)
 
 
 @dataclass(frozen=True, slots=True)

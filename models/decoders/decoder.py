@@ -7,7 +7,11 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from torch import Tensor
+from torch import Tensor, nn
+
+from models.decoders.bijective import BijectiveDecoder
+from models.decoders.linear import LinearDecoder
+from models.training_config import TrainingConfig
 
 
 class Decoder(Protocol):
@@ -40,3 +44,25 @@ class Decoder(Protocol):
         Scalar, detached; of UᵀU - I where the sentence's vector is the narrower.
         """
         ...
+
+
+def build_decoder(config: TrainingConfig, *, sentence_size: int, word_size: int) -> nn.Module:
+    """Returns a new `Decoder`.
+
+    Args:
+        config: which one, and what the papers leave open.
+        sentence_size: D, the width of a sentence's vector.
+        word_size: E, the width of a word vector.
+
+    Raises:
+        ValueError: a bijective decoder of sentence vectors of fewer than two components, or a rate
+            with which the update diverges.
+    """
+    if config.decoder == "bijective":
+        return BijectiveDecoder(sentence_size=sentence_size, word_size=word_size, config=config)
+    return LinearDecoder(
+        sentence_size=sentence_size,
+        word_size=word_size,
+        orthonormal_rate=config.orthonormal_rate,
+        init=config.init,
+    )

@@ -1,6 +1,8 @@
-"""LIN: the linear average encoder g of Tang & de Sa 2018 (section 2.1).
+"""BOW and LIN: means of a sentence's word vectors, which read no order.
 
-For a sentence s of n words with vectors v_1 … v_n:
+BOW is the words' own space, the baseline no structured encoder may ignore. LIN is the linear
+average encoder g of Tang & de Sa 2018 (section 2.1). For a sentence s of n words with vectors
+v_1 … v_n:
 
     g(s) = 1/n Σ_w W v_w
 
@@ -13,11 +15,36 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from models.encoders.bag_of_words import mean_of_words
+from models.encoders.base import SentenceStates
 from models.encoders.initialisation import initialise
-from models.encoders.states import SentenceStates
 from models.sentence_batch import SentenceBatch
 from models.variants import Init
+
+
+class BagOfWords(nn.Module):
+    """The words' own space; there is nothing to train."""
+
+    def __init__(self, *, word_size: int) -> None:
+        """Makes the encoder, as wide as a word vector."""
+        super().__init__()
+        self.output_size = word_size
+
+    def forward(self, batch: SentenceBatch, word_vectors: Tensor) -> Tensor:
+        """Returns one vector per sentence, [B, E], from the word types' vectors [T, E]."""
+        return mean_of_words(batch, word_vectors)
+
+    @torch.no_grad()
+    def states(self, batch: SentenceBatch, word_vectors: Tensor) -> SentenceStates:
+        """Returns the words' vectors; their last is their mean, as there is no order.
+
+        Arguments as in `forward`.
+        """
+        return SentenceStates(
+            rows=word_vectors,
+            row_of_node=batch.word_of_token,
+            node_offsets=batch.token_offsets,
+            last=mean_of_words(batch, word_vectors),
+        )
 
 
 class LinearAverage(nn.Module):
@@ -52,3 +79,16 @@ class LinearAverage(nn.Module):
 
     def _project(self, vectors: Tensor) -> Tensor:
         return F.linear(vectors, self.projection.weight.to(vectors.dtype))
+
+
+def mean_of_words(batch: SentenceBatch, word_vectors: Tensor) -> Tensor:
+    """Returns the mean over all tokens of each sentence, unknown ones included as zero vectors.
+
+    Args:
+        batch: the sentences.
+        word_vectors: [T, E]; row t is the vector of ``batch.word_ids[t]``.
+
+    Returns:
+        [B, E].
+    """
+    return F.embedding_bag(batch.word_of_token, word_vectors, batch.token_offsets[:-1], mode="mean")
