@@ -18,12 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.job import THREAD_VARIABLES, Progress, run_from_command_line
-from pipeline.parsers.base import SentenceParser
-from pipeline.parsing import Parse, ParseJob, parse_shard
+from pipeline.parsers.base import PRECISIONS
+from pipeline.parsing import ParseJob, parse_shard
 
 _NEEDED = ("stage", "parser", "sentences", "output", "number")
 _OPTIONAL = ("device", "threads", "precision", "batch_tokens", "parser_checksum")
-PRECISIONS = ("exact", "fast")
 MEMORY_BOUND_MIB = 512
 """What a job takes on a CPU, above the loaded parser, whatever the number of rows and even if all
 of them have as many tokens as a parser takes; measured with the bundled parsers."""
@@ -54,10 +53,14 @@ def execute(job: Mapping[str, Any], on_progress: Progress) -> None:
         precision=str(job.get("precision", "exact")),
         batch_tokens=int(job.get("batch_tokens", 0)),
     ).resolved()
+    from pipeline.parsers.load import load_parser  # torch reads the threads when imported
+
     parser = load_parser(
-        parse_job.stage,
         Path(job["parser"]),
-        options,
+        parse_job.stage,
+        device=options.device,
+        precision=options.precision,
+        batch_tokens=options.batch_tokens,
         expected_checksum=job.get("parser_checksum"),
     )
     on_progress(0.0, "parsing")
@@ -102,30 +105,6 @@ class ParserOptions:
         device = resolve_device(self.device)
         batch_tokens = self.batch_tokens or automatic_batch_tokens(device) or 0
         return replace(self, device=device, batch_tokens=batch_tokens)
-
-
-def load_parser(
-    stage: str, path: Path, options: ParserOptions, *, expected_checksum: str | None = None
-) -> SentenceParser[Parse]:
-    """Returns the parser of a stage.
-
-    Args:
-        options: as `ParserOptions.resolved` returns them.
-        expected_checksum: where given, the folder must have exactly this checksum.
-
-    Raises:
-        ValueError: the folder holds no such parser; names file and remedy.
-    """
-    from pipeline.parsers import load
-
-    return load.load_parser(
-        path,
-        stage,
-        device=options.device,
-        precision=options.precision,
-        batch_tokens=options.batch_tokens,
-        expected_checksum=expected_checksum,
-    )
 
 
 if __name__ == "__main__":

@@ -46,7 +46,7 @@ def supar_checkpoint(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def benepar_checkpoint(tmp_path: Path) -> Path:
-    module = tiny_model(toy_treebank(20)).module
+    module = tiny_model(toy_treebank(20)).network
     torch.save(
         {"config": module.config, "state_dict": module.state_dict()}, tmp_path / "benepar.pt"
     )

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.parsers.constituency.benepar_adapter import load_constituency_parser
+from pipeline.parsers.constituency.benepar_adapter import BeneparConstituencyParser
 from pipeline.parsers.constituency.evaluate import main as evaluate_main
 from pipeline.parsers.constituency.train import main as train_main
 from pipeline.parsers.constituency.training import (
@@ -48,7 +48,7 @@ def test_a_training_leaves_a_parser_its_metrics_and_its_record(
         "bracket F1 dev": summary["dev"]["evalb"]["f1"],
         "tag accuracy dev": summary["dev"]["evalb"]["tag_accuracy"],
     }
-    assert load_constituency_parser(tmp_path / "out").checksum == summary["checksum"]
+    assert BeneparConstituencyParser.load(tmp_path / "out").checksum == summary["checksum"]
 
 
 def test_a_killed_training_ends_with_the_weights_of_an_uninterrupted_one(

@@ -7,7 +7,7 @@ import torch
 
 from pipeline.parsers.dependency.evaluate import main as evaluate_main
 from pipeline.parsers.dependency.network import Dropouts, NetworkSizes
-from pipeline.parsers.dependency.supar_adapter import load_dependency_parser
+from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
 from pipeline.parsers.dependency.train import main as train_main
 from pipeline.parsers.dependency.training import DependencyTrainingConfig, train_dependency_parser
 from pipeline.parsers.training.steps import OptimizerConfig
@@ -55,7 +55,7 @@ def test_a_tiny_treebank_is_learnt_by_heart(
     assert summary["dev"]["las"] == 100.0
     scores = json.loads((tmp_path / "out" / "scores.json").read_text())
     assert scores == {"LAS dev": 100.0, "UAS dev": 100.0}
-    parser = load_dependency_parser(tmp_path / "out", expected_checksum=summary["checksum"])
+    parser = SuparDependencyParser.load(tmp_path / "out", expected_checksum=summary["checksum"])
     for gold, parse in zip(treebank(), parser.parse([s.tokens for s in treebank()]), strict=True):
         assert parse == DependencyParse(gold.heads, gold.deprels)
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from pipeline.parsers.constituency.benepar_adapter import BeneparConstituencyParser
-from pipeline.parsers.constituency.examples import from_benepar_label
+from pipeline.parsers.constituency.chart_model import from_benepar_label
 from pipeline.parsers.constituency.guided_trees import guided_trees, heads_outside, main
 from pipeline.parsers.constituency.model import save_constituency_model
 from pipeline.treebanks.bracketed import read_bracketed

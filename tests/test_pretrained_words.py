@@ -10,7 +10,7 @@ from safetensors.numpy import save_file
 from pipeline.parsers.dependency.loss import GoldTreebank
 from pipeline.parsers.dependency.model import DependencyModel
 from pipeline.parsers.dependency.network import Dropouts, NetworkSizes, build_network
-from pipeline.parsers.dependency.supar_adapter import load_dependency_parser
+from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
 from pipeline.parsers.dependency.train import main as train_main
 from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
 from pipeline.parsers.dependency.word_embedding import (
@@ -166,7 +166,7 @@ def test_a_training_with_vectors_knows_their_words(
     assert train_main([out, "--vectors", str(folder), *arguments]) == 0
     description = json.loads((tmp_path / "out/parser.json").read_text())
     assert "zebra" in description["config"]["vocabulary"]["words"]
-    load_dependency_parser(tmp_path / "out")
+    SuparDependencyParser.load(tmp_path / "out")
     capsys.readouterr()
     (folder / "words.json").write_text(json.dumps(["dog"]))
     assert train_main([str(tmp_path / "other"), "--vectors", str(folder), *arguments]) == 2

@@ -26,9 +26,13 @@ from benepar.nkutil import HParams
 from benepar.parse_chart import ChartParser
 from torch import Tensor
 
+from pipeline.trees.flat import CHAIN_MARK
+
 UNKNOWN, START_SENTENCE, START_WORD, STOP_WORD, STOP_SENTENCE = "\0", "\1", "\2", "\3", "\4"
 RESERVED_CHARACTERS = (UNKNOWN, START_SENTENCE, START_WORD, STOP_WORD, STOP_SENTENCE)
 """Stand for marks in benepar's character vocabulary, in this order from id 0."""
+
+BENEPAR_CHAIN_MARK = "::"
 
 START_ROW, STOP_ROW = 0, 1
 """Rows of the sentence marks in every table of words."""
@@ -86,6 +90,16 @@ class SpanIndex:
     starts: Tensor
     ends: Tensor
     """Exclusive."""
+
+
+def to_benepar_label(label: str) -> str:
+    """Returns a collapsed chain's label as benepar writes it: ``NP::VP`` for ``NP+VP``."""
+    return label.replace(CHAIN_MARK, BENEPAR_CHAIN_MARK)
+
+
+def from_benepar_label(label: str) -> str:
+    """Returns a collapsed chain's label as this project writes it: ``NP+VP`` for ``NP::VP``."""
+    return label.replace(BENEPAR_CHAIN_MARK, CHAIN_MARK)
 
 
 def build_chart_parser(config: ChartModelConfig, vocabularies: ChartVocabularies) -> ChartParser:

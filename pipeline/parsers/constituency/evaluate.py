@@ -11,7 +11,7 @@ from pathlib import Path
 
 import torch
 
-from pipeline.parsers.constituency.benepar_adapter import load_constituency_parser
+from pipeline.parsers.constituency.benepar_adapter import BeneparConstituencyParser
 from pipeline.parsers.constituency.evaluation import evaluate_constituency_parser
 from pipeline.treebanks.bracketed import read_bracketed
 
@@ -21,7 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _argument_parser().parse_args(arguments)
     torch.set_num_threads(options.threads)
     try:
-        parser = load_constituency_parser(options.parser, device=options.device)
+        parser = BeneparConstituencyParser.load(options.parser, device=options.device)
         sentences = read_bracketed(
             options.treebank,
             documents=options.documents,

@@ -36,10 +36,10 @@ from pipeline.parsers.constituency.chart_model import (
     encode_sentences,
     encode_words,
     fencepost_projection,
+    from_benepar_label,
     label_scores,
     word_table,
 )
-from pipeline.parsers.constituency.examples import from_benepar_label
 from pipeline.parsers.constituency.model import ConstituencyModel, load_constituency_model
 from pipeline.treebanks.conllu import TreebankSentence, read_treebank
 from pipeline.trees.flat import TOP_LABEL, to_brackets
@@ -122,7 +122,7 @@ def _scores(
     spans: SpanIndex,
 ) -> tuple[Tensor, Tensor]:
     """Returns the scores of the spans' labels, ``[S, labels]``, and of tags, ``[B, T, tags]``."""
-    module = model.module
+    module = model.network
     words = sorted({token for sentence in sentences for token in sentence.tokens})
     row_of = {word: row for row, word in enumerate(words, start=2)}
     vectors = encode_words(module, word_table(words, module.char_vocab))

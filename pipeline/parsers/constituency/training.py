@@ -22,13 +22,9 @@ import torch
 
 from pipeline.digest import sha256_of_file
 from pipeline.parsers.constituency.benepar_adapter import BeneparConstituencyParser
-from pipeline.parsers.constituency.chart_model import ChartModelConfig
+from pipeline.parsers.constituency.chart_model import ChartModelConfig, to_benepar_label
 from pipeline.parsers.constituency.evaluation import evaluate_constituency_parser
-from pipeline.parsers.constituency.examples import (
-    ExampleSet,
-    build_vocabularies,
-    to_benepar_label,
-)
+from pipeline.parsers.constituency.examples import ExampleSet, build_vocabularies
 from pipeline.parsers.constituency.loss import chart_losses
 from pipeline.parsers.constituency.model import (
     ConstituencyModel,
@@ -36,7 +32,7 @@ from pipeline.parsers.constituency.model import (
     new_constituency_model,
     save_constituency_model,
 )
-from pipeline.parsers.parser_folder import DESCRIPTION_NAME, WEIGHTS_NAME
+from pipeline.parsers.folder_files import DESCRIPTION_NAME, WEIGHTS_NAME
 from pipeline.parsers.training.checkpoint import TrainingState
 from pipeline.parsers.training.initial import check_known
 from pipeline.parsers.training.run import EpochOutcome, TrainingRun, training_digest
@@ -193,11 +189,11 @@ class _Trainer:
             "%d sentences, %d too long left out, %d labels", len(kept), num_dropped, num_labels
         )
         self._examples = ExampleSet(kept, vocabularies)
-        averaged = copy.deepcopy(model.module).eval().requires_grad_(False)
-        self._module = model.module
+        averaged = copy.deepcopy(model.network).eval().requires_grad_(False)
+        self._module = model.network
         self.averaged_model = ConstituencyModel(config.model, vocabularies, averaged)
         self.state = TrainingState(
-            model.module, averaged, config.optimizer.new_optimizer(model.module)
+            model.network, averaged, config.optimizer.new_optimizer(model.network)
         )
 
     def train_epoch(self) -> dict[str, float]:
@@ -236,7 +232,7 @@ def _start_model(
         _check_vocabularies(config.initial_parser, sentences, model)
         fresh = new_constituency_model(config.model, model.vocabularies)
         try:
-            fresh.module.load_state_dict(model.module.state_dict())
+            fresh.network.load_state_dict(model.network.state_dict())
         except RuntimeError as error:
             raise ValueError(
                 f"{config.initial_parser}: has other sizes than the training ({error}); give the "

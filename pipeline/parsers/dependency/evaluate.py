@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 
 from pipeline.parsers.dependency.evaluation import evaluate_dependency_parser
-from pipeline.parsers.dependency.supar_adapter import load_dependency_parser
+from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
 from pipeline.treebanks.conllu import read_treebank
 
 
@@ -23,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     torch.set_num_threads(options.threads)
     try:
         sentences = read_treebank(options.files, exclude_document_prefixes=options.exclude)
-        parser = load_dependency_parser(options.parser)
+        parser = SuparDependencyParser.load(options.parser)
     except ValueError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

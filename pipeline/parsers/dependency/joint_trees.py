@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +27,7 @@ from torch import Tensor
 from pipeline.atomic_files import write_text_atomically
 from pipeline.manifests import read_dataset_manifest
 from pipeline.parsers.batches import length_batches
-from pipeline.parsers.dependency.decoding import best_heads, check_numbers
+from pipeline.parsers.dependency.decoding import best_heads, labelled_trees
 from pipeline.parsers.dependency.forward import arc_scores, encode, relation_scores
 from pipeline.parsers.dependency.model import DependencyModel, load_dependency_model
 from pipeline.parsers.dependency.spellings import encode_spellings
@@ -67,7 +67,7 @@ def joint_trees(
 @torch.inference_mode()
 def _parse(
     models: Sequence[DependencyModel], sentences: Sequence[Sequence[str]]
-) -> Iterator[DependencyParse]:
+) -> list[DependencyParse]:
     batches = [token_batch(sentences, model.vocabulary) for model in models]
     states = [_states(model, batch) for model, batch in zip(models, batches, strict=True)]
     lengths, chosen = batches[0].lengths, batches[0].token_mask
@@ -80,13 +80,8 @@ def _parse(
         relation_scores(model.network, of_model, heads, chosen)
         for model, of_model in zip(models, states, strict=True)
     ]
-    best = _mean_log_probability(relations).max(-1)
-    check_numbers(best.values)
-    labels = iter(best.indices.tolist())
     names = models[0].vocabulary.relations
-    for of_sentence, length in zip(heads.tolist(), lengths.tolist(), strict=True):
-        deprels = [names[next(labels)] for _ in range(length - 1)]
-        yield DependencyParse(heads=of_sentence[1:length], deprels=deprels)
+    return labelled_trees(heads, lengths, _mean_log_probability(relations), names)
 
 
 def _states(model: DependencyModel, batch: TokenBatch) -> Tensor:

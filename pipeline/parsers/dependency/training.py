@@ -42,7 +42,7 @@ from pipeline.parsers.dependency.word_embedding import (
     extended_by_vectors,
     with_plain_embedding,
 )
-from pipeline.parsers.parser_folder import DESCRIPTION_NAME, WEIGHTS_NAME
+from pipeline.parsers.folder_files import DESCRIPTION_NAME, WEIGHTS_NAME
 from pipeline.parsers.training.checkpoint import TrainingState
 from pipeline.parsers.training.initial import check_known
 from pipeline.parsers.training.run import EpochOutcome, TrainingRun, training_digest

@@ -10,11 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.digest import digest_of
-from pipeline.parsers.parser_folder import (
-    DESCRIPTION_NAME,
-    WEIGHTS_NAME,
-    checksum_of_parser_folder,
-)
+from pipeline.parsers.folder_files import DESCRIPTION_NAME, WEIGHTS_NAME, checksum_of_parser_folder
 from pipeline.parsers.training.checkpoint import TrainingState, read_checkpoint, write_checkpoint
 
 logger = logging.getLogger(__name__)
