@@ -9,13 +9,13 @@ import nltk
 import pytest
 import torch
 
+from pipeline.parser_training.constituency.examples import ExampleSet
+from pipeline.parser_training.constituency.loss import chart_losses
 from pipeline.parsers import precision
 from pipeline.parsers.constituency import decoding, word_vectors
 from pipeline.parsers.constituency.benepar_adapter import (
     BeneparConstituencyParser,
 )
-from pipeline.parsers.constituency.examples import ExampleSet
-from pipeline.parsers.constituency.loss import chart_losses
 from pipeline.parsers.constituency.model import (
     ConstituencyModel,
     load_constituency_model,

@@ -5,10 +5,10 @@ import nltk
 import pytest
 import torch
 
-from pipeline.parsers.constituency.chart_model import encode_words, word_table
-from pipeline.parsers.constituency.examples import ExampleSet
-from pipeline.parsers.constituency.loss import chart_losses
-from pipeline.parsers.constituency.word_reading import read_words
+from pipeline.parser_training.constituency.chart_scores import encode_words, read_words
+from pipeline.parser_training.constituency.examples import ExampleSet
+from pipeline.parser_training.constituency.loss import chart_losses
+from pipeline.parsers.constituency.chart_model import word_table
 from pipeline.treebanks.bracketed import BracketedSentence
 from pipeline.trees.flat import to_brackets
 from tests.constituency_trees import tiny_model, toy_treebank

@@ -5,18 +5,12 @@ trees of differently trained parsers are better than those of each, and a parser
 from them, on text without annotation, comes near them (Kuncoro et al. 2016, "Distilling an ensemble
 of greedy dependency parsers into one MST parser").
 
-Command line::
-
-    python -m pipeline.parsers.dependency.joint_trees OUT.conllu --parsers FOLDERS \\
-      --sentences FOLDER --num-sentences 40000
-
 Legend: B sentences, T positions (the artificial root + tokens), M tokens, R relations.
 """
 
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -136,10 +130,16 @@ def to_conllu(tokens: Sequence[str], parse: DependencyParse) -> str:
     return "".join(lines) + "\n"
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Writes trees as the arguments say; returns the exit status, 2 for a user's mistake."""
+def write_joint_trees(arguments: Sequence[str] | None = None) -> str:
+    """Writes trees as the command line's arguments say; returns how many.
+
+    Raises:
+        FileNotFoundError: the sentence stage is not complete.
+        ValueError: a setting, a file or a parser is not what it should be.
+        FloatingPointError: see `joint_trees`.
+    """
     parser = argparse.ArgumentParser(
-        prog="python -m pipeline.parsers.dependency.joint_trees", description=__doc__
+        prog="python -m pipeline.parser_training joint-trees", description=__doc__
     )
     add = parser.add_argument
     add("out", type=Path, help="CoNLL-U file to write")
@@ -151,24 +151,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add("--threads", type=int, default=1)
     options = parser.parse_args(arguments)
     torch.set_num_threads(options.threads)
-    try:
-        models = [load_dependency_model(folder)[0] for folder in options.parsers]
-        without = read_treebank(options.without) if options.without else []
-        sentences = sample_sentences(
-            options.sentences,
-            options.num_sentences,
-            seed=options.seed,
-            without=[sentence.tokens for sentence in without],
-        )
-        trees = joint_trees(models, sentences)
-    except (FileNotFoundError, FloatingPointError, ValueError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    text = "".join(map(to_conllu, sentences, trees))
+    models = [load_dependency_model(folder)[0] for folder in options.parsers]
+    without = read_treebank(options.without) if options.without else []
+    sentences = sample_sentences(
+        options.sentences,
+        options.num_sentences,
+        seed=options.seed,
+        without=[sentence.tokens for sentence in without],
+    )
+    text = "".join(map(to_conllu, sentences, joint_trees(models, sentences)))
     write_text_atomically(options.out, text)
-    print(f"{len(sentences)} trees")
-    return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
+    return f"{len(sentences)} trees"

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from pipeline.parser_training.constituency.chart_scores import SpanIndex
 from pipeline.parsers.constituency.chart_model import (
     RESERVED_CHARACTERS,
     START_ROW,
     STOP_ROW,
     ChartVocabularies,
-    SpanIndex,
     WordTable,
     to_benepar_label,
     word_table,
