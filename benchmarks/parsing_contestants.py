@@ -14,11 +14,11 @@ from typing import Any
 
 from benchmarks.references import benepar_parse, supar_predict
 from pipeline.parsers.base import Sentence
-from pipeline.parsers.constituency.benepar_adapter import load_constituency_parser
+from pipeline.parsers.constituency.benepar_adapter import BeneparConstituencyParser
 from pipeline.parsers.constituency.model import load_constituency_model
 from pipeline.parsers.dependency.model import load_dependency_model
-from pipeline.parsers.dependency.supar_adapter import load_dependency_parser
-from pipeline.parsing import Parse
+from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
+from pipeline.trees.parses import Parse
 
 Sentences = Sequence[Sentence]
 Started = tuple[Callable[[Sentences], Any], Callable[[Any], Sequence[Any]]]
@@ -40,7 +40,10 @@ class Contestant:
 
 def dependency_contestants(path: Path) -> list[Contestant]:
     """Returns supar's own prediction and ours, with the weights of one parser folder."""
-    return [Contestant(SUPAR, partial(_start_supar, path)), *_ours(load_dependency_parser, path)]
+    return [
+        Contestant(SUPAR, partial(_start_supar, path)),
+        *_ours(SuparDependencyParser.load, path),
+    ]
 
 
 def constituency_contestants(path: Path) -> list[Contestant]:
@@ -49,7 +52,7 @@ def constituency_contestants(path: Path) -> list[Contestant]:
         Contestant(f"benepar, buckets of {size}", partial(_start_buckets, path, size))
         for size in benepar_parse.BUCKET_TOKENS
     ]
-    return [*buckets, *_ours(load_constituency_parser, path)]
+    return [*buckets, *_ours(BeneparConstituencyParser.load, path)]
 
 
 def parse_sents_contestant(path: Path) -> Contestant:

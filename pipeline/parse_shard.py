@@ -53,9 +53,9 @@ def execute(job: Mapping[str, Any], on_progress: Progress) -> None:
         )
     # torch reads the number of its threads when it is imported, which is in the next lines.
     os.environ.update(dict.fromkeys(THREAD_VARIABLES, str(threads)))
+    from pipeline.parsers.base import PRECISIONS
     from pipeline.parsers.device import automatic_batch_tokens, resolve_device
     from pipeline.parsers.load import load_parser
-    from pipeline.parsers.precision import PRECISIONS
 
     precision = str(job.get("precision", "exact"))
     if precision not in PRECISIONS:

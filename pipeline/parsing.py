@@ -23,13 +23,13 @@ from pipeline.flat_lists import FlatListColumn
 from pipeline.job import Progress
 from pipeline.manifests import ShardManifest, read_shard_manifest, read_verified_manifest
 from pipeline.parsers.base import MAX_TOKENS, Sentence, SentenceParser
-from pipeline.parsers.kinds import TRANSFORMER_KINDS
+from pipeline.parsers.folder_files import TRANSFORMER_KINDS
 from pipeline.refusal import Refusal, excerpt_of
 from pipeline.schema import schema_for
 from pipeline.shards import ShardWriter, read_row_groups
 from pipeline.trees.binarize import BINARIZATION_VERSION, binarize
 from pipeline.trees.flat import validate_constituents, validate_heads
-from pipeline.trees.parses import ConstituencyParse, DependencyParse
+from pipeline.trees.parses import DependencyParse, Parse
 
 PARSED_STAGES = ("dependencies", "constituents")
 POOL_ROWS = 5_000
@@ -50,7 +50,6 @@ _LIBRARIES = {"dependencies": ("torch", "supar"), "constituents": ("torch", "ben
 TRANSFORMER_LIBRARIES = ("transformers", "tokenizers")
 """Of a parser with a transformer inside, beside those of its stage."""
 
-Parse = DependencyParse | ConstituencyParse
 Row = dict[str, Sequence[int] | Sequence[str]]
 
 

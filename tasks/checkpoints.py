@@ -13,8 +13,14 @@ from models.text.parser_record import OPTION_OF_STAGE
 from pipeline.digest import remembered_sha256
 from pipeline.parsers.checkpoints.official import OFFICIAL_PARSERS, RELEASED_WEIGHTS
 from pipeline.parsers.convert import CONVERSION_VERSION, convert_checkpoint
-from pipeline.parsers.folder_files import checksum_of_parser_folder, named_kind
-from pipeline.parsers.kinds import DESCRIPTION_NAME, PARSER_FILES, STAGE_OF_KIND, STAGES
+from pipeline.parsers.folder_files import (
+    DESCRIPTION_NAME,
+    PARSER_FILES,
+    STAGE_OF_KIND,
+    STAGES,
+    checksum_of_parser_folder,
+    named_kind,
+)
 from pipeline.parsing import TRANSFORMER_LIBRARIES, library_versions
 from tasks.artefact import Artefact, checksum
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import torch
 
+from pipeline.parser_training.constituency.examples import build_vocabularies
 from pipeline.parsers.constituency.chart_model import ChartModelConfig
-from pipeline.parsers.constituency.examples import build_vocabularies
 from pipeline.parsers.constituency.model import ConstituencyModel, new_constituency_model
 from pipeline.treebanks.bracketed import BracketedSentence
 from pipeline.trees.flat import from_brackets, to_brackets

@@ -9,14 +9,13 @@ import nltk
 import pytest
 import torch
 
+from pipeline.parser_training.constituency.examples import ExampleSet
+from pipeline.parser_training.constituency.loss import chart_losses
 from pipeline.parsers import precision
 from pipeline.parsers.constituency import decoding, word_vectors
 from pipeline.parsers.constituency.benepar_adapter import (
     BeneparConstituencyParser,
-    load_constituency_parser,
 )
-from pipeline.parsers.constituency.examples import ExampleSet
-from pipeline.parsers.constituency.loss import chart_losses
 from pipeline.parsers.constituency.model import (
     ConstituencyModel,
     load_constituency_model,
@@ -41,11 +40,11 @@ SENTENCES = [
 def trained() -> ConstituencyModel:
     toys = toy_treebank(60)
     model = tiny_model(toys)
-    optimizer = torch.optim.Adam(model.module.parameters(), lr=1e-2)
+    optimizer = torch.optim.Adam(model.network.parameters(), lr=1e-2)
     for epoch in range(30):
         for batch in ExampleSet(toys, model.vocabularies).batches(200, seed=epoch):
             optimizer.zero_grad()
-            losses = chart_losses(model.module, batch)
+            losses = chart_losses(model.network, batch)
             (losses.brackets + losses.tags).backward()
             optimizer.step()
     return model
@@ -71,8 +70,8 @@ def test_trees_are_those_of_benepar_s_chart_parser(model: ConstituencyModel) -> 
         SimpleNamespace(words=s, space_after=None, tree=None, pos=[(w, "UNK") for w in s].copy)
         for s in sentences
     ]
-    expected = model.module.parse(examples, return_compressed=True)
-    names = model.module.decoder.label_from_index
+    expected = model.network.parse(examples, return_compressed=True)
+    names = model.network.decoder.label_from_index
     for answer, output in zip(answers, expected, strict=True):
         assert isinstance(answer, ConstituencyParse)
         spans = [
@@ -81,13 +80,13 @@ def test_trees_are_those_of_benepar_s_chart_parser(model: ConstituencyModel) -> 
             if names[label]
         ]
         assert list(zip(answer.starts, answer.ends, answer.labels, strict=True)) == spans
-        assert answer.tags == [model.module.tag_from_index[tag] for tag in output.tags]
+        assert answer.tags == [model.network.tag_from_index[tag] for tag in output.tags]
 
 
 def test_trees_are_those_of_benepar_s_sentence_parser(
     model: ConstituencyModel, tmp_path: Path
 ) -> None:
-    checkpoint = {"config": model.module.config, "state_dict": model.module.state_dict()}
+    checkpoint = {"config": model.network.config, "state_dict": model.network.state_dict()}
     torch.save(checkpoint, tmp_path / "tiny.pt")
     sentences = [s for s in SENTENCES if not any(c.isspace() for token in s for c in token)]
     expected = benepar.Parser(str(tmp_path / "tiny.pt")).parse_sents(sentences)
@@ -184,7 +183,7 @@ def test_a_failing_sentence_costs_its_batch_nothing(
 
 
 def test_scores_that_are_no_numbers_make_no_tree(trained: ConstituencyModel) -> None:
-    module = copy.deepcopy(trained.module)
+    module = copy.deepcopy(trained.network)
     with torch.no_grad():
         module.f_label[0].bias.fill_(float("nan"))
     damaged = ConstituencyModel(trained.config, trained.vocabularies, module)
@@ -237,7 +236,7 @@ def test_settings_that_mean_nothing_are_refused(
 def test_a_saved_parser_gives_the_same_answers(trained: ConstituencyModel, tmp_path: Path) -> None:
     checksum = save_constituency_model(tmp_path / "tiny", trained)
     (tmp_path / "elsewhere").symlink_to(tmp_path / "tiny")
-    parser = load_constituency_parser(tmp_path / "elsewhere", expected_checksum=checksum)
+    parser = BeneparConstituencyParser.load(tmp_path / "elsewhere", expected_checksum=checksum)
     assert (parser.name, parser.checksum) == ("tiny", checksum)
     toys = [sentence.tokens for sentence in toy_treebank(30, seed=2)]
     assert parser.parse(toys) == _parser(trained).parse(toys)
@@ -257,7 +256,7 @@ def test_a_folder_whose_files_do_not_belong_together_is_refused(
     description = tmp_path / "parser.json"
     description.write_text(description.read_text().replace('"d_model": 32', '"d_model": 64'))
     with pytest.raises(ValueError, match=r"parser\.json: does not describe the weights beside it"):
-        load_constituency_parser(tmp_path)
+        BeneparConstituencyParser.load(tmp_path)
     shutil.rmtree(tmp_path)
     with pytest.raises(ValueError, match="no such file"):
-        load_constituency_parser(tmp_path)
+        BeneparConstituencyParser.load(tmp_path)

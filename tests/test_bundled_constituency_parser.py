@@ -6,7 +6,6 @@ import pytest
 from pipeline.parsers.constituency.benepar_adapter import (
     BUNDLED_PARSER,
     BeneparConstituencyParser,
-    load_constituency_parser,
 )
 from pipeline.trees.flat import to_brackets
 from pipeline.trees.parses import ConstituencyParse
@@ -17,7 +16,7 @@ MAX_BYTES = 15_000_000
 
 @pytest.fixture(scope="module")
 def parser() -> BeneparConstituencyParser:
-    return load_constituency_parser(FOLDER)
+    return BeneparConstituencyParser.load(FOLDER)
 
 
 @pytest.mark.parametrize(

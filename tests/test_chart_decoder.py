@@ -2,8 +2,19 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from pipeline.parsers.constituency.chart_decoder import Span, best_binary_trees
+from pipeline.parsers.constituency.chart_decoder import best_spans
+
+Span = tuple[int, int]
+
+
+def best_binary_trees(scores: NDArray[np.float32], lengths: list[int]) -> list[list[Span]]:
+    """Each sentence's best tree as its spans in preorder."""
+    trees: list[list[Span]] = [[] for _ in lengths]
+    for sentence, start, end in best_spans(scores, lengths).T.tolist():
+        trees[sentence].append((start, end))
+    return trees
 
 
 def _every_tree(start: int, end: int) -> Iterator[list[Span]]:

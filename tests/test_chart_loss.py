@@ -5,10 +5,10 @@ import nltk
 import pytest
 import torch
 
-from pipeline.parsers.constituency.chart_model import encode_words, word_table
-from pipeline.parsers.constituency.examples import ExampleSet
-from pipeline.parsers.constituency.loss import chart_losses
-from pipeline.parsers.constituency.word_reading import read_words
+from pipeline.parser_training.constituency.chart_scores import encode_words, read_words
+from pipeline.parser_training.constituency.examples import ExampleSet
+from pipeline.parser_training.constituency.loss import chart_losses
+from pipeline.parsers.constituency.chart_model import word_table
 from pipeline.treebanks.bracketed import BracketedSentence
 from pipeline.trees.flat import to_brackets
 from tests.constituency_trees import tiny_model, toy_treebank
@@ -23,7 +23,7 @@ def _benepar_example(sentence: BracketedSentence) -> Any:
 def test_losses_and_gradients_are_benepar_s_own(seed: int) -> None:
     toys = toy_treebank(9, seed=seed)
     model = tiny_model(toys, seed=seed)
-    module = model.module.train()  # without dropout, so both see the same scores
+    module = model.network.train()  # without dropout, so both see the same scores
     (batch,) = ExampleSet(toys, model.vocabularies).batches(10_000, seed=0)
     examples = [_benepar_example(sentence) for sentence in toys]
     ((_, expected_batch),) = module.encode_and_collate_subbatches(examples, 10_000)
@@ -48,14 +48,14 @@ def test_words_are_read_as_benepar_reads_them() -> None:
     characters = {c: i for i, c in enumerate(model.vocabularies.characters)}
     words = ["a", "the", "o" * 40, "old", "telescope", "saw", "d" * 13]
     table = word_table(words, characters)
-    module = model.module.eval()
+    module = model.network.eval()
     torch.testing.assert_close(read_words(module, table), encode_words(module, table))
 
 
 def test_a_tree_that_wins_by_the_margin_costs_nothing() -> None:
     toys = toy_treebank(1)
     model = tiny_model(toys)
-    module = model.module
+    module = model.network
     optimizer = torch.optim.Adam(module.parameters(), lr=1e-2)
     (batch,) = ExampleSet(toys, model.vocabularies).batches(10_000, seed=0)
     for _ in range(40):

@@ -16,6 +16,7 @@ import torch
 
 from pipeline.digest import sha256_of_file
 from pipeline.download import DownloadConfig, DownloadError
+from pipeline.parser_training.constituency.examples import build_vocabularies
 from pipeline.parsers import convert as convert_module
 from pipeline.parsers.checkpoints import isolation, official
 from pipeline.parsers.checkpoints import opened as opened_module
@@ -25,7 +26,6 @@ from pipeline.parsers.checkpoints.opened import OpenedCheckpoint, open_checkpoin
 from pipeline.parsers.checkpoints.process import convert
 from pipeline.parsers.constituency.benepar_adapter import BeneparConstituencyParser
 from pipeline.parsers.constituency.chart_model import build_chart_parser
-from pipeline.parsers.constituency.examples import build_vocabularies
 from pipeline.parsers.convert import convert_checkpoint, main
 from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
 from pipeline.parsers.dependency.supar_conversion import from_supar
@@ -46,7 +46,7 @@ def supar_checkpoint(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def benepar_checkpoint(tmp_path: Path) -> Path:
-    module = tiny_model(toy_treebank(20)).module
+    module = tiny_model(toy_treebank(20)).network
     torch.save(
         {"config": module.config, "state_dict": module.state_dict()}, tmp_path / "benepar.pt"
     )

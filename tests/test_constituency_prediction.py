@@ -6,14 +6,13 @@ import pytest
 import torch
 from benepar.parse_chart import ChartParser
 
+from pipeline.parser_training.constituency.chart_scores import encode_sentences, encode_words
 from pipeline.parsers.constituency import span_scorer
 from pipeline.parsers.constituency.chart_model import (
     RESERVED_CHARACTERS,
     ChartModelConfig,
     ChartVocabularies,
     build_chart_parser,
-    encode_sentences,
-    encode_words,
     word_table,
 )
 from pipeline.parsers.constituency.packed_transformer import PackedTransformer, Run, equal_runs

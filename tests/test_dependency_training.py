@@ -1,16 +1,22 @@
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
+from pipeline.parser_training.__main__ import main
+from pipeline.parser_training.dependency.training import (
+    DependencyTraining,
+    DependencyTrainingConfig,
+)
+from pipeline.parser_training.optimizer import OptimizerConfig
+from pipeline.parser_training.training import train_parser
 from pipeline.parsers.dependency.evaluate import main as evaluate_main
 from pipeline.parsers.dependency.network import Dropouts, NetworkSizes
-from pipeline.parsers.dependency.supar_adapter import load_dependency_parser
-from pipeline.parsers.dependency.train import main as train_main
-from pipeline.parsers.dependency.training import DependencyTrainingConfig, train_dependency_parser
-from pipeline.parsers.training.steps import OptimizerConfig
+from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
 from pipeline.trees.parses import DependencyParse
 from tests.dependency_examples import treebank, write_conllu
 
@@ -24,6 +30,14 @@ SIZES = NetworkSizes(
     arc_mlp=32,
     relation_mlp=16,
 )
+
+
+def train(
+    config: DependencyTrainingConfig,
+    folder: Path,
+    on_progress: Callable[[float, str], None] | None = None,
+) -> dict[str, Any]:
+    return train_parser(DependencyTraining(config), folder, on_progress)
 
 
 @pytest.fixture
@@ -48,14 +62,14 @@ def test_a_tiny_treebank_is_learnt_by_heart(
     config: DependencyTrainingConfig, tmp_path: Path
 ) -> None:
     optimizer = OptimizerConfig(num_epochs=60, learning_rate=0.01, averaging=0.8)
-    summary = train_dependency_parser(replace(config, optimizer=optimizer), tmp_path / "out")
+    summary = train(replace(config, optimizer=optimizer), tmp_path / "out")
     lines = (tmp_path / "out" / "metrics.jsonl").read_text().splitlines()
     losses = [json.loads(line)["loss"] for line in lines]
     assert losses[-1] < 0.2 * losses[0]
     assert summary["dev"]["las"] == 100.0
     scores = json.loads((tmp_path / "out" / "scores.json").read_text())
     assert scores == {"LAS dev": 100.0, "UAS dev": 100.0}
-    parser = load_dependency_parser(tmp_path / "out", expected_checksum=summary["checksum"])
+    parser = SuparDependencyParser.load(tmp_path / "out", expected_checksum=summary["checksum"])
     for gold, parse in zip(treebank(), parser.parse([s.tokens for s in treebank()]), strict=True):
         assert parse == DependencyParse(gold.heads, gold.deprels)
 
@@ -63,9 +77,9 @@ def test_a_tiny_treebank_is_learnt_by_heart(
 def test_two_trainings_with_one_seed_agree_and_with_another_differ(
     config: DependencyTrainingConfig, tmp_path: Path
 ) -> None:
-    first = train_dependency_parser(config, tmp_path / "first")
-    again = train_dependency_parser(config, tmp_path / "again")
-    other = train_dependency_parser(replace(config, seed=2), tmp_path / "other")
+    first = train(config, tmp_path / "first")
+    again = train(config, tmp_path / "again")
+    other = train(replace(config, seed=2), tmp_path / "other")
     assert first["checksum"] == again["checksum"] != other["checksum"]
 
 
@@ -73,17 +87,17 @@ def test_an_interrupted_training_ends_with_the_same_weights(
     config: DependencyTrainingConfig, tmp_path: Path
 ) -> None:
     whole, broken = tmp_path / "whole", tmp_path / "broken"
-    train_dependency_parser(config, whole)
+    train(config, whole)
 
     def interrupt(progress: float, message: str) -> None:
         if progress == 0.5:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        train_dependency_parser(config, broken, interrupt)
+        train(config, broken, interrupt)
     assert not (broken / "parser.json").exists()
     seen: list[float] = []
-    train_dependency_parser(config, broken, lambda progress, message: seen.append(progress))
+    train(config, broken, lambda progress, message: seen.append(progress))
     assert seen == [0.75, 1.0]
     assert weights_of(broken) == weights_of(whole)
     assert sorted(path.name for path in broken.iterdir()) == [
@@ -104,12 +118,12 @@ def test_a_training_goes_on_after_its_treebank_was_moved(
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        train_dependency_parser(config, tmp_path / "parser", interrupt)
+        train(config, tmp_path / "parser", interrupt)
     elsewhere = write_conllu(treebank(), tmp_path / "elsewhere.conllu")
     moved = replace(config, train_files=(elsewhere,))
     seen: list[float] = []
 
-    train_dependency_parser(moved, tmp_path / "parser", lambda done, message: seen.append(done))
+    train(moved, tmp_path / "parser", lambda done, message: seen.append(done))
 
     assert seen == [0.5, 0.75, 1.0]
 
@@ -118,7 +132,7 @@ def test_a_limit_that_leaves_no_sentence_is_named(
     config: DependencyTrainingConfig, tmp_path: Path
 ) -> None:
     with pytest.raises(ValueError, match=r"none of 8 training sentences has at most 2 tokens"):
-        train_dependency_parser(replace(config, max_sentence_tokens=2), tmp_path)
+        train(replace(config, max_sentence_tokens=2), tmp_path)
 
 
 def test_folders_of_another_training_or_a_finished_parser_are_refused(
@@ -128,18 +142,18 @@ def test_folders_of_another_training_or_a_finished_parser_are_refused(
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        train_dependency_parser(config, tmp_path / "out", interrupt)
+        train(config, tmp_path / "out", interrupt)
     with pytest.raises(ValueError, match="belongs to a training with another configuration"):
-        train_dependency_parser(replace(config, seed=9), tmp_path / "out")
-    train_dependency_parser(config, tmp_path / "out")
+        train(replace(config, seed=9), tmp_path / "out")
+    train(config, tmp_path / "out")
     with pytest.raises(ValueError, match="holds a parser already; give another folder"):
-        train_dependency_parser(config, tmp_path / "out")
+        train(config, tmp_path / "out")
 
 
 def test_bfloat16_products_train_as_well(config: DependencyTrainingConfig, tmp_path: Path) -> None:
     optimizer = OptimizerConfig(num_epochs=30, learning_rate=0.01, averaging=0.5)
     assert optimizer.precision == "bfloat16"
-    summary = train_dependency_parser(replace(config, optimizer=optimizer), tmp_path / "out")
+    summary = train(replace(config, optimizer=optimizer), tmp_path / "out")
     assert summary["dev"]["uas"] > 90
 
 
@@ -181,7 +195,7 @@ def test_the_command_lines_train_score_and_report_mistakes(
     out = str(tmp_path / "out")
     arguments = [out, "--train", file, "--dev", file, "--exclude", "story_1", "--threads"]
     arguments += [str(torch.get_num_threads()), "--num-epochs", "1", "--lstm-hidden", "8"]
-    assert train_main(arguments) == 0
+    assert main(["dependency", *arguments]) == 0
     assert json.loads(capsys.readouterr().out)["best_epoch"] == 1
     assert evaluate_main([out, file, "--threads", str(torch.get_num_threads())]) == 0
     report = json.loads(capsys.readouterr().out)
@@ -193,7 +207,7 @@ def test_the_command_lines_train_score_and_report_mistakes(
 def test_relations_that_the_initial_parser_lacks_are_named(
     config: DependencyTrainingConfig, tmp_path: Path
 ) -> None:
-    train_dependency_parser(config, tmp_path / "first")
+    train(config, tmp_path / "first")
     sentences = treebank()
     sentences[0] = replace(sentences[0], deprels=["vocative", *sentences[0].deprels[1:]])
     foreign = replace(
@@ -202,4 +216,4 @@ def test_relations_that_the_initial_parser_lacks_are_named(
         initial_parser=tmp_path / "first",
     )
     with pytest.raises(ValueError, match=r"first: knows \d+ relations, not these 1 .*: vocative;"):
-        train_dependency_parser(foreign, tmp_path / "second")
+        train(foreign, tmp_path / "second")

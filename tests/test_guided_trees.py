@@ -5,9 +5,13 @@ import numpy as np
 import pytest
 import torch
 
+from pipeline.parser_training.__main__ import main
+from pipeline.parser_training.constituency.guided_trees import (
+    guided_trees,
+    heads_outside,
+)
 from pipeline.parsers.constituency.benepar_adapter import BeneparConstituencyParser
-from pipeline.parsers.constituency.examples import from_benepar_label
-from pipeline.parsers.constituency.guided_trees import guided_trees, heads_outside, main
+from pipeline.parsers.constituency.chart_model import from_benepar_label
 from pipeline.parsers.constituency.model import save_constituency_model
 from pipeline.treebanks.bracketed import read_bracketed
 from pipeline.treebanks.conllu import TreebankSentence, read_treebank
@@ -101,7 +105,20 @@ def test_the_command_writes_trees_in_the_order_of_their_sentences(
     file.write_text("# newdoc id = a\n" + "".join("\n".join(r) + "\n\n" for r in rows))
     threads = f"--threads={torch.get_num_threads()}"
 
-    assert main([str(out), "--parsers", str(parser), "--dependencies", str(file), threads]) == 0
+    assert (
+        main(
+            [
+                "guided-trees",
+                str(out),
+                "--parsers",
+                str(parser),
+                "--dependencies",
+                str(file),
+                threads,
+            ]
+        )
+        == 0
+    )
 
     assert capsys.readouterr().out == "12 trees, 0 longer than 510 tokens left out\n".replace(
         "510", str(tiny_model(toys).config.max_length - 2)
@@ -109,7 +126,20 @@ def test_the_command_writes_trees_in_the_order_of_their_sentences(
     written = read_bracketed(out, documents=file)
     assert [s.tokens for s in written] == [s.tokens for s in read_treebank((file,))]
     assert [s.parse.tags for s in written] == [toy.parse.tags for toy in toys]
-    assert main([str(out), "--parsers", str(tmp_path), "--dependencies", str(file), threads]) == 2
+    assert (
+        main(
+            [
+                "guided-trees",
+                str(out),
+                "--parsers",
+                str(tmp_path),
+                "--dependencies",
+                str(file),
+                threads,
+            ]
+        )
+        == 2
+    )
     assert "parser.json: no such file" in capsys.readouterr().err
 
 

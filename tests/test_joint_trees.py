@@ -10,7 +10,11 @@ import pytest
 import torch
 
 from pipeline.manifests import write_dataset_manifest
-from pipeline.parsers.dependency.joint_trees import joint_trees, main, sample_sentences
+from pipeline.parser_training.__main__ import main
+from pipeline.parser_training.dependency.joint_trees import (
+    joint_trees,
+    sample_sentences,
+)
 from pipeline.parsers.dependency.model import DependencyModel, save_dependency_model
 from pipeline.parsers.dependency.network import NetworkSizes, build_network
 from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
@@ -125,12 +129,12 @@ def test_the_command_writes_a_treebank(tmp_path: Path, capsys: pytest.CaptureFix
     arguments = [str(out), "--sentences", str(folder), "--threads", str(torch.get_num_threads())]
     arguments += ["--without", str(without), "--num-sentences", "5", "--parsers"]
 
-    assert main([*arguments, *map(str, parsers)]) == 0
+    assert main(["joint-trees", *arguments, *map(str, parsers)]) == 0
 
     written = read_conllu(out)
     assert [s.tokens for s in written] == sample_sentences(folder, 5, seed=1)
     assert capsys.readouterr().out == f"{len(written)} trees\n"
-    assert main([*arguments, str(parsers[0]), "--num-sentences", "-3"]) == 2
+    assert main(["joint-trees", *arguments, str(parsers[0]), "--num-sentences", "-3"]) == 2
     assert "the number of sentences is -3" in capsys.readouterr().err
-    assert main([*arguments, str(tmp_path / "none")]) == 2
+    assert main(["joint-trees", *arguments, str(tmp_path / "none")]) == 2
     assert "none/parser.json: no such file" in capsys.readouterr().err

@@ -27,9 +27,8 @@ from models.views import needed_stages
 from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
 from pipeline.parsers.base import Sentence, SentenceParser
-from pipeline.parsing import Parse
 from pipeline.refusal import Refusal
-from pipeline.trees.parses import ConstituencyParse, DependencyParse
+from pipeline.trees.parses import ConstituencyParse, DependencyParse, Parse
 from tasks.senteval import EvaluateTask
 from tests.parsed_corpora import write_vectors
 

@@ -9,8 +9,12 @@ import pytest
 
 from pipeline.digest import sha256_of_file
 from pipeline.parsers.dependency.supar_adapter import BUNDLED_PARSER
-from pipeline.parsers.folder_files import checksum_of_parser_folder
-from pipeline.parsers.kinds import PLAIN_CONSTITUENCY, PLAIN_DEPENDENCY, TRANSFORMER_DEPENDENCY
+from pipeline.parsers.folder_files import (
+    PLAIN_CONSTITUENCY,
+    PLAIN_DEPENDENCY,
+    TRANSFORMER_DEPENDENCY,
+    checksum_of_parser_folder,
+)
 from pipeline.shards import read_shard
 from tasks import ConvertParser, EvaluateEncoder, ParseDependencies, TrainEncoders
 from tests.library_parsers import supar_parser

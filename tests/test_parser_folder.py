@@ -4,13 +4,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from pipeline.parsers.parser_folder import (
-    DESCRIPTION_NAME,
-    WEIGHTS_NAME,
-    checksum_of_parser_folder,
-    read_parser_folder,
-    write_parser_folder,
-)
+from pipeline.parsers.folder_files import DESCRIPTION_NAME, WEIGHTS_NAME, checksum_of_parser_folder
+from pipeline.parsers.parser_folder import read_parser_folder, write_parser_folder
 
 TENSORS = {"weight": torch.tensor([[0.5, -1.25]]), "counts": torch.tensor([3, 4])}
 

@@ -20,7 +20,7 @@ from pipeline.parsers.dependency import supar_adapter
 from pipeline.parsers.dependency.model import DependencyModel
 from pipeline.parsers.dependency.network import NetworkSizes, build_network
 from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
-from pipeline.parsers.kinds import PLAIN_DEPENDENCY, TRANSFORMER_DEPENDENCY
+from pipeline.parsers.folder_files import PLAIN_DEPENDENCY, TRANSFORMER_DEPENDENCY
 from pipeline.parsing import ParseJob, describe_parsing, parse_shard
 from pipeline.refusal import Refusal
 from pipeline.schema import SENTENCES

@@ -7,19 +7,22 @@ import pytest
 import torch
 from safetensors.numpy import save_file
 
-from pipeline.parsers.dependency.loss import GoldTreebank
-from pipeline.parsers.dependency.model import DependencyModel
-from pipeline.parsers.dependency.network import Dropouts, NetworkSizes, build_network
-from pipeline.parsers.dependency.supar_adapter import load_dependency_parser
-from pipeline.parsers.dependency.train import main as train_main
-from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
-from pipeline.parsers.dependency.word_embedding import (
+from pipeline.parser_training.__main__ import main
+from pipeline.parser_training.dependency.loss import GoldTreebank
+from pipeline.parser_training.dependency.pretrained_vectors import (
+    PretrainedVectors,
+    read_pretrained_vectors,
+)
+from pipeline.parser_training.dependency.word_embedding import (
     VectorWordEmbedding,
     add_pretrained_vectors,
     extended_by_vectors,
     with_plain_embedding,
 )
-from pipeline.parsers.training.word_vectors import PretrainedVectors, read_pretrained_vectors
+from pipeline.parsers.dependency.model import DependencyModel
+from pipeline.parsers.dependency.network import Dropouts, NetworkSizes, build_network
+from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
+from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
 from tests.dependency_examples import treebank, write_conllu
 
 SIZES = NetworkSizes(
@@ -120,15 +123,15 @@ def test_a_training_goes_on_from_a_parser(
     arguments = ["--train", file, "--dev", file, "--num-epochs=1", "--word-embedding=3"]
     arguments += [f"--threads={torch.get_num_threads()}"]
     first, second = str(tmp_path / "first"), str(tmp_path / "second")
-    assert train_main([first, *arguments, "--lstm-hidden=8"]) == 0
+    assert main(["dependency", first, *arguments, "--lstm-hidden=8"]) == 0
     going_on = ["--initial", first, "--vectors", str(folder), *arguments]
-    assert train_main([second, *going_on, "--lstm-hidden=8"]) == 0
+    assert main(["dependency", second, *going_on, "--lstm-hidden=8"]) == 0
     record = json.loads((tmp_path / "second/training.json").read_text())
     assert record["config"]["initial_parser"] == "first"
     words = json.loads((tmp_path / "second/parser.json").read_text())
     assert words["config"]["vocabulary"]["words"][-2:] == ["zebra", "dog"]
     capsys.readouterr()
-    assert train_main([str(tmp_path / "third"), *going_on, "--lstm-hidden=9"]) == 2
+    assert main(["dependency", str(tmp_path / "third"), *going_on, "--lstm-hidden=9"]) == 2
     assert "give the training those of the parser" in capsys.readouterr().err
 
 
@@ -163,13 +166,13 @@ def test_a_training_with_vectors_knows_their_words(
     arguments = ["--train", file, "--dev", file, "--num-epochs=1", "--word-embedding=3"]
     arguments += ["--lstm-hidden=8", f"--threads={torch.get_num_threads()}"]
     out = str(tmp_path / "out")
-    assert train_main([out, "--vectors", str(folder), *arguments]) == 0
+    assert main(["dependency", out, "--vectors", str(folder), *arguments]) == 0
     description = json.loads((tmp_path / "out/parser.json").read_text())
     assert "zebra" in description["config"]["vocabulary"]["words"]
-    load_dependency_parser(tmp_path / "out")
+    SuparDependencyParser.load(tmp_path / "out")
     capsys.readouterr()
     (folder / "words.json").write_text(json.dumps(["dog"]))
-    assert train_main([str(tmp_path / "other"), "--vectors", str(folder), *arguments]) == 2
+    assert main(["dependency", str(tmp_path / "other"), "--vectors", str(folder), *arguments]) == 2
     assert "1 words for vectors of shape [2, 3]" in capsys.readouterr().err
 
 

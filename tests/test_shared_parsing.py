@@ -15,8 +15,7 @@ import torch
 import tasks
 from pipeline.manifests import read_dataset_manifest, shard_path
 from pipeline.parse_shard import execute
-from pipeline.parsers.folder_files import checksum_of_parser_folder
-from pipeline.parsers.kinds import PLAIN_DEPENDENCY
+from pipeline.parsers.folder_files import PLAIN_DEPENDENCY, checksum_of_parser_folder
 from pipeline.parsers.parser_folder import write_parser_folder
 from pipeline.parsing import describe_parsing
 from pipeline.storage.location import Storage

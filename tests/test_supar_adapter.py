@@ -10,7 +10,7 @@ from pipeline.parsers.dependency import supar_adapter
 from pipeline.parsers.dependency.model import DependencyModel, save_dependency_model
 from pipeline.parsers.dependency.network import NetworkSizes, build_network
 from pipeline.parsers.dependency.spellings import encode_spellings, spelling_cache
-from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser, load_dependency_parser
+from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
 from pipeline.parsers.dependency.supar_conversion import from_supar
 from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
 from pipeline.refusal import Refusal
@@ -262,7 +262,7 @@ def test_a_saved_parser_answers_the_same_up_to_half_precision(
     model: DependencyModel, tmp_path: Path
 ) -> None:
     checksum = save_dependency_model(model, tmp_path / "tiny")
-    loaded = load_dependency_parser(tmp_path / "tiny", expected_checksum=checksum)
+    loaded = SuparDependencyParser.load(tmp_path / "tiny", expected_checksum=checksum)
     assert (loaded.name, loaded.checksum) == ("tiny", checksum)
     half = build_network(SIZES, model.vocabulary)
     half.load_state_dict({k: v.half().float() for k, v in model.network.state_dict().items()})
@@ -273,26 +273,26 @@ def test_a_saved_parser_answers_the_same_up_to_half_precision(
 def test_damaged_folders_are_refused(model: DependencyModel, tmp_path: Path) -> None:
     folder = tmp_path / "tiny"
     with pytest.raises(ValueError, match=r"parser\.json: no such file"):
-        load_dependency_parser(folder)
+        SuparDependencyParser.load(folder)
     save_dependency_model(model, folder)
     with pytest.raises(ValueError, match=r"differs from the expected 0000"):
-        load_dependency_parser(folder, expected_checksum="0000")
+        SuparDependencyParser.load(folder, expected_checksum="0000")
     wrong_kind = shutil.copytree(folder, tmp_path / "wrong_kind") / "parser.json"
     wrong_kind.write_text(wrong_kind.read_text().replace("supar-biaffine", "other"))
     with pytest.raises(ValueError, match=r"parser of kind 'other-dependency'"):
-        load_dependency_parser(wrong_kind.parent)
+        SuparDependencyParser.load(wrong_kind.parent)
     misfit = shutil.copytree(folder, tmp_path / "misfit") / "parser.json"
     misfit.write_text(misfit.read_text().replace('"arc_mlp": 14', '"arc_mlp": 15'))
     with pytest.raises(ValueError, match=r"misfit: weights and description do not fit together"):
-        load_dependency_parser(misfit.parent)
+        SuparDependencyParser.load(misfit.parent)
     weights = folder / "weights.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1] + b"\x01")
     with pytest.raises(ValueError, match=r"weights\.safetensors: sha256 differs"):
-        load_dependency_parser(folder)
+        SuparDependencyParser.load(folder)
 
 
 def test_the_bundled_parser_reads_a_plain_sentence() -> None:
-    parser = load_dependency_parser(BUNDLED)
+    parser = SuparDependencyParser.load(BUNDLED)
     tokens = ["The", "old", "gardener", "watered", "the", "red", "roses", "."]
     (parse,) = parser.parse([tokens])
     assert isinstance(parse, DependencyParse)
@@ -303,5 +303,5 @@ def test_the_bundled_parser_reads_a_plain_sentence() -> None:
 def test_the_bundled_parser_is_small_and_its_card_names_its_checksum() -> None:
     assert sum(path.stat().st_size for path in BUNDLED.iterdir()) <= 15_000_000
     card = (BUNDLED / "card.md").read_text(encoding="utf-8")
-    assert load_dependency_parser(BUNDLED).checksum in card
+    assert SuparDependencyParser.load(BUNDLED).checksum in card
     assert "CC BY-SA 4.0" in card

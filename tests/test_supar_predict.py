@@ -1,6 +1,6 @@
 from benchmarks.references.supar_predict import predict, supar_parser
 from pipeline.parsers.dependency.model import load_dependency_model
-from pipeline.parsers.dependency.supar_adapter import load_dependency_parser
+from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
 from tests.test_supar_adapter import BUNDLED
 
 SENTENCES = [
@@ -12,6 +12,6 @@ SENTENCES = [
 
 def test_supar_with_our_weights_answers_as_our_parser() -> None:
     model, _ = load_dependency_model(BUNDLED)
-    assert predict(supar_parser(model), SENTENCES) == load_dependency_parser(BUNDLED).parse(
+    assert predict(supar_parser(model), SENTENCES) == SuparDependencyParser.load(BUNDLED).parse(
         SENTENCES
     )

@@ -15,9 +15,9 @@ from pipeline.parsers import precision
 from pipeline.parsers.checkpoints.inert_pickle import read_torch_file
 from pipeline.parsers.checkpoints.transformer_folder import find_transformer, save_transformer
 from pipeline.parsers.constituency.benepar_conversion import convert_benepar_checkpoint
-from pipeline.parsers.constituency.transformer_adapter import load_transformer_constituency_parser
+from pipeline.parsers.constituency.transformer_adapter import TransformerConstituencyParser
 from pipeline.parsers.dependency.supar_conversion import convert_supar_checkpoint
-from pipeline.parsers.dependency.transformer_adapter import load_transformer_dependency_parser
+from pipeline.parsers.dependency.transformer_adapter import TransformerDependencyParser
 from pipeline.parsers.load import load_parser
 from pipeline.refusal import Refusal
 from pipeline.trees.flat import to_brackets
@@ -90,7 +90,7 @@ def test_a_space_stands_before_a_token_where_supar_had_put_it(tmp_path: Path) ->
     parser.transform.FORM[0].fn = lambda token: " " + token  # as supar's for GPT-2
     theirs = parser.predict([list(s) for s in SENTENCES], tree=True, proj=False, verbose=False)
     convert_supar(parser, tmp_path)
-    ours = load_transformer_dependency_parser(tmp_path / "parser").parse(SENTENCES)
+    ours = TransformerDependencyParser.load(tmp_path / "parser").parse(SENTENCES)
     assert [parse.heads for parse in ours] == list(theirs.arcs)
 
 
@@ -98,7 +98,7 @@ def test_any_surface_form_is_a_token_of_a_dependency_tree(tmp_path: Path) -> Non
     convert_supar(
         supar_parser(tmp_path, encoder="bert", bert=tiny_bert(tmp_path / "hub")), tmp_path
     )
-    parser = load_transformer_dependency_parser(tmp_path / "parser", precision="fast")
+    parser = TransformerDependencyParser.load(tmp_path / "parser", precision="fast")
     forms = ["[PAD]", "[CLS]", "\u200b", " ", "a\tb", "🦜", "x" * 5000]
     for parse in parser.parse([["The", form, "sleeps"] for form in forms]):
         assert isinstance(parse, DependencyParse)
@@ -140,7 +140,7 @@ def test_constituents_are_those_of_benepars_own_prediction(
 def test_a_sentence_with_too_many_subwords_is_rejected_alone(tmp_path: Path) -> None:
     files = tiny_bert(tmp_path / "hub", max_positions=50)
     convert_benepar(benepar_file(tmp_path, files), tmp_path / "parser")
-    parser = load_transformer_constituency_parser(tmp_path / "parser", precision="fast")
+    parser = TransformerConstituencyParser.load(tmp_path / "parser", precision="fast")
     most = ["x" * 47, "!"]  # 48 subwords and the two marks
     answers = parser.parse([["Go", "!"], ["x" * 48, "!"], most, ["a"] * 39])
     assert isinstance(answers[0], ConstituencyParse)
@@ -152,7 +152,7 @@ def test_a_sentence_with_too_many_subwords_is_rejected_alone(tmp_path: Path) -> 
 def test_the_positions_of_a_roberta_begin_behind_the_paddings(tmp_path: Path) -> None:
     files = TINY_TRANSFORMERS["roberta"](tmp_path / "hub")
     convert_benepar(benepar_file(tmp_path, files), tmp_path / "parser")
-    answers = load_transformer_constituency_parser(tmp_path / "parser").parse(
+    answers = TransformerConstituencyParser.load(tmp_path / "parser").parse(
         [["x" * 93], ["x" * 94]]  # and the space that benepar guesses, and two marks
     )
     assert isinstance(answers[0], ConstituencyParse)
@@ -162,7 +162,7 @@ def test_the_positions_of_a_roberta_begin_behind_the_paddings(tmp_path: Path) ->
 def test_a_token_that_leaves_no_subword_is_rejected_alone(tmp_path: Path) -> None:
     checkpoint = benepar_file(tmp_path, tiny_bert(tmp_path / "hub"))
     convert_benepar(checkpoint, tmp_path / "parser")
-    parser = load_transformer_constituency_parser(tmp_path / "parser")
+    parser = TransformerConstituencyParser.load(tmp_path / "parser")
     answers = parser.parse([["a", "\u200b"], ["Go", "!"]])
     assert isinstance(answers[0], Refusal)
     assert answers[0].reason == "no_subword"
@@ -206,7 +206,7 @@ def test_fast_arithmetic_is_named_in_the_checksum(
 def test_an_unknown_precision_is_refused(tmp_path: Path) -> None:
     convert_benepar(benepar_file(tmp_path, tiny_bert(tmp_path / "hub")), tmp_path / "parser")
     with pytest.raises(ValueError, match="unknown precision 'int8'; known: exact, fast"):
-        load_transformer_constituency_parser(tmp_path / "parser", precision="int8")
+        TransformerConstituencyParser.load(tmp_path / "parser", precision="int8")
 
 
 def test_weights_keep_their_precision_where_the_configuration_has_less(tmp_path: Path) -> None:

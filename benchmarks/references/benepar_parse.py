@@ -17,7 +17,7 @@ from benepar.parse_base import CompressedParserOutput
 from benepar.parse_chart import ChartParser
 
 from pipeline.parsers.base import Sentence
-from pipeline.parsers.constituency.examples import from_benepar_label
+from pipeline.parsers.constituency.chart_model import from_benepar_label
 from pipeline.parsers.constituency.model import ConstituencyModel
 from pipeline.trees.flat import TOP_LABEL, from_brackets
 from pipeline.trees.parses import ConstituencyParse
@@ -30,7 +30,7 @@ def benepar_parser(model: ConstituencyModel) -> benepar.Parser:
     """Returns a ``benepar.Parser`` with the model's weights, its settings at their defaults."""
     with tempfile.TemporaryDirectory() as folder:
         checkpoint = Path(folder) / "parser.pt"
-        content = {"config": model.module.config, "state_dict": model.module.state_dict()}
+        content = {"config": model.network.config, "state_dict": model.network.state_dict()}
         torch.save(content, checkpoint)
         return benepar.Parser(str(checkpoint))
 

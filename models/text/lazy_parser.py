@@ -13,9 +13,9 @@ from functools import cached_property
 from pathlib import Path
 
 from pipeline.parsers.base import Sentence, SentenceParser
-from pipeline.parsers.parser_folder import checksum_of_parser_folder
-from pipeline.parsing import Parse
+from pipeline.parsers.folder_files import checksum_of_parser_folder
 from pipeline.refusal import Refusal
+from pipeline.trees.parses import Parse
 
 logger = logging.getLogger(__name__)
 

@@ -149,7 +149,7 @@ def bundled_parser(stage: str) -> Path:
 
 def _fault(path: Path, checksum: str) -> str | None:
     """Returns why a folder is not the parser with this checksum, or None if it is."""
-    from pipeline.parsers.parser_folder import checksum_of_parser_folder
+    from pipeline.parsers.folder_files import checksum_of_parser_folder
 
     if not path.is_dir():
         return f"{path}: no such folder"

@@ -28,10 +28,11 @@ from models.text.versions import describe_tokens
 from models.words.word_vectors import WordVectors
 from pipeline.parsers.base import MAX_TOKENS as MAX_PARSED_TOKENS
 from pipeline.parsers.base import SentenceParser, reject_input
-from pipeline.parsing import Parse, Row, describe_parsing, row_of
+from pipeline.parsing import Row, describe_parsing, row_of
 from pipeline.refusal import Refusal, RefusedSentence
 from pipeline.sentences.filter import clean_text
 from pipeline.sentences.tokenization import EnglishTokenizer
+from pipeline.trees.parses import Parse
 
 Parsers = Mapping[str, SentenceParser[Parse]]
 """Parse stage -> its parser."""

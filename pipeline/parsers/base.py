@@ -13,6 +13,9 @@ MAX_TOKENS = 510
 """Longer sentences are rejected: benepar has 512 positions, two of them for the sentence marks, and
 both parses must be of the same sentences."""
 
+PRECISIONS = ("exact", "fast")
+"""``exact`` is the arithmetic of the weights; ``fast`` whatever the device multiplies faster."""
+
 
 def reject_input(sentence: Sentence | None, max_tokens: int) -> Refusal | None:
     """Returns why no parser is given this sentence, or None if it is; ``None`` counts as empty.

@@ -32,6 +32,24 @@ def shuffled_length_batches(
     return [batches[position] for position in random.permutation(len(batches))]
 
 
+def unpadded_batches(sizes: Sequence[int], *, max_tokens: int) -> list[list[int]]:
+    """Returns the sentences' positions, shortest first, cut into batches that hold no padding.
+
+    Args:
+        sizes: what each sentence takes of a batch.
+        max_tokens: bound of a batch's sum of sizes; a longer sentence stands alone.
+    """
+    batches: list[list[int]] = []
+    taken = 0
+    for position in sorted(range(len(sizes)), key=sizes.__getitem__):
+        taken += sizes[position]
+        if not batches or taken > max_tokens:
+            batches.append([])
+            taken = sizes[position]
+        batches[-1].append(position)
+    return batches
+
+
 def _cut(order: Sequence[int], lengths: Sequence[int], max_tokens: int) -> list[list[int]]:
     batches: list[list[int]] = []
     widest = 0

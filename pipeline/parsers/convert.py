@@ -31,7 +31,7 @@ from pipeline.parsers.checkpoints.official import (
     RELEASED_WEIGHTS,
     fetch_official,
 )
-from pipeline.parsers.kinds import DESCRIPTION_NAME, STAGES, TRANSFORMER_FOLDER, WEIGHTS_NAME
+from pipeline.parsers.folder_files import DESCRIPTION_NAME, STAGES, TRANSFORMER_FOLDER, WEIGHTS_NAME
 
 DOWNLOADS = Path("data/work/downloads")
 CONVERSION_VERSION = 1

@@ -1,4 +1,4 @@
-"""The files of a parser's folder and their checksum; known without torch."""
+"""What a parser's folder holds, which kinds of parser there are, checksums; known without torch."""
 
 from __future__ import annotations
 
@@ -8,7 +8,30 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.digest import sha256_of_file
-from pipeline.parsers.kinds import DESCRIPTION_NAME, PARSER_FILES, WEIGHTS_NAME
+
+WEIGHTS_NAME = "weights.safetensors"
+DESCRIPTION_NAME = "parser.json"
+PARSER_FILES = (WEIGHTS_NAME, DESCRIPTION_NAME)
+"""Tell one parser from another: the description names further files with their sha256."""
+TRANSFORMER_FOLDER = "transformer"
+"""Where the transformer inside a parser stands in its folder, if there is one."""
+
+STAGES = ("dependencies", "constituents")
+
+PLAIN_DEPENDENCY = "supar-biaffine-dependency"
+TRANSFORMER_DEPENDENCY = "supar-biaffine-dependency-transformer"
+PLAIN_CONSTITUENCY = "benepar-chart"
+TRANSFORMER_CONSTITUENCY = "benepar-chart-transformer"
+
+TRANSFORMER_KINDS = frozenset({TRANSFORMER_DEPENDENCY, TRANSFORMER_CONSTITUENCY})
+"""Those with a transformer inside."""
+
+STAGE_OF_KIND = {
+    PLAIN_DEPENDENCY: "dependencies",
+    TRANSFORMER_DEPENDENCY: "dependencies",
+    PLAIN_CONSTITUENCY: "constituents",
+    TRANSFORMER_CONSTITUENCY: "constituents",
+}
 
 
 def parser_file_names(path: Path) -> list[str]:
@@ -17,8 +40,7 @@ def parser_file_names(path: Path) -> list[str]:
     Raises:
         ValueError: a file is missing, or the description is not JSON.
     """
-    description = _description(path)
-    names = [*PARSER_FILES, *description.get("files", {})]
+    names = [*PARSER_FILES, *read_description(path).get("files", {})]
     for name in names:
         if not (path / name).is_file():
             raise ValueError(missing_parser_file(path / name))
@@ -31,10 +53,15 @@ def named_kind(path: Path) -> str:
     Raises:
         ValueError: the description is missing or not JSON.
     """
-    return str(_description(path).get("kind", ""))
+    return str(read_description(path).get("kind", ""))
 
 
-def _description(path: Path) -> dict[str, Any]:
+def read_description(path: Path) -> dict[str, Any]:
+    """Returns what a parser's description says, unchecked.
+
+    Raises:
+        ValueError: it is missing or not JSON.
+    """
     file = path / DESCRIPTION_NAME
     if not file.is_file():
         raise ValueError(missing_parser_file(file))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 
 def bidirectional_layer(
@@ -37,6 +37,24 @@ def bidirectional_layer(
     forward = _direction(inputs_TBD, forward_weights)
     backward = _direction(_reorder(inputs_TBD, rows), backward_weights)
     return torch.cat((forward, _reorder(backward, rows)), -1)
+
+
+def last_states(lstm: nn.LSTM, inputs_TBD: Tensor, lengths_B: Tensor) -> Tensor:
+    """Returns ``[B, 2 H]``: each sequence read to its last position, and back to its first."""
+    states_TBD = bidirectional_layer(
+        inputs_TBD,
+        lengths_B,
+        (lstm.weight_ih_l0, lstm.weight_hh_l0, lstm.bias_ih_l0, lstm.bias_hh_l0),
+        (
+            lstm.weight_ih_l0_reverse,
+            lstm.weight_hh_l0_reverse,
+            lstm.bias_ih_l0_reverse,
+            lstm.bias_hh_l0_reverse,
+        ),
+    )
+    forward, backward = states_TBD.chunk(2, -1)
+    sequences = torch.arange(len(lengths_B), device=lengths_B.device)
+    return torch.cat((forward[lengths_B - 1, sequences], backward[0]), -1)
 
 
 def _reorder(inputs_TBD: Tensor, rows: Tensor) -> Tensor:

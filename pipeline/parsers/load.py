@@ -5,19 +5,20 @@ Adapters are imported when they are needed: supar and benepar take seconds to im
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from pipeline.parsers.adapter import BatchedParser
 from pipeline.parsers.base import SentenceParser
-from pipeline.parsers.kinds import (
+from pipeline.parsers.folder_files import (
+    DESCRIPTION_NAME,
     PLAIN_CONSTITUENCY,
     PLAIN_DEPENDENCY,
     STAGE_OF_KIND,
     TRANSFORMER_DEPENDENCY,
 )
-from pipeline.parsers.parser_folder import DESCRIPTION_NAME, kind_of_parser_folder
-from pipeline.parsing import Parse
+from pipeline.parsers.parser_folder import kind_of_parser_folder
+from pipeline.trees.parses import Parse
 
 
 def load_parser(
@@ -51,31 +52,28 @@ def load_parser(
             f"{path / DESCRIPTION_NAME}: a parser of kind {kind!r}, {gives}, but one for {stage} "
             f"is needed here"
         )
-    options: dict[str, Any] = {"device": device, "expected_checksum": expected_checksum}
-    if precision != "exact":
-        options["precision"] = precision
-    if batch_tokens:
-        options["batch_tokens"] = batch_tokens
-    return _loader_of(kind)(path, **options)
-
-
-def _loader_of(kind: str) -> Callable[..., SentenceParser[Parse]]:
-    if kind == PLAIN_DEPENDENCY:
-        from pipeline.parsers.dependency.supar_adapter import load_dependency_parser
-
-        return load_dependency_parser
-    if kind == TRANSFORMER_DEPENDENCY:
-        from pipeline.parsers.dependency.transformer_adapter import (
-            load_transformer_dependency_parser,
-        )
-
-        return load_transformer_dependency_parser
-    if kind == PLAIN_CONSTITUENCY:
-        from pipeline.parsers.constituency.benepar_adapter import load_constituency_parser
-
-        return load_constituency_parser
-    from pipeline.parsers.constituency.transformer_adapter import (
-        load_transformer_constituency_parser,
+    return _adapter_of(kind).load(
+        path,
+        device=device,
+        precision=precision,
+        batch_tokens=batch_tokens or None,
+        expected_checksum=expected_checksum,
     )
 
-    return load_transformer_constituency_parser
+
+def _adapter_of(kind: str) -> type[BatchedParser[Any, Any]]:
+    if kind == PLAIN_DEPENDENCY:
+        from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
+
+        return SuparDependencyParser
+    if kind == TRANSFORMER_DEPENDENCY:
+        from pipeline.parsers.dependency.transformer_adapter import TransformerDependencyParser
+
+        return TransformerDependencyParser
+    if kind == PLAIN_CONSTITUENCY:
+        from pipeline.parsers.constituency.benepar_adapter import BeneparConstituencyParser
+
+        return BeneparConstituencyParser
+    from pipeline.parsers.constituency.transformer_adapter import TransformerConstituencyParser
+
+    return TransformerConstituencyParser

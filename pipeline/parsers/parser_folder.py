@@ -12,26 +12,32 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
+from torch import nn
 
 from pipeline.digest import sha256_of_file
-from pipeline.parsers.folder_files import checksum_of_parser_folder, missing_parser_file
-from pipeline.parsers.kinds import DESCRIPTION_NAME, WEIGHTS_NAME
-
-__all__ = [
-    "DESCRIPTION_NAME",
-    "WEIGHTS_NAME",
-    "checksum_of_parser_folder",
-    "kind_of_parser_folder",
-    "read_parser_folder",
-    "write_parser_folder",
-]
+from pipeline.parsers.folder_files import (
+    DESCRIPTION_NAME,
+    WEIGHTS_NAME,
+    checksum_of_parser_folder,
+    missing_parser_file,
+    read_description,
+)
 
 FORMAT_VERSION = 1
+
+
+class ParserModel(Protocol):
+    """A network with what its input and its answers are made with."""
+
+    @property
+    def network(self) -> nn.Module:
+        """Returns the network."""
+        ...
 
 
 def write_parser_folder(
@@ -93,7 +99,7 @@ def read_parser_folder(
         ValueError: a file is missing or damaged, or holds another kind or format; the message
             names the file and the remedy.
     """
-    description = _read_description(path)
+    description = _checked_description(path)
     if description["kind"] != kind:
         raise ValueError(
             f"{path / DESCRIPTION_NAME}: a parser of kind {description['kind']!r}, but {kind!r} is "
@@ -125,17 +131,11 @@ def kind_of_parser_folder(path: Path) -> str:
     Raises:
         ValueError: the description is missing or is none.
     """
-    return str(_read_description(path)["kind"])
+    return str(_checked_description(path)["kind"])
 
 
-def _read_description(path: Path) -> dict[str, Any]:
-    file = path / DESCRIPTION_NAME
-    if not file.is_file():
-        raise ValueError(missing_parser_file(file))
-    try:
-        description = json.loads(file.read_bytes())
-    except ValueError as error:
-        raise ValueError(f"{file}: not JSON ({error})") from error
+def _checked_description(path: Path) -> dict[str, Any]:
+    file, description = path / DESCRIPTION_NAME, read_description(path)
     if not isinstance(description, dict) or not {"kind", "config", "weights_sha256"} <= set(
         description
     ):

@@ -7,14 +7,15 @@ them where they were tried.
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
 import torch
 
-PRECISIONS = ("exact", "fast")
+from pipeline.parsers.base import PRECISIONS
 
 
-def dtype_for(
-    precision: str, device: torch.device, *, exact: torch.dtype = torch.float32
-) -> torch.dtype:
+def dtype_for(precision: str, device: torch.device, *, exact: torch.dtype) -> torch.dtype:
     """Returns the type that an encoder's matrix products are taken in.
 
     Args:
@@ -46,6 +47,13 @@ def name_of(dtype: torch.dtype) -> str:
     return str(dtype).removeprefix("torch.")
 
 
-def checksum_in(checksum: str, dtype: torch.dtype, *, exact: torch.dtype = torch.float32) -> str:
+def products_in(dtype: torch.dtype, device: torch.device) -> AbstractContextManager[Any]:
+    """Returns the context in which matrix products are taken in a type; float32 is their own."""
+    if dtype == torch.float32:
+        return nullcontext()
+    return torch.autocast(device.type, dtype=dtype)
+
+
+def checksum_in(checksum: str, dtype: torch.dtype, *, exact: torch.dtype) -> str:
     """Returns a parser's checksum, which names its arithmetic where this is not the weights'."""
     return checksum if dtype == exact else f"{checksum}-{name_of(dtype)}"

@@ -27,3 +27,6 @@ class ConstituencyParse:
     """Length k; a collapsed unary chain's labels joined by ``+``, outermost first."""
     tags: list[str]
     """Length n; part-of-speech tag of each token."""
+
+
+Parse = DependencyParse | ConstituencyParse

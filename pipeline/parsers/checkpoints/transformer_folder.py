@@ -8,16 +8,22 @@ and tokenizer, which a hub has. Beside a converted parser all three stand as tra
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel, AutoTokenizer, PreTrainedTokenizerBase
 
-from pipeline.parsers.kinds import TRANSFORMER_FOLDER
-from pipeline.parsers.parser_folder import write_parser_folder
+from pipeline.parsers.folder_files import TRANSFORMER_FOLDER
+from pipeline.parsers.parser_folder import (
+    ParserModel,
+    read_parser_folder,
+    write_parser_folder,
+)
+
+ModelT = TypeVar("ModelT", bound=ParserModel)
 
 MAX_SUBWORDS = 2048
 """Of a sentence where the transformer itself knows no limit; bounds the memory that it takes."""
@@ -79,6 +85,47 @@ def write_transformer_parser(
     return write_parser_folder(
         folder, kind, description, outside, halved=False, subfolder=TRANSFORMER_FOLDER
     )
+
+
+def read_transformer_parser(
+    folder: Path,
+    kind: str,
+    build: Callable[[dict[str, Any], Path], ModelT],
+    *,
+    prefix: Callable[[ModelT], str],
+    expected_checksum: str | None,
+) -> tuple[ModelT, str]:
+    """Returns the model of a parser with a transformer inside, and its checksum.
+
+    Asks no hub, and leaves torch's global generator as it was.
+
+    Args:
+        kind: of parser that is wanted.
+        build: gives, of a description and the transformer's folder, a model whose transformer has
+            its weights; the others may be random.
+        prefix: gives, of a model, how the names of the transformer's weights begin.
+        expected_checksum: where given, the folder must have exactly this checksum.
+
+    Raises:
+        ValueError: a file is missing or damaged, holds another kind of parser, or weights and
+            description do not fit together; names the file and the remedy.
+    """
+    config, tensors, checksum = read_parser_folder(
+        folder, kind, expected_checksum=expected_checksum
+    )
+    try:
+        with torch.random.fork_rng(devices=[]):
+            model = build(config, folder / TRANSFORMER_FOLDER)
+        network, begins = model.network, prefix(model)
+        inside = {n: t for n, t in network.state_dict().items() if n.startswith(begins)}
+        load_strictly(network, {**inside, **tensors}, what="the model that parser.json describes")
+    except (TypeError, KeyError, ValueError, RuntimeError, OSError, NotImplementedError) as error:
+        raise ValueError(
+            f"{folder}: its files do not fit together ({error}); restore them together or convert "
+            f"the checkpoint again"
+        ) from error
+    network.eval()
+    return model, checksum
 
 
 def save_transformer(

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from benepar.integrations.nltk_plugin import guess_language
 from torch import Tensor
 
-from pipeline.parsers.checkpoints.transformer_folder import find_transformer, load_strictly
+from pipeline.parsers.checkpoints.transformer_folder import (
+    find_transformer,
+    load_strictly,
+    write_transformer_parser,
+)
 from pipeline.parsers.constituency.chart_model import (
     RESERVED_CHARACTERS,
     ChartModelConfig,
@@ -17,9 +22,10 @@ from pipeline.parsers.constituency.chart_model import (
 )
 from pipeline.parsers.constituency.model import new_constituency_model, save_constituency_model
 from pipeline.parsers.constituency.transformer_model import (
+    TRANSFORMER_PREFIX,
     TransformerChartDescription,
-    save_transformer_chart_model,
 )
+from pipeline.parsers.folder_files import TRANSFORMER_CONSTITUENCY
 
 _SIZES = {
     "d_model": "d_model",
@@ -59,7 +65,15 @@ def convert_benepar_checkpoint(
             language=guess_language(config["label_vocab"]) or "",
         )
         found, tokenizer = find_transformer(transformer, str(hparams["pretrained_model"]))
-        return save_transformer_chart_model(folder, description, tensors, found, tokenizer)
+        return write_transformer_parser(
+            folder,
+            TRANSFORMER_CONSTITUENCY,
+            asdict(description),
+            tensors,
+            prefix=TRANSFORMER_PREFIX,
+            transformer=found,
+            tokenizer=tokenizer,
+        )
     needed = ("use_chars_lstm", "use_encoder", "predict_tags", "force_root_constituent")
     lacking = [name for name in needed if not hparams[name]]
     if lacking:
@@ -72,7 +86,7 @@ def convert_benepar_checkpoint(
         raise ValueError("the characters do not begin with benepar's five reserved ones")
     sizes = ChartModelConfig(**{ours: hparams[theirs] for ours, theirs in _SIZES.items()})
     model = new_constituency_model(sizes, ChartVocabularies(characters, labels, tags))
-    load_strictly(model.module, tensors, what="benepar's chart model of these sizes")
+    load_strictly(model.network, tensors, what="benepar's chart model of these sizes")
     return save_constituency_model(folder, model, halved=False)
 
 

@@ -13,24 +13,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-Span = tuple[int, int]
-"""Half-open token range."""
-
-
-def best_binary_trees(scores: NDArray[np.float32], lengths: Sequence[int]) -> list[list[Span]]:
-    """Returns each sentence's best binary tree as its 2 n_b - 1 spans in preorder.
-
-    Args:
-        scores: see ``best_spans``.
-        lengths: see ``best_spans``.
-    """
-    _, starts, ends = best_spans(scores, lengths).tolist()
-    spans = list(zip(starts, ends, strict=True))
-    stops = np.cumsum(2 * np.asarray(lengths) - 1).tolist()
-    return [
-        spans[stop - 2 * length + 1 : stop] for stop, length in zip(stops, lengths, strict=True)
-    ]
-
 
 def best_spans(scores: NDArray[np.float32], lengths: Sequence[int]) -> NDArray[np.int64]:
     """Returns the spans of all sentences' best binary trees: ``[3, spans]`` sentence, start, end.

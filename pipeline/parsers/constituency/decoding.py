@@ -6,6 +6,7 @@ Legend: B sentences, T positions (tokens of the longest sentence and two sentenc
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -48,7 +49,7 @@ def trees_of_fenceposts(
         scores[here], best_labels[here] = chart.scores, chart.labels
         first += num_sentences
     _check_numbers(scores, lengths)
-    return _labelled(best_spans(scores, lengths), best_labels, tags, labels)
+    return labelled_trees(best_spans(scores, lengths), best_labels, tags, labels)
 
 
 def _check_numbers(scores: NDArray[np.float32], lengths: Sequence[int]) -> None:
@@ -58,13 +59,20 @@ def _check_numbers(scores: NDArray[np.float32], lengths: Sequence[int]) -> None:
         raise FloatingPointError("scores are not finite; the parser's weights may be damaged")
 
 
-def _labelled(
+def labelled_trees(
     spans: NDArray[np.int64],
-    best_labels: NDArray[np.int32],
+    best_labels: NDArray[np.integer[Any]],
     tags: Sequence[list[str]],
     labels: Sequence[str],
 ) -> list[ConstituencyParse]:
-    """Returns the spans of binary trees that bear a label, the whole sentence always."""
+    """Returns the spans of binary trees that bear a label, the whole sentence always.
+
+    Args:
+        spans: see `best_spans`.
+        best_labels: ``[B, n, n]`` by first and last token, 0 where there is none.
+        tags: of each sentence, one a token.
+        labels: names by id, the null label's first.
+    """
     sentences, starts, ends = spans
     label_ids = best_labels[sentences, starts, ends - 1]
     is_first = np.diff(sentences, prepend=-1) > 0

@@ -1,64 +1,90 @@
-"""Command line: scores a constituency parser on a file of bracketed trees, as JSON."""
+"""Scores a constituency parser on treebank sentences, in memory and from the command line."""
 
 from __future__ import annotations
 
-import argparse
-import json
-import sys
-import time
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
-import torch
+from pipeline.parsers.base import SentenceParser
+from pipeline.parsers.constituency.benepar_adapter import BeneparConstituencyParser
+from pipeline.parsers.evaluate_command import evaluation_arguments, print_evaluation
+from pipeline.refusal import Refusal
+from pipeline.treebanks.bracket_scores import BracketScores, score_brackets
+from pipeline.treebanks.bracketed import BracketedSentence, read_bracketed
+from pipeline.trees.flat import TOP_LABEL
+from pipeline.trees.parses import ConstituencyParse
 
-from pipeline.parsers.constituency.benepar_adapter import load_constituency_parser
-from pipeline.parsers.constituency.evaluation import evaluate_constituency_parser
-from pipeline.treebanks.bracketed import read_bracketed
+
+@dataclass(frozen=True, slots=True)
+class ConstituencyEvaluation:
+    """A parser's scores on the same sentences by two conventions."""
+
+    evalb: BracketScores
+    """As EVALB with COLLINS.prm: punctuation deleted, ADVP and PRT alike."""
+    all_tokens: BracketScores
+    """Punctuation kept, ADVP and PRT apart."""
+    rejected: dict[str, int]
+    """Sentences that the parser refused, by reason; scored as trees without a bracket."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Returns nested JSON values, scores rounded to two decimals."""
+        return {
+            "evalb": _rounded(self.evalb),
+            "all_tokens": _rounded(self.all_tokens),
+            "rejected": self.rejected,
+        }
+
+
+def evaluate_constituency_parser(
+    parser: SentenceParser[ConstituencyParse], sentences: Sequence[BracketedSentence]
+) -> ConstituencyEvaluation:
+    """Parses the sentences' tokens and returns the scores; the parser never sees gold tags."""
+    gold = [sentence.parse for sentence in sentences]
+    answers = parser.parse([sentence.tokens for sentence in sentences])
+    rejected = Counter(answer.reason for answer in answers if isinstance(answer, Refusal))
+    predicted = [
+        _no_bracket(len(sentence.tokens)) if isinstance(answer, Refusal) else answer
+        for sentence, answer in zip(sentences, answers, strict=True)
+    ]
+    return ConstituencyEvaluation(
+        evalb=score_brackets(gold, predicted),
+        all_tokens=score_brackets(
+            gold, predicted, keep_punctuation=True, equate_advp_and_prt=False
+        ),
+        rejected=dict(rejected),
+    )
+
+
+def _no_bracket(num_tokens: int) -> ConstituencyParse:
+    return ConstituencyParse([0], [num_tokens], [TOP_LABEL], [""] * num_tokens)
+
+
+def _rounded(scores: BracketScores) -> dict[str, float]:
+    return {name: round(value, 2) for name, value in asdict(scores).items()}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Scores as the arguments say and prints JSON; returns the exit status."""
-    options = _argument_parser().parse_args(arguments)
-    torch.set_num_threads(options.threads)
-    try:
-        parser = load_constituency_parser(options.parser, device=options.device)
-        sentences = read_bracketed(
-            options.treebank,
-            documents=options.documents,
-            exclude_document_prefixes=options.exclude,
-        )
-    except ValueError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    started = time.monotonic()
-    scores = evaluate_constituency_parser(parser, sentences).as_json()
-    seconds = time.monotonic() - started
-    report = {
-        "parser": parser.name,
-        "checksum": parser.checksum,
-        "treebank": options.treebank.name,
-        "excluded": options.exclude,
-        **scores,
-        "sentences_per_second": round(len(sentences) / seconds, 1),
-    }
-    print(json.dumps(report, indent=1))
-    return 0
-
-
-def _argument_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m pipeline.parsers.constituency.evaluate")
-    parser.description = __doc__
-    parser.add_argument("parser", type=Path, help="folder of the parser")
+    """Scores as the arguments say; returns the exit status, 2 for a user's mistake."""
+    parser = evaluation_arguments("constituency", "a file of bracketed trees")
     parser.add_argument("treebank", type=Path, help="file of bracketed trees")
     parser.add_argument(
         "--documents", type=Path, help="CoNLL-U file that tells the sentences' documents"
     )
-    parser.add_argument(
-        "--exclude", nargs="*", default=[], help="leave out documents whose id begins so"
+    options = parser.parse_args(arguments)
+    return print_evaluation(
+        BeneparConstituencyParser,
+        options,
+        lambda: read_bracketed(
+            options.treebank,
+            documents=options.documents,
+            exclude_document_prefixes=options.exclude,
+        ),
+        lambda parser, sentences: evaluate_constituency_parser(parser, sentences).as_json(),
+        treebank={"treebank": options.treebank.name, "excluded": options.exclude},
     )
-    parser.add_argument("--device", default="cpu")
-    parser.add_argument("--threads", type=int, default=1)
-    return parser
 
 
 if __name__ == "__main__":

@@ -4,23 +4,17 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 from benepar.parse_chart import ChartParser
-from torch import Tensor
 
 from pipeline.parsers.constituency.chart_model import (
     ChartModelConfig,
     ChartVocabularies,
     build_chart_parser,
 )
-from pipeline.parsers.kinds import PLAIN_CONSTITUENCY
-from pipeline.parsers.parser_folder import (
-    DESCRIPTION_NAME,
-    read_parser_folder,
-    write_parser_folder,
-)
+from pipeline.parsers.folder_files import DESCRIPTION_NAME, PLAIN_CONSTITUENCY
+from pipeline.parsers.parser_folder import read_parser_folder, write_parser_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +23,7 @@ class ConstituencyModel:
 
     config: ChartModelConfig
     vocabularies: ChartVocabularies
-    module: ChartParser
+    network: ChartParser
 
 
 def new_constituency_model(
@@ -43,12 +37,12 @@ def save_constituency_model(path: Path, model: ConstituencyModel, *, halved: boo
     """Writes a model as a parser folder and returns its checksum; see ``write_parser_folder``."""
     description = {"model": asdict(model.config), "vocabularies": asdict(model.vocabularies)}
     return write_parser_folder(
-        path, PLAIN_CONSTITUENCY, description, model.module.state_dict(), halved=halved
+        path, PLAIN_CONSTITUENCY, description, model.network.state_dict(), halved=halved
     )
 
 
 def load_constituency_model(
-    path: Path, *, device: str = "cpu", expected_checksum: str | None = None
+    path: Path, *, expected_checksum: str | None = None
 ) -> tuple[ConstituencyModel, str]:
     """Returns a model from its folder, ready for prediction, and its checksum.
 
@@ -61,23 +55,15 @@ def load_constituency_model(
         path, PLAIN_CONSTITUENCY, expected_checksum=expected_checksum
     )
     try:
+        config = ChartModelConfig(**description["model"])
+        vocabularies = ChartVocabularies(**description["vocabularies"])
         with torch.random.fork_rng(devices=[]):
-            model = new_constituency_model(*_sizes(description))
-        _load_weights(model.module, tensors)
+            model = new_constituency_model(config, vocabularies)
+        model.network.load_state_dict(tensors)
     except (KeyError, TypeError, RuntimeError) as error:
         raise ValueError(
             f"{path / DESCRIPTION_NAME}: does not describe the weights beside it ({error}); "
             f"restore both files together"
         ) from error
-    model.module.to(device).eval()
+    model.network.eval()
     return model, checksum
-
-
-def _sizes(description: dict[str, Any]) -> tuple[ChartModelConfig, ChartVocabularies]:
-    return ChartModelConfig(**description["model"]), ChartVocabularies(
-        **description["vocabularies"]
-    )
-
-
-def _load_weights(module: ChartParser, tensors: dict[str, Tensor]) -> None:
-    module.load_state_dict(tensors)

@@ -13,7 +13,7 @@ from benepar.parse_chart import ChartParser
 from torch import Tensor
 
 from pipeline.parsers.constituency.chart_model import START_ROW, STOP_ROW, WordTable, word_table
-from pipeline.parsers.fused_lstm import bidirectional_layer
+from pipeline.parsers.fused_lstm import last_states
 from pipeline.parsers.word_cache import WORDS_AT_ONCE, WordCache
 
 MAX_WORD_CHARACTERS = 256
@@ -85,19 +85,5 @@ class WordVectors:
 
 def read_table(encoder: CharacterLSTM, table: WordTable) -> Tensor:
     """Returns ``[Y, D / 2]``, with gradients and dropout where the encoder is in training."""
-    lstm = encoder.lstm
-    states_CYD = bidirectional_layer(
-        encoder.char_dropout(encoder.emb(table.char_ids.T)),
-        table.lengths,
-        (lstm.weight_ih_l0, lstm.weight_hh_l0, lstm.bias_ih_l0, lstm.bias_hh_l0),
-        (
-            lstm.weight_ih_l0_reverse,
-            lstm.weight_hh_l0_reverse,
-            lstm.bias_ih_l0_reverse,
-            lstm.bias_hh_l0_reverse,
-        ),
-    )
-    forward, backward = states_CYD.chunk(2, -1)
-    words = torch.arange(len(table.lengths), device=states_CYD.device)
-    # Read to its last character forward, and to its first backward.
-    return torch.cat((forward[table.lengths - 1, words], backward[0]), -1)
+    inputs_CYD = encoder.char_dropout(encoder.emb(table.char_ids.T))
+    return last_states(encoder.lstm, inputs_CYD, table.lengths)

@@ -1,4 +1,4 @@
-"""From a network and sentences to trees: the best arcs first, then their relations."""
+"""From contextual states to trees: the best arcs first, then their relations."""
 
 from __future__ import annotations
 
@@ -8,39 +8,22 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pipeline.parsers.dependency.forward import arc_scores, encode, relation_scores
+from pipeline.parsers.dependency.forward import arc_scores, relation_scores
 from pipeline.parsers.dependency.maximum_spanning_tree import (
     are_single_rooted_trees,
     single_root_maximum_spanning_tree,
 )
 from pipeline.parsers.dependency.network import BiaffineNetwork
-from pipeline.parsers.dependency.token_batch import TokenBatch
 from pipeline.trees.parses import DependencyParse
-
-
-def decode(
-    network: BiaffineNetwork,
-    batch: TokenBatch,
-    spellings_YD: Tensor,
-    relations: Sequence[str],
-) -> list[DependencyParse]:
-    """Returns the tree of each sentence of a batch.
-
-    Greedy heads are kept where they form a single-rooted tree, which is then the best one; only
-    the other sentences need the spanning-tree search.
-
-    Args:
-        spellings_YD: features of ``batch.distinct_words``.
-        relations: names of the network's relations.
-    """
-    states = encode(network, batch, spellings_YD)
-    return trees_of_states(network, states, batch.lengths, relations)
 
 
 def trees_of_states(
     network: BiaffineNetwork, states_BTD: Tensor, lengths_B: Tensor, relations: Sequence[str]
 ) -> list[DependencyParse]:
     """Returns the trees that follow from contextual states, wherever these come from.
+
+    Greedy heads are kept where they form a single-rooted tree, which is then the best one; only
+    the other sentences need the spanning-tree search.
 
     Args:
         states_BTD: of the artificial root at position 0, then of each token.
@@ -54,16 +37,30 @@ def trees_of_states(
     heads_BT = best_heads(arc_scores(network, states_BTD, lengths_B), lengths_B)
     positions = torch.arange(states_BTD.shape[1], device=states_BTD.device)
     chosen_BT = (positions > 0) & (positions < lengths_B[:, None])
-    best = relation_scores(network, states_BTD, heads_BT, chosen_BT).max(-1)
-    check_numbers(best.values)
-    labels = best.indices.tolist()
-    parses, start = [], 0
-    for heads, length in zip(heads_BT.tolist(), lengths_B.tolist(), strict=True):
-        end = start + length - 1
-        deprels = [relations[label] for label in labels[start:end]]
-        parses.append(DependencyParse(heads=heads[1:length], deprels=deprels))
-        start = end
-    return parses
+    scores = relation_scores(network, states_BTD, heads_BT, chosen_BT)
+    return labelled_trees(heads_BT, lengths_B, scores, relations)
+
+
+def labelled_trees(
+    heads_BT: Tensor, lengths_B: Tensor, scores_MR: Tensor, relations: Sequence[str]
+) -> list[DependencyParse]:
+    """Returns each sentence's tree with the best relation of each token.
+
+    Args:
+        scores_MR: of the relations of all tokens, sentence after sentence.
+
+    Raises:
+        FloatingPointError: a score is not a number.
+    """
+    best = scores_MR.max(-1)
+    _check_numbers(best.values)
+    labels = iter(best.indices.tolist())
+    return [
+        DependencyParse(
+            heads=heads[1:length], deprels=[relations[next(labels)] for _ in range(length - 1)]
+        )
+        for heads, length in zip(heads_BT.tolist(), lengths_B.tolist(), strict=True)
+    ]
 
 
 def best_heads(scores_BTT: Tensor, lengths_B: Tensor) -> Tensor:
@@ -78,7 +75,7 @@ def best_heads(scores_BTT: Tensor, lengths_B: Tensor) -> Tensor:
     """
     best = scores_BTT.max(-1)
     positions = torch.arange(scores_BTT.shape[1], device=scores_BTT.device)
-    check_numbers(best.values[positions < lengths_B[:, None]])
+    _check_numbers(best.values[positions < lengths_B[:, None]])
     heads_BT, lengths = best.indices.cpu().numpy(), lengths_B.cpu().numpy()
     heads_BT[:, 0] = 0
     for row in np.flatnonzero(~are_single_rooted_trees(heads_BT, lengths)):
@@ -88,7 +85,7 @@ def best_heads(scores_BTT: Tensor, lengths_B: Tensor) -> Tensor:
     return torch.from_numpy(heads_BT).to(scores_BTT.device)
 
 
-def check_numbers(best_scores: Tensor) -> None:
+def _check_numbers(best_scores: Tensor) -> None:
     """Checks the best of some scores, which is no number where any of them is none.
 
     Raises:

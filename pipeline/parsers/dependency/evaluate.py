@@ -1,59 +1,70 @@
-"""Command line: scores a parser folder on CoNLL-U files and prints the scores as JSON."""
+"""Scores a dependency parser against gold trees, in memory and from the command line."""
 
 from __future__ import annotations
 
-import argparse
-import json
-import sys
-import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-import torch
+from pipeline.parsers.base import SentenceParser
+from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
+from pipeline.parsers.evaluate_command import evaluation_arguments, print_evaluation
+from pipeline.refusal import Refusal
+from pipeline.treebanks.conllu import TreebankSentence, read_treebank
+from pipeline.treebanks.dependency_scores import (
+    DependencyScores,
+    ScoredSentence,
+    score_dependencies,
+)
+from pipeline.trees.parses import DependencyParse
 
-from pipeline.parsers.dependency.evaluation import evaluate_dependency_parser
-from pipeline.parsers.dependency.supar_adapter import load_dependency_parser
-from pipeline.treebanks.conllu import read_treebank
+_WRONG_HEAD = -1
+
+
+def evaluate_dependency_parser(
+    parser: SentenceParser[DependencyParse], sentences: Sequence[TreebankSentence]
+) -> DependencyScores:
+    """Returns the parser's scores on gold tokens; every token of a rejected sentence is wrong.
+
+    Raises:
+        ValueError: no sentence.
+    """
+    answers = parser.parse([sentence.tokens for sentence in sentences])
+    scored = []
+    for sentence, answer in zip(sentences, answers, strict=True):
+        num_tokens = len(sentence.tokens)
+        parse = (
+            DependencyParse(heads=[_WRONG_HEAD] * num_tokens, deprels=[""] * num_tokens)
+            if isinstance(answer, Refusal)
+            else answer
+        )
+        scored.append(
+            ScoredSentence(
+                tokens=sentence.tokens,
+                gold_heads=sentence.heads,
+                gold_deprels=sentence.deprels,
+                heads=parse.heads,
+                deprels=parse.deprels,
+            )
+        )
+    return score_dependencies(scored)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Scores as the arguments say; returns the exit status, 2 for a user's mistake."""
-    options = _argument_parser().parse_args(arguments)
-    torch.set_num_threads(options.threads)
-    try:
-        sentences = read_treebank(options.files, exclude_document_prefixes=options.exclude)
-        parser = load_dependency_parser(options.parser)
-    except ValueError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    started = time.monotonic()
-    scores = evaluate_dependency_parser(parser, sentences)
-    seconds = time.monotonic() - started
-    report = {
-        "parser": parser.name,
-        "checksum": parser.checksum,
-        "files": [str(path) for path in options.files],
-        "excluded_documents": options.exclude,
-        **asdict(scores),
-        "seconds": round(seconds, 2),
-        "sentences_per_second": round(len(sentences) / seconds, 1),
-    }
-    print(json.dumps(report, indent=1))
-    return 0
-
-
-def _argument_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m pipeline.parsers.dependency.evaluate", description=__doc__
-    )
-    parser.add_argument("parser", type=Path, help="parser folder")
+    parser = evaluation_arguments("dependency", "CoNLL-U files")
     parser.add_argument("files", type=Path, nargs="+", help="CoNLL-U files with gold trees")
-    parser.add_argument(
-        "--exclude", nargs="*", default=[], help="leave out documents whose id begins so"
+    options = parser.parse_args(arguments)
+    return print_evaluation(
+        SuparDependencyParser,
+        options,
+        lambda: read_treebank(options.files, exclude_document_prefixes=options.exclude),
+        lambda parser, sentences: asdict(evaluate_dependency_parser(parser, sentences)),
+        treebank={
+            "files": [str(path) for path in options.files],
+            "excluded_documents": options.exclude,
+        },
     )
-    parser.add_argument("--threads", type=int, default=1)
-    return parser
 
 
 if __name__ == "__main__":

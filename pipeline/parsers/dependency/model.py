@@ -8,7 +8,7 @@ from typing import Any
 
 from pipeline.parsers.dependency.network import BiaffineNetwork, NetworkSizes, build_network
 from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
-from pipeline.parsers.kinds import PLAIN_DEPENDENCY
+from pipeline.parsers.folder_files import PLAIN_DEPENDENCY
 from pipeline.parsers.parser_folder import read_parser_folder, write_parser_folder
 
 

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from pipeline.parsers.dependency.network import BiaffineNetwork
 from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
-from pipeline.parsers.fused_lstm import bidirectional_layer
+from pipeline.parsers.fused_lstm import last_states
 from pipeline.parsers.word_cache import WordCache
 
 _WIDTHS = (5, 8, 12)
@@ -78,22 +78,8 @@ def _groups(
 
 def _read(network: BiaffineNetwork, characters_YC: Tensor, lengths_Y: Tensor) -> Tensor:
     encoder, device = network.char_embed, network.word_embed.weight.device
-    lengths_Y = lengths_Y.to(device)
-    lstm = encoder.lstm
-    states_CYD = bidirectional_layer(
-        encoder.embed(characters_YC.to(device).T),
-        lengths_Y,
-        (lstm.weight_ih_l0, lstm.weight_hh_l0, lstm.bias_ih_l0, lstm.bias_hh_l0),
-        (
-            lstm.weight_ih_l0_reverse,
-            lstm.weight_hh_l0_reverse,
-            lstm.bias_ih_l0_reverse,
-            lstm.bias_hh_l0_reverse,
-        ),
+    last = last_states(
+        encoder.lstm, encoder.embed(characters_YC.to(device).T), lengths_Y.to(device)
     )
-    forward, backward = states_CYD.chunk(2, -1)
-    words = torch.arange(len(lengths_Y), device=device)
-    # Read to its last character forward, and to its first backward.
-    last = torch.cat((forward[lengths_Y - 1, words], backward[0]), -1)
     features: Tensor = encoder.projection(encoder.dropout(last))
     return features

@@ -12,18 +12,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import torch
-
-from pipeline.parsers.base import MAX_TOKENS, Sentence, reject_input
-from pipeline.parsers.batches import length_batches
-from pipeline.parsers.dependency.decoding import decode
-from pipeline.parsers.dependency.fixed_scorers import with_fixed_scorers
+from pipeline.parsers.adapter import BatchedParser
+from pipeline.parsers.base import Sentence
+from pipeline.parsers.dependency.decoding import trees_of_states
+from pipeline.parsers.dependency.fixed_scorers import for_prediction
+from pipeline.parsers.dependency.forward import encode
 from pipeline.parsers.dependency.model import DependencyModel, load_dependency_model
-from pipeline.parsers.dependency.precision import encoder_dtype, with_precision
 from pipeline.parsers.dependency.spellings import spelling_cache
 from pipeline.parsers.dependency.token_batch import token_batch
-from pipeline.parsers.precision import checksum_in, name_of
-from pipeline.parsers.retry import parse_or_reject
 from pipeline.refusal import Refusal
 from pipeline.trees.parses import DependencyParse
 
@@ -33,114 +29,31 @@ BUNDLED_PARSER = Path("data/parsers/dependency")
 _CACHED_WORDS = 100_000
 """Distinct words whose spelling features are kept; 40 MB at the bundled parser's 100 features."""
 
-Answer = DependencyParse | Refusal
 
+class SuparDependencyParser(BatchedParser[DependencyModel, DependencyParse]):
+    """A ``SentenceParser[DependencyParse]`` over a biaffine dependency model."""
 
-class SuparDependencyParser:
-    """A ``SentenceParser[DependencyParse]`` over a biaffine dependency model.
+    default_batch_tokens = 3000
+    """Padded size, the artificial root of each sentence included."""
 
-    Deterministic: sentences of similar length are parsed together, and apart from the last bits of
-    a score, which depend on the shape of a matrix product, a sentence's batch has no influence on
-    its answer.
-    """
+    _load_model = staticmethod(load_dependency_model)
 
-    def __init__(
-        self,
-        model: DependencyModel,
-        *,
-        name: str,
-        checksum: str = "",
-        precision: str = "exact",
-        max_tokens: int = MAX_TOKENS,
-        batch_tokens: int = 3000,
-    ) -> None:
-        """Takes a loaded model.
-
-        Args:
-            model: put into evaluation mode; its device is where parsing happens.
-            name: used in paths.
-            checksum: of the weights and vocabularies; empty for a model that is on no disk. The
-                parser's own also names its arithmetic where this is not the weights'.
-            precision: ``exact`` or ``fast``, see ``with_precision``.
-            max_tokens: longer sentences are rejected as ``too_long``.
-            batch_tokens: bound of a batch's padded size; a setting of the machine.
-
-        Raises:
-            ValueError: a limit below 1, or more than the spelling cache can hold; an unknown
-                precision.
-        """
-        for limit_name, limit in (("max_tokens", max_tokens), ("batch_tokens", batch_tokens)):
+    def _take(self, model: DependencyModel) -> None:
+        for name, limit in (("max_tokens", self._max_tokens), ("batch_tokens", self._batch_tokens)):
             if not 1 <= limit < _CACHED_WORDS:
-                raise ValueError(f"{limit_name} must lie in [1, {_CACHED_WORDS}), got {limit}")
-        self._device = next(model.network.parameters()).device
-        self._network = with_fixed_scorers(with_precision(model.network.eval(), precision))
-        dtype = encoder_dtype(self._network)
-        self.precision = name_of(dtype)
-        """Arithmetic of the encoder: ``float32``, ``bfloat16`` or ``float16``."""
-        self.name = name
-        self.checksum = checksum_in(checksum, dtype)
-        self._max_tokens, self._batch_tokens = max_tokens, batch_tokens
+                raise ValueError(f"{name} must lie in [1, {_CACHED_WORDS}), got {limit}")
+        self._network = for_prediction(model.network, self._dtype)
         self._vocabulary = model.vocabulary
         self._spellings = spelling_cache(self._network, self._vocabulary, capacity=_CACHED_WORDS)
 
-    @torch.inference_mode()
-    def parse(self, sentences: Sequence[Sentence]) -> list[Answer]:
-        """Returns one tree or rejection per sentence, in input order; never raises for input.
-
-        Any non-empty string is a token. Reasons of rejection: ``empty``, ``empty_token``,
-        ``too_long``, ``parser_error``, ``out_of_memory``.
-
-        Raises:
-            MemoryError, RuntimeError: memory or the device failed.
-        """
-        rejections = [reject_input(sentence, self._max_tokens) for sentence in sentences]
-        accepted = [i for i, rejection in enumerate(rejections) if rejection is None]
-        lengths = [len(sentences[i]) for i in accepted]
+    def _sizes(self, sentences: Sequence[Sentence]) -> list[int | Refusal]:
         # All at once: words are read in arrays of a fixed size, of which few are then half empty.
-        tokens = (token for i in accepted for token in sentences[i])
+        tokens = (token for sentence in sentences for token in sentence)
         self._spellings.remember(token for token in tokens if isinstance(token, str))
-        answers: dict[int, Answer] = {i: r for i, r in enumerate(rejections) if r is not None}
-        for batch in length_batches(lengths, max_tokens=self._batch_tokens):
-            members = [accepted[position] for position in batch]
-            parsed = parse_or_reject(self._parse_batch, [sentences[i] for i in members])
-            answers.update(zip(members, parsed, strict=True))
-        return [answers[i] for i in range(len(sentences))]
+        return [len(sentence) for sentence in sentences]
 
     def _parse_batch(self, sentences: Sequence[Sentence]) -> list[DependencyParse]:
         batch = token_batch(sentences, self._vocabulary, device=self._device)
         spellings = self._spellings.vectors(batch.distinct_words)
-        return decode(self._network, batch, spellings, self._vocabulary.relations)
-
-
-def load_dependency_parser(
-    path: Path,
-    *,
-    device: str = "cpu",
-    precision: str = "exact",
-    max_tokens: int = MAX_TOKENS,
-    batch_tokens: int = 3000,
-    expected_checksum: str | None = None,
-) -> SuparDependencyParser:
-    """Returns the parser of a parser folder, such as the bundled one; executes nothing from it.
-
-    Args:
-        path: a folder that a training or a conversion wrote; its name becomes the parser's.
-        device: where to parse.
-        precision: ``exact``, or ``fast`` for arithmetic that may change a few answers.
-        max_tokens: longer sentences are rejected.
-        batch_tokens: bound of a batch's padded size.
-        expected_checksum: where given, the folder must have exactly this checksum.
-
-    Raises:
-        ValueError: a file is missing, damaged, or of another kind; names the file and the remedy.
-    """
-    model, checksum = load_dependency_model(path, expected_checksum=expected_checksum)
-    model.network.to(device)
-    return SuparDependencyParser(
-        model,
-        name=path.resolve().name,
-        checksum=checksum,
-        precision=precision,
-        max_tokens=max_tokens,
-        batch_tokens=batch_tokens,
-    )
+        states = encode(self._network, batch, spellings)
+        return trees_of_states(self._network, states, batch.lengths, self._vocabulary.relations)

@@ -16,7 +16,11 @@ import torch.nn.functional as F
 from torch import Tensor
 from transformers import PreTrainedTokenizerBase
 
-from pipeline.parsers.checkpoints.transformer_folder import find_transformer, load_strictly
+from pipeline.parsers.checkpoints.transformer_folder import (
+    find_transformer,
+    load_strictly,
+    write_transformer_parser,
+)
 from pipeline.parsers.dependency.model import (
     DependencyModel,
     save_dependency_model,
@@ -26,9 +30,10 @@ from pipeline.parsers.dependency.network import BiaffineNetwork, NetworkSizes, b
 from pipeline.parsers.dependency.transformer_model import (
     SubwordRules,
     TransformerDependencyDescription,
-    save_transformer_dependency_model,
+    transformer_prefix,
 )
 from pipeline.parsers.dependency.vocabulary import SPECIALS, DependencyVocabulary
+from pipeline.parsers.folder_files import TRANSFORMER_DEPENDENCY
 
 BIAFFINE_DEPENDENCY = "biaffine-dependency"
 """supar's name of the one class of parser that can be taken over."""
@@ -165,7 +170,15 @@ def _convert_with_transformer(parser: _SuparParser, folder: Path, given: str) ->
         relations=parser.relations,
         vocabulary=None if vocabulary is None else vocabulary_as_json(vocabulary),
     )
-    return save_transformer_dependency_model(folder, description, tensors, config, tokenizer)
+    return write_transformer_parser(
+        folder,
+        TRANSFORMER_DEPENDENCY,
+        asdict(description),
+        tensors,
+        prefix=transformer_prefix(args["encoder"]),
+        transformer=config,
+        tokenizer=tokenizer,
+    )
 
 
 def _check_tokenizer(tokenizer: PreTrainedTokenizerBase, field: Any, named: str) -> None:

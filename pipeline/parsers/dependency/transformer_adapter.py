@@ -9,89 +9,46 @@ token.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import torch
 from torch import Tensor
 
-from pipeline.parsers.base import MAX_TOKENS, Sentence
+from pipeline.parsers.adapter import BatchedParser
+from pipeline.parsers.base import Sentence
 from pipeline.parsers.dependency.decoding import trees_of_states
 from pipeline.parsers.dependency.transformer_model import (
     TransformerDependencyModel,
     load_transformer_dependency_model,
 )
 from pipeline.parsers.dependency.vocabulary import ROOT_WORD
-from pipeline.parsers.precision import checksum_in, dtype_for
-from pipeline.parsers.subwords import (
-    parse_by_subwords,
-    products_in,
-)
+from pipeline.parsers.precision import products_in
 from pipeline.refusal import Refusal
 from pipeline.trees.parses import DependencyParse
 
-BATCH_TOKENS = 4000
 _CACHED_WORDS = 100_000
 
 
-class TransformerDependencyParser:
+class TransformerDependencyParser(BatchedParser[TransformerDependencyModel, DependencyParse]):
     """A ``SentenceParser[DependencyParse]`` over a biaffine dependency model with a transformer.
 
     Differs from supar in that the name of the padding, where it is a token, counts as unknown, that
     unknown words are not added to the vocabulary, and that a sentence stands in a batch with those
-    of like length, so an answer may depend on its batch by rounding alone.
+    of like length, so an answer may depend on its batch by rounding alone. No sentence has too many
+    subwords.
     """
 
-    def __init__(
-        self,
-        model: TransformerDependencyModel,
-        *,
-        name: str,
-        checksum: str = "",
-        precision: str = "exact",
-        max_tokens: int = MAX_TOKENS,
-        batch_tokens: int = BATCH_TOKENS,
-    ) -> None:
-        """Takes a loaded model.
+    default_batch_tokens = 4000
+    """Padded size in subwords."""
 
-        Args:
-            model: put into evaluation mode; its device is where parsing happens.
-            name: used in paths.
-            checksum: of all that determines the answers but the arithmetic; the parser's own also
-                names that where it is not the weights'.
-            precision: ``exact`` or ``fast``, see `transformer_dtype`.
-            max_tokens: longer sentences are rejected as ``too_long``.
-            batch_tokens: bound of a batch's padded size in subwords; a setting of the machine.
+    _load_model = staticmethod(load_transformer_dependency_model)
 
-        Raises:
-            ValueError: an unknown precision.
-        """
-        self.name = name
-        self._model, self._network = model, model.network.eval()
-        self._device = next(model.network.parameters()).device
-        self._dtype = dtype_for(precision, self._device)
-        self.checksum = checksum_in(checksum, self._dtype)
-        self._max_tokens, self._batch_tokens = max_tokens, batch_tokens
+    def _take(self, model: TransformerDependencyModel) -> None:
+        self._model, self._network = model, model.network
         self._vocabulary_of_subwords: dict[str, int] = model.tokenizer.get_vocab()
         self._subwords: dict[str, list[int]] = {}
 
-    @torch.inference_mode()
-    def parse(self, sentences: Sequence[Sentence]) -> list[DependencyParse | Refusal]:
-        """Returns one tree or rejection per sentence, in input order; never raises for input.
-
-        Any non-empty string is a token. Reasons of rejection: see `parse_by_subwords`; no sentence
-        has too many subwords.
-
-        Raises:
-            MemoryError, RuntimeError: memory or the device failed.
-        """
-        return parse_by_subwords(
-            sentences,
-            count=lambda sentence: 1 + sum(len(self._subword_ids(token)) for token in sentence),
-            parse_batch=self._parse_batch,
-            max_tokens=self._max_tokens,
-            max_subwords=None,
-            batch_subwords=self._batch_tokens,
-        )
+    def _sizes(self, sentences: Sequence[Sentence]) -> list[int | Refusal]:
+        return [1 + sum(len(self._subword_ids(token)) for token in s) for s in sentences]
 
     def _parse_batch(self, sentences: Sequence[Sentence]) -> list[DependencyParse]:
         lengths = torch.tensor([len(tokens) + 1 for tokens in sentences], device=self._device)
@@ -137,34 +94,3 @@ class TransformerDependencyParser:
                 self._subwords.clear()
             self._subwords[token] = found
         return found
-
-
-def load_transformer_dependency_parser(
-    path: Path,
-    *,
-    device: str = "cpu",
-    precision: str = "exact",
-    batch_tokens: int = BATCH_TOKENS,
-    expected_checksum: str | None = None,
-) -> TransformerDependencyParser:
-    """Returns the parser of a folder that a checkpoint was converted into; asks no hub.
-
-    Args:
-        path: its name becomes the parser's.
-        device: where to parse.
-        precision: ``exact`` or ``fast``.
-        batch_tokens: bound of a batch's padded size, in subwords.
-        expected_checksum: where given, the folder must have exactly this checksum.
-
-    Raises:
-        ValueError: a file is missing, damaged, or of another kind; names the file and the remedy.
-    """
-    model, checksum = load_transformer_dependency_model(path, expected_checksum=expected_checksum)
-    model.network.to(device)
-    return TransformerDependencyParser(
-        model,
-        name=path.resolve().name,
-        checksum=checksum,
-        precision=precision,
-        batch_tokens=batch_tokens,
-    )

@@ -5,19 +5,13 @@ tokens have more heads outside loses score for each of them, and the best tree u
 is taken. With gold dependencies the trees are far better than the parser's own; they are written
 as bracketed files to train other parsers on.
 
-Command line::
-
-    python -m pipeline.parsers.constituency.guided_trees OUT.mrg --parsers FOLDERS \\
-      --dependencies FILES
-
 Legend: B sentences, n tokens of the longest one, S spans.
 """
 
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -26,20 +20,23 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from pipeline.atomic_files import write_text_atomically
-from pipeline.parsers.batches import length_batches
-from pipeline.parsers.constituency.chart_decoder import Span, best_binary_trees
-from pipeline.parsers.constituency.chart_model import (
-    START_ROW,
-    STOP_ROW,
+from pipeline.parser_training.constituency.chart_scores import (
     SpanIndex,
     all_spans,
     encode_sentences,
     encode_words,
     fencepost_projection,
     label_scores,
+)
+from pipeline.parsers.batches import length_batches
+from pipeline.parsers.constituency.chart_decoder import best_spans
+from pipeline.parsers.constituency.chart_model import (
+    START_ROW,
+    STOP_ROW,
+    from_benepar_label,
     word_table,
 )
-from pipeline.parsers.constituency.examples import from_benepar_label
+from pipeline.parsers.constituency.decoding import labelled_trees
 from pipeline.parsers.constituency.model import ConstituencyModel, load_constituency_model
 from pipeline.treebanks.conllu import TreebankSentence, read_treebank
 from pipeline.trees.flat import TOP_LABEL, to_brackets
@@ -97,7 +94,7 @@ def guided_trees(
 @torch.inference_mode()
 def _parse(
     models: Sequence[ConstituencyModel], sentences: Sequence[TreebankSentence], penalty: float
-) -> Iterator[ConstituencyParse]:
+) -> list[ConstituencyParse]:
     lengths = torch.tensor([len(sentence.tokens) for sentence in sentences])
     spans = all_spans(lengths)
     of_models = [_scores(model, sentences, lengths, spans) for model in models]
@@ -108,11 +105,12 @@ def _parse(
     best, label_ids = label_scores.max(1)
     scores, label_charts = _charts(best, label_ids, spans, sentences, penalty)
     tag_ids = tag_scores.argmax(-1).tolist()
-    trees = best_binary_trees(scores, lengths.tolist())
     names = [TOP_LABEL, *(from_benepar_label(label) for label in labels)]
-    for b, (sentence, tree) in enumerate(zip(sentences, trees, strict=True)):
-        predicted = [tags[tag] for tag in tag_ids[b][1 : len(sentence.tokens) + 1]]
-        yield _labelled(tree, label_charts[b], names, _tags(sentence, predicted, tags))
+    predicted = [
+        _tags(sentence, [tags[tag] for tag in ids[1 : len(sentence.tokens) + 1]], tags)
+        for sentence, ids in zip(sentences, tag_ids, strict=True)
+    ]
+    return labelled_trees(best_spans(scores, lengths.tolist()), label_charts, predicted, names)
 
 
 def _scores(
@@ -122,18 +120,18 @@ def _scores(
     spans: SpanIndex,
 ) -> tuple[Tensor, Tensor]:
     """Returns the scores of the spans' labels, ``[S, labels]``, and of tags, ``[B, T, tags]``."""
-    module = model.module
+    network = model.network
     words = sorted({token for sentence in sentences for token in sentence.tokens})
     row_of = {word: row for row, word in enumerate(words, start=2)}
-    vectors = encode_words(module, word_table(words, module.char_vocab))
+    vectors = encode_words(network, word_table(words, network.char_vocab))
     mask = torch.arange(int(lengths.max()) + 2) < lengths[:, None] + 2
     rows = torch.full(mask.shape, START_ROW)
     rows[mask] = torch.tensor(
         [row for s in sentences for row in (START_ROW, *(row_of[t] for t in s.tokens), STOP_ROW)]
     )
-    encoded = encode_sentences(module, vectors, rows, mask)
-    projection = fencepost_projection(module, encoded.fenceposts)
-    return label_scores(module, projection, spans), encoded.tag_scores
+    encoded = encode_sentences(network, vectors, rows, mask)
+    projection = fencepost_projection(network, encoded.fenceposts)
+    return label_scores(network, projection, spans), encoded.tag_scores
 
 
 def _mean(scores: Sequence[Tensor], names: Sequence[Sequence[str]]) -> tuple[Tensor, list[str]]:
@@ -178,22 +176,6 @@ def _charts(
     return np.where(null, np.float32(0), scores), np.where(null, 0, labels)
 
 
-def _labelled(
-    tree: Sequence[Span], labels: NDArray[np.int64], names: Sequence[str], tags: list[str]
-) -> ConstituencyParse:
-    kept = [
-        (i, j, names[labels[i, j - 1]])
-        for k, (i, j) in enumerate(tree)
-        if labels[i, j - 1] or k == 0
-    ]
-    return ConstituencyParse(
-        starts=[i for i, _, _ in kept],
-        ends=[j for _, j, _ in kept],
-        labels=[label for _, _, label in kept],
-        tags=tags,
-    )
-
-
 def _tags(sentence: TreebankSentence, predicted: list[str], known: Sequence[str]) -> list[str]:
     if not sentence.xpos:
         return predicted
@@ -203,38 +185,32 @@ def _tags(sentence: TreebankSentence, predicted: list[str], known: Sequence[str]
     ]
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Writes trees as the arguments say; returns the exit status, 2 for a user's mistake."""
+def write_guided_trees(arguments: Sequence[str] | None = None) -> str:
+    """Writes trees as the command line's arguments say; returns how many.
+
+    Raises:
+        ValueError: a file or folder is not what it should be.
+    """
     parser = argparse.ArgumentParser(
-        prog="python -m pipeline.parsers.constituency.guided_trees", description=__doc__
+        prog="python -m pipeline.parser_training guided-trees", description=__doc__
     )
-    parser.add_argument("out", type=Path, help="bracketed file to write, one tree a line")
-    parser.add_argument(
-        "--parsers", type=Path, nargs="+", required=True, help="folders of constituency parsers"
-    )
-    parser.add_argument("--dependencies", type=Path, nargs="+", required=True, help="CoNLL-U files")
-    parser.add_argument("--exclude", nargs="*", default=[], help="leave out documents by prefix")
-    parser.add_argument("--penalty", type=float, default=DEFAULT_PENALTY)
-    parser.add_argument("--threads", type=int, default=1)
+    add = parser.add_argument
+    add("out", type=Path, help="bracketed file to write, one tree a line")
+    add("--parsers", type=Path, nargs="+", required=True, help="folders of constituency parsers")
+    add("--dependencies", type=Path, nargs="+", required=True, help="CoNLL-U files")
+    add("--exclude", nargs="*", default=[], help="leave out documents by prefix")
+    add("--penalty", type=float, default=DEFAULT_PENALTY)
+    add("--threads", type=int, default=1)
     options = parser.parse_args(arguments)
     torch.set_num_threads(options.threads)
-    try:
-        models = [load_constituency_model(folder)[0] for folder in options.parsers]
-        treebank = read_treebank(options.dependencies, exclude_document_prefixes=options.exclude)
-        limit = min(model.config.max_length for model in models) - 2
-        taken = [sentence for sentence in treebank if len(sentence.tokens) <= limit]
-        parses = guided_trees(models, taken, penalty=options.penalty)
-    except ValueError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    models = [load_constituency_model(folder)[0] for folder in options.parsers]
+    treebank = read_treebank(options.dependencies, exclude_document_prefixes=options.exclude)
+    limit = min(model.config.max_length for model in models) - 2
+    taken = [sentence for sentence in treebank if len(sentence.tokens) <= limit]
+    parses = guided_trees(models, taken, penalty=options.penalty)
     lines = [
         f"({TOP_LABEL} {to_brackets(sentence.tokens, parse)})\n"
         for sentence, parse in zip(taken, parses, strict=True)
     ]
     write_text_atomically(options.out, "".join(lines))
-    print(f"{len(lines)} trees, {len(treebank) - len(lines)} longer than {limit} tokens left out")
-    return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
+    return f"{len(lines)} trees, {len(treebank) - len(lines)} longer than {limit} tokens left out"

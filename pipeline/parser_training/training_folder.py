@@ -5,17 +5,12 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pipeline.digest import digest_of
-from pipeline.parsers.parser_folder import (
-    DESCRIPTION_NAME,
-    WEIGHTS_NAME,
-    checksum_of_parser_folder,
-)
-from pipeline.parsers.training.checkpoint import TrainingState, read_checkpoint, write_checkpoint
+from pipeline.digest import digest_of, sha256_of_file
+from pipeline.parser_training.checkpoint import TrainingState, read_checkpoint, write_checkpoint
+from pipeline.parsers.folder_files import DESCRIPTION_NAME, WEIGHTS_NAME, checksum_of_parser_folder
 
 logger = logging.getLogger(__name__)
 
@@ -25,7 +20,7 @@ FILE_FIELD_ENDINGS = ("_files", "_documents", "_vectors", "_parser")
 """Endings of the settings that name files."""
 
 
-def training_digest(config: Mapping[str, Any], file_digests: Sequence[str]) -> str:
+def _training_digest(config: Mapping[str, Any], file_digests: Sequence[str]) -> str:
     """Returns the digest of a training: its settings and what its files hold.
 
     Where the files lie does not matter, so a training goes on after its treebank was moved.
@@ -34,23 +29,7 @@ def training_digest(config: Mapping[str, Any], file_digests: Sequence[str]) -> s
     return digest_of({"config": settings, "files": list(file_digests)})
 
 
-@dataclass(frozen=True)
-class EpochOutcome:
-    """What one epoch came to."""
-
-    metrics: Mapping[str, Any]
-    """JSON-serialisable; stands in a line of ``metrics.jsonl``."""
-    dev: Mapping[str, Any]
-    """Scores on the development sentences, JSON-serialisable; in the same line."""
-    score: float
-    """The one that chooses the epoch: the higher the better."""
-    save: Callable[[Path], object]
-    """Writes the parser as it now is to a folder; called if the score is the best so far."""
-    message: str
-    """For people who wait."""
-
-
-class TrainingRun:
+class TrainingFolder:
     """The folder of one training.
 
     After an epoch it holds ``best/``, a parser folder that is usable at once, ``metrics.jsonl``
@@ -60,22 +39,31 @@ class TrainingRun:
     ``scores.json`` (how well the parser does on the development sentences) beside.
     """
 
-    def __init__(self, state: TrainingState, folder: Path, *, digest: str) -> None:
+    def __init__(
+        self,
+        state: TrainingState,
+        folder: Path,
+        *,
+        config: Mapping[str, Any],
+        files: Sequence[Path],
+    ) -> None:
         """Opens the folder and, where it holds a checkpoint, fills the state from it.
 
         Args:
             state: freshly built.
             folder: made where missing.
-            digest: of everything that determines the training.
+            config: JSON-serialisable; what is trained, for ``training.json``.
+            files: that are read; with the configuration they determine the training.
 
         Raises:
             ValueError: the folder holds a finished parser, or the checkpoint of another training.
         """
-        self.state, self._folder, self._digest = state, folder, digest
+        self._state, self._folder, self._config = state, folder, config
+        self._digest = _training_digest(config, [sha256_of_file(file) for file in files])
         folder.mkdir(parents=True, exist_ok=True)
         checkpoint = folder / CHECKPOINT_NAME
         if checkpoint.exists():
-            read_checkpoint(state, checkpoint, digest=digest)
+            read_checkpoint(state, checkpoint, digest=self._digest)
             logger.info("going on after epoch %d", state.epoch)
         elif (folder / DESCRIPTION_NAME).exists():
             raise ValueError(f"{folder}: holds a parser already; give another folder")
@@ -83,60 +71,50 @@ class TrainingRun:
         self._lines = self._metrics_lines()[: state.epoch]
         self._write_metrics()
 
-    def train(
+    def end_epoch(
         self,
-        train_epoch: Callable[[], EpochOutcome],
+        metrics: Mapping[str, Any],
+        dev: Mapping[str, Any],
+        score: float,
         *,
-        num_epochs: int,
-        on_progress: Callable[[float, str], None] | None = None,
+        save: Callable[[Path], object],
     ) -> None:
-        """Trains the epochs that are left and writes what belongs to each.
+        """Writes what belongs to the epoch that was trained last.
 
         Args:
-            train_epoch: takes the next epoch's steps and scores the outcome.
-            num_epochs: of the whole training.
-            on_progress: called after each epoch with the finished share (0 to 1) and a message.
+            metrics: JSON-serialisable; stands in a line of ``metrics.jsonl``.
+            dev: scores on the development sentences, JSON-serialisable; in the same line.
+            score: the one that chooses the epoch: the higher the better.
+            save: writes the parser as it now is; called if the score is the best so far.
         """
-        while self.state.epoch < num_epochs:
-            outcome = train_epoch()
-            self._end_epoch(outcome)
-            logger.info("epoch %d: %s", self.state.epoch, outcome.message)
-            if on_progress is not None:
-                on_progress(self.state.epoch / num_epochs, outcome.message)
-
-    def _end_epoch(self, outcome: EpochOutcome) -> None:
-        self.state.epoch += 1
-        if outcome.score > self.state.best_score:
-            self.state.best_epoch, self.state.best_score = self.state.epoch, outcome.score
-            outcome.save(self._folder / BEST_NAME)
-        line = {"epoch": self.state.epoch, **outcome.metrics, "dev": outcome.dev}
-        self._lines.append(json.dumps(line))
+        state = self._state
+        state.epoch += 1
+        if score > state.best_score:
+            state.best_epoch, state.best_score = state.epoch, score
+            save(self._folder / BEST_NAME)
+        self._lines.append(json.dumps({"epoch": state.epoch, **metrics, "dev": dev}))
         self._write_metrics()
-        write_checkpoint(self.state, self._folder / CHECKPOINT_NAME, digest=self._digest)
+        write_checkpoint(state, self._folder / CHECKPOINT_NAME, digest=self._digest)
 
     def finish(
-        self,
-        config: Mapping[str, Any],
-        *,
-        headline: Callable[[Mapping[str, Any]], Mapping[str, float]],
+        self, *, headline: Callable[[Mapping[str, Any]], Mapping[str, float]]
     ) -> dict[str, Any]:
         """Makes the best epoch's parser the folder's own and removes what only a training needs.
 
         Args:
-            config: JSON-serialisable; what was trained, for ``training.json``.
             headline: picks from the best epoch's ``dev`` scores, under the names they are reported
                 by, those for ``scores.json``.
 
         Returns:
             ``checksum``, ``best_epoch``, ``num_parameters`` and the best epoch's ``dev`` scores.
         """
-        best, state = self._folder / BEST_NAME, self.state
+        best, state = self._folder / BEST_NAME, self._state
         summary = {
             "best_epoch": state.best_epoch,
             "num_parameters": sum(p.numel() for p in state.network.parameters()),
             "dev": json.loads(self._lines[state.best_epoch - 1])["dev"],
         }
-        record = {"config": dict(config), "digest": self._digest, **summary}
+        record = {"config": dict(self._config), "digest": self._digest, **summary}
         scores = {name: round(score, 2) for name, score in headline(summary["dev"]).items()}
         for name, value in ((RECORD_NAME, record), (SCORES_NAME, scores)):
             text = json.dumps(value, indent=1) + "\n"

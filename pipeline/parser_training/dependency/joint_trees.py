@@ -5,19 +5,13 @@ trees of differently trained parsers are better than those of each, and a parser
 from them, on text without annotation, comes near them (Kuncoro et al. 2016, "Distilling an ensemble
 of greedy dependency parsers into one MST parser").
 
-Command line::
-
-    python -m pipeline.parsers.dependency.joint_trees OUT.conllu --parsers FOLDERS \\
-      --sentences FOLDER --num-sentences 40000
-
 Legend: B sentences, T positions (the artificial root + tokens), M tokens, R relations.
 """
 
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +21,7 @@ from torch import Tensor
 from pipeline.atomic_files import write_text_atomically
 from pipeline.manifests import read_dataset_manifest
 from pipeline.parsers.batches import length_batches
-from pipeline.parsers.dependency.decoding import best_heads, check_numbers
+from pipeline.parsers.dependency.decoding import best_heads, labelled_trees
 from pipeline.parsers.dependency.forward import arc_scores, encode, relation_scores
 from pipeline.parsers.dependency.model import DependencyModel, load_dependency_model
 from pipeline.parsers.dependency.spellings import encode_spellings
@@ -67,7 +61,7 @@ def joint_trees(
 @torch.inference_mode()
 def _parse(
     models: Sequence[DependencyModel], sentences: Sequence[Sequence[str]]
-) -> Iterator[DependencyParse]:
+) -> list[DependencyParse]:
     batches = [token_batch(sentences, model.vocabulary) for model in models]
     states = [_states(model, batch) for model, batch in zip(models, batches, strict=True)]
     lengths, chosen = batches[0].lengths, batches[0].token_mask
@@ -80,13 +74,8 @@ def _parse(
         relation_scores(model.network, of_model, heads, chosen)
         for model, of_model in zip(models, states, strict=True)
     ]
-    best = _mean_log_probability(relations).max(-1)
-    check_numbers(best.values)
-    labels = iter(best.indices.tolist())
     names = models[0].vocabulary.relations
-    for of_sentence, length in zip(heads.tolist(), lengths.tolist(), strict=True):
-        deprels = [names[next(labels)] for _ in range(length - 1)]
-        yield DependencyParse(heads=of_sentence[1:length], deprels=deprels)
+    return labelled_trees(heads, lengths, _mean_log_probability(relations), names)
 
 
 def _states(model: DependencyModel, batch: TokenBatch) -> Tensor:
@@ -141,10 +130,16 @@ def to_conllu(tokens: Sequence[str], parse: DependencyParse) -> str:
     return "".join(lines) + "\n"
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Writes trees as the arguments say; returns the exit status, 2 for a user's mistake."""
+def write_joint_trees(arguments: Sequence[str] | None = None) -> str:
+    """Writes trees as the command line's arguments say; returns how many.
+
+    Raises:
+        FileNotFoundError: the sentence stage is not complete.
+        ValueError: a setting, a file or a parser is not what it should be.
+        FloatingPointError: see `joint_trees`.
+    """
     parser = argparse.ArgumentParser(
-        prog="python -m pipeline.parsers.dependency.joint_trees", description=__doc__
+        prog="python -m pipeline.parser_training joint-trees", description=__doc__
     )
     add = parser.add_argument
     add("out", type=Path, help="CoNLL-U file to write")
@@ -156,24 +151,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add("--threads", type=int, default=1)
     options = parser.parse_args(arguments)
     torch.set_num_threads(options.threads)
-    try:
-        models = [load_dependency_model(folder)[0] for folder in options.parsers]
-        without = read_treebank(options.without) if options.without else []
-        sentences = sample_sentences(
-            options.sentences,
-            options.num_sentences,
-            seed=options.seed,
-            without=[sentence.tokens for sentence in without],
-        )
-        trees = joint_trees(models, sentences)
-    except (FileNotFoundError, FloatingPointError, ValueError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    text = "".join(map(to_conllu, sentences, trees))
+    models = [load_dependency_model(folder)[0] for folder in options.parsers]
+    without = read_treebank(options.without) if options.without else []
+    sentences = sample_sentences(
+        options.sentences,
+        options.num_sentences,
+        seed=options.seed,
+        without=[sentence.tokens for sentence in without],
+    )
+    text = "".join(map(to_conllu, sentences, joint_trees(models, sentences)))
     write_text_atomically(options.out, text)
-    print(f"{len(sentences)} trees")
-    return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
+    return f"{len(sentences)} trees"

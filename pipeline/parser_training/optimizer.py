@@ -10,10 +10,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from pipeline.parsers.training.checkpoint import TrainingState, update_average
+from pipeline.parser_training.checkpoint import TrainingState, update_average
 
-PRECISIONS = ("bfloat16", "float32")
-"""Of matrix products in training; `pipeline.parsers.precision` says those of parsing."""
+PRODUCT_TYPES = ("bfloat16", "float32")
+"""Of matrix products in training; `pipeline.parsers.base.PRECISIONS` are those of parsing."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class OptimizerConfig:
     precision: str = "bfloat16"
 
     def __post_init__(self) -> None:
-        if self.precision not in PRECISIONS:
-            raise ValueError(f"precision {self.precision!r}; known: {', '.join(PRECISIONS)}")
+        if self.precision not in PRODUCT_TYPES:
+            raise ValueError(f"precision {self.precision!r}; known: {', '.join(PRODUCT_TYPES)}")
         if self.num_epochs < 1:
             raise ValueError(f"num_epochs must be >= 1, got {self.num_epochs}")
         for name in ("learning_rate", "clip_norm"):

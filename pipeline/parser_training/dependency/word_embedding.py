@@ -14,10 +14,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from pipeline.parser_training.dependency.pretrained_vectors import PretrainedVectors
 from pipeline.parsers.dependency.model import DependencyModel
 from pipeline.parsers.dependency.network import BiaffineNetwork, Dropouts, build_network
 from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
-from pipeline.parsers.training.word_vectors import PretrainedVectors
 
 _RIDGE = 0.05
 """Of the mean squared feature: holds the fitted map small where words tell little."""

@@ -16,16 +16,16 @@ import torch.nn.functional as F
 from benepar.parse_chart import ChartParser
 from torch import Tensor
 
-from pipeline.parsers.constituency.chart_decoder import best_binary_trees
-from pipeline.parsers.constituency.chart_model import (
+from pipeline.parser_training.constituency.chart_scores import (
     SpanIndex,
     all_spans,
     encode_sentences,
     fencepost_projection,
     label_scores,
+    read_words,
 )
-from pipeline.parsers.constituency.examples import IGNORED_TAG, ChartBatch
-from pipeline.parsers.constituency.word_reading import read_words
+from pipeline.parser_training.constituency.examples import IGNORED_TAG, ChartBatch
+from pipeline.parsers.constituency.chart_decoder import best_spans
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +98,9 @@ def _worst_trees(
     best, labels = torch.where(null, null_score, best), labels.masked_fill(null, 0)
     best_chart = np.zeros(chart.shape, np.float32)
     best_chart[tuple(cell.numpy() for cell in cells)] = best.numpy()
-    trees = best_binary_trees(best_chart, lengths.tolist())
+    chosen = SpanIndex(*torch.from_numpy(best_spans(best_chart, lengths.tolist())))
     label_chart = torch.zeros_like(chart)
     label_chart[cells] = labels
-    flat = torch.tensor([(b, i, j) for b, tree in enumerate(trees) for i, j in tree])
-    chosen = SpanIndex(flat[:, 0], flat[:, 1], flat[:, 2])
     chosen_cells = (chosen.sentences, chosen.starts, chosen.ends - 1)
     chosen_labels = label_chart[chosen_cells]
     return chosen, chosen_labels, chosen_labels != chart[chosen_cells]

@@ -9,19 +9,18 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from pipeline.parser_training.constituency.chart_scores import SpanIndex
 from pipeline.parsers.constituency.chart_model import (
     RESERVED_CHARACTERS,
     START_ROW,
     STOP_ROW,
     ChartVocabularies,
-    SpanIndex,
     WordTable,
+    to_benepar_label,
     word_table,
 )
 from pipeline.treebanks.bracketed import BracketedSentence
-from pipeline.trees.flat import CHAIN_MARK
 
-BENEPAR_CHAIN_MARK = "::"
 IGNORED_TAG = -100
 """What cross entropy leaves out: sentence marks and padding."""
 
@@ -74,16 +73,6 @@ def build_vocabularies(
         labels=["", *sorted(labels)],
         tags=sorted({tag for s in sentences for tag in s.parse.tags}),
     )
-
-
-def to_benepar_label(label: str) -> str:
-    """Returns a collapsed chain's label as benepar writes it: ``NP::VP`` for ``NP+VP``."""
-    return label.replace(CHAIN_MARK, BENEPAR_CHAIN_MARK)
-
-
-def from_benepar_label(label: str) -> str:
-    """Returns a collapsed chain's label as this project writes it: ``NP+VP`` for ``NP::VP``."""
-    return label.replace(BENEPAR_CHAIN_MARK, CHAIN_MARK)
 
 
 class ExampleSet:

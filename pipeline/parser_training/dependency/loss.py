@@ -1,4 +1,4 @@
-"""Gold sentences as training batches, and their loss. Legend as in ``biaffine_forward``."""
+"""Gold sentences as training batches, and their loss. Legend as in `forward`."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class GoldTreebank:
         """Counts the words.
 
         Args:
-            unknown_word_alpha: see ``DependencyTrainingConfig``.
+            unknown_word_alpha: see `DependencyTrainingConfig`.
             has_vectors: whether the word embedding is a ``VectorWordEmbedding``.
         """
         self.lengths = [len(sentence.tokens) for sentence in sentences]

@@ -1,0 +1,49 @@
+"""The one door to the training of parsers: ``python -m pipeline.parser_training COMMAND …``.
+
+``dependency`` and ``constituency`` train a parser; ``joint-trees`` and ``guided-trees`` make
+further trees to train one on. Each has its own ``--help``.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from collections.abc import Sequence
+
+COMMANDS = ("dependency", "constituency", "joint-trees", "guided-trees")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Does as the arguments say and prints the outcome; returns 2 for a user's mistake."""
+    command, *rest = [*(sys.argv[1:] if arguments is None else arguments), ""]
+    if command not in COMMANDS:
+        is_help = command in {"-h", "--help"}
+        print(f"{__doc__}\ncommands: {', '.join(COMMANDS)}", file=None if is_help else sys.stderr)
+        return 0 if is_help else 2
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", stream=sys.stderr)
+    try:
+        print(_run(command, rest[:-1]))
+    except (FileNotFoundError, FloatingPointError, ValueError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _run(command: str, arguments: Sequence[str]) -> str:
+    """Returns what is to be printed; imports only what the command needs, which takes seconds."""
+    if command == "joint-trees":
+        from pipeline.parser_training.dependency.joint_trees import write_joint_trees
+
+        return write_joint_trees(arguments)
+    if command == "guided-trees":
+        from pipeline.parser_training.constituency.guided_trees import write_guided_trees
+
+        return write_guided_trees(arguments)
+    from pipeline.parser_training.command_line import train
+
+    return json.dumps(train(command, arguments), indent=1)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,135 @@
+"""The command line of the training of either kind of parser, made from its configuration."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import MISSING, Field, fields, is_dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from pipeline.parser_training.constituency.training import (
+    ConstituencyTraining,
+    ConstituencyTrainingConfig,
+)
+from pipeline.parser_training.dependency.training import (
+    DependencyTraining,
+    DependencyTrainingConfig,
+)
+from pipeline.parser_training.optimizer import PRODUCT_TYPES
+from pipeline.parser_training.training import TrainingConfig, train_parser
+
+KINDS: dict[str, tuple[type[TrainingConfig], Callable[[Any], Any]]] = {
+    "dependency": (DependencyTrainingConfig, DependencyTraining),
+    "constituency": (ConstituencyTrainingConfig, ConstituencyTraining),
+}
+_FILES = {"dependency": "CoNLL-U files", "constituency": "files of bracketed trees"}
+
+
+def train(
+    kind: str,
+    arguments: Sequence[str],
+    *,
+    on_progress: Callable[[float, str], None] | None = None,
+) -> dict[str, Any]:
+    """Trains as the command line's arguments say; returns the training's summary.
+
+    Args:
+        kind: ``dependency`` or ``constituency``.
+        on_progress: called after each epoch with the finished share (0 to 1) and a message.
+
+    Raises:
+        ValueError: a setting, a file or the output folder is not what it should be.
+    """
+    if kind not in KINDS:
+        raise ValueError(f"unknown kind of parser {kind!r}; dependency or constituency")
+    config_type, training = KINDS[kind]
+    options = _argument_parser(kind).parse_args(arguments)
+    torch.set_num_threads(options.threads)
+    return train_parser(training(_config(options, config_type)), options.out, on_progress)
+
+
+def _argument_parser(kind: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=f"python -m pipeline.parser_training {kind}",
+        description=f"Trains a {kind} parser from {_FILES[kind]} into a parser folder.",
+    )
+    add = parser.add_argument
+    add("out", type=Path, help="folder of the parser; resumes what it holds")
+    for part in ("train", "dev"):
+        files = {"type": Path, "dest": f"{part}_files", "help": _FILES[kind]}
+        add(f"--{part}", nargs="+", required=True, **files)
+    add(
+        "--exclude",
+        dest="exclude_document_prefixes",
+        nargs="*",
+        default=[],
+        help="leave out documents whose id begins so",
+    )
+    least = {"dependency": "--min-word-frequency", "constituency": "--min-character-count"}[kind]
+    add(
+        "--initial",
+        dest="initial_parser",
+        type=Path,
+        help=f"folder of a parser to go on from; its vocabularies are kept, so {least} has no "
+        f"effect, and sizes must be given as they are there",
+    )
+    _add_files_of_kind(parser, kind)
+    add("--threads", type=int, default=1)
+    for field in fields(KINDS[kind][0]):
+        default = _default(field)
+        for name, value in _numbers(field.name, default).items():
+            flag = "--" + name.replace("_", "-")
+            add(flag, type=type(value), default=value, help=f"default {value}")
+        if field.name == "optimizer":
+            add("--precision", choices=PRODUCT_TYPES, default=default.precision)
+    return parser
+
+
+def _add_files_of_kind(parser: argparse.ArgumentParser, kind: str) -> None:
+    if kind == "dependency":
+        help_text = "folder of word vectors that are added to the learned ones"
+        parser.add_argument("--vectors", dest="word_vectors", type=Path, help=help_text)
+        return
+    for part in ("train", "dev"):
+        parser.add_argument(
+            f"--{part}-documents",
+            type=Path,
+            nargs="*",
+            default=[],
+            help=f"a CoNLL-U file for each --{part} file, which tells its sentences' documents",
+        )
+
+
+def _default(field: Field[Any]) -> Any:
+    return field.default if field.default_factory is MISSING else field.default_factory()
+
+
+def _numbers(name: str, default: Any) -> dict[str, int | float]:
+    """Returns the options that a field of a configuration becomes, with their defaults."""
+    if is_dataclass(default):
+        return {
+            f"{field.name}_dropout" if name == "dropouts" else field.name: value
+            for field in fields(default)
+            if isinstance(value := getattr(default, field.name), int | float)
+        }
+    return {name: default} if isinstance(default, int | float) else {}
+
+
+def _config(options: argparse.Namespace, config_type: type[TrainingConfig]) -> TrainingConfig:
+    given, values = vars(options), {}
+    for field in fields(config_type):
+        default = _default(field)
+        if is_dataclass(default) and not isinstance(default, type):
+            numbers = {
+                name.removesuffix("_dropout") if field.name == "dropouts" else name: given[name]
+                for name in _numbers(field.name, default)
+            }
+            values[field.name] = replace(default, **numbers)
+        else:
+            value = given[field.name]
+            values[field.name] = tuple(value) if isinstance(value, list) else value
+    values["optimizer"] = replace(values["optimizer"], precision=options.precision)
+    return config_type(**values)

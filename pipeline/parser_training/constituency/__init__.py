@@ -1,0 +1,1 @@
+"""Training of benepar's chart model, and trees that dependencies guide."""

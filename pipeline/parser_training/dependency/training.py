@@ -1,0 +1,182 @@
+"""Trains supar's biaffine dependency model from CoNLL-U treebanks.
+
+Differs from supar's own trainer, which breaks on current torch: the epoch loop is ours, the
+weights that are kept are a moving average, the learning rate falls to zero along a cosine, and
+rare words are replaced by the unknown word at random (Kiperwasser & Goldberg 2016, section 4).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from torch import Tensor
+
+from pipeline.parser_training.dependency.loss import GoldBatch, GoldTreebank, dependency_loss
+from pipeline.parser_training.dependency.pretrained_vectors import (
+    PretrainedVectors,
+    read_pretrained_vectors,
+    vector_files,
+)
+from pipeline.parser_training.dependency.word_embedding import (
+    add_pretrained_vectors,
+    extended_by_vectors,
+    with_plain_embedding,
+)
+from pipeline.parser_training.training import (
+    DevScores,
+    ParserTraining,
+    TrainingConfig,
+    check_known,
+)
+from pipeline.parsers.batches import shuffled_length_batches
+from pipeline.parsers.dependency.evaluate import evaluate_dependency_parser
+from pipeline.parsers.dependency.model import (
+    DependencyModel,
+    load_dependency_model,
+    save_dependency_model,
+)
+from pipeline.parsers.dependency.network import (
+    BiaffineNetwork,
+    Dropouts,
+    NetworkSizes,
+    build_network,
+)
+from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
+from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
+from pipeline.treebanks.conllu import TreebankSentence, read_treebank
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class DependencyTrainingConfig(TrainingConfig):
+    """What determines a trained dependency parser; the best epoch has the best LAS."""
+
+    word_vectors: Path | None = None
+    """Folder of pretrained vectors that are added to the learned ones, or none."""
+    num_word_vectors: int = 0
+    """How many of them, most frequent words first; 0 for all. A parser's file holds each."""
+    sizes: NetworkSizes = field(default_factory=NetworkSizes)
+    dropouts: Dropouts = field(default_factory=Dropouts)
+    min_word_frequency: int = 2
+    """Rarer words share the unknown word's vector; their spelling is still read. Without effect on
+    an initial parser, whose words are kept."""
+    unknown_word_alpha: float = 0.25
+    """A word seen f times becomes the unknown word with probability alpha / (alpha + f)."""
+
+    at_least_one: ClassVar[tuple[str, ...]] = ("min_word_frequency", *TrainingConfig.at_least_one)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.num_word_vectors < 0:
+            raise ValueError(f"num_word_vectors must be >= 0, got {self.num_word_vectors}")
+        if self.num_word_vectors and self.word_vectors is None:
+            raise ValueError("num_word_vectors bounds word vectors, of which none are given")
+
+    @property
+    def further_files(self) -> tuple[Path, ...]:
+        """Returns those of the word vectors."""
+        return () if self.word_vectors is None else vector_files(self.word_vectors)
+
+
+class DependencyTraining(ParserTraining[DependencyTrainingConfig, TreebankSentence, GoldBatch]):
+    """A biaffine dependency model in training."""
+
+    loss_names = ("loss",)
+
+    def _read(self, part: str) -> list[TreebankSentence]:
+        return read_treebank(
+            getattr(self.config, f"{part}_files"),
+            exclude_document_prefixes=self.config.exclude_document_prefixes,
+        )
+
+    def _start(self, sentences: list[TreebankSentence]) -> BiaffineNetwork:
+        network, vocabulary = _start_network(self.config, sentences)
+        self._treebank = GoldTreebank(
+            sentences,
+            vocabulary,
+            unknown_word_alpha=self.config.unknown_word_alpha,
+            has_vectors=self.config.word_vectors is not None,
+        )
+        logger.info("%d words", len(vocabulary.words))
+        return network
+
+    def _batches(self, seed: int) -> Sequence[GoldBatch]:
+        random = np.random.default_rng((self.config.seed, self.state.epoch + 1, 1))
+        members = shuffled_length_batches(
+            self._treebank.lengths, max_tokens=self.config.batch_tokens, random=random
+        )
+        return [self._treebank.batch(of_batch, random) for of_batch in members]
+
+    def _losses(self, batch: GoldBatch) -> tuple[Tensor, Sequence[Tensor]]:
+        loss = dependency_loss(
+            self.state.network,
+            batch,
+            self._treebank.vocabulary,
+            recurrent_weight_dropout=self.config.dropouts.recurrent_weight,
+        )
+        return loss, [loss]
+
+    def _averaged_model(self) -> DependencyModel:
+        network = with_plain_embedding(self.state.averaged)
+        return DependencyModel(network, self.config.sizes, self._treebank.vocabulary)
+
+    def dev_scores(self) -> DevScores:
+        """Scores the averaged weights on the development sentences."""
+        parser = SuparDependencyParser(self._averaged_model(), name="dev")
+        scores = evaluate_dependency_parser(parser, self.dev)
+        return DevScores(asdict(scores), scores.las, f"LAS {scores.las:.2f}")
+
+    def save(self, folder: Path) -> str:
+        """Writes the averaged weights as a parser folder and returns its checksum."""
+        return save_dependency_model(self._averaged_model(), folder)
+
+    @staticmethod
+    def headline(dev: Mapping[str, Any]) -> dict[str, float]:
+        """Returns the attachment scores."""
+        return {"LAS dev": dev["las"], "UAS dev": dev["uas"]}
+
+
+def _start_network(
+    config: DependencyTrainingConfig, sentences: list[TreebankSentence]
+) -> tuple[BiaffineNetwork, DependencyVocabulary]:
+    """Returns the network before the first step, and its vocabulary."""
+    vectors = None
+    if config.word_vectors is not None:
+        vectors = read_pretrained_vectors(config.word_vectors, config.num_word_vectors)
+        vectors = vectors.lower_cased()
+    if config.initial_parser is not None:
+        return _go_on_from(config.initial_parser, config, vectors, sentences)
+    learned = DependencyVocabulary.build(sentences, min_word_frequency=config.min_word_frequency)
+    if vectors is None:
+        return build_network(config.sizes, learned, config.dropouts), learned
+    vocabulary = learned.extended(vectors.words)
+    network = build_network(config.sizes, vocabulary, config.dropouts)
+    add_pretrained_vectors(network, vocabulary, vectors, num_learned=len(learned.words))
+    return network, vocabulary
+
+
+def _go_on_from(
+    folder: Path,
+    config: DependencyTrainingConfig,
+    vectors: PretrainedVectors | None,
+    sentences: list[TreebankSentence],
+) -> tuple[BiaffineNetwork, DependencyVocabulary]:
+    model, _ = load_dependency_model(folder)
+    if model.sizes != config.sizes:
+        raise ValueError(
+            f"{folder}: has the sizes {asdict(model.sizes)}, the training {asdict(config.sizes)}; "
+            f"give the training those of the parser"
+        )
+    relations = (name for sentence in sentences for name in sentence.deprels)
+    check_known(folder, "relations", relations, model.vocabulary.relations)
+    if vectors is not None:
+        return extended_by_vectors(model, vectors, config.dropouts)
+    network = build_network(model.sizes, model.vocabulary, config.dropouts)
+    network.load_state_dict(model.network.state_dict())
+    return network, model.vocabulary
