@@ -5,6 +5,7 @@
 
 A result is one JSON object:
 
+- ``order``: the place in the index and in README's table;
 - ``title``, ``date``, ``machine``, ``versions`` (a library: its version), ``seeds``;
 - ``runs``: each a ``command`` and its ``commit``, or a ``note`` instead of either;
 - ``inputs``: what the figures depend on and may change, as `todays_inputs` names it;
@@ -67,11 +68,12 @@ def todays_inputs() -> dict[str, str]:
 
 
 def read_results(folder: Path = RESULTS) -> dict[Path, dict[str, Any]]:
-    """Returns each result by its file, figures as they are written: 73.0 stays ``73.0``."""
-    return {
+    """Returns each result by its file, in order; figures are as written: 73.0 stays ``73.0``."""
+    found = {
         path: json.loads(path.read_text(encoding="utf-8"), parse_float=str)
-        for path in sorted(folder.glob("*.json"))
+        for path in folder.glob("*.json")
     }
+    return dict(sorted(found.items(), key=lambda item: (item[1]["order"], item[0])))
 
 
 def pages(
@@ -84,7 +86,7 @@ def pages(
     _, end, after = rest.partition(END)
     if not begin or not end:
         raise ValueError(f"{README}: the lines {BEGIN!r} and {END!r} must stand around its figures")
-    made[README] = f"{before}{BEGIN}\n{headline_table(results, today)}\n{END}{after}"
+    made[README] = f"{before}{BEGIN}\n\n{headline_table(results, today)}\n\n{END}{after}"
     return made
 
 
@@ -171,6 +173,7 @@ def result_of_run(folder: Path, machine: str) -> dict[str, Any]:
     statement = text.split("\n\n")[1]
     gain = differences["rows"][0]
     return {
+        "order": 1,
         "title": "The default run",
         "date": f"{datetime.fromtimestamp((folder / 'report.json').stat().st_mtime, UTC):%Y-%m-%d}",
         "machine": machine,

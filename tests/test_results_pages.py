@@ -23,6 +23,7 @@ from benchmarks.results import (
 )
 
 RESULT: dict[str, Any] = {
+    "order": 1,
     "title": "A result",
     "date": "2026-11-22",
     "machine": "a laptop",
