@@ -13,8 +13,8 @@ A result is one JSON object:
 - ``parts``: paragraphs of Markdown, and tables of ``columns`` and ``rows``.
 
 A cell is text, a number, a ``mean`` with its ``deviation`` over seeds, or a ``score`` or signed
-``difference`` with the bounds ``low`` and ``high`` of its interval. Numbers appear as the file has
-them. `test_results_pages.py` fails where a page differs from its data.
+``difference`` with the bounds ``low`` and ``high`` of its interval, if it has one. Numbers appear
+as the file has them. `test_results_pages.py` fails where a page differs from its data.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ README = REPOSITORY / "README.md"
 DEFAULT_RUN = RESULTS / "default-run.json"
 BEGIN, END = "<!-- figures: python -m benchmarks.results -->", "<!-- end of figures -->"
 COMMAND = "python -m benchmarks.results"
+RUN_ALL = "luigi --module tasks RunAll --local-scheduler"
 
 VERSIONS = {
     "training_version": TRAINING_VERSION,
@@ -154,54 +155,78 @@ def headline_table(results: Mapping[Path, Mapping[str, Any]], today: Mapping[str
 
 
 def result_of_run(folder: Path, machine: str) -> dict[str, Any]:
-    """Returns the result that a run's report holds.
+    """Returns the result that a default run's report holds: its scores and what led to them.
 
     Args:
         folder: of the report, with ``report.md`` and ``report.json``.
         machine: where it ran.
 
     Raises:
-        ValueError: the report has no table of rows.
+        ValueError: the report has no table of differences between rows.
     """
     facts = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    written = datetime.fromtimestamp((folder / "report.json").stat().st_mtime, UTC)
     text = (folder / "report.md").read_text(encoding="utf-8")
-    tables = [table for table in map(_table_of, text.split("\n\n")) if table]
-    rows = next((table for table in tables if table["columns"][0] == "row"), None)
-    differences = next((table for table in tables if table["columns"][0] == "rows"), None)
-    if rows is None or differences is None:
-        raise ValueError(f"{folder}: report.md has no table that begins with the column row(s)")
-    statement = text.split("\n\n")[1]
-    gain = differences["rows"][0]
+    parts, (compared, gain) = _scores_of(text, folder)
     return {
         "order": 1,
         "title": "The default run",
-        "date": f"{datetime.fromtimestamp((folder / 'report.json').stat().st_mtime, UTC):%Y-%m-%d}",
+        "date": f"{written:%Y-%m-%d}",
         "machine": machine,
         "versions": facts["versions"],
-        "seeds": [0, 1, 2],
+        "seeds": sorted({int(seed) for seed in re.findall(r"\bseed (\d+)", text)}),
         "inputs": _inputs_of_run(facts),
         "headlines": [
-            {
-                "what": f"default run, probing: {gain[0]}, points of accuracy [95 %]",
-                "figure": gain[-2],
-            }
+            *_averages(parts),
+            {"what": f"{compared}, points of accuracy [95 %]", "figure": gain},
         ],
-        "runs": [{"command": facts["command"], "commit": facts["commit"]}],
-        "parts": [
-            f"Text: {facts['corpus']}.",
-            statement,
-            "Test accuracy in percent of a logistic regression on sentences of held-out documents. "
-            "Intervals: 95 %, held-out documents resampled; ±: deviation over seeds.",
-            rows,
-            "Differences on the same test sentences, first row minus second:",
-            differences,
-        ],
+        "runs": [{"command": facts["command"] or RUN_ALL, "commit": facts["commit"]}],
+        "parts": parts,
     }
 
 
+def _scores_of(text: str, folder: Path) -> tuple[list[Any], tuple[str, Any]]:
+    """Returns a report's part on scores, and the name and figure of its first difference."""
+    parts: list[Any] = []
+    gain = None
+    for paragraph in text.strip().split("\n\n")[1:]:
+        if gain is not None and paragraph.startswith("## "):
+            return parts, gain
+        if paragraph.startswith(("![", "```", "What was run.")):
+            continue
+        table = _table_of(paragraph)
+        parts.append(table or paragraph)
+        for row in table["rows"] if table and gain is None else []:
+            found = [
+                cell
+                for cell in row
+                if isinstance(cell, dict) and {"difference", "low"} <= cell.keys()
+            ]
+            if found:
+                gain = (row[0], found[0])
+                break
+    if gain is None:
+        raise ValueError(f"{folder}: report.md has no table of differences with their intervals")
+    return parts, gain
+
+
+def _averages(parts: Sequence[Any]) -> list[dict[str, Any]]:
+    """Returns the headlines of the rows that are means over seeds: their last column."""
+    rows = [row for part in parts if isinstance(part, dict) for row in part["rows"]]
+    return [
+        {"what": f"default run, probing tasks: {row[0]} (accuracy, %)", "figure": row[-1]}
+        for row in rows
+        if isinstance(row[-1], dict) and "mean" in row[-1]
+    ]
+
+
 def _inputs_of_run(facts: Mapping[str, Any]) -> dict[str, str]:
-    """Returns checksums and versions that a run's report names, where they are known today."""
-    found = {
+    """Returns checksums and versions that a run's report names, where they are known today.
+
+    A default run takes the bundled vectors, which its report does not name.
+    """
+    vectors = "data/vectors/english"
+    found = {vectors: todays_inputs()[vectors]} | {
         f"data/parsers/{parser['name']}": parser["checksum"].partition("-")[0]
         for parser in facts["parsers"]
     }
@@ -216,7 +241,7 @@ def _table_of(paragraph: str) -> dict[str, Any] | None:
     lines = paragraph.strip().split("\n")
     if len(lines) < 3 or not all(line.startswith("|") for line in lines):
         return None
-    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    cells = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
     return {"columns": cells[0], "rows": [list(map(cell_of, row)) for row in cells[2:]]}
 
 
@@ -224,10 +249,10 @@ def cell_of(text: str) -> Any:
     """Returns the figure that a cell of Markdown shows, or the text where it is none."""
     number = r"([-+]?\d+(?:\.\d+)?)"
     plain = text.replace("−", "-")
-    if re.fullmatch(r"[-+]?\d{1,3}(,\d{3})*|[-+]?\d+", plain):
+    if re.fullmatch(r"-?\d{1,3}(,\d{3})*|-?\d+", plain):
         return int(plain.replace(",", ""))
     if re.fullmatch(number, plain):
-        return float(plain)
+        return {"difference": float(plain)} if plain.startswith("+") else float(plain)
     if found := re.fullmatch(rf"{number} ± {number}", plain):
         return {"mean": float(found[1]), "deviation": float(found[2])}
     if found := re.fullmatch(rf"{number} \[{number}, {number}\]", plain):
@@ -273,8 +298,8 @@ def _cell(cell: Any) -> str:
         if "mean" in cell:
             return f"{cell['mean']} ± {cell['deviation']}"
         if "difference" in cell:
-            value, low, high = (_signed(cell[key]) for key in ("difference", "low", "high"))
-            return f"{value} [{low}, {high}]"
+            value, *bounds = map(_signed, cell.values())
+            return f"{value} [{', '.join(bounds)}]" if bounds else value
         return f"{cell['score']} [{cell['low']}, {cell['high']}]"
     if isinstance(cell, int):
         return f"{cell:,}"

@@ -39,14 +39,28 @@ REPORT = """# Treeviews: report of a run
 
 **The trained model is not told apart from random weights.**
 
+What was run. Text: python-docs. Command:
+
+```sh
+luigi --module tasks RunAll
+```
+
+## Probing
+
+Test accuracy in percent.
+
 | row | tense | average [95 %] |
 | --- | ---: | ---: |
-| trained | 73.0 ± 1.6 | 61.3 ± 0.1 |
+| trained, seed 0 | 73.0 ± 1.6 | 61.3 ± 0.1 |
 | bag of words | 33.1 | 52.4 [51.0, 53.9] |
 
 | rows | tense | average over tasks [95 %] | over all test items [95 %] |
 | --- | ---: | ---: | ---: |
 | trained − random weights | +0.9 | +0.6 [-0.1, +1.5] | +0.7 [+0.1, +1.2] |
+
+## Training
+
+A loss.
 """
 FACTS = {
     "command": "luigi --module tasks RunAll",
@@ -91,7 +105,8 @@ def test_an_input_that_no_longer_exists_marks_a_result() -> None:
 
 
 @pytest.mark.parametrize(
-    "cell", ["73.7 ± 1.6", "68.8 [67.9, 69.6]", "+0.6 [−0.1, +1.5]", "33.1", "3,185", "one of 10"]
+    "cell",
+    ["73.7 ± 1.6", "68.8 [67.9, 69.6]", "+0.6 [−0.1, +1.5]", "33.1", "+0.9", "3,185", "one of 10"],
 )
 def test_a_cell_is_read_and_shown_again(cell: str, tmp_path: Path) -> None:
     result = copy.deepcopy(RESULT)
@@ -121,17 +136,24 @@ def test_a_finished_run_becomes_a_result(tmp_path: Path) -> None:
     (tmp_path / "report.md").write_text(REPORT, encoding="utf-8")
     (tmp_path / "report.json").write_text(json.dumps(FACTS), encoding="utf-8")
     result = result_of_run(tmp_path, "a laptop")
+    assert result["inputs"].pop("data/vectors/english")
     assert result["inputs"] == {
         "data/parsers/dependency": "820a2bdd113e78ca",
         "training_version": "3",
     }
-    assert result["headlines"][0]["figure"] == {"difference": 0.6, "low": -0.1, "high": 1.5}
-    assert result["parts"][3]["rows"][0][1] == {"mean": 73.0, "deviation": 1.6}
+    assert result["seeds"] == [0]
+    assert result["headlines"][0]["figure"] == {"mean": 61.3, "deviation": 0.1}
+    assert result["headlines"][1]["figure"] == {"difference": 0.6, "low": -0.1, "high": 1.5}
+    statement, heading, text, rows, differences = result["parts"]
+    assert statement.startswith("**The trained model")
+    assert (heading, text) == ("## Probing", "Test accuracy in percent.")
+    assert rows["rows"][0][1] == {"mean": 73.0, "deviation": 1.6}
+    assert differences["columns"][0] == "rows"
     assert "+0.6 [−0.1, +1.5]" in page("default-run.json", result, SAME)
 
 
 def test_a_report_without_its_table_is_refused(tmp_path: Path) -> None:
     (tmp_path / "report.md").write_text("# Treeviews\n\nNothing.\n", encoding="utf-8")
     (tmp_path / "report.json").write_text(json.dumps(FACTS), encoding="utf-8")
-    with pytest.raises(ValueError, match=r"report\.md has no table"):
+    with pytest.raises(ValueError, match=r"report\.md has no table of differences"):
         result_of_run(tmp_path, "a laptop")
