@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import subprocess
 import tomllib
@@ -64,6 +65,34 @@ def test_every_path_that_a_document_names_exists(name: str) -> None:
             continue
         if code.split("/")[0] in ROOTS and "/" in code and not (REPOSITORY / code).exists():
             missing.append(code)
+    assert missing == []
+
+
+@laid_out
+def test_what_the_documents_import_exists() -> None:
+    missing = []
+    for document in documents():
+        text = document.read_text(encoding="utf-8")
+        for module, name in re.findall(
+            r"^from ((?:models|pipeline)[\w.]*) import (\w+)", text, re.M
+        ):
+            if not hasattr(importlib.import_module(module), name):
+                missing.append(f"{document.relative_to(REPOSITORY)}: {module}.{name}")
+    assert missing == []
+
+
+@laid_out
+def test_every_command_of_the_documents_exists() -> None:
+    """But in the changelog, which also names those that went."""
+    missing = []
+    for document in set(documents()) - {REPOSITORY / "CHANGELOG.md"}:
+        for name in re.findall(r"python -m ([a-z][\w.]*)", document.read_text(encoding="utf-8")):
+            folder = REPOSITORY / name.replace(".", "/")
+            is_ours = name.split(".")[0] in ROOTS
+            if is_ours and not (
+                folder.with_suffix(".py").exists() or (folder / "__main__.py").exists()
+            ):
+                missing.append(f"{document.relative_to(REPOSITORY)}: {name}")
     assert missing == []
 
 
