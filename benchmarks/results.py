@@ -325,10 +325,13 @@ def _provenance(result: Mapping[str, Any]) -> str:
 
 
 def _run(run: Mapping[str, str]) -> str:
-    said = [run["note"]] if "note" in run else []
-    said += [f"Commit {run['commit']}:"] if "commit" in run else []
+    said = run.get("note", "")
+    if "commit" in run:
+        said = (
+            f"{said.rstrip(':')}, commit {run['commit']}:" if said else f"Commit {run['commit']}:"
+        )
     command = [f"```\n{run['command']}\n```"] if "command" in run else []
-    return "\n\n".join([_wrapped(" ".join(said)), *command] if said else command)
+    return "\n\n".join([*([_wrapped(said)] if said else []), *command])
 
 
 def _short(value: Any) -> str:
