@@ -21,7 +21,7 @@ from benchmarks.corpus import identity
 from models.corpus.parsed_corpus import CorpusFolders
 from models.training.machine import versions
 
-_REPOSITORY = Path(__file__).resolve().parent.parent
+REPOSITORY = Path(__file__).resolve().parent.parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def header(
     return [
         f"command: python -m {shlex.join([module, *arguments])}",
         f"commit: {_commit()}",
-        f"machine: {_processor()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; "
+        f"machine: {processor()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; "
         f"{torch.get_num_threads()} threads used; device {device}",
         f"versions: {used}",
         f"seed: {seed}",
@@ -128,14 +128,15 @@ def _commit() -> str:
 def _git(*arguments: str) -> str | None:
     try:
         result = subprocess.run(
-            ["git", *arguments], cwd=_REPOSITORY, capture_output=True, text=True, check=False
+            ["git", *arguments], cwd=REPOSITORY, capture_output=True, text=True, check=False
         )
     except FileNotFoundError:
         return None
     return result.stdout.strip() if result.returncode == 0 else None
 
 
-def _processor() -> str:
+def processor() -> str:
+    """Returns the name of this machine's processor."""
     facts = Path("/proc/cpuinfo")
     if facts.exists():
         for line in facts.read_text(encoding="utf-8").splitlines():

@@ -1,0 +1,130 @@
+"""Links and paths in the documents exist; versions agree; every decision is in the index."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+WITH_PATHS = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")
+ROOTS = ("pipeline", "models", "tasks", "data", "tests", "docs", "benchmarks")
+MADE_BY_RUNS = "data/work"
+LINK = re.compile(r"\]\(([^)\s]+)\)|<(?:img|a) [^>]*(?:src|href)=\"([^\"]+)\"")
+CODE = re.compile(r"`([^`\n]+)`")
+
+laid_out = pytest.mark.skipif(
+    not (REPOSITORY / "pipeline" / "base").is_dir(), reason="the folders move with the next change"
+)
+
+
+def documents() -> list[Path]:
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md"],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return [
+        REPOSITORY / name for name in listed.stdout.splitlines() if (REPOSITORY / name).exists()
+    ]
+
+
+def anchors(document: Path) -> set[str]:
+    """The anchors that GitHub gives to a document's headings."""
+    headings = re.findall(r"^#+ (.+)$", document.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings}
+
+
+@laid_out
+def test_every_link_between_documents_has_its_target() -> None:
+    broken = []
+    for document in documents():
+        for match in LINK.finditer(document.read_text(encoding="utf-8")):
+            target, _, anchor = (match[1] or match[2]).partition("#")
+            if "://" in target or target.startswith("mailto:"):
+                continue
+            path = (document.parent / target) if target else document
+            if not path.exists() or (anchor and anchor not in anchors(path)):
+                broken.append(f"{document.relative_to(REPOSITORY)}: {match[0]}")
+    assert broken == []
+
+
+@laid_out
+@pytest.mark.parametrize("name", WITH_PATHS)
+def test_every_path_that_a_document_names_exists(name: str) -> None:
+    """Paths begin with a folder of the repository; braces and … stand for several."""
+    missing = []
+    for code in CODE.findall((REPOSITORY / name).read_text(encoding="utf-8")):
+        if code.startswith(MADE_BY_RUNS) or not re.fullmatch(r"[\w./-]+", code):
+            continue
+        if code.split("/")[0] in ROOTS and "/" in code and not (REPOSITORY / code).exists():
+            missing.append(code)
+    assert missing == []
+
+
+@laid_out
+def test_what_the_documents_import_exists() -> None:
+    missing = []
+    for document in documents():
+        text = document.read_text(encoding="utf-8")
+        for module, name in re.findall(
+            r"^from ((?:models|pipeline)[\w.]*) import (\w+)", text, re.M
+        ):
+            if not hasattr(importlib.import_module(module), name):
+                missing.append(f"{document.relative_to(REPOSITORY)}: {module}.{name}")
+    assert missing == []
+
+
+@laid_out
+def test_every_command_of_the_documents_exists() -> None:
+    """But in the changelog, which also names those that went."""
+    missing = []
+    for document in set(documents()) - {REPOSITORY / "CHANGELOG.md"}:
+        for name in re.findall(r"python -m ([a-z][\w.]*)", document.read_text(encoding="utf-8")):
+            folder = REPOSITORY / name.replace(".", "/")
+            is_ours = name.split(".")[0] in ROOTS
+            if is_ours and not (
+                folder.with_suffix(".py").exists() or (folder / "__main__.py").exists()
+            ):
+                missing.append(f"{document.relative_to(REPOSITORY)}: {name}")
+    assert missing == []
+
+
+@laid_out
+def test_every_room_of_the_architecture_exists() -> None:
+    text = (REPOSITORY / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    missing = []
+    for floor, section in re.findall(r"^### (\w+)/: .*\n((?:(?!^##).*\n)+)", text, re.MULTILINE):
+        rooms = re.findall(r"^\| `([\w/]+)/` \|", section, re.MULTILINE)
+        missing += [f"{floor}/{room}" for room in rooms if not (REPOSITORY / floor / room).is_dir()]
+        assert rooms, floor
+    assert missing == []
+
+
+def test_every_decision_is_in_the_index_with_its_date() -> None:
+    folder = REPOSITORY / "docs" / "decisions"
+    index = (folder / "README.md").read_text(encoding="utf-8")
+    for path in sorted(folder.glob("2*.md")):
+        date = path.name[:10]
+        title, _, decided = path.read_text(encoding="utf-8").split("\n")[:3]
+        assert decided == f"Decided on {date}."
+        assert f"| {date} | [{title.removeprefix('# ')}]({path.name}) |" in index
+
+
+def test_the_newest_version_of_the_changelog_is_the_packages() -> None:
+    changelog = (REPOSITORY / "CHANGELOG.md").read_text(encoding="utf-8")
+    citation = (REPOSITORY / "CITATION.cff").read_text(encoding="utf-8")
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    versions = re.findall(r"^## (\d+\.\d+\.\d+) – \d{4}-\d\d-\d\d$", changelog, re.MULTILINE)
+    assert project["version"] == versions[0]
+    assert f"\nversion: {versions[0]}\n" in citation
+
+
+def test_readme_is_a_page() -> None:
+    assert len((REPOSITORY / "README.md").read_text(encoding="utf-8").splitlines()) <= 200
