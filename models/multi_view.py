@@ -15,7 +15,8 @@ from torch import Tensor, nn
 
 from models.encoders import SentenceEncoder, build_encoder
 from models.sentence_batch import SentenceBatch
-from models.variants import DepCell, Init, Pooling, Precision
+from models.training_config import DepCell, Init, Precision
+from models.views import Pooling
 from models.words.embedding import WordEmbedding
 
 

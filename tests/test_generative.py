@@ -297,10 +297,10 @@ def test_word_counts_must_be_set_first() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"negatives": 0}, "negatives must be 1 or more, got 0"),
-        ({"shared_negatives": 0}, "shared_negatives must be 1 or more, got 0"),
-        ({"noise_power": -0.1}, "noise_power must lie between 0 and 1, got -0.1"),
-        ({"noise_power": 1.5}, "noise_power must lie between 0 and 1, got 1.5"),
+        ({"negatives": 0}, "negatives must be at least 1, got 0"),
+        ({"shared_negatives": 0}, "shared_negatives must be at least 1, got 0"),
+        ({"noise_power": -0.1}, "noise_power must lie in \\[0, 1\\], got -0.1"),
+        ({"noise_power": 1.5}, "noise_power must lie in \\[0, 1\\], got 1.5"),
     ],
 )
 def test_settings_out_of_range_are_refused(fields: dict[str, Any], message: str) -> None:

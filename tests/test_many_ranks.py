@@ -16,7 +16,7 @@ from models.corpus.sentence_block import SentenceBlock
 from models.ranks import ALONE, Ranks, joined_ranks
 from models.sentence_model import SentenceModel, build_model
 from models.training.learner import Learner
-from models.training.run import TrainingDivergedError, TrainingRun
+from models.training.loop import TrainingDivergedError, TrainingRun
 from models.training_config import TrainingConfig
 from models.words.word_vectors import WordVectors
 from tests.parsed_corpora import chain_heads, left_branching

@@ -13,7 +13,8 @@ from models.encoders import GRU, BagOfWords, ChildSumTreeLSTM, LinearAverage, Na
 from models.encoders.states import SentenceStates
 from models.multi_view import MultiViewConfig, MultiViewEncoder
 from models.sentence_batch import SentenceBatch
-from models.variants import DepCell, Pooling, Precision
+from models.training_config import DepCell, Precision
+from models.views import Pooling
 from models.words.embedding import WordEmbedding
 from tests.tree_oracles import (
     Sentence,

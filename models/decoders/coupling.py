@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from models.decoders.config import DecoderConfig
 from models.encoders.initialisation import initialise
-from models.variants import Activation, Init, Partition
+from models.training_config import Activation, Init, Partition
 
 _ACTIVATIONS: dict[Activation, type[nn.Module]] = {"relu": nn.ReLU, "tanh": nn.Tanh}
 

@@ -20,7 +20,7 @@ from models.decoders.orthonormal import (
     update_towards_orthonormal,
 )
 from models.encoders.initialisation import initialise
-from models.variants import Init
+from models.training_config import Init
 
 
 class LinearDecoder(nn.Module):

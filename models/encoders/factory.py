@@ -12,7 +12,7 @@ from models.encoders.child_sum import ChildSumTreeLSTM
 from models.encoders.gru import GRU
 from models.encoders.linear_average import LinearAverage
 from models.encoders.nary import NaryTreeLSTM
-from models.variants import DepCell, Init
+from models.training_config import DepCell, Init
 from models.views import VIEWS
 
 _ENCODERS: dict[str, Callable[..., nn.Module]] = {

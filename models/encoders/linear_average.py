@@ -17,7 +17,7 @@ from models.encoders.bag_of_words import mean_of_words
 from models.encoders.initialisation import initialise
 from models.encoders.states import SentenceStates
 from models.sentence_batch import SentenceBatch
-from models.variants import Init
+from models.training_config import Init
 
 
 class LinearAverage(nn.Module):

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from models.variants import Pooling
+from models.views import Pooling
 
 
 @dataclass(frozen=True, slots=True)

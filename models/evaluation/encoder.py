@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.refusal import Refusal
-from models.variants import Pooling
-from models.views import UNORDERED_VIEWS
+from models.views import UNORDERED_VIEWS, Pooling
 
 __all__ = [
     "OPAQUE_VIEW",

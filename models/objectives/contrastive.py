@@ -17,24 +17,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
+from typing import ClassVar
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from models.config_fields import check_choices
 from models.objectives.base import LookUp, ObjectiveResult, SentenceContext
-from models.variants import Anchor, Critic, Normalise, Targets
+from models.training_config import Anchor, Critic, Normalise, Targets
+from pipeline.config_fields import Config, Count, Positive
 
 
 @dataclass(frozen=True, slots=True)
-class ContrastiveConfig:
+class ContrastiveConfig(Config):
     """What the papers leave open or do differently.
 
     The defaults are Simoulin & Crabbé's, but for the targets, which are QuickThoughts'.
     """
 
-    context_size: int = 1
+    called: ClassVar[str] = "contrastive setting"
+
+    context_size: Count = 1
     """Sentences at most this far away in the same document are positives."""
     critic: Critic = "bilinear"
     normalise: Normalise = "none"
@@ -45,23 +48,18 @@ class ContrastiveConfig:
     """Whether g(s) must find f(s+), too; the loss is then the mean of both directions."""
     anchor: Anchor = "excluded"
     """The anchor as its own candidate: left out, or with score 0 in the softmax (QuickThoughts)."""
-    temperature: float = 1.0
+    temperature: Positive = 1.0
     """τ before training, of "l2" only."""
     targets: Targets = "soft"
     """Several neighbours of a sentence: "soft", one softmax over all candidates with equal targets
     (QuickThoughts); "each", every neighbour against the negatives alone (Simoulin & Crabbé)."""
 
-    def __post_init__(self) -> None:
-        """Refuses values out of range.
+    def _check_together(self) -> None:
+        """Refuses an anchor among its own positives.
 
         Raises:
             ValueError: names the field and the values it may have.
         """
-        if not self.temperature > 0:
-            raise ValueError(f"temperature must be positive, got {self.temperature}")
-        if self.context_size < 1:
-            raise ValueError(f"context_size must be 1 or more, got {self.context_size}")
-        check_choices(self)
         if self.anchor == "included":
             raise ValueError(
                 "anchor must be excluded or zeroed in the contrastive objective, not included"

@@ -16,44 +16,41 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
-from models.config_fields import check_choices
 from models.objectives.base import LookUp, ObjectiveResult, SentenceContext
 from models.objectives.contrastive import context_targets
 from models.objectives.top_component import without_top_component
-from models.variants import Anchor
+from models.training_config import Anchor
+from pipeline.config_fields import Config, Count, Positive
 
 
 @dataclass(frozen=True, slots=True)
-class DiscriminativeConfig:
+class DiscriminativeConfig(Config):
     """What the paper tuned or leaves open; the defaults are its own."""
 
-    context_size: int = 3
+    called: ClassVar[str] = "discriminative setting"
+
+    context_size: Count = 3
     """c; sentences at most this far away in the same document are positives."""
     anchor: Anchor = "included"
     """The anchor as a candidate and a positive of itself, as in equation 3; or left out."""
     remove_top_component: bool = True
     """Whether each view loses its top principal component."""
-    power_iterations: int = 5
+    power_iterations: Count = 5
     """T, to estimate that component."""
-    temperature: float = 1.0
+    temperature: Positive = 1.0
     """τ before training."""
 
-    def __post_init__(self) -> None:
-        """Refuses values out of range.
+    def _check_together(self) -> None:
+        """Refuses an anchor of score 0, as none stands in this sum.
 
         Raises:
             ValueError: names the field and the values it may have.
         """
-        check_choices(self)
-        for name in ("context_size", "power_iterations"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be 1 or more, got {getattr(self, name)}")
-        if not 0 < self.temperature < math.inf:
-            raise ValueError(f"temperature must be positive, got {self.temperature}")
         if self.anchor == "zeroed":
             raise ValueError(
                 "anchor must be included or excluded in the discriminative objective, not zeroed"

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -26,30 +26,21 @@ from torch import Tensor, nn
 
 from models.objectives.base import LookUp, NextWords, ObjectiveResult, SentenceContext
 from models.objectives.noise import NoiseDistribution
+from pipeline.config_fields import Config, Count, Share
 
 
 @dataclass(frozen=True, slots=True)
-class GenerativeConfig:
+class GenerativeConfig(Config):
     """Negative sampling, as published but for how many draws share the work."""
 
-    negatives: int = 5
+    called: ClassVar[str] = "generative setting"
+
+    negatives: Count = 5
     """K, the weight of the noise beside one word."""
-    shared_negatives: int = 1024
+    shared_negatives: Count = 1024
     """S, the draws that estimate the expectation for all sentences of a batch."""
-    noise_power: float = 0.75
+    noise_power: Share = 0.75
     """Of the words' frequencies in the noise."""
-
-    def __post_init__(self) -> None:
-        """Refuses values out of range.
-
-        Raises:
-            ValueError: names the field and the values it may have.
-        """
-        for name in ("negatives", "shared_negatives"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be 1 or more, got {getattr(self, name)}")
-        if not 0 <= self.noise_power <= 1:
-            raise ValueError(f"noise_power must lie between 0 and 1, got {self.noise_power}")
 
 
 class GenerativeObjective(nn.Module):

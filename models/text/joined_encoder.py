@@ -22,7 +22,7 @@ from models.evaluation.encoder import (
     view_and_pooling,
 )
 from models.refusal import Refusal
-from models.variants import Pooling
+from models.views import Pooling
 from pipeline.digest import digest_of
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from models.corpus.parsed_corpus import CorpusSurvey
 from models.model_folder import num_parameters
+from models.training.loop import TrainingRun
 from models.training.machine import peak_memory_gib, versions
-from models.training.run import TrainingRun
 
 MEASURES = (
     "generative_loss",

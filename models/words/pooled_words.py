@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.corpus.sentence_block import SentenceBlock
-from models.variants import Pooling
+from models.views import Pooling
 from models.words.word_vectors import WordVectors
 
 _EXTREMES = {"max": np.maximum, "min": np.minimum}

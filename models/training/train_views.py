@@ -19,20 +19,16 @@ from models.model_folder import load_weights, save_model
 from models.ranks import ALONE, Ranks
 from models.sentence_model import SentenceModel, build_model
 from models.training.batches import TrainingBatches, num_batches
-from models.training.folder import CHECKPOINTS_FOLDER
+from models.training.folder import CHECKPOINTS_FOLDER, keep_survey, surveyed
 from models.training.job import Provenance, TrainingJob
-from models.training.metrics_log import METRICS_FILE, SUMMARY_FILE, metrics_of
-from models.training.process_state import process_state_kept
-from models.training.run import TrainingData, TrainingDivergedError, TrainingRun
-from models.training.settings import RunSettings
+from models.training.logs import METRICS_FILE, SUMMARY_FILE, metrics_of
+from models.training.loop import TrainingData, TrainingRun
+from models.training.machine import process_state_kept
 from models.training.summary import summary_of
-from models.training.survey import keep_survey, surveyed
 from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
 from pipeline.atomic_files import write_json_atomically
 from pipeline.job import Progress
-
-__all__ = ["RunSettings", "TrainingDivergedError", "TrainingJob", "train"]
 
 BEST_FOLDER = "best"
 
@@ -40,7 +36,6 @@ BEST_FOLDER = "best"
 def train(
     job: TrainingJob,
     *,
-    settings: RunSettings | None = None,
     on_progress: Progress | None = None,
     ranks: Ranks = ALONE,
 ) -> dict[str, Any]:
@@ -63,17 +58,16 @@ def train(
         FileNotFoundError: the corpus or the word vectors are not there.
         ValueError: settings, corpus and word vectors do not go together, or the model's folder
             holds another training.
-        TrainingDivergedError: a loss or the gradient is not finite.
+        models.training.loop.TrainingDivergedError: a loss or the gradient is not finite.
     """
-    settings = settings or RunSettings()
     job.config.check_processes(ranks.size)
     job.config.check_trainable()
     vectors = load_word_vectors(job.vectors)
     provenance = job.provenance(vectors)
     summary = _finished_summary(job.out, provenance.identity)
     if summary is None:
-        with process_state_kept(torch.device(settings.device)):
-            _train(job, provenance, vectors, settings, on_progress or _ignore, ranks)
+        with process_state_kept(torch.device(job.settings.device)):
+            _train(job, provenance, vectors, on_progress or _ignore, ranks)
         ranks.wait_for_all()
         summary = _finished_summary(job.out, provenance.identity)
         assert summary is not None, "the first rank has written it"
@@ -86,7 +80,6 @@ def _train(
     job: TrainingJob,
     provenance: Provenance,
     vectors: WordVectors,
-    settings: RunSettings,
     report: Progress,
     ranks: Ranks,
 ) -> None:
@@ -95,7 +88,7 @@ def _train(
     survey = _survey(job, model.vectors, provenance.identity, ranks)
     model.set_word_counts(survey.word_counts)
     data = _data(job, model.vectors, survey)
-    run = TrainingRun(model, data, job.out, provenance, settings=settings, ranks=ranks)
+    run = TrainingRun(model, data, job.out, provenance, settings=job.settings, ranks=ranks)
     run.run(report)
     _finish(run, survey, job.out, provenance)
 
@@ -107,18 +100,18 @@ def _survey(job: TrainingJob, vectors: WordVectors, identity: str, ranks: Ranks)
         ValueError: there are none.
     """
     checkpoints = job.out / CHECKPOINTS_FOLDER
-    survey = surveyed(job.corpus("train", vectors), checkpoints, identity, ranks)
+    survey = surveyed(job.part("train", vectors), checkpoints, identity, ranks)
     if not any(num_batches(count, job.config.batch_size) for count in survey.rows):
-        raise ValueError(_nothing_to_train(job.folders, survey))
+        raise ValueError(_nothing_to_train(job.corpus, survey))
     if ranks.is_first:
         keep_survey(survey, checkpoints, identity)
     return survey
 
 
 def _data(job: TrainingJob, vectors: WordVectors, survey: CorpusSurvey) -> TrainingData:
-    config, corpus = job.config, job.corpus("train", vectors)
+    config, corpus = job.config, job.part("train", vectors)
     batches = TrainingBatches(corpus, survey.rows, batch_size=config.batch_size, seed=config.seed)
-    return TrainingData(batches, job.corpus("held_out", vectors))
+    return TrainingData(batches, job.part("held_out", vectors))
 
 
 def _nothing_to_train(folders: CorpusFolders, survey: CorpusSurvey) -> str:
