@@ -15,7 +15,7 @@ from models.evaluation.named_encoder import EncoderSettings, resolve_encoder
 from models.text.lazy_parser import LazyParser, lazy_parsers
 from models.text.parser_record import bundled_parser
 from models.training_presets import preset
-from pipeline.parse_shard import ParserOptions, load_parser
+from pipeline.parsers.load import load_parser
 from tests.parsed_corpora import write_vectors
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -26,7 +26,7 @@ TOKENS = [sentence.split() for sentence in SENTENCES]
 @pytest.mark.parametrize("stage", ["dependencies", "constituents"])
 def test_it_answers_as_the_parser_it_loads(stage: str) -> None:
     folder = bundled_parser(stage)
-    loaded = load_parser(stage, folder, ParserOptions())
+    loaded = load_parser(folder, stage)
 
     lazy = LazyParser(stage, folder)
 

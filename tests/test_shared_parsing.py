@@ -15,7 +15,7 @@ import torch
 
 import tasks
 from pipeline.manifests import read_dataset_manifest, shard_path
-from pipeline.parse_shard import execute
+from pipeline.parse_shard import ParseShardJob, execute
 from pipeline.parsers.folder_files import checksum_of_parser_folder
 from pipeline.parsers.kinds import PLAIN_DEPENDENCY
 from pipeline.parsers.parser_folder import write_parser_folder
@@ -260,7 +260,7 @@ def test_a_job_refuses_another_parser_than_the_expected_one(
     }
 
     with pytest.raises(ValueError, match="differs from the expected c0ffee"):
-        execute(fields, lambda fraction, status: None)
+        execute(ParseShardJob.from_dict(fields), lambda fraction, status: None)
 
 
 def test_shards_in_several_arithmetics_make_no_stage(

@@ -31,8 +31,8 @@ from models.training.train_views import train
 from models.training_config import TrainingConfig
 from models.training_presets import preset
 from pipeline.manifests import write_dataset_manifest
-from pipeline.parse_shard import ParserOptions, load_parser
 from pipeline.parsers.folder_files import checksum_of_parser_folder
+from pipeline.parsers.load import load_parser
 from pipeline.parsing import ParseJob, parse_shard
 from pipeline.schema import schema_for
 from pipeline.shards import write_shard
@@ -81,7 +81,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     write_shard(folder / "sentences", "sentences", 0, table, drops={})
     write_dataset_manifest(folder / "sentences", "sentences", config={})
     for stage in STAGES:
-        parser = load_parser(stage, bundled_parser(stage), ParserOptions())
+        parser = load_parser(bundled_parser(stage), stage)
         parse_shard(ParseJob(stage, folder / "sentences", folder / stage, 0), parser)
         write_dataset_manifest(folder / stage, stage, config={})
     corpus = CorpusFolders(folder / "sentences", folder / "dependencies", folder / "constituents")
