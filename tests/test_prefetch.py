@@ -18,7 +18,7 @@ def has_length(values: list[int], length: int) -> bool:
 
 
 def is_working() -> bool:
-    return any(thread.name == "prefetch" for thread in threading.enumerate())
+    return any(thread.name.startswith("prefetch") for thread in threading.enumerate())
 
 
 @pytest.mark.parametrize("ahead", [0, 1, 2, 7])
@@ -107,4 +107,4 @@ def test_the_source_is_used_beside_the_reader() -> None:
     with prefetched(name(), ahead=1) as items:
         list(items)
 
-    assert threads == {"prefetch"}
+    assert threads == {"prefetch_0"}

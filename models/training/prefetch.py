@@ -2,72 +2,34 @@
 
 from __future__ import annotations
 
-import threading
+from collections import deque
 from collections.abc import Generator, Iterator
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
-from queue import SimpleQueue
 from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 
-
-@dataclass(frozen=True, slots=True)
-class _Item(Generic[T]):
-    value: T
-
-
-@dataclass(frozen=True, slots=True)
-class _End:
-    error: BaseException | None = None
+_END: Any = object()
 
 
 class _Prefetcher(Generic[T]):
-    """Runs an iterator in a thread of its own, at most ``ahead`` items before its reader."""
+    """The items of an iterator, of which a thread makes ``ahead`` before their reader."""
 
-    def __init__(self, source: Iterator[T], ahead: int) -> None:
-        self._source = source
-        self._ready: SimpleQueue[_Item[T] | _End] = SimpleQueue()
-        # Taken before an item is made, not before it is handed over: no more than ``ahead`` are in
-        # memory, the one being made included.
-        self._free = threading.Semaphore(ahead)
-        self._stopped = threading.Event()
-        self._end: _End | None = None
-        self._thread = threading.Thread(target=self._work, name="prefetch", daemon=True)
-        self._thread.start()
-
-    def _work(self) -> None:
-        end = _End()
-        try:
-            while self._free.acquire() and not self._stopped.is_set():
-                self._ready.put(_Item(next(self._source)))
-        except StopIteration:
-            pass
-        except BaseException as error:  # whatever it is, the reader shall see it, not this thread
-            end = _End(error)
-        finally:
-            _close(self._source)
-            self._ready.put(end)
+    def __init__(self, source: Iterator[T], thread: Executor, ahead: int) -> None:
+        self._make = lambda: thread.submit(next, source, _END)
+        self._ready = deque(self._make() for _ in range(ahead))
 
     def __iter__(self) -> Iterator[T]:
         return self
 
     def __next__(self) -> T:
-        if self._end is None:
-            found = self._ready.get()
-            if isinstance(found, _Item):
-                self._free.release()
-                return found.value
-            self._end = found
-        if self._end.error is not None:
-            raise self._end.error
-        raise StopIteration
-
-    def stop(self) -> None:
-        """Ends the thread after the item it is making."""
-        self._stopped.set()
-        self._free.release()
-        self._thread.join()
+        item: T = self._ready[0].result()  # stays the first where it is an error or the end
+        if item is _END:
+            raise StopIteration
+        self._ready.popleft()
+        self._ready.append(self._make())
+        return item
 
 
 @contextmanager
@@ -81,19 +43,10 @@ def prefetched(source: Iterator[T], *, ahead: int) -> Iterator[Iterator[T]]:
         source: used by the thread alone from now on.
         ahead: at most so many items are waiting or being made; 0 uses no thread.
     """
-    if ahead == 0:
-        try:
-            yield source
-        finally:
-            _close(source)
-        return
-    prefetcher = _Prefetcher(source, ahead)
+    thread = ThreadPoolExecutor(1, "prefetch")  # starts its thread with the first item
     try:
-        yield prefetcher
+        yield _Prefetcher(source, thread, ahead) if ahead else source
     finally:
-        prefetcher.stop()
-
-
-def _close(source: Iterator[Any]) -> None:
-    if isinstance(source, Generator):
-        source.close()
+        thread.shutdown(cancel_futures=True)
+        if isinstance(source, Generator):
+            source.close()
