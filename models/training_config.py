@@ -285,12 +285,7 @@ class TrainingConfig(Config):
     @property
     def hold_out(self) -> HoldOut:
         """Which sentences are never trained on."""
-        return HoldOut(
-            self.held_out_fraction,
-            self.held_out_seed,
-            self.held_out_unit,
-            self.held_out_block_sentences,
-        )
+        return HoldOut.of(self)
 
     def check_processes(self, processes: int) -> None:
         """Refuses a number of processes that would train to another model.

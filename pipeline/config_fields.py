@@ -149,11 +149,6 @@ def marked(cls: type[Config], kind: type[M]) -> dict[str, list[M]]:
     return {name: marks for name, marks in kept.items() if marks}
 
 
-def type_of(cls: type[Config], name: str) -> Any:
-    """Returns the type of a field without its marks."""
-    return _parts(_hints(cls)[name])[0]
-
-
 @cache
 def _hints(cls: type[Config]) -> dict[str, Any]:
     """Returns the types of the fields; kept, as each call compiles them from their text."""

@@ -46,12 +46,7 @@ class TrainWordVectors(CorpusParameters, HeldOutParameters, VectorTrainingParame
     @property
     def hold_out(self) -> HoldOut:
         """Which sentences are left out."""
-        return HoldOut(
-            self.held_out_fraction,
-            self.held_out_seed,
-            self.held_out_unit,
-            self.held_out_block_sentences,
-        )
+        return HoldOut.of(self)
 
     def requires(self) -> SplitSentences:
         """Returns the sentences."""

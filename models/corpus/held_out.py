@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,16 @@ class HoldOut(Config):
     block_sentences: Count = 50
     """Length of a block. No context pair crosses from training to held-out sentences, as neither
     side has the other's; but neighbours at a block's edges speak of the same things."""
+
+    @classmethod
+    def of(cls, settings: Any) -> HoldOut:
+        """Returns the choice that ``held_out_fraction`` and its like ask for."""
+        return cls(
+            settings.held_out_fraction,
+            settings.held_out_seed,
+            settings.held_out_unit,
+            settings.held_out_block_sentences,
+        )
 
     @property
     def remedy(self) -> str:

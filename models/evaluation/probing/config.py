@@ -76,12 +76,7 @@ class ProbingConfig(Config):
     @property
     def hold_out(self) -> HoldOut:
         """Which sentences no encoder was trained on."""
-        return HoldOut(
-            self.held_out_fraction,
-            self.held_out_seed,
-            self.held_out_unit,
-            self.held_out_block_sentences,
-        )
+        return HoldOut.of(self)
 
     @property
     def sizes(self) -> dict[str, int]:
