@@ -45,7 +45,7 @@ Activation = Literal["relu", "tanh"]
 """Between the layers of a coupling network."""
 Init = Literal["xavier", "uniform", "xavier_open", "he", "orthonormal"]
 """How an encoder's weights start."""
-Schedule = Literal["constant", "linear", "cosine"]
+LearningRateSchedule = Literal["constant", "linear", "cosine"]
 """How the learning rate falls."""
 WordVectorUse = Literal["frozen", "trained"]
 """Whether word vectors are given and stay, or are learnt."""
@@ -148,7 +148,7 @@ class TrainingConfig(Config):
     """Longer sentences are skipped (Q; open in A)."""
     learning_rate: Positive = 2e-3
     """Of Adam. A and Q: 5e-4; at a hundredth of their data 2e-3 with decay learns faster."""
-    schedule: Schedule = "linear"
+    schedule: LearningRateSchedule = "linear"
     """How the learning rate falls to zero; A and Q keep it constant."""
     warmup_fraction: ShareBelow1 = 0.05
     """Share of the steps over which the learning rate, constant or falling, first rises."""

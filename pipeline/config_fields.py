@@ -72,11 +72,12 @@ class Config:
         Raises:
             ValueError: a value of another type or out of range; names the field.
         """
-        for name, hint in _hints(self.__class__).items():
-            object.__setattr__(self, name, self._held(name, hint))
+        cls: type = self.__class__
+        for name, hint in _hints(cls).items():
+            object.__setattr__(self, name, self._checked(name, hint))
         self._check_together()
 
-    def _held(self, name: str, hint: Any) -> Any:
+    def _checked(self, name: str, hint: Any) -> Any:
         value, (bare, *marks) = getattr(self, name), _parts(hint)
         wanted = None
         try:
@@ -139,7 +140,7 @@ class Config:
         return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
 
 
-def marked(cls: type[Config], kind: type[M]) -> dict[str, list[M]]:
+def marked(cls: type, kind: type[M]) -> dict[str, list[M]]:
     """Returns the marks of a kind that the fields' annotations carry, by field, of those with any.
 
     Such as ``a: Annotated[int, mark]``.
@@ -150,7 +151,7 @@ def marked(cls: type[Config], kind: type[M]) -> dict[str, list[M]]:
 
 
 @cache
-def _hints(cls: type[Config]) -> dict[str, Any]:
+def _hints(cls: type) -> dict[str, Any]:
     """Returns the types of the fields; kept, as each call compiles them from their text."""
     hints = get_type_hints(cls, include_extras=True)
     return {field.name: hints[field.name] for field in fields(cls)}

@@ -13,7 +13,7 @@ from models.training.job import TrainingJob
 from models.training.settings import LaunchSettings, RunSettings
 from models.training_config import TRAINING_VERSION, TrainingConfig
 from models.training_presets import preset
-from models.views import STAGE_OF_VIEW
+from models.views import needed_stages
 from pipeline.job import available_cores
 from tasks.artefact import Artefact
 from tasks.parameters import (
@@ -75,11 +75,9 @@ class TrainEncoders(
 
     def corpus_stages(self) -> dict[str, Artefact]:
         """Returns the sentences, and the parses that the views read."""
-        needed = {STAGE_OF_VIEW[view] for view in self.config.views}
         parses = {
-            name: self.clone(stage, text="corpus")
-            for name, stage in PARSE_STAGES.items()
-            if name in needed
+            name: self.clone(PARSE_STAGES[name], text="corpus")
+            for name in needed_stages(self.config.views)
         }
         return {"sentences": self.clone(SplitSentences), **parses}
 

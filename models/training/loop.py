@@ -45,7 +45,7 @@ class TrainingData:
     """Opened with the part ``held_out``."""
 
 
-class TrainingRun:
+class TrainingLoop:
     """A training in its folder: resumes from the last checkpoint there, else starts anew."""
 
     def __init__(

@@ -8,7 +8,7 @@ from typing import Any
 
 from models.corpus.parsed_corpus import CorpusSurvey
 from models.model_folder import num_parameters
-from models.training.loop import TrainingRun
+from models.training.loop import TrainingLoop
 from models.training.machine import peak_memory_gib, versions
 
 MEASURES = (
@@ -21,7 +21,7 @@ MEASURES = (
 
 
 def summary_of(
-    run: TrainingRun,
+    run: TrainingLoop,
     survey: CorpusSurvey,
     metrics: Iterable[Mapping[str, Any]],
     best: Mapping[str, Any] | None,

@@ -22,7 +22,7 @@ from models.training.batches import TrainingBatches, num_batches
 from models.training.folder import CHECKPOINTS_FOLDER, keep_survey, surveyed
 from models.training.job import Provenance, TrainingJob
 from models.training.logs import METRICS_FILE, SUMMARY_FILE, metrics_of
-from models.training.loop import TrainingData, TrainingRun
+from models.training.loop import TrainingData, TrainingLoop
 from models.training.machine import process_state_kept
 from models.training.summary import summary_of
 from models.words.vector_files import load_word_vectors
@@ -88,7 +88,7 @@ def _train(
     survey = _survey(job, model.vectors, provenance.identity, ranks)
     model.set_word_counts(survey.word_counts)
     data = _data(job, model.vectors, survey)
-    run = TrainingRun(model, data, job.out, provenance, settings=job.settings, ranks=ranks)
+    run = TrainingLoop(model, data, job.out, provenance, settings=job.settings, ranks=ranks)
     run.run(report)
     _finish(run, survey, job.out, provenance)
 
@@ -123,7 +123,7 @@ def _nothing_to_train(folders: CorpusFolders, survey: CorpusSurvey) -> str:
     )
 
 
-def _finish(run: TrainingRun, survey: CorpusSurvey, out: Path, provenance: Provenance) -> None:
+def _finish(run: TrainingLoop, survey: CorpusSurvey, out: Path, provenance: Provenance) -> None:
     """Leaves the result and, last, the summary; on the first rank."""
     if run.folder is None:
         return
