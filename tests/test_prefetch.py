@@ -9,7 +9,7 @@ from functools import partial
 
 import pytest
 
-from models.training.prefetch import prefetched
+from models.training.batches import prefetched
 from tests.waiting import wait_until
 
 

@@ -19,7 +19,7 @@ from models.kernels.gemm import GemmBackend
 from models.model_folder import save_model
 from models.ranks import Ranks
 from models.sentence_model import SentenceModel, TrainingBatch
-from models.training.batches import TrainingBatches
+from models.training.batches import TrainingBatches, prefetched
 from models.training.checkpoints import Checkpoint, capture, restore
 from models.training.folder import TrainingFolder, open_checkpoint
 from models.training.held_out_accuracy import HeldOutAccuracy, held_out_accuracy
@@ -27,7 +27,6 @@ from models.training.job import Provenance
 from models.training.learner import Learner, learning_rate_at
 from models.training.logs import TimeLeft, progress_bar
 from models.training.machine import gemm_for, peak_memory_gib, set_gemm, set_gpu_precision
-from models.training.prefetch import prefetched
 from models.training.settings import RunSettings
 from pipeline.job import Progress
 
