@@ -277,10 +277,10 @@ def test_all_processes_end_when_the_task_fails(
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"processes": 0}, "ValueError: processes must be 1 or more, not 0"),
+        ({"processes": 0}, "ValueError: launch setting processes must be at least 1, got 0"),
         (
             {"processes": 2, "max_restarts": -1},
-            "ValueError: max_restarts must be 0 or more, not -1",
+            "ValueError: launch setting max_restarts must be at least 0, got -1",
         ),
         ({"processes": 1, "prefetches": 2}, "ValueError: unknown run settings ['prefetches']"),
         (
