@@ -24,8 +24,7 @@ from models.ranks import ALONE
 from models.sentence_model import SentenceModel, TrainingBatch, build_model
 from models.training.batches import TrainingBatches
 from models.training.learner import Learner
-from models.training_config import TrainingConfig
-from models.variants import Precision
+from models.training_config import Precision, TrainingConfig
 from models.views import needed_stages
 from models.words.word_vectors import WordVectors
 

@@ -12,8 +12,8 @@ from benchmarks.framework_contestants import OURS, REFERENCES, Contestant, Step,
 from benchmarks.training_rate import wait_for
 from models.corpus.sentence_block import SentenceBlock
 from models.kernels.gemm import use_gemm
-from models.training.prefetch import prefetched
-from models.training.process_state import process_state_kept, set_gpu_precision
+from models.training.batches import prefetched
+from models.training.machine import process_state_kept, set_gpu_precision
 from models.training_config import TrainingConfig
 
 LARGEST_DIFFERENCE = {"generative": 0.05, "discriminative": 1e-4}

@@ -29,9 +29,8 @@ from benchmarks.report import fail, header, print_last_line, print_table
 from benchmarks.training_rate import device_name, device_of
 from models.corpus.parsed_corpus import CorpusFolders
 from models.kernels.gemm import MAX_ERROR, GemmBackend
-from models.training_config import TrainingConfig
+from models.training_config import Precision, TrainingConfig
 from models.training_presets import preset
-from models.variants import Precision
 
 PRESETS = ("B-G", "B-D")
 STRUCTURED_VIEWS = ("DEP", "CONST")

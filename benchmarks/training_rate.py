@@ -14,11 +14,9 @@ from benchmarks.corpus import random_vectors
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
 from models.ranks import ALONE
 from models.sentence_model import SentenceModel, TrainingBatch, build_model
-from models.training.batches import TrainingBatches, cut
+from models.training.batches import TrainingBatches, cut, prefetched
 from models.training.learner import Learner
-from models.training.machine import peak_memory_gib
-from models.training.prefetch import prefetched
-from models.training.process_state import set_gemm, set_gpu_precision
+from models.training.machine import peak_memory_gib, set_gemm, set_gpu_precision
 from models.training_config import TrainingConfig
 
 Moment: TypeAlias = "float | torch.cuda.Event"

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from models.encoders import SentenceEncoder, build_encoder
 from models.sentence_batch import SentenceBatch
 from models.training_config import TrainingConfig
-from models.variants import Pooling
+from models.views import Pooling
 from models.words.embedding import WordEmbedding
 
 

@@ -154,8 +154,8 @@ def gather_rows(rows: Tensor, ranks: Ranks, num_rows: int) -> Tensor:
     """Returns all ranks' rows, [B, H] in rank order, equal on every rank; differentiable.
 
     The gradient of ``rows`` is this rank's slice of the result's and is not summed over the ranks,
-    because each of them computes the same loss of the whole; `reduce_gradients` then adds up what
-    the slices contribute.
+    because each of them computes the same loss of the whole; `reduce_joint_gradients` then adds
+    up what the slices contribute.
 
     Args:
         rows: [b, H]; this rank's part of the batch, see `Ranks.part`.

@@ -21,8 +21,7 @@ from models.encoders.base import SentenceStates
 from models.multi_view import MultiViewEncoder
 from models.sentence_batch import SentenceBatch
 from models.sentence_model import SentenceModel
-from models.variants import Pooling
-from models.views import INVERSE
+from models.views import INVERSE, Pooling
 
 
 class SentenceViews(nn.Module):

@@ -25,8 +25,7 @@ from models.text.reading_encoder import EncodingSettings, FloatArray, ReadingEnc
 from models.text.sentence_reader import Parsers, SentenceReader
 from models.text.versions import describe_encoding
 from models.training_config import TrainingConfig
-from models.variants import Pooling
-from models.views import needed_stages
+from models.views import Pooling, needed_stages
 from models.words.word_vectors import WordVectors
 from pipeline.digest import digest_of
 from pipeline.parsers.device import automatic_device

@@ -1,8 +1,6 @@
 """The trainer's command line: ``python -m models.train JOB.json``, in a process of its own.
 
-JOB.json holds ``config`` (`TrainingConfig`), ``corpus`` (folders by stage), ``vectors``, ``out``
-and optionally ``parsers`` (folders by parse stage, for the model to find them again), ``settings``
-(`RunSettings`) and ``launch`` (`LaunchSettings`).
+JOB.json holds a `TrainingJob`.
 
 With more than one process the command becomes torchrun's agent, which starts it once a rank.
 Several machines train together by calling torchrun on each, ``torchrun --nnodes=… -m models.train
@@ -16,15 +14,11 @@ import sys
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from models.training.launching import LaunchSettings, Place, device_of, launch, set_threads
-from models.training.settings import RunSettings
+from models.training.launching import Place, device_of, launch, set_threads
+from models.training.settings import LaunchSettings
 from pipeline.job import Progress, end_with_parent, run_from_command_line
-
-if TYPE_CHECKING:
-    from models.training.job import TrainingJob
 
 SECONDS_BETWEEN_REPORTS = 0.5
 
@@ -47,60 +41,42 @@ def main() -> int:
 
 
 def _execute_or_launch(job: Mapping[str, Any], progress: Progress) -> None:
-    settings = LaunchSettings.from_dict(job.get("launch", {}))
+    settings = _launch_settings(job)
     if settings.processes == 1:
         execute(job, progress)
     else:
         launch("models.train", sys.argv[1:], settings)
 
 
-def execute(job: Mapping[str, Any], progress: Progress, place: Place | None = None) -> None:
-    """Trains as a job says; see `models.training.trainer.train`.
+def execute(values: Mapping[str, Any], progress: Progress, place: Place | None = None) -> None:
+    """Trains as a job says; see `models.training.train_views.train`.
 
     Args:
+        values: fields of a `TrainingJob`.
         place: this process' among several; only the first reports progress.
 
     Raises:
         ValueError: the job lacks a part, or what it asks for cannot be.
     """
     place = place or Place()
-    set_threads(LaunchSettings.from_dict(job.get("launch", {})).threads, place)
+    set_threads(_launch_settings(values).threads, place)
     import torch
 
     from models.ranks import joined_ranks
-    from models.training.trainer import train
+    from models.training.job import TrainingJob
+    from models.training.train_views import train
 
-    training = _read(job)
-    settings = RunSettings.from_dict(job.get("settings", {}))
-    settings = replace(settings, device=device_of(settings.device, place))
+    job = TrainingJob.from_dict(values)
+    settings = replace(job.settings, device=device_of(job.settings.device, place))
     device = torch.device(settings.device)
     report = _Throttled(progress) if place.rank == 0 else None
     with joined_ranks(rank=place.rank, size=place.size, device=device) as ranks:
-        train(training, settings=settings, on_progress=report, ranks=ranks)
+        train(replace(job, settings=settings), on_progress=report, ranks=ranks)
 
 
-def _read(job: Mapping[str, Any]) -> TrainingJob:
-    """Returns what a job file says of the training itself.
-
-    Raises:
-        ValueError: a part is missing, unknown or wrong.
-    """
-    from models.corpus.parsed_corpus import CorpusFolders
-    from models.training.job import TrainingJob
-    from models.training_config import TrainingConfig
-
-    try:
-        return TrainingJob(
-            TrainingConfig.from_dict(job["config"]),
-            CorpusFolders(**{stage: Path(path) for stage, path in job["corpus"].items()}),
-            Path(job["vectors"]),
-            Path(job["out"]),
-            {stage: Path(path) for stage, path in job.get("parsers", {}).items()},
-        )
-    except KeyError as error:
-        raise ValueError(f"the training job lacks {error}") from error
-    except TypeError as error:
-        raise ValueError(f"the training job holds something unknown: {error}") from error
+def _launch_settings(values: Mapping[str, Any]) -> LaunchSettings:
+    """Returns these alone: what else a job holds is read when the threads are set."""
+    return LaunchSettings.from_dict(values.get("launch", {}))
 
 
 class _Throttled:

@@ -1,9 +1,8 @@
 """Trains word vectors on a corpus: ``python -m models.train_word_vectors JOB.json``.
 
-JOB.json holds ``sentences`` (folder of the sentence shards), ``hold_out`` (fields of `HoldOut`),
-``config`` (fields of `SkipGramConfig`) and ``out``. The tokens are those of the shards, so that
-nothing is tokenized twice and a word of the corpus is a word of the vectors. Held-out sentences are
-left out: held-out accuracy and probing then speak of text that no part of a model has seen.
+JOB.json holds a `WordVectorJob`. The tokens are those of the shards, so that nothing is tokenized
+twice and a word of the corpus is a word of the vectors. Held-out sentences are left out: held-out
+accuracy and probing then speak of text that no part of a model has seen.
 
 Differs from the vectors that ship in that a window ends with its sentence, not its paragraph.
 """
@@ -11,18 +10,17 @@ Differs from the vectors that ship in that a window ends with its sentence, not 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import ClassVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from models.config_fields import checked_fields
 from models.corpus.held_out import HoldOut
 from pipeline.atomic_files import TEMPORARY_SUFFIX
-from pipeline.job import Progress, run_from_command_line
+from pipeline.config_fields import Config
+from pipeline.job import Progress, run_job_from_command_line
 from pipeline.manifests import read_dataset_manifest
 from pipeline.shards import read_shard
 from pipeline.vectors.train_word_vectors import SkipGramConfig, imported_gensim, train_on_tokens
@@ -30,46 +28,46 @@ from pipeline.vectors.train_word_vectors import SkipGramConfig, imported_gensim,
 _COLUMNS = ("document_id", "sentence_index", "tokens")
 
 
-def execute(job: Mapping[str, Any], progress: Progress) -> None:
+@dataclass(frozen=True, slots=True)
+class WordVectorJob(Config):
+    """What is trained on what, and where the result goes."""
+
+    called: ClassVar[str] = "word vector job field"
+
+    sentences: Path
+    """Folder of the sentence shards."""
+    hold_out: HoldOut
+    config: SkipGramConfig
+    out: Path
+    """Folder of the vectors."""
+
+
+def execute(job: WordVectorJob, progress: Progress) -> None:
     """Trains as a job says.
 
     Raises:
-        ValueError: the job is not as it must be, or the text is too little.
+        ValueError: the text is too little.
         ModuleNotFoundError: gensim is not installed.
     """
-    if wrong := set(job) ^ {"sentences", "hold_out", "config", "out"}:
-        raise ValueError(f"the job lacks or does not know {sorted(wrong)}")
     imported_gensim()  # before the text is read
-    config = skip_gram_config(job["config"])
-    hold_out, out = HoldOut(**job["hold_out"]), Path(job["out"])
-    token_lines = out / f"tokens{TEMPORARY_SUFFIX}"
+    config, hold_out = job.config, job.hold_out
+    token_lines = job.out / f"tokens{TEMPORARY_SUFFIX}"
     try:
         progress(0.0, "reading the sentences")
-        num_sentences, num_tokens = write_training_tokens(
-            Path(job["sentences"]), hold_out, token_lines
-        )
+        num_sentences, num_tokens = write_training_tokens(job.sentences, hold_out, token_lines)
         if not num_tokens:
-            raise ValueError(_why_no_tokens(Path(job["sentences"]), hold_out))
+            raise ValueError(_why_no_tokens(job.sentences, hold_out))
         train_on_tokens(
             token_lines,
-            out,
+            job.out,
             config,
-            {"sentences": num_sentences, "tokens": num_tokens, "hold_out": asdict(hold_out)},
+            {"sentences": num_sentences, "tokens": num_tokens, "hold_out": hold_out.to_dict()},
             on_epoch=lambda done: progress(
                 done / config.epochs, f"{done} of {config.epochs} passes over {num_tokens:,} tokens"
             ),
         )
     finally:
         token_lines.unlink(missing_ok=True)
-
-
-def skip_gram_config(changes: Mapping[str, Any]) -> SkipGramConfig:
-    """Returns the settings with some fields changed.
-
-    Raises:
-        ValueError: an unknown field, or a value of another type or out of range.
-    """
-    return SkipGramConfig(**checked_fields(SkipGramConfig, changes, "word vector"))
 
 
 def write_training_tokens(sentences: Path, hold_out: HoldOut, path: Path) -> tuple[int, int]:
@@ -112,4 +110,4 @@ def _training_tokens(table: pa.Table, hold_out: HoldOut) -> pa.ChunkedArray:
 
 
 if __name__ == "__main__":
-    sys.exit(run_from_command_line(execute))
+    sys.exit(run_job_from_command_line(WordVectorJob, execute))

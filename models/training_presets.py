@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from models.config_fields import checked_fields
 from models.training_config import TrainingConfig
 
 _MULTI_VIEW = TrainingConfig(
@@ -82,4 +81,4 @@ def preset(name: str, **changes: Any) -> TrainingConfig:
     """
     if name not in PRESETS:
         raise ValueError(f"unknown training preset {name!r}; known: {', '.join(PRESETS)}")
-    return replace(PRESETS[name], **checked_fields(TrainingConfig, changes, "training"))
+    return PRESETS[name].changed(changes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 STAGE_OF_VIEW: dict[str, str | None] = {
     "SEQ": None,
@@ -27,3 +28,7 @@ def needed_stages(views: Sequence[str]) -> list[str]:
     """Returns the parse stages that views read, each once and in a fixed order."""
     needed = {STAGE_OF_VIEW[view] for view in views}
     return [stage for stage in STAGE_OF_VIEW.values() if stage is not None and stage in needed]
+
+
+Pooling = Literal["last", "max", "mean", "min"]
+"""How a sentence's states become one vector: the one an encoder gives, or one over all of them."""

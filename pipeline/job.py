@@ -20,7 +20,11 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+from pipeline.config_fields import Config
+
+J = TypeVar("J", bound=Config)
 
 Progress = Callable[[float, str], None]
 """Takes the fraction done (0 to 1) and a sentence for a person."""
@@ -106,6 +110,18 @@ def run_from_command_line(
         print(f"{type(error).__name__}: {error}{trace}", file=sys.stderr)
         return 1
     return 0
+
+
+def run_job_from_command_line(
+    kind: type[J], execute: Callable[[J, Progress], None], *, part: str = ""
+) -> int:
+    """Does the same for jobs that are a configuration of their own, see `Config.from_dict`.
+
+    What is wrong with the job's file is told like whatever else ends a job.
+    """
+    return run_from_command_line(
+        lambda values, progress: execute(kind.from_dict(values), progress), part=part
+    )
 
 
 def _traceback_path(job_path: Path, part: str) -> Path:

@@ -13,12 +13,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pipeline.config_fields import Config, Natural
 from pipeline.flat_lists import FlatListColumn
 from pipeline.job import Progress
 from pipeline.manifests import ShardManifest, read_shard_manifest, read_verified_manifest
@@ -54,22 +55,18 @@ Row = dict[str, Sequence[int] | Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class ParseJob:
+class ParseJob(Config):
     """What to parse and where the result goes."""
 
-    stage: str
-    """``dependencies`` or ``constituents``."""
+    called: ClassVar[str] = "parse job field"
+
+    stage: Literal["dependencies", "constituents"]
     sentences: Path
     """Folder of the sentence shards."""
     output: Path
     """Folder of the parsed shards."""
-    number: int
+    number: Natural
     """Number of the shard, in both."""
-
-    def __post_init__(self) -> None:
-        _check_stage(self.stage)
-        if self.number < 0:
-            raise ValueError(f"shard number is {self.number}; must be 0 or more")
 
 
 def _check_stage(stage: str) -> None:

@@ -204,7 +204,7 @@ class EncoderParameters(CorpusParameters, HeldOutParameters, ParserParameters, T
             label=label,
             spec=label,
             content={
-                "architecture": training.architecture(),
+                "architecture": training.config.architecture(),
                 "encoding": describe_encoding(views),
                 "seed": seed,
                 "vectors": vectors.digest,

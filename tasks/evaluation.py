@@ -193,7 +193,7 @@ class EmbedProbing(ProbingStage):
             "seed": seed,
             "embedding_version": EMBEDDING_VERSION,
             "vectors": self.training.word_vectors.digest,
-            "architecture": self.training.architecture() if kind == "random" else None,
+            "architecture": self.training.config.architecture() if kind == "random" else None,
             **{name: task.digest for name, task in self.requires().items()},
         }
 

@@ -182,7 +182,7 @@ class VectorTrainingParameters:
 
 
 class TrainingParameters(VectorTrainingParameters):
-    """What is trained: a preset of `models.training_config`, and what differs from it."""
+    """What is trained: a preset of `models.training_presets`, and what differs from it."""
 
     views = luigi.Parameter(
         default="",

@@ -21,7 +21,7 @@ from pipeline.manifests import (
     write_dataset_manifest,
 )
 from pipeline.parsers.folder_files import checksum_of_parser_folder, named_kind
-from pipeline.parsing import describe_parsing
+from pipeline.parsing import ParseJob, describe_parsing
 from pipeline.storage.location import named_address, portable_address
 from pipeline.storage.shard_job import read_parser_files
 from pipeline.storage.sharing import SharedParses
@@ -80,11 +80,8 @@ class ParseShard(luigi.Task):
         """Runs the shard job on one thread: more of them slow a parser down."""
         job = {
             **self.options,
-            "stage": self.stage,
+            **ParseJob(self.stage, self.sentences, self.destination, self.number).to_dict(),
             "parser": str(self.parser),
-            "sentences": str(self.sentences),
-            "output": str(self.destination),
-            "number": self.number,
         }
         path = self.destination / "jobs" / f"{self.number:05d}.json"
         run_job(self, self.job_module, job, path, threads=1)

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import logging
 import sys
-from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from models.idle_fields import idle_fields
-from models.training.launching import LaunchSettings
-from models.training.settings import RunSettings
+from models.corpus.parsed_corpus import CorpusFolders
+from models.training.job import TrainingJob
+from models.training.settings import LaunchSettings, RunSettings
 from models.training_config import TRAINING_VERSION, TrainingConfig
 from models.training_presets import preset
-from models.views import STAGE_OF_VIEW
+from models.views import needed_stages
 from pipeline.job import available_cores
 from tasks.artefact import Artefact
 from tasks.parameters import (
@@ -76,11 +75,9 @@ class TrainEncoders(
 
     def corpus_stages(self) -> dict[str, Artefact]:
         """Returns the sentences, and the parses that the views read."""
-        needed = {STAGE_OF_VIEW[view] for view in self.config.views}
         parses = {
-            name: self.clone(stage, text="corpus")
-            for name, stage in PARSE_STAGES.items()
-            if name in needed
+            name: self.clone(PARSE_STAGES[name], text="corpus")
+            for name in needed_stages(self.config.views)
         }
         return {"sentences": self.clone(SplitSentences), **parses}
 
@@ -92,32 +89,6 @@ class TrainEncoders(
             "vectors": self.word_vectors.digest,
             **{name: task.digest for name, task in self.corpus_stages().items()},
         }
-
-    def architecture(self) -> dict[str, Any]:
-        """Returns the fields of the configuration that an untrained encoder depends on."""
-        names = (
-            "views",
-            "hidden_size",
-            "bidirectional",
-            "dep_cell",
-            "init",
-            "word_vectors",
-            "embeddings",
-            "trained_word_size",
-            "trained_word_init",
-            "trained_words",
-            "vector_rms",
-            "precision",
-            "objective",
-            "decoder",
-            "coupling_layers",
-            "coupling_partition",
-            "coupling_width",
-            "coupling_depth",
-            "coupling_activation",
-        )
-        config = self.config.to_dict()
-        return {name: config[name] for name in names}
 
     def place(self) -> Path:
         """Returns the model's folder."""
@@ -158,7 +129,7 @@ class TrainEncoders(
     def run(self) -> None:
         """Runs the training, which resumes at its last checkpoint."""
         launch, settings = self.launch(), self.settings()
-        if idle := idle_fields(self.config, self.changes):
+        if idle := self.config.idle(self.changes):
             logger.warning(
                 "%s: no effect under the %s objective of %s",
                 ", ".join(idle),
@@ -166,18 +137,15 @@ class TrainEncoders(
                 ",".join(self.config.views),
             )
         self.write_config()
-        job = {
-            "config": self.config.to_dict(),
-            "corpus": {name: str(task.folder) for name, task in self.corpus_stages().items()},
-            "parsers": {
-                name: str(task.parser_folder)
-                for name, task in self.corpus_stages().items()
-                if isinstance(task, ParseStage)
-            },
-            "vectors": str(self.word_vectors.path),
-            "out": str(self.folder),
-            "launch": asdict(launch),
-            "settings": asdict(settings),
-        }
+        stages = self.corpus_stages()
+        job = TrainingJob(
+            self.config,
+            CorpusFolders(**{name: task.folder for name, task in stages.items()}),
+            self.word_vectors.path,
+            self.folder,
+            {k: task.parser_folder for k, task in stages.items() if isinstance(task, ParseStage)},
+            settings,
+            launch,
+        )
         path = self.folder / "job.json"
-        run_job(self, "models.train", job, path, threads=launch.threads or 1)
+        run_job(self, "models.train", job.to_dict(), path, threads=launch.threads or 1)

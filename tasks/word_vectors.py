@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import luigi
 
 from models.corpus.held_out import HoldOut
-from models.train_word_vectors import skip_gram_config
+from models.train_word_vectors import WordVectorJob
 from pipeline.vectors.train_word_vectors import FACTS_FILE, VECTORS_FILE, WORDS_FILE, SkipGramConfig
 from tasks.artefact import Artefact, checksum
 from tasks.parameters import CorpusParameters, HeldOutParameters, VectorTrainingParameters
@@ -41,17 +41,12 @@ class TrainWordVectors(CorpusParameters, HeldOutParameters, VectorTrainingParame
     @property
     def config(self) -> SkipGramConfig:
         """The settings with the changes applied."""
-        return skip_gram_config(dict(self.vector_changes))
+        return SkipGramConfig.from_dict(self.vector_changes)
 
     @property
     def hold_out(self) -> HoldOut:
         """Which sentences are left out."""
-        return HoldOut(
-            self.held_out_fraction,
-            self.held_out_seed,
-            self.held_out_unit,
-            self.held_out_block_sentences,
-        )
+        return HoldOut.of(self)
 
     def requires(self) -> SplitSentences:
         """Returns the sentences."""
@@ -61,9 +56,9 @@ class TrainWordVectors(CorpusParameters, HeldOutParameters, VectorTrainingParame
     def content(self) -> dict[str, Any]:
         """Returns the settings, what is left out and the digest of the sentences."""
         return {
-            "vectors": asdict(self.config),
+            "vectors": self.config.to_dict(),
             "vectors_version": VECTORS_VERSION,
-            "hold_out": asdict(self.hold_out),
+            "hold_out": self.hold_out.to_dict(),
             "sentences": self.requires().digest,
         }
 
@@ -74,13 +69,9 @@ class TrainWordVectors(CorpusParameters, HeldOutParameters, VectorTrainingParame
     def run(self) -> None:
         """Runs the training on one thread."""
         self.write_config()
-        job = {
-            "sentences": str(self.requires().folder),
-            "hold_out": asdict(self.hold_out),
-            "config": asdict(self.config),
-            "out": str(self.folder),
-        }
-        run_job(self, "models.train_word_vectors", job, self.folder / "job.json", threads=1)
+        job = WordVectorJob(self.requires().folder, self.hold_out, self.config, self.folder)
+        path = self.folder / "job.json"
+        run_job(self, "models.train_word_vectors", job.to_dict(), path, threads=1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,8 @@ def execute(job: Mapping[str, Any], on_progress: Progress) -> None:
     time.sleep(job.get("seconds", 0))
     if job.get("broken") == job["number"]:
         raise ValueError("broken on purpose")
-    shard = ParseJob(job["stage"], Path(job["sentences"]), Path(job["output"]), job["number"])
+    keys = ("stage", "sentences", "output", "number")
+    shard = ParseJob.from_dict({key: job[key] for key in keys})
     parse_shard(shard, ChainParser(Path(job["parser"])), on_progress)
     if "journal" in job:
         with Path(job["journal"]).open("a", encoding="utf-8") as journal:

@@ -12,7 +12,7 @@ import luigi
 import pytest
 
 from models.corpus.held_out import HoldOut
-from models.train_word_vectors import execute, write_training_tokens
+from models.train_word_vectors import WordVectorJob, execute, write_training_tokens
 from models.words.vector_files import load_word_vectors
 from pipeline.manifests import write_dataset_manifest
 from tasks.evaluation import EmbedProbing
@@ -54,7 +54,7 @@ def test_a_job_leaves_vectors_that_load_and_the_facts_of_their_training(tmp_path
     pytest.importorskip("gensim")
     reports: list[tuple[float, str]] = []
 
-    execute(job(tmp_path), lambda *report: reports.append(report))
+    execute(WordVectorJob.from_dict(job(tmp_path)), lambda *report: reports.append(report))
 
     vectors = load_word_vectors(tmp_path / "vectors")
     assert vectors.size == 6 and {"the", "horse"} <= set(vectors.words)
@@ -70,7 +70,7 @@ def test_the_same_text_gives_the_same_vectors(tmp_path: Path) -> None:
     pytest.importorskip("gensim")
     checksums = set()
     for name in ("first", "second"):
-        execute(job(tmp_path / name), lambda *_: None)
+        execute(WordVectorJob.from_dict(job(tmp_path / name)), lambda *_: None)
         checksums.add(load_word_vectors(tmp_path / name / "vectors").checksum)
     assert len(checksums) == 1
 
@@ -81,17 +81,17 @@ def test_no_sentences_at_all_is_told_apart_from_all_of_them_held_out(tmp_path: P
     empty.mkdir()
     write_dataset_manifest(empty, "sentences", config={})
     with pytest.raises(ValueError, match="empty: no sentences; give text that has some"):
-        execute(job(tmp_path, sentences=str(empty)), lambda *_: None)
+        execute(WordVectorJob.from_dict(job(tmp_path, sentences=str(empty))), lambda *_: None)
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"config": {"width": 6}}, r"unknown word vector settings \['width'\]"),
-        ({"config": {"size": 0}}, "size must be at least 1, not 0"),
+        ({"config": {"size": 0}}, "size must be at least 1, got 0"),
         ({"hold_out": asdict(HoldOut(1.0))}, "all sentences are held out; lower --held-out-fr"),
         ({"config": {"min_count": 999}}, "no word occurs 999 times"),
-        ({"text": "a"}, r"the job lacks or does not know \['text'\]"),
+        ({"text": "a"}, r"unknown word vector job fields \['text'\]"),
     ],
 )
 def test_a_job_that_cannot_be_is_refused(
@@ -99,7 +99,7 @@ def test_a_job_that_cannot_be_is_refused(
 ) -> None:
     pytest.importorskip("gensim")
     with pytest.raises(ValueError, match=message):
-        execute(job(tmp_path, **changes), lambda *_: None)
+        execute(WordVectorJob.from_dict(job(tmp_path, **changes)), lambda *_: None)
     assert list((tmp_path / "vectors").iterdir()) == []
 
 
@@ -113,7 +113,7 @@ def test_without_gensim_the_remedies_are_named(
     with pytest.raises(
         ModuleNotFoundError, match=r"pip install 'treeviews\[vectors\]', or give word vectors"
     ):
-        execute(job(tmp_path), lambda *_: None)
+        execute(WordVectorJob.from_dict(job(tmp_path)), lambda *_: None)
 
 
 @pytest.fixture
@@ -179,7 +179,7 @@ def test_a_crash_leaves_no_output_and_the_next_run_makes_it(
         task: TrainWordVectors, module: str, job: dict[str, Any], path: Path, *, threads: int
     ) -> None:
         assert (module, threads) == ("models.train_word_vectors", 1)
-        execute(json.loads(json.dumps(job)), task.report_progress)
+        execute(WordVectorJob.from_dict(json.loads(json.dumps(job))), task.report_progress)
 
     monkeypatch.setattr("tasks.word_vectors.run_job", run_here)
     task = TrainWordVectors(**run, vector_changes=SMALL, held_out_fraction=0.0)

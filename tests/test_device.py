@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 import torch
 
-from pipeline.parse_shard import execute
+from pipeline.parse_shard import ParseShardJob
 from pipeline.parsers.device import automatic_batch_tokens, automatic_device, resolve_device
 
 
@@ -54,21 +52,13 @@ def test_a_gpu_is_given_what_its_memory_holds(
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"precision": "half"}, "unknown precision 'half'; known: exact, fast"),
-        ({"threads": 0}, "threads is 0, batch_tokens 0: the first must be 1"),
-        ({"batch_tokens": -1}, "the second 0 or more"),
+        ({"precision": "half"}, "precision must be one of exact, fast, got 'half'"),
+        ({"threads": 0}, "threads must be at least 1, got 0"),
+        ({"batch_tokens": -1}, "batch_tokens must be at least 0, got -1"),
+        ({"batch_token": 3}, r"unknown parse job fields \['batch_token'\]"),
     ],
 )
-def test_options_out_of_range_are_errors(
-    fields: dict[str, object], message: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("os.environ", dict(os.environ))  # the job sets its number of threads
-    job = {
-        "stage": "dependencies",
-        "parser": "data/parsers/dependency-small",
-        "sentences": "none",
-        "output": "none",
-        "number": 0,
-    }
+def test_options_out_of_range_are_errors(fields: dict[str, object], message: str) -> None:
+    job = {"stage": "dependencies", "parser": "p", "sentences": "s", "output": "o", "number": 0}
     with pytest.raises(ValueError, match=message):
-        execute(job | fields, lambda fraction, status: None)
+        ParseShardJob.from_dict(job | fields)

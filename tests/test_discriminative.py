@@ -236,13 +236,10 @@ def test_views_that_cannot_be_compared_are_refused(sizes: tuple[int, ...], messa
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"context_size": 0}, "context_size must be at least 1, not 0"),
-        ({"power_iterations": 0}, "power_iterations must be at least 1, not 0"),
-        (
-            {"anchor": "zeroed"},
-            "anchor must be excluded or included under the discriminative objective, not zeroed",
-        ),
-        ({"anchor": "kept"}, "anchor must be one of excluded, zeroed, included, not 'kept'"),
+        ({"context_size": 0}, "context_size must be at least 1, got 0"),
+        ({"power_iterations": 0}, "power_iterations must be at least 1, got 0"),
+        ({"anchor": "zeroed"}, "anchor must be excluded or included .* not zeroed"),
+        ({"anchor": "kept"}, "anchor must be one of excluded, zeroed, included, got 'kept'"),
     ],
 )
 def test_unknown_settings_are_refused(fields: dict[str, Any], message: str) -> None:

@@ -19,7 +19,9 @@ from models.evaluation.probing.build import build_probing
 from models.evaluation.probing.data import read_probing
 from models.model_folder import random_model
 from models.sentence_views import SentenceViews
-from models.training.trainer import RunSettings, TrainingJob, train
+from models.training.job import TrainingJob
+from models.training.settings import RunSettings
+from models.training.train_views import train
 from models.training_config import TrainingConfig
 from models.training_presets import preset
 from models.words.vector_files import load_word_vectors
@@ -44,8 +46,9 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "laptop", hidden_size=5, epochs=1, batch_size=64, held_out_fraction=CONFIG.held_out_fraction
     )
     folders = CorpusFolders(**{name: getattr(corpus, name) for name in asdict(corpus)})
-    training = TrainingJob(config, folders, folder / "vectors", folder / "model")
-    train(training, settings=RunSettings(gemm="default", tensorboard=False))
+    settings = RunSettings(gemm="default", tensorboard=False)
+    training = TrainingJob(config, folders, folder / "vectors", folder / "model", settings=settings)
+    train(training)
     parts = {"corpus": corpus, "altered": altered}
     paths = {part: {k: str(v) for k, v in asdict(f).items()} for part, f in parts.items()}
     return {"probing": str(folder / "probing"), "out": str(folder / "out"), **paths}

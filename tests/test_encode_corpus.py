@@ -16,7 +16,9 @@ from models.model_folder import load_model, random_model
 from models.sentence_model import SentenceModel, batch_of
 from models.sentence_views import SentenceViews
 from models.training.held_out_accuracy import held_out_accuracy
-from models.training.trainer import RunSettings, TrainingJob, train
+from models.training.job import TrainingJob
+from models.training.settings import RunSettings
+from models.training.train_views import train
 from models.training_config import TrainingConfig
 from models.training_presets import preset
 from models.words.vector_files import load_word_vectors
@@ -40,7 +42,8 @@ class Data:
         return ParsedCorpus(self.folders, self.vectors, views=CONFIG.views, selection=selection)
 
     def train(self, config: TrainingConfig, out: Path) -> dict[str, Any]:
-        return train(TrainingJob(config, self.folders, self.vectors_path, out), settings=SETTINGS)
+        job = TrainingJob(config, self.folders, self.vectors_path, out, settings=SETTINGS)
+        return train(job)
 
 
 @pytest.fixture(scope="module")

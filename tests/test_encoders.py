@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from models.encoders import BagOfWords, LinearAverage, build_encoder
 from models.encoders.initialisation import UNIFORM_BOUND
 from models.sentence_batch import SentenceBatch
-from models.variants import Init
+from models.training_config import Init
 from models.views import VIEWS
 from tests.tree_oracles import (
     Sentence,

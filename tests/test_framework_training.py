@@ -10,12 +10,11 @@ import pytest
 import torch
 
 from models.corpus.parsed_corpus import ParsedCorpus, Selection
-from models.idle_fields import idle_fields
 from models.model_folder import load_model
 from models.presets import trained_values
 from models.sentence_views import SentenceViews
 from models.training.held_out_accuracy import held_out_accuracy
-from models.training.metrics_log import read_metrics
+from models.training.logs import read_metrics
 from models.training_config import TrainingConfig
 from models.training_presets import PRESETS, preset
 from tests.training_runs import (
@@ -164,8 +163,8 @@ def test_presets_hold_what_the_papers_publish() -> None:
         ({"objective": "both", "word_vectors": "trained"}, "word_vectors must be frozen"),
         ({"objective": "contrastive"}, "anchor must be excluded or zeroed under the contrastive"),
         ({"anchor": "zeroed"}, "anchor must be excluded or included under the discriminative"),
-        ({"negatives": 0}, "negatives must be at least 1, not 0"),
-        ({"coupling_width": 0}, "coupling_width must be at least 1, not 0"),
+        ({"negatives": 0}, "negatives must be at least 1, got 0"),
+        ({"coupling_width": 0}, "coupling_width must be at least 1, got 0"),
         ({"objective": "decorative"}, "objective must be one of contrastive, generative"),
     ],
 )
@@ -214,7 +213,7 @@ def test_word_vectors_alone_are_nothing_to_train(
 def test_changes_without_effect_are_told(
     name: str, changes: dict[str, Any], idle: list[str]
 ) -> None:
-    assert idle_fields(preset(name, **changes), changes) == idle
+    assert preset(name, **changes).idle(changes) == idle
 
 
 def test_fields_called_idle_change_no_weight(data: Data, tmp_path: Path) -> None:
@@ -225,7 +224,7 @@ def test_fields_called_idle_change_no_weight(data: Data, tmp_path: Path) -> None
     run(data, tmp_path / "plain", plain)
     run(data, tmp_path / "other", other)
 
-    assert idle_fields(other, changes) == list(changes)
+    assert other.idle(changes) == list(changes)
     assert_same_training(tmp_path / "plain", tmp_path / "other")
 
 

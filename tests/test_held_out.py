@@ -64,9 +64,9 @@ def test_no_row_gives_no_mask() -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"fraction": 30}, "between 0 and 1, not 30"),
-        ({"unit": "page"}, "held_out_unit must be document or block, not 'page'"),
-        ({"block_sentences": 0}, "held_out_block_sentences must be at least 1, not 0"),
+        ({"fraction": 30}, "fraction must lie in \\[0, 1\\], got 30"),
+        ({"unit": "page"}, "unit must be one of document, block, got 'page'"),
+        ({"block_sentences": 0}, "block_sentences must be at least 1, got 0"),
     ],
 )
 def test_settings_out_of_range_are_refused(values: dict[str, object], message: str) -> None:

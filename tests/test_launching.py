@@ -20,8 +20,9 @@ from torch.distributed.elastic.multiprocessing.errors import ChildFailedError, P
 from models import train as command
 from models.training.job import TrainingJob
 from models.training.launching import LaunchSettings, Place, device_of, launch, set_threads
-from models.training.metrics_log import read_metrics
-from models.training.trainer import RunSettings, train
+from models.training.logs import read_metrics
+from models.training.settings import RunSettings
+from models.training.train_views import train
 from models.training_config import TrainingConfig
 from models.training_presets import preset
 from pipeline.job import THREAD_VARIABLES
@@ -120,8 +121,8 @@ def test_two_processes_learn_what_one_learns(
     assert undisturbed.returncode == 0, undisturbed.stderr
     settings = RunSettings(gemm="default", tensorboard=False)
     torch.set_num_threads(1)  # so small products are the slower for a second thread
-    job = TrainingJob(CONFIG, training.folders, training.vectors, training.folder / "one")
-    train(job, settings=settings)
+    out = training.folder / "one"
+    train(TrainingJob(CONFIG, training.folders, training.vectors, out, settings=settings))
 
     expected = training.losses("one")
     assert len(expected) > 60
@@ -193,7 +194,7 @@ def test_a_mistake_is_named_by_the_ranks_once_and_not_again_by_their_parent(
     assert len(ranks) == len(set(ranks))  # a restart would have said it again
     for rank in ranks:
         trace = job.with_name(f"{job.name}.rank-{rank}.traceback.txt")
-        assert "_check_choices" in trace.read_text(encoding="utf-8")
+        assert "_check_together" in trace.read_text(encoding="utf-8")
     assert "Traceback" not in errors
     assert "ChildFailedError" not in errors
 
@@ -276,10 +277,10 @@ def test_all_processes_end_when_the_task_fails(
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"processes": 0}, "ValueError: processes must be 1 or more, not 0"),
+        ({"processes": 0}, "ValueError: launch setting processes must be at least 1, got 0"),
         (
             {"processes": 2, "max_restarts": -1},
-            "ValueError: max_restarts must be 0 or more, not -1",
+            "ValueError: launch setting max_restarts must be at least 0, got -1",
         ),
         ({"processes": 1, "prefetches": 2}, "ValueError: unknown run settings ['prefetches']"),
         (

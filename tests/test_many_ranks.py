@@ -16,7 +16,7 @@ from models.corpus.sentence_block import SentenceBlock
 from models.ranks import ALONE, Ranks, joined_ranks
 from models.sentence_model import SentenceModel, build_model
 from models.training.learner import Learner
-from models.training.run import TrainingDivergedError, TrainingRun
+from models.training.loop import TrainingDivergedError, TrainingLoop
 from models.training_config import TrainingConfig
 from models.words.word_vectors import WordVectors
 from tests.parsed_corpora import chain_heads, left_branching
@@ -90,7 +90,7 @@ def diverged(ranks: Ranks) -> str:
     run: Any = SimpleNamespace(_ranks=ranks, folder=None, config=TrainingConfig())
     if ranks.is_first:
         run.folder = SimpleNamespace(last_checkpoint=Path("step-3"))
-    error = TrainingRun._diverged(run, "loss of step 8", float("nan"))
+    error = TrainingLoop._diverged(run, "loss of step 8", float("nan"))
     assert isinstance(error, TrainingDivergedError)
     return str(error)
 

@@ -398,20 +398,22 @@ def test_an_empty_shard_of_sentences_gives_an_empty_shard(tmp_path):
 
 
 def test_jobs_that_make_no_sense_are_errors(tmp_path):
-    with pytest.raises(ValueError, match="unknown stage 'tags'; known: dependencies, constituents"):
+    with pytest.raises(
+        ValueError, match="stage must be one of dependencies, constituents, got 'tags'"
+    ):
         ParseJob("tags", tmp_path, tmp_path, 0)
-    with pytest.raises(ValueError, match="must be 0 or more"):
+    with pytest.raises(ValueError, match="number must be at least 0, got -1"):
         ParseJob("dependencies", tmp_path, tmp_path, -1)
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"stage": None}, "missing ['stage'], unknown []"),
-        ({"speed": 3}, "missing [], unknown ['speed']"),
+        ({"stage": None}, "missing parse job fields ['stage']"),
+        ({"speed": 3}, "unknown parse job fields ['speed']"),
         ({}, "parser"),
         ({"device": "cuda:99"}, "device 'cuda:99': torch "),
-        ({"precision": "half"}, "unknown precision 'half'"),
+        ({"precision": "half"}, "precision must be one of exact, fast, got 'half'"),
     ],
 )
 def test_the_command_line_fails_with_a_clear_message(sentences, changes, message):

@@ -13,8 +13,8 @@ from models.encoders import GRU, BagOfWords, ChildSumTreeLSTM, LinearAverage, Na
 from models.encoders.base import SentenceStates
 from models.multi_view import MultiViewEncoder
 from models.sentence_batch import SentenceBatch
-from models.training_config import TrainingConfig
-from models.variants import DepCell, Pooling, Precision
+from models.training_config import DepCell, Precision, TrainingConfig
+from models.views import Pooling
 from models.words.embedding import WordEmbedding
 from tests.tree_oracles import (
     Sentence,

@@ -9,12 +9,12 @@ from functools import partial
 
 import pytest
 
-from models.training.prefetch import prefetched
+from models.training.batches import prefetched
 from tests.waiting import has_length, wait_until
 
 
 def is_working() -> bool:
-    return any(thread.name == "prefetch" for thread in threading.enumerate())
+    return any(thread.name.startswith("prefetch") for thread in threading.enumerate())
 
 
 @pytest.mark.parametrize("ahead", [0, 1, 2, 7])
@@ -103,4 +103,4 @@ def test_the_source_is_used_beside_the_reader() -> None:
     with prefetched(name(), ahead=1) as items:
         list(items)
 
-    assert threads == {"prefetch"}
+    assert threads == {"prefetch_0"}

@@ -373,7 +373,7 @@ def test_published_facts_are_pinned() -> None:
         ({"test_size": 0}, "must be at least 1"),
         ({"sizes": 3}, r"unknown probing settings \['sizes'\]"),
         ({"test_size": "9"}, "probing setting test_size must be a whole number, got '9'"),
-        ({"held_out_unit": "page"}, "held_out_unit must be document or block"),
+        ({"held_out_unit": "page"}, "held_out_unit must be one of document, block"),
     ],
 )
 def test_settings_that_cannot_work_are_refused(values: dict[str, float], message: str) -> None:

@@ -132,5 +132,5 @@ def test_input_that_does_not_fit_is_refused(
 
 
 def test_regularisers_that_are_not_positive_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"regularisers must be above 0, got \(0\.0, 1\.0\)"):
+    with pytest.raises(ValueError, match=r"regularisers must be positive, got \(0\.0, 1\.0\)"):
         RelatednessConfig(regularisers=(0.0, 1.0))

@@ -333,9 +333,12 @@ def test_a_representation_survives_json() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"remove_components": -1}, "remove_components must be 0 or more"),
-        ({"project_to_width": 0}, "project_to_width must be 1 or more"),
-        ({"supervised_pooling": ["sum"]}, r"supervised_pooling: unknown \['sum'\]"),
+        ({"remove_components": -1}, "remove_components must be at least 0"),
+        ({"project_to_width": 0}, "project_to_width must be at least 1"),
+        (
+            {"supervised_pooling": ["sum"]},
+            r"supervised_pooling must be a list of which each is one of last, max, mean",
+        ),
         ({"supervised_pooling": []}, "must name one pooling or several"),
         ({"supervised_combine": "add"}, "supervised_combine must be one of concatenate"),
         ({"views": ["SEQ", "SEQ"]}, r"views must differ: \['SEQ', 'SEQ'\]"),

@@ -11,7 +11,7 @@ import torch
 from models.sentence_model import SentenceModel, build_model
 from models.sentence_views import SentenceViews
 from models.training_config import TrainingConfig
-from models.variants import Pooling
+from models.views import Pooling
 from models.words.word_vectors import WordVectors
 from tests.tree_oracles import SentenceBatch
 

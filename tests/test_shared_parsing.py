@@ -14,7 +14,7 @@ import torch
 
 import tasks
 from pipeline.manifests import read_dataset_manifest, shard_path
-from pipeline.parse_shard import execute
+from pipeline.parse_shard import ParseShardJob, execute
 from pipeline.parsers.folder_files import PLAIN_DEPENDENCY, checksum_of_parser_folder
 from pipeline.parsers.parser_folder import write_parser_folder
 from pipeline.parsing import describe_parsing
@@ -265,7 +265,7 @@ def test_a_job_refuses_another_parser_than_the_expected_one(
     }
 
     with pytest.raises(ValueError, match="differs from the expected c0ffee"):
-        execute(fields, lambda fraction, status: None)
+        execute(ParseShardJob.from_dict(fields), lambda fraction, status: None)
 
 
 def test_shards_in_several_arithmetics_make_no_stage(

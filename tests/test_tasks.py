@@ -161,10 +161,10 @@ def test_parts_with_negatives_of_their_own_are_of_the_training_and_not_of_the_ma
     ("parameter", "value", "message"),
     [
         ("threads", -1, "threads must be 0 or more, not -1"),
-        ("processes", 0, "processes must be 1 or more, not 0"),
-        ("max_restarts", -1, "max_restarts must be 0 or more, not -1"),
+        ("processes", 0, "processes must be at least 1, got 0"),
+        ("max_restarts", -1, "max_restarts must be at least 0, got -1"),
         ("keep_checkpoints", 0, "keep_checkpoints must be at least 1"),
-        ("checkpoint_every_seconds", -1.0, "checkpoint_every_seconds must not be negative"),
+        ("checkpoint_every_seconds", -1.0, "checkpoint_every_seconds must be at least 0"),
     ],
 )
 def test_a_machine_setting_that_cannot_be_is_refused(

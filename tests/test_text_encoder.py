@@ -25,7 +25,9 @@ from models.text.parser_record import bundled_parser, find_parser, recorded_pars
 from models.text.reading_encoder import EncodingSettings
 from models.text.words_encoder import WordsEncoder
 from models.text_encoder import TextEncoder
-from models.training.trainer import RunSettings, TrainingJob, train
+from models.training.job import TrainingJob
+from models.training.settings import RunSettings
+from models.training.train_views import train
 from models.training_config import TrainingConfig
 from models.training_presets import preset
 from pipeline.manifests import write_dataset_manifest
@@ -90,7 +92,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 def train_on(corpus: CorpusFolders, config: TrainingConfig, vectors: Path, out: Path) -> None:
     parsers = {stage: bundled_parser(stage) for stage in STAGES}
-    train(TrainingJob(config, corpus, vectors, out, parsers), settings=SETTINGS)
+    train(TrainingJob(config, corpus, vectors, out, parsers, SETTINGS))
 
 
 @pytest.fixture(scope="module")

@@ -19,8 +19,7 @@ from models.training.checkpoints import (
     write_checkpoint,
 )
 from models.training.held_out_accuracy import held_out_accuracy
-from models.training.metrics_log import MetricsLog, read_metrics
-from models.training.tensorboard_log import tensorboard_is_wanted
+from models.training.logs import MetricsLog, read_metrics, tensorboard_is_wanted
 from tests.training_runs import (
     CONFIG,
     SETTINGS,
@@ -147,7 +146,7 @@ def test_a_training_killed_while_it_ends_ends_alike(
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         module = "shutil." if killed_in == "copytree" else ""
-        patch.setattr(f"models.training.trainer.{module}{killed_in}", killed)
+        patch.setattr(f"models.training.train_views.{module}{killed_in}", killed)
         run(data, tmp_path / "killed", config)
     assert (tmp_path / "killed" / "checkpoints").is_dir()
     run(data, tmp_path / "killed", config)
@@ -240,7 +239,7 @@ def test_tensorboard_shows_what_the_metrics_say_of_some_steps_once(
 
 
 def test_tensorboard_is_used_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("models.training.tensorboard_log.find_spec", lambda name: None)
+    monkeypatch.setattr("models.training.logs.find_spec", lambda name: None)
 
     assert not tensorboard_is_wanted(None)
     assert not tensorboard_is_wanted(False)
@@ -253,8 +252,8 @@ def test_the_matrix_product_of_the_first_run_is_that_of_the_next(
 ) -> None:
     choices = iter(["default", "onednn"])
     used: list[str] = []
-    monkeypatch.setattr("models.training.process_state.choose_gemm", lambda: next(choices))
-    monkeypatch.setattr("models.training.process_state.use_gemm", used.append)
+    monkeypatch.setattr("models.training.machine.choose_gemm", lambda: next(choices))
+    monkeypatch.setattr("models.training.machine.use_gemm", used.append)
     settings = replace(SETTINGS, gemm="auto")
 
     with pytest.raises(KeyboardInterrupt):
@@ -269,7 +268,7 @@ def test_a_matrix_product_that_is_asked_for_is_used_from_then_on(
     data: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     used: list[str] = []
-    monkeypatch.setattr("models.training.process_state.use_gemm", used.append)
+    monkeypatch.setattr("models.training.machine.use_gemm", used.append)
 
     with pytest.raises(KeyboardInterrupt):
         run(data, tmp_path, settings=replace(SETTINGS, gemm="onednn"), kill_at=1)

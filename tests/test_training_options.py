@@ -14,11 +14,10 @@ import torch
 from models.corpus.sentence_block import SentenceBlock
 from models.model_folder import load_model
 from models.sentence_model import SentenceModel, build_model
-from models.training.process_state import set_gpu_precision
-from models.training.trainer import RunSettings
-from models.training_config import TrainingConfig
+from models.training.machine import set_gpu_precision
+from models.training.settings import RunSettings
+from models.training_config import Precision, TrainingConfig
 from models.training_presets import preset
-from models.variants import Precision
 from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
 from tests.parsed_corpora import chain_heads, left_branching
@@ -172,7 +171,7 @@ def test_a_gpu_rounds_to_tf32_only_if_told(
     ("wrong", "message"),
     [
         ({"gemm": "mkl"}, "gemm must be one of"),
-        ({"prefetch": -1}, "prefetch must be 0 or more, not -1"),
+        ({"prefetch": -1}, "prefetch must be at least 0, got -1"),
         ({"keep_checkpoints": 0}, "keep_checkpoints must be at least 1"),
     ],
 )

@@ -11,7 +11,7 @@ import pytest
 
 from models.corpus.sentence_block import SentenceBlock
 from models.training.batches import TrainingBatches, cut
-from models.training.learning_rate import learning_rate_at
+from models.training.learner import learning_rate_at
 from models.training_config import TrainingConfig
 from models.training_presets import PRESETS, preset
 from tests.waiting import has_length, wait_until
@@ -218,7 +218,7 @@ def test_the_preset_quickthoughts_is_the_paper() -> None:
         ({"views": ("SEQ",)}, "the contrastive objective needs two views"),
         ({"schedule": "step"}, "schedule must be one of"),
         ({"normalise": "batchnorm"}, "normalise must be one of"),
-        ({"hidden_size": 0}, "hidden_size must be at least 1, not 0"),
+        ({"hidden_size": 0}, "hidden_size must be at least 1, got 0"),
         ({"batch_size": 1}, "batch_size must be at least 2"),
         ({"learning_rate": 0.0}, "learning_rate must be positive"),
         ({"learning_rate": float("nan")}, "learning_rate must be a finite number, got nan"),
@@ -229,20 +229,20 @@ def test_the_preset_quickthoughts_is_the_paper() -> None:
         ({"gradient_clip": "5"}, "gradient_clip must be a finite number or null, got '5'"),
         ({"views": "DEP"}, "views must be a list of which each is a string, got 'DEP'"),
         ({"init": 3}, "init must be one of xavier, uniform, xavier_open, he, orthonormal, got 3"),
-        ({"held_out_unit": "page"}, "held_out_unit must be one of document, block, not 'page'"),
-        ({"held_out_block_sentences": 0}, "held_out_block_sentences must be at least 1, not 0"),
-        ({"held_out_fraction": 1.0}, r"held_out_fraction must lie in \[0, 1\), not 1.0"),
-        ({"word_dropout": 1.0}, r"word_dropout must lie in \[0, 1\), not 1.0"),
+        ({"held_out_unit": "page"}, "held_out_unit must be one of document, block, got 'page'"),
+        ({"held_out_block_sentences": 0}, "held_out_block_sentences must be at least 1, got 0"),
+        ({"held_out_fraction": 1.0}, r"held_out_fraction must lie in \[0, 1\), got 1.0"),
+        ({"word_dropout": 1.0}, r"word_dropout must lie in \[0, 1\), got 1.0"),
         ({"precision": "float16"}, "precision must be one of"),
         ({"embeddings": "own"}, "embeddings must be one of"),
         ({"targets": "hard"}, "targets must be one of"),
         ({"dep_cell": "gated"}, "dep_cell must be one of"),
-        ({"held_out_every_steps": 0}, "held_out_every_steps must be at least 1, not 0"),
+        ({"held_out_every_steps": 0}, "held_out_every_steps must be at least 1, got 0"),
         ({"bidirectional": True, "hidden_size": 5}, "hidden_size must be even if bidirectional"),
         ({"keep": "best", "held_out_batches": 0}, "keep best needs held_out_batches"),
-        ({"seed": -1}, "seed must not be negative, not -1"),
-        ({"trained_words": 0}, "trained_words must be at least 1, not 0"),
-        ({"weight_decay": -1e-4}, "weight_decay must not be negative"),
+        ({"seed": -1}, "seed must be at least 0, got -1"),
+        ({"trained_words": 0}, "trained_words must be at least 1, got 0"),
+        ({"weight_decay": -1e-4}, "weight_decay must be at least 0"),
         ({"hiden_size": 3}, r"unknown training settings \['hiden_size'\]; known: \['anchor'"),
     ],
 )

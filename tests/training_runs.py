@@ -11,8 +11,10 @@ import torch
 from safetensors.torch import load_file
 
 from models.corpus.parsed_corpus import CorpusFolders
-from models.training.metrics_log import read_metrics
-from models.training.trainer import RunSettings, TrainingJob, train
+from models.training.job import TrainingJob
+from models.training.logs import read_metrics
+from models.training.settings import RunSettings
+from models.training.train_views import train
 from models.training_config import TrainingConfig
 from models.training_presets import preset
 from tests.parsed_corpora import stories, write_corpus, write_vectors
@@ -46,8 +48,8 @@ def run(
 ) -> dict[str, Any]:
     """Trains, and raises KeyboardInterrupt after so many steps if ``kill_at`` is given."""
     watch = _kill_after(kill_at)
-    job = TrainingJob(config, data.folders, data.vectors, out)
-    return train(job, settings=settings, on_progress=watch)
+    job = TrainingJob(config, data.folders, data.vectors, out, settings=settings)
+    return train(job, on_progress=watch)
 
 
 def _kill_after(last_step: int | None) -> Callable[[float, str], None]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+from pipeline.config_fields import Config, Count, Share
 
 HeldOutUnit = Literal["document", "block"]
 
@@ -16,7 +18,7 @@ _RANGE = 1 << 64
 
 
 @dataclass(frozen=True, slots=True)
-class HoldOut:
+class HoldOut(Config):
     """A choice of units of text that are held out.
 
     It depends on names and positions alone, so training, held-out accuracy and probing agree
@@ -24,30 +26,27 @@ class HoldOut:
     that is renamed may change sides.
     """
 
-    fraction: float = 0.3
+    called: ClassVar[str] = "held-out setting"
+
+    fraction: Share = 0.3
     """Expected share of the units held out, 0 to 1."""
     seed: int = 0
     unit: HeldOutUnit = "document"
     """Whole documents; or blocks of successive sentences, for a corpus of few documents. Texts of
     one author then stand on both sides, so documents are the stricter choice."""
-    block_sentences: int = 50
+    block_sentences: Count = 50
     """Length of a block. No context pair crosses from training to held-out sentences, as neither
     side has the other's; but neighbours at a block's edges speak of the same things."""
 
-    def __post_init__(self) -> None:
-        """Refuses settings out of range.
-
-        Raises:
-            ValueError: names the field and what it must be.
-        """
-        if not 0.0 <= self.fraction <= 1.0:
-            raise ValueError(f"the held-out fraction must lie between 0 and 1, not {self.fraction}")
-        if self.unit not in get_args(HeldOutUnit):
-            raise ValueError(f"held_out_unit must be document or block, not {self.unit!r}")
-        if self.block_sentences < 1:
-            raise ValueError(
-                f"held_out_block_sentences must be at least 1, not {self.block_sentences}"
-            )
+    @classmethod
+    def of(cls, settings: Any) -> HoldOut:
+        """Returns the choice that ``held_out_fraction`` and its like ask for."""
+        return cls(
+            settings.held_out_fraction,
+            settings.held_out_seed,
+            settings.held_out_unit,
+            settings.held_out_block_sentences,
+        )
 
     @property
     def remedy(self) -> str:

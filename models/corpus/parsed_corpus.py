@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +22,7 @@ from models.corpus.held_out import HoldOut
 from models.corpus.sentence_block import SentenceBlock
 from models.views import STAGE_OF_VIEW, VIEWS
 from models.words.word_vectors import Coverage, WordVectors
+from pipeline.config_fields import Config
 from pipeline.manifests import read_dataset_manifest, shard_path
 from pipeline.shards import read_shard
 
@@ -35,8 +36,10 @@ _COLUMNS = {
 
 
 @dataclass(frozen=True, slots=True)
-class CorpusFolders:
+class CorpusFolders(Config):
     """The dataset folders of one corpus; only the views' own parses are needed."""
+
+    called: ClassVar[str] = "corpus folder"
 
     sentences: Path
     dependencies: Path | None = None

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from models.variants import Pooling
+from models.views import Pooling
 from models.words.word_vectors import WordVectors
 
 MAX_TOKENS = 32_767

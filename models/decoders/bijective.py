@@ -22,8 +22,7 @@ from torch import Tensor, nn
 
 from models.decoders.linear import LinearDecoder
 from models.encoders.initialisation import initialise
-from models.training_config import TrainingConfig
-from models.variants import Activation, Init, Partition
+from models.training_config import Activation, Init, Partition, TrainingConfig
 
 _ACTIVATIONS: dict[Activation, type[nn.Module]] = {"relu": nn.ReLU, "tanh": nn.Tanh}
 

@@ -34,7 +34,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from models.encoders.initialisation import initialise
-from models.variants import Init
+from models.training_config import Init
 
 
 class LinearDecoder(nn.Module):

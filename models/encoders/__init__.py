@@ -18,7 +18,7 @@ from models.encoders.child_sum import ChildSumTreeLSTM
 from models.encoders.gru import GRU
 from models.encoders.nary import NaryTreeLSTM
 from models.encoders.word_averages import BagOfWords, LinearAverage
-from models.variants import DepCell, Init
+from models.training_config import DepCell, Init
 from models.views import VIEWS
 
 __all__ = [

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from models.sentence_batch import SentenceBatch
-from models.variants import Pooling
+from models.views import Pooling
 
 ScheduleT = TypeVar("ScheduleT")
 

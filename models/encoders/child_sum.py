@@ -35,7 +35,7 @@ from models.functions.buffers import BufferPool
 from models.functions.child_sum import ChildSumFunction, child_sum_states
 from models.schedules import DependencySchedule
 from models.sentence_batch import SentenceBatch
-from models.variants import DepCell, Init
+from models.training_config import DepCell, Init
 
 
 class ChildSumCell(nn.Module):

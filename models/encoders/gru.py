@@ -24,7 +24,7 @@ from models.functions.buffers import BufferPool
 from models.functions.gru import GRUFunction, gru_states
 from models.schedules import Reading, SequenceSchedule
 from models.sentence_batch import SentenceBatch
-from models.variants import Init
+from models.training_config import Init
 
 
 class GRUCell(nn.Module):

@@ -27,7 +27,7 @@ from models.functions.buffers import BufferPool
 from models.functions.nary import NaryFunction, nary_states
 from models.schedules import BinarySchedule
 from models.sentence_batch import SentenceBatch
-from models.variants import Init
+from models.training_config import Init
 
 
 class BinaryCell(nn.Module):

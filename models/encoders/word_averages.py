@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from models.encoders.base import SentenceStates
 from models.encoders.initialisation import initialise
 from models.sentence_batch import SentenceBatch
-from models.variants import Init
+from models.training_config import Init
 
 
 class BagOfWords(nn.Module):

@@ -12,8 +12,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from models.variants import Pooling
-from models.views import UNORDERED_VIEWS
+from models.views import UNORDERED_VIEWS, Pooling
 from pipeline.refusal import RefusedSentence
 
 __all__ = [

@@ -16,7 +16,7 @@ from models.report.inputs import REPORT_VERSION, ReportInputs
 from models.report.notes import notes_section
 from models.report.plots import chances_differ, plot_accuracy_by_task, plot_training
 from models.report.probing_table import ProbingTable, probing_table
-from models.training.metrics_log import METRICS_FILE, SUMMARY_FILE, read_metrics
+from models.training.logs import METRICS_FILE, SUMMARY_FILE, read_metrics
 from pipeline.atomic_files import write_json_atomically, write_text_atomically
 
 REPORT_NAME = "report.md"

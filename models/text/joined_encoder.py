@@ -21,7 +21,7 @@ from models.evaluation.encoder import (
     name_of,
     view_and_pooling,
 )
-from models.variants import Pooling
+from models.views import Pooling
 from pipeline.digest import digest_of
 from pipeline.refusal import RefusedSentence
 

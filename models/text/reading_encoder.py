@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from models.corpus.sentence_block import SentenceBlock
 from models.text.parse_cache import ParseCache
 from models.text.sentence_reader import SentenceReader
-from models.variants import Pooling
+from models.views import Pooling
+from pipeline.config_fields import Config, Count
 from pipeline.refusal import RefusedSentence
 
 FloatArray = NDArray[np.float32]
@@ -32,24 +33,17 @@ TOKENS_AT_ONCE = 16_384
 
 
 @dataclass(frozen=True, slots=True)
-class EncodingSettings:
+class EncodingSettings(Config):
     """How sentences are encoded; nothing here changes the embedding of one that can be taken."""
 
-    batch_size: int = 256
+    called: ClassVar[str] = "encoding setting"
+
+    batch_size: Count = 256
     """Sentences embedded at once; fewer where they are long."""
     on_refusal: OnRefusal = "error"
     """A sentence that cannot be taken ends it all, or is a vector of zeros and listed."""
     parses: Path | None = None
     """Folder that keeps tokens and parses, for all encoders that read the same sentences."""
-
-    def __post_init__(self) -> None:
-        if self.batch_size < 1:
-            raise ValueError(f"batch_size must be at least 1, not {self.batch_size}")
-        if self.on_refusal not in get_args(OnRefusal):
-            raise ValueError(
-                f"on_refusal must be one of {', '.join(get_args(OnRefusal))}, "
-                f"not {self.on_refusal!r}"
-            )
 
 
 class ReadingEncoder(ABC):

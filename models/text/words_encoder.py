@@ -9,7 +9,7 @@ from models.corpus.sentence_block import SentenceBlock, pooled_words
 from models.text.reading_encoder import EncodingSettings, FloatArray, ReadingEncoder
 from models.text.sentence_reader import SentenceReader
 from models.text.versions import describe_encoding
-from models.variants import Pooling
+from models.views import Pooling
 from models.words.word_vectors import WordVectors
 from pipeline.digest import digest_of
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Part, Selection
 from models.text.parser_record import parsers_of_corpus
+from models.training.settings import LaunchSettings, RunSettings
 from models.training_config import TRAINING_VERSION, TrainingConfig
 from models.words.word_vectors import WordVectors
+from pipeline.config_fields import Config
 from pipeline.digest import digest_of
 from pipeline.manifests import read_dataset_manifest
 
@@ -26,11 +28,13 @@ class Provenance:
 
 
 @dataclass(frozen=True, slots=True)
-class TrainingJob:
+class TrainingJob(Config):
     """What is trained on what, and where the result goes."""
 
+    called: ClassVar[str] = "training job field"
+
     config: TrainingConfig
-    folders: CorpusFolders
+    corpus: CorpusFolders
     vectors: Path
     """Word vectors, see `load_word_vectors`."""
     out: Path
@@ -38,6 +42,8 @@ class TrainingJob:
     parsers: Mapping[str, Path] = field(default_factory=dict)
     """Parse stage -> folder of the parser that made it, to be found again for raw sentences. Which
     parser that is the shards say; where it lies changes no result."""
+    settings: RunSettings = field(default_factory=RunSettings)
+    launch: LaunchSettings = field(default_factory=LaunchSettings)
 
     def provenance(self, vectors: WordVectors) -> Provenance:
         """Returns what the training is made from.
@@ -49,7 +55,7 @@ class TrainingJob:
             FileNotFoundError: a stage of the corpus is not complete.
             ValueError: a stage is missing, or its shards are by several parsers.
         """
-        needed = self.folders.needed_by(self.config.views)
+        needed = self.corpus.needed_by(self.config.views)
         shards = {
             stage: [shard.sha256 for shard in read_dataset_manifest(folder, stage).shards]
             for stage, folder in needed.items()
@@ -75,7 +81,7 @@ class TrainingJob:
         }
         return Provenance(digest_of(content), origin)
 
-    def corpus(self, part: Part, vectors: WordVectors) -> ParsedCorpus:
+    def part(self, part: Part, vectors: WordVectors) -> ParsedCorpus:
         """Returns the sentences of a part.
 
         Args:
@@ -86,4 +92,4 @@ class TrainingJob:
             ValueError: a stage is missing, or the stages do not match.
         """
         selection = Selection(part, self.config.hold_out, self.config.max_tokens)
-        return ParsedCorpus(self.folders, vectors, views=self.config.views, selection=selection)
+        return ParsedCorpus(self.corpus, vectors, views=self.config.views, selection=selection)

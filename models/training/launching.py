@@ -11,42 +11,15 @@ import os
 import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from models.config_fields import checked_fields
+from models.training.settings import LaunchSettings
 from pipeline.job import THREAD_VARIABLES, available_cores
 
 if TYPE_CHECKING:
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError, ProcessFailure
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class LaunchSettings:
-    """How many processes train, and with how many threads."""
-
-    threads: int | None = None
-    """CPU threads of all processes of a machine together; by default one a core."""
-    processes: int = 1
-    """How many train together; on cuda each takes a device of its own."""
-    max_restarts: int = 0
-    """How often all start again from the last checkpoint when one of several is killed."""
-
-    def __post_init__(self) -> None:
-        for name, least in (("threads", 1), ("processes", 1), ("max_restarts", 0)):
-            value = getattr(self, name)
-            if value is not None and value < least:
-                raise ValueError(f"{name} must be {least} or more, not {value}")
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> LaunchSettings:
-        """Returns the settings with these fields; the others take their defaults.
-
-        Raises:
-            ValueError: an unknown field, or a value of another type or out of range.
-        """
-        return cls(**checked_fields(cls, values, "launch"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pipeline.job_process import run_job_process
 from pipeline.parsers.folder_files import parser_file_names
-from pipeline.parsing import describe_parsing
+from pipeline.parsing import ParseJob, describe_parsing
 from pipeline.storage.location import Storage
 from pipeline.storage.stage import ShardOrigin, StoredStage
 
@@ -40,8 +40,7 @@ class StoredShardJob:
     """Folder of the parsed shards in the storage."""
     number: int
     """Number of the shard, in both."""
-    stage: str
-    """``dependencies`` or ``constituents``."""
+    stage: Literal["dependencies", "constituents"]
     parser_name: str
     """Name of the parser's folder."""
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -96,11 +95,8 @@ def _parse(job: StoredShardJob, scratch: Path, storage: Storage) -> None:
     """Runs the parsing process over the scratch folder; a traceback goes to the storage."""
     description = {
         **job.options,
-        "stage": job.stage,
+        **ParseJob(job.stage, scratch / "sentences", scratch / "parses", job.number).to_dict(),
         "parser": str(scratch / "parser" / job.parser_name),
-        "sentences": str(scratch / "sentences"),
-        "output": str(scratch / "parses"),
-        "number": job.number,
     }
     path = scratch / f"{job.number:05d}.json"
     try:

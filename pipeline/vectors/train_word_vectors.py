@@ -22,12 +22,13 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.atomic_files import write_text_atomically
+from pipeline.config_fields import Config, Count, Natural, Positive, at_least
 from pipeline.corpora.document import Source
 from pipeline.corpora.files import TextFiles
 from pipeline.digest import sha256_of_file
@@ -43,38 +44,25 @@ PARAGRAPHS_PER_BLOCK = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class SkipGramConfig:
+class SkipGramConfig(Config):
     """Settings of skip-gram with negative sampling (Mikolov et al. 2013)."""
 
-    size: int = 100
+    called: ClassVar[str] = "word vector setting"
+
+    size: Count = 100
     """Dimensions of a vector."""
-    max_words: int = 30_000
+    max_words: Count = 30_000
     """The most frequent words are kept; at 100 half-precision dimensions that is 6 MB."""
-    min_count: int = 5
-    window: int = 5
-    negative: int = 8
+    min_count: Count = 5
+    window: Count = 5
+    negative: Count = 8
     """Negative samples a pair; small corpora want 5 to 20 (Mikolov et al. 2013, section 2.2)."""
-    subsample: float = 1e-4
+    subsample: Annotated[float, at_least(0)] = 1e-4
     """Frequent words above this share of the text are thinned out."""
-    epochs: int = 8
-    rms: float = 0.35
+    epochs: Count = 8
+    rms: Positive = 0.35
     """Root mean square of a component after scaling; tree encoders do not train at 1.0."""
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        """Refuses settings out of range.
-
-        Raises:
-            ValueError: names the field and what it must be.
-        """
-        for name in ("size", "max_words", "min_count", "window", "negative", "epochs"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
-        if not self.rms > 0:
-            raise ValueError(f"rms must be positive, not {self.rms}")
-        for name in ("subsample", "seed"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} must not be negative, not {getattr(self, name)}")
+    seed: Natural = 0
 
 
 def write_tokens(source: Source, path: Path) -> tuple[int, Counter[str]]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
 
-from models.config_fields import checked_fields
 from models.corpus.held_out import HeldOutUnit, HoldOut
+from pipeline.config_fields import Config, Count, Range
+
+_ANY_HELD_OUT = Range(
+    "lie in (0, 1], as probing needs held-out documents", lambda value: 0 < value <= 1
+)
 
 SPLITS = ("train", "dev", "test")
 
@@ -20,7 +23,7 @@ or constant of this package, such as the largest share of a class."""
 
 
 @dataclass(frozen=True, slots=True)
-class ProbingConfig:
+class ProbingConfig(Config):
     """Sizes and limits of the probing tasks.
 
     Differs from Conneau et al. 2018, who draw 100,000 / 10,000 / 10,000 sentences a task from the
@@ -28,20 +31,22 @@ class ProbingConfig:
     grow by parameter.
     """
 
+    called: ClassVar[str] = "probing setting"
+
     seed: int = 0
-    held_out_fraction: float = 0.3
+    held_out_fraction: Annotated[float, _ANY_HELD_OUT] = 0.3
     held_out_seed: int = 0
     held_out_unit: HeldOutUnit = "document"
-    held_out_block_sentences: int = 50
+    held_out_block_sentences: Count = 50
     """The four fields of `HoldOut`, the training's own."""
     min_tokens: int = 5
     """Published: sentences of 5 to 28 words (Conneau et al. 2018, section 2)."""
     max_tokens: int = 28
     max_sentences: int = 60_000
     """Held-out sentences looked at, in dataset order; bounds the cost on a large corpus."""
-    train_size: int = 2_000
-    dev_size: int = 500
-    test_size: int = 1_000
+    train_size: Count = 2_000
+    dev_size: Count = 500
+    test_size: Count = 1_000
     min_train: int = 80
     """A task with fewer sentences in a split is listed as absent; the report marks one with few."""
     min_dev: int = 25
@@ -56,7 +61,7 @@ class ProbingConfig:
     max_depth_length_correlation: float = 0.2
     """|Pearson r| of depth and length that tree depth aims at; published: about 0."""
 
-    def __post_init__(self) -> None:
+    def _check_together(self) -> None:
         """Refuses settings that no data could satisfy.
 
         Raises:
@@ -67,24 +72,11 @@ class ProbingConfig:
                 f"min_tokens {self.min_tokens} and max_tokens {self.max_tokens} must satisfy "
                 "1 <= min_tokens <= max_tokens"
             )
-        if min(self.train_size, self.dev_size, self.test_size) < 1:
-            raise ValueError("train_size, dev_size and test_size must be at least 1")
-        if not 0.0 < self.held_out_fraction <= 1.0:
-            raise ValueError(
-                f"held_out_fraction must lie in (0, 1], got {self.held_out_fraction}: "
-                "probing needs held-out documents"
-            )
-        _ = self.hold_out  # checks its own settings
 
     @property
     def hold_out(self) -> HoldOut:
         """Which sentences no encoder was trained on."""
-        return HoldOut(
-            self.held_out_fraction,
-            self.held_out_seed,
-            self.held_out_unit,
-            self.held_out_block_sentences,
-        )
+        return HoldOut.of(self)
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -106,18 +98,8 @@ class ProbingConfig:
         So a change of any other field leaves the altered sentences, and their parses, as they are.
         """
         names = ("seed", "min_tokens", "max_tokens", "max_sentences")
-        held_out = {name for name in asdict(self) if name.startswith("held_out_")}
-        return {name: value for name, value in asdict(self).items() if name in held_out | {*names}}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Returns the fields as plain JSON values."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> ProbingConfig:
-        """Returns the configuration of plain values, defaults where a field is missing.
-
-        Raises:
-            ValueError: an unknown field, or a value of another type or out of range.
-        """
-        return cls(**checked_fields(cls, values, "probing"))
+        return {
+            name: value
+            for name, value in self.to_dict().items()
+            if name in names or name.startswith("held_out_")
+        }

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
 
-from models.config_fields import check_choices, checked_fields
+from pipeline.config_fields import Config, Count, Positive, at_least
 
 PROTOCOL_VERSION = 1
 """Raised when the same representations and configuration would give other predictions."""
@@ -27,51 +26,28 @@ COMPATIBILITY_GRID = tuple(10.0**t for t in range(-5, -1))
 
 
 @dataclass(frozen=True, slots=True)
-class ProtocolConfig:
+class ProtocolConfig(Config):
     """What SentEval leaves to its user; the defaults are those its published results used."""
 
+    called: ClassVar[str] = "protocol setting"
+
     classifier: Classifier = "logistic_regression"
-    num_folds: int = 10
+    num_folds: Annotated[int, at_least(2)] = 10
     """Outer and inner folds (SentEval's README: kfold 10; its quick setting is 5)."""
     seed: int = 1111
     """Of the folds and of the compatibility classifier."""
-    batch_items: int = 128
+    batch_items: Count = 128
     """Items represented at once, which matters where principal components are removed per batch
     of representations (SentEval's default batch size)."""
-    tolerance: float = 1e-6
+    tolerance: Positive = 1e-6
     """Share of its objective by which a logistic regression may lie above the minimum."""
-    max_steps: int = 500
-    grid_scale: float = 1.0
+    max_steps: Count = 500
+    grid_scale: Positive = 1.0
     """Factor on every C of SentEval's grids. These suit raw features; of views of length 1 the
     largest C of them is small, and searches end at the grid's edge."""
     compatibility_loss: BatchLoss = "sum"
     """Whether the compatibility classifier sums the losses of a batch, as SentEval asks PyTorch to
     and its published results have it, or averages them, as it does with a PyTorch of today."""
-
-    def __post_init__(self) -> None:
-        """Refuses settings out of range.
-
-        Raises:
-            ValueError: names the field and what it must be.
-        """
-        check_choices(self)
-        if self.num_folds < 2:
-            raise ValueError(f"num_folds must be at least 2, got {self.num_folds}")
-        for name in ("tolerance", "grid_scale"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name} must be positive, got {getattr(self, name)}")
-        for name in ("batch_items", "max_steps"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> ProtocolConfig:
-        """Returns the configuration of plain values, defaults where a field is missing.
-
-        Raises:
-            ValueError: an unknown field, or a value of another type or out of range.
-        """
-        return cls(**checked_fields(cls, values, "protocol"))
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the fields as plain JSON values.
@@ -79,7 +55,7 @@ class ProtocolConfig:
         SentEval's own grid is left out, so that results from before it could be scaled keep their
         meaning.
         """
-        fields = asdict(self)
+        fields = Config.to_dict(self)
         if self.grid_scale == 1.0:
             del fields["grid_scale"]
         return fields

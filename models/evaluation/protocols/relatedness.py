@@ -15,6 +15,7 @@ Legend: N training, N' dev and n test pairs, D features.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Annotated, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +31,7 @@ from models.evaluation.classifiers.grades import NUM_GRADES, expected_scores, gr
 from models.evaluation.classifiers.logistic_regression import fit_logistic_regression
 from models.evaluation.protocols.config import Classifier, ProtocolConfig
 from models.evaluation.statistics.correlation import pearson
+from pipeline.config_fields import POSITIVE, Config, Count, Positive
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -39,15 +41,17 @@ features) does best at 1e-7 and below, its projection to 1,200 (2,400 features) 
 
 
 @dataclass(frozen=True, slots=True)
-class RelatednessConfig:
+class RelatednessConfig(Config):
     """How relatedness is learnt."""
 
+    called: ClassVar[str] = "relatedness setting"
+
     classifier: Classifier = "logistic_regression"
-    regularisers: tuple[float, ...] = REGULARISERS
-    tolerance: float = 1e-4
+    regularisers: Annotated[tuple[float, ...], POSITIVE] = REGULARISERS
+    tolerance: Positive = 1e-4
     """Share of its objective by which a fit may lie above its minimum. On SICK, 1e-6 moved no r by
     more than 0.0002 and took three times as long for 2,400 features."""
-    max_steps: int = 500
+    max_steps: Count = 500
     adam: AdamRelatednessConfig = field(default_factory=AdamRelatednessConfig)
     """Of ``compatibility``."""
 
@@ -60,9 +64,10 @@ class RelatednessConfig:
             adam=AdamRelatednessConfig(seed=config.seed, batch_loss=config.compatibility_loss),
         )
 
-    def __post_init__(self) -> None:
-        if not self.regularisers or min(self.regularisers) <= 0:
-            raise ValueError(f"regularisers must be above 0, got {self.regularisers}")
+    def _check_together(self) -> None:
+        """Refuses an empty grid."""
+        if not self.regularisers:
+            raise ValueError("regularisers must be above 0, got none")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,12 +10,11 @@ Legend: b sentences of a batch, d_v width of a view, k components, D width of th
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, get_args
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
-from models.config_fields import check_choices, checked_fields
 from models.evaluation.encoder import (
     OPAQUE_VIEW,
     WORDS_VIEW,
@@ -33,6 +32,7 @@ from models.evaluation.representations.principal_component import (
 )
 from models.evaluation.representations.projection import random_projection
 from models.evaluation.tasks.task import Protocol
+from pipeline.config_fields import Config, Natural, at_least
 
 Combine = Literal["concatenate", "average"]
 Components = Mapping[str, FloatArray]
@@ -40,8 +40,10 @@ Components = Mapping[str, FloatArray]
 
 
 @dataclass(frozen=True, slots=True)
-class Representation:
+class Representation(Config):
     """How views become features; supervised and unsupervised (cosine) protocols may differ."""
+
+    called: ClassVar[str] = "representation setting"
 
     name: str = "plain"
     """For tables."""
@@ -56,7 +58,7 @@ class Representation:
     supervised_combine: Combine = "concatenate"
     """What is done with the views."""
     unsupervised_combine: Combine = "concatenate"
-    remove_components: int = 0
+    remove_components: Natural = 0
     """So many principal components are removed from each view. Of a batch of so many items or fewer
     nothing is left but zeros, so data of one's own should not leave one item for the last batch."""
     components_from: Literal["batch", "train"] = "batch"
@@ -65,28 +67,24 @@ class Representation:
     components_by: Method = "exact"
     normalise: bool = False
     """Whether each view is then scaled to length 1; a vector of zeros stays as it is."""
-    project_to_width: int | None = None
+    project_to_width: Annotated[int | None, at_least(1)] = None
     """Where given, the combined views are projected to this width at random."""
     projection_seed: int = 0
     join_words: bool = False
     """Whether the mean of the word vectors, treated like a view, stands beside the result."""
 
-    def __post_init__(self) -> None:
-        check_choices(self)
+    def _check_together(self) -> None:
+        """Refuses views or poolings that are named twice.
+
+        Raises:
+            ValueError: names the field.
+        """
         if len(set(self.views)) < len(self.views):
             raise ValueError(f"views must differ: {list(self.views)}")
         for name in ("supervised_pooling", "unsupervised_pooling"):
             poolings = getattr(self, name)
-            if unknown := [p for p in poolings if p not in get_args(Pooling)]:
-                raise ValueError(
-                    f"{name}: unknown {unknown}; known: {', '.join(get_args(Pooling))}"
-                )
             if not poolings or len(set(poolings)) < len(poolings):
                 raise ValueError(f"{name} must name one pooling or several that differ: {poolings}")
-        if self.remove_components < 0:
-            raise ValueError(f"remove_components must be 0 or more, not {self.remove_components}")
-        if self.project_to_width is not None and self.project_to_width < 1:
-            raise ValueError(f"project_to_width must be 1 or more, not {self.project_to_width}")
 
     @property
     def needs_fit(self) -> bool:
@@ -99,19 +97,10 @@ class Representation:
         Without ``views`` where all are taken: so results and digests that were made before views
         could be chosen are still those of the same representation.
         """
-        fields = asdict(self)
+        fields = Config.to_dict(self)
         if not self.views:
             del fields["views"]
-        return {k: list(v) if isinstance(v, tuple) else v for k, v in fields.items()}
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Representation:
-        """Returns the representation with these fields; the others take their defaults.
-
-        Raises:
-            ValueError: an unknown field, or a value of another type or out of range.
-        """
-        return cls(**checked_fields(cls, values, "representation"))
+        return fields
 
     def poolings(self, protocol: Protocol) -> tuple[Pooling, ...]:
         """Returns what an encoder is asked for."""
@@ -311,5 +300,4 @@ def representation_named(name: str, /, **changes: Any) -> Representation:
             f"unknown representation {name!r}; known: {', '.join(REPRESENTATIONS)}; options are "
             "changed by field"
         )
-    checked = checked_fields(Representation, changes, "representation")
-    return replace(REPRESENTATIONS[name], **checked)
+    return REPRESENTATIONS[name].changed(changes)

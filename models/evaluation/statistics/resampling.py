@@ -11,11 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Annotated, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from models.evaluation.statistics.interval import CONFIDENCE, NUM_RESAMPLES
+from pipeline.config_fields import Config, Count, Natural, Range
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -27,25 +29,22 @@ WEIGHTS_AT_ONCE = 1_000_000
 """Weights made before they are scored; bounds the memory, and belongs to what a seed gives."""
 
 
+_BETWEEN = Range("lie between 0 and 1", lambda value: 0.0 < value < 1.0)
+
+
 @dataclass(frozen=True, slots=True)
-class Resampling:
+class Resampling(Config):
     """How often to draw, and what to report of it.
 
     Raises:
         ValueError: a value out of range.
     """
 
-    num_resamples: int = NUM_RESAMPLES
-    confidence: float = CONFIDENCE
-    seed: int = 0
+    called: ClassVar[str] = "resampling setting"
 
-    def __post_init__(self) -> None:
-        if self.num_resamples < 1:
-            raise ValueError(f"num_resamples must be at least 1, got {self.num_resamples}")
-        if not 0.0 < self.confidence < 1.0:
-            raise ValueError(f"confidence must lie between 0 and 1, got {self.confidence}")
-        if self.seed < 0:
-            raise ValueError(f"seed must not be negative, got {self.seed}")
+    num_resamples: Count = NUM_RESAMPLES
+    confidence: Annotated[float, _BETWEEN] = CONFIDENCE
+    seed: Natural = 0
 
     def block_sizes(self, num_items: int) -> Iterator[int]:
         """Yields how many samples to make at a time."""

@@ -9,40 +9,35 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from models.corpus.parsed_corpus import CorpusFolders, CorpusSurvey
-from models.model_folder import load_weights, save_model
+from models.model_folder import load_weights, num_parameters, save_model
 from models.ranks import ALONE, Ranks
 from models.sentence_model import SentenceModel, build_model
 from models.training.batches import TrainingBatches, num_batches
-from models.training.folder import CHECKPOINTS_FOLDER
+from models.training.folder import CHECKPOINTS_FOLDER, keep_survey, surveyed
 from models.training.job import Provenance, TrainingJob
-from models.training.metrics_log import METRICS_FILE, SUMMARY_FILE, metrics_of
-from models.training.process_state import process_state_kept
-from models.training.run import TrainingData, TrainingDivergedError, TrainingRun
-from models.training.settings import RunSettings
-from models.training.summary import summary_of
-from models.training.survey import keep_survey, surveyed
+from models.training.logs import METRICS_FILE, SUMMARY_FILE, metrics_of
+from models.training.loop import TrainingData, TrainingLoop
+from models.training.machine import peak_memory_gib, process_state_kept, versions
 from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
 from pipeline.atomic_files import write_json_atomically
 from pipeline.job import Progress
 
-__all__ = ["RunSettings", "TrainingDivergedError", "TrainingJob", "train"]
-
 BEST_FOLDER = "best"
+MEASURES = ("generative_loss", "discriminative_loss", "temperature", "orthonormality")
+"""Names that objectives give to what they measure beside loss and accuracy."""
 
 
 def train(
-    job: TrainingJob,
-    *,
-    settings: RunSettings | None = None,
-    on_progress: Progress | None = None,
-    ranks: Ranks = ALONE,
+    job: TrainingJob, *, on_progress: Progress | None = None, ranks: Ranks = ALONE
 ) -> dict[str, Any]:
     """Trains to the end, from the last checkpoint in the model's folder if there is one.
 
@@ -63,17 +58,16 @@ def train(
         FileNotFoundError: the corpus or the word vectors are not there.
         ValueError: settings, corpus and word vectors do not go together, or the model's folder
             holds another training.
-        TrainingDivergedError: a loss or the gradient is not finite.
+        models.training.loop.TrainingDivergedError: a loss or the gradient is not finite.
     """
-    settings = settings or RunSettings()
     job.config.check_processes(ranks.size)
     job.config.check_trainable()
     vectors = load_word_vectors(job.vectors)
     provenance = job.provenance(vectors)
     summary = _finished_summary(job.out, provenance.identity)
     if summary is None:
-        with process_state_kept(torch.device(settings.device)):
-            _train(job, provenance, vectors, settings, on_progress or _ignore, ranks)
+        with process_state_kept(torch.device(job.settings.device)):
+            _train(job, provenance, vectors, on_progress or _ignore, ranks)
         ranks.wait_for_all()
         summary = _finished_summary(job.out, provenance.identity)
         assert summary is not None, "the first rank has written it"
@@ -86,7 +80,6 @@ def _train(
     job: TrainingJob,
     provenance: Provenance,
     vectors: WordVectors,
-    settings: RunSettings,
     report: Progress,
     ranks: Ranks,
 ) -> None:
@@ -95,7 +88,7 @@ def _train(
     survey = _survey(job, model.vectors, provenance.identity, ranks)
     model.set_word_counts(survey.word_counts)
     data = _data(job, model.vectors, survey)
-    run = TrainingRun(model, data, job.out, provenance, settings=settings, ranks=ranks)
+    run = TrainingLoop(model, data, job.out, provenance, settings=job.settings, ranks=ranks)
     run.run(report)
     _finish(run, survey, job.out, provenance)
 
@@ -107,18 +100,18 @@ def _survey(job: TrainingJob, vectors: WordVectors, identity: str, ranks: Ranks)
         ValueError: there are none.
     """
     checkpoints = job.out / CHECKPOINTS_FOLDER
-    survey = surveyed(job.corpus("train", vectors), checkpoints, identity, ranks)
+    survey = surveyed(job.part("train", vectors), checkpoints, identity, ranks)
     if not any(num_batches(count, job.config.batch_size) for count in survey.rows):
-        raise ValueError(_nothing_to_train(job.folders, survey))
+        raise ValueError(_nothing_to_train(job.corpus, survey))
     if ranks.is_first:
         keep_survey(survey, checkpoints, identity)
     return survey
 
 
 def _data(job: TrainingJob, vectors: WordVectors, survey: CorpusSurvey) -> TrainingData:
-    config, corpus = job.config, job.corpus("train", vectors)
+    config, corpus = job.config, job.part("train", vectors)
     batches = TrainingBatches(corpus, survey.rows, batch_size=config.batch_size, seed=config.seed)
-    return TrainingData(batches, job.corpus("held_out", vectors))
+    return TrainingData(batches, job.part("held_out", vectors))
 
 
 def _nothing_to_train(folders: CorpusFolders, survey: CorpusSurvey) -> str:
@@ -130,13 +123,13 @@ def _nothing_to_train(folders: CorpusFolders, survey: CorpusSurvey) -> str:
     )
 
 
-def _finish(run: TrainingRun, survey: CorpusSurvey, out: Path, provenance: Provenance) -> None:
+def _finish(run: TrainingLoop, survey: CorpusSurvey, out: Path, provenance: Provenance) -> None:
     """Leaves the result and, last, the summary; on the first rank."""
     if run.folder is None:
         return
     best = run.folder.best
     _save_result(out, run.model, provenance, best.path)
-    summary = summary_of(run, survey, metrics_of(out / METRICS_FILE), best.record)
+    summary = _summary_of(run, survey, metrics_of(out / METRICS_FILE), best.record)
     write_json_atomically(out / SUMMARY_FILE, {"identity": provenance.identity, **summary})
 
 
@@ -167,3 +160,57 @@ def _finished_summary(out: Path, identity: str) -> dict[str, Any] | None:
 
 def _ignore(share: float, status: str) -> None:
     del share, status
+
+
+def _summary_of(
+    run: TrainingLoop,
+    survey: CorpusSurvey,
+    metrics: Iterable[Mapping[str, Any]],
+    best: Mapping[str, Any] | None,
+) -> dict[str, Any]:
+    """Returns the content of ``summary.json`` but for the training's identity.
+
+    Args:
+        survey: of the sentences to train on.
+        metrics: all records, see `metrics_of`.
+        best: the held-out record of the lowest loss; None without held-out sentences.
+    """
+    first, last, num_sentences = _ends_of(metrics)
+    return {
+        "views": list(run.config.views),
+        "objective": run.config.objective,
+        "seed": run.config.seed,
+        "epochs": run.config.epochs,
+        "steps": run.num_steps,
+        "train_sentences": survey.num_sentences,
+        "held_out_measured": last["held_out"]["num_sentences"],
+        "skipped": survey.skipped,
+        "coverage": {**asdict(survey.coverage), "known_share": survey.coverage.known_share},
+        "first_loss": first["train"]["loss"],
+        "final_loss": last["train"]["loss"],
+        "held_out": {"untrained": first["held_out"], "final": last["held_out"], "best": best},
+        "kept": run.config.keep,
+        "final_measures": {k: last["train"][k] for k in MEASURES if k in last["train"]},
+        "num_parameters": num_parameters(run.model),
+        "seconds": round(run.seconds, 3),
+        "sentences_per_second": round(num_sentences / run.seconds, 1),
+        "peak_memory_gib": round(peak_memory_gib(run.device), 3),
+        "device": str(run.device),
+        "gemm": run.gemm,
+        "ranks": run.num_ranks,
+        "versions": versions(),
+    }
+
+
+def _ends_of(
+    metrics: Iterable[Mapping[str, Any]],
+) -> tuple[dict[str, Mapping[str, Any]], dict[str, Mapping[str, Any]], int]:
+    """Returns the first and the last record of each kind, and the sentences of all steps."""
+    first: dict[str, Mapping[str, Any]] = {}
+    last: dict[str, Mapping[str, Any]] = {}
+    num_sentences = 0
+    for record in metrics:
+        first.setdefault(record["kind"], record)
+        last[record["kind"]] = record
+        num_sentences += record.get("sentences", 0)
+    return first, last, num_sentences

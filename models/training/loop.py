@@ -19,17 +19,14 @@ from models.kernels.gemm import GemmBackend
 from models.model_folder import save_model
 from models.ranks import Ranks
 from models.sentence_model import SentenceModel, TrainingBatch
-from models.training.batches import TrainingBatches
+from models.training.batches import TrainingBatches, prefetched
 from models.training.checkpoints import Checkpoint, capture, restore
 from models.training.folder import TrainingFolder, open_checkpoint
 from models.training.held_out_accuracy import HeldOutAccuracy, held_out_accuracy
 from models.training.job import Provenance
-from models.training.learner import Learner
-from models.training.learning_rate import learning_rate_at
-from models.training.machine import peak_memory_gib
-from models.training.prefetch import prefetched
-from models.training.process_state import gemm_for, set_gemm, set_gpu_precision
-from models.training.progress import TimeLeft, progress_bar
+from models.training.learner import Learner, learning_rate_at
+from models.training.logs import TimeLeft, progress_bar
+from models.training.machine import gemm_for, peak_memory_gib, set_gemm, set_gpu_precision
 from models.training.settings import RunSettings
 from pipeline.job import Progress
 
@@ -47,7 +44,7 @@ class TrainingData:
     """Opened with the part ``held_out``."""
 
 
-class TrainingRun:
+class TrainingLoop:
     """A training in its folder: resumes from the last checkpoint there, else starts anew."""
 
     def __init__(
@@ -144,7 +141,7 @@ class TrainingRun:
         time_left = TimeLeft(self.step / self.num_steps)
         with (
             prefetched(self._batches(), ahead=self._settings.prefetch) as batches,
-            progress_bar(self.num_steps, initial=self.step, shown=shown) as bar,
+            progress_bar(self.num_steps, initial=self.step, shown=shown) as advance,
         ):
             while self.step < self.num_steps:
                 record = self._take_step(batches)
@@ -153,7 +150,7 @@ class TrainingRun:
                 is_best = self._held_out_is_due() and self._measure_held_out()
                 if is_best or self._checkpoint_is_due():
                     self.save_checkpoint()
-                bar.advance(loss=record["loss"], accuracy=record["in_batch_accuracy"])
+                advance(record["loss"], record["in_batch_accuracy"])
                 share = self.step / self.num_steps
                 on_progress(share, f"{self._status(record)}, {time_left.after(share)}")
 

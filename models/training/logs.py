@@ -1,0 +1,193 @@
+"""What a training tells while it runs: JSON lines, TensorBoard's event files, a progress bar.
+
+A resumed training continues the lines and events without gap or repetition.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+METRICS_FILE = "metrics.jsonl"
+SUMMARY_FILE = "summary.json"
+"""Written last, so it marks a training complete."""
+TENSORBOARD_FOLDER = "tensorboard"
+STEPS_BETWEEN_WRITES = 10
+"""Writing an event of eight numbers takes 0.4 ms; of every step it would be seen in the rate."""
+SMOOTHING = 0.05
+"""Weight of the last step in the speed from which the time left is told."""
+_PLACE = ("kind", "step")
+
+
+class MetricsLog:
+    """Appends records to a file that a checkpoint can cut back to."""
+
+    def __init__(self, path: Path, *, keep_bytes: int = 0) -> None:
+        """Opens the file and drops what lies behind the first ``keep_bytes``.
+
+        Args:
+            keep_bytes: what `position` gave when the checkpoint was made; 0 starts anew.
+
+        Raises:
+            ValueError: the file is shorter than that.
+        """
+        self._stream = path.open("ab")
+        if self._stream.tell() < keep_bytes:
+            raise ValueError(
+                f"{path}: shorter than at the checkpoint; restore it or delete the model folder"
+            )
+        self._stream.truncate(keep_bytes)
+        self._stream.seek(keep_bytes)
+
+    def write(self, record: Mapping[str, Any]) -> None:
+        """Appends one record; it is readable at once by others."""
+        self._stream.write(json.dumps(record).encode() + b"\n")
+        self._stream.flush()
+
+    def position(self) -> int:
+        """Returns the length in bytes after making it durable."""
+        self._stream.flush()
+        os.fsync(self._stream.fileno())
+        return self._stream.tell()
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._stream.close()
+
+
+def metrics_of(path: Path) -> Iterator[dict[str, Any]]:
+    """Yields all whole records; a line that is still being written is left out."""
+    with path.open("rb") as lines:
+        for line in lines:
+            if line.endswith(b"\n"):
+                yield json.loads(line)
+
+
+def read_metrics(path: Path) -> list[dict[str, Any]]:
+    """Returns what `metrics_of` yields."""
+    return list(metrics_of(path))
+
+
+class TensorBoardLog:
+    """Writes the numbers of a record under ``kind/name``, as in ``train/loss``.
+
+    Of the steps the first, the last and every tenth in between.
+    """
+
+    def __init__(self, folder: Path, *, last_step: int, after_step: int | None = None) -> None:
+        """Goes on behind a step, whose successors of an earlier run are hidden, or starts anew.
+
+        Args:
+            folder: of the event files.
+            last_step: of the whole training.
+            after_step: the checkpoint's step; None starts anew.
+        """
+        from torch.utils.tensorboard import SummaryWriter
+
+        if after_step is None:
+            shutil.rmtree(folder, ignore_errors=True)
+        self._ends = (1, last_step)
+        self._writer: Any = SummaryWriter(
+            str(folder), purge_step=None if after_step is None else after_step + 1
+        )
+
+    def write(self, record: Mapping[str, Any]) -> None:
+        """Appends the numbers of one record, if it is one that is shown."""
+        step = record["step"]
+        if record["kind"] == "train" and step % STEPS_BETWEEN_WRITES and step not in self._ends:
+            return
+        for name, value in record.items():
+            if name not in _PLACE and not isinstance(value, str):
+                self._writer.add_scalar(f"{record['kind']}/{name}", value, step)
+
+    def flush(self) -> None:
+        """Hands everything to the operating system."""
+        self._writer.flush()
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._writer.close()
+
+
+def tensorboard_is_wanted(asked: bool | None) -> bool:
+    """Returns whether event files are written.
+
+    Args:
+        asked: None asks for them where TensorBoard is installed.
+
+    Raises:
+        ValueError: asked for and not installed.
+    """
+    installed = find_spec("tensorboard") is not None
+    if asked and not installed:
+        raise ValueError(
+            "tensorboard is true but TensorBoard is not installed; install treeviews[tensorboard]"
+        )
+    return installed if asked is None else asked
+
+
+@contextmanager
+def progress_bar(
+    total: int, *, initial: int, shown: bool | None
+) -> Iterator[Callable[[float, float], None]]:
+    """Yields what counts a step, given its loss and accuracy, on a bar on standard error.
+
+    Args:
+        initial: steps done before.
+        shown: whether it is drawn; None draws it on a terminal only.
+    """
+    if not (sys.stderr.isatty() if shown is None else shown):
+        yield lambda loss, accuracy: None
+        return
+    from tqdm import tqdm
+
+    with tqdm(
+        total=total, initial=initial, unit="step", desc="training", smoothing=SMOOTHING
+    ) as bar:
+
+        def advance(loss: float, accuracy: float) -> None:
+            bar.set_postfix(loss=f"{loss:.3f}", accuracy=f"{accuracy:.1%}", refresh=False)
+            bar.update()
+
+        yield advance
+
+
+class TimeLeft:
+    """Tells how long the rest will take at the present speed."""
+
+    def __init__(self, share_done: float) -> None:
+        """Args: share_done: of the whole, before this run."""
+        self._share = share_done
+        self._time = time.perf_counter()
+        self._pace: float | None = None
+        self._is_warm = False
+
+    def after(self, share_done: float) -> str:
+        """Returns the time left in words, as in ``about 3 min left``."""
+        now = time.perf_counter()
+        pace = (now - self._time) / max(share_done - self._share, 1e-12)
+        # Steps differ in length, and a measurement in between is none: only the mean is of use.
+        # The first step, which warms everything up, stands for the others until there is one.
+        if self._pace is None or not self._is_warm:
+            self._is_warm = self._pace is not None
+            self._pace = pace
+        else:
+            self._pace += SMOOTHING * (pace - self._pace)
+        self._share, self._time = share_done, now
+        return f"about {duration(self._pace * (1 - share_done))} left"
+
+
+def duration(seconds: float) -> str:
+    """Returns a time rounded to what people care for: ``42 s``, ``3 min``, ``2 h 05 min``."""
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
