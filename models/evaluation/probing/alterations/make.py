@@ -61,7 +61,7 @@ def make_altered_sentences(
             f"{config.hold_out.remedy} or give a larger corpus"
         )
     write_plan(out, halves)
-    _write(text, halves, out)
+    _write(text, halves, out, started)
     return write_dataset_manifest(
         out,
         "sentences",
@@ -70,11 +70,10 @@ def make_altered_sentences(
             "alteration_version": ALTERATION_VERSION,
             "made": ", ".join(KINDS),
         },
-        seconds=time.perf_counter() - started,
     )
 
 
-def _write(text: SourceText, halves: Mapping[str, Halves], out: Path) -> None:
+def _write(text: SourceText, halves: Mapping[str, Halves], out: Path, since: float) -> None:
     source = {sentence.row.dataset_row: sentence.row for sentence in text.sentences}
     rows: list[tuple[str, HeldOutRow, tuple[str, ...]]] = [
         (kind, source[row], parts.altered[row])
@@ -98,6 +97,7 @@ def _write(text: SourceText, halves: Mapping[str, Halves], out: Path) -> None:
             }
         )
         extra = {NOT_SELECTED: not_selected} if number == 0 else {}
-        write_shard(out, "sentences", number, table, drops={}, extra=extra)
+        seconds, since = time.perf_counter() - since, time.perf_counter()
+        write_shard(out, "sentences", number, table, drops={}, extra=extra, seconds=seconds)
         first += len(part)
         number += 1
