@@ -158,24 +158,41 @@ def _parse_rows(
     on_progress: Progress | None,
 ) -> list[dict[str, Any]]:
     """Writes the parses of all rows of the sentence shard; returns what was refused."""
-    started = time.monotonic()
+    started, schema = time.monotonic(), schema_for(job.stage)
     quarantine: list[dict[str, Any]] = []
     done = 0
     for group in read_row_groups(job.sentences, "sentences", job.number):
-        collector = _Collector(job.stage, quarantine)
+        columns = {field.name: FlatListColumn(field.type) for field in schema}
         for pool in _pools(group):
             sentences = pool.to_pylist()
             answers = parser.parse([sentence["tokens"] for sentence in sentences])
-            for offset, (sentence, answer) in enumerate(zip(sentences, answers, strict=True)):
-                collector.add(done + offset, sentence, answer)
+            for number, (sentence, answer) in enumerate(zip(sentences, answers, strict=True), done):
+                row = row_of(answer, sentence["tokens"])
+                if isinstance(row, Refusal):
+                    quarantine.append(_record(number, sentence, row))
+                for name, column in columns.items():
+                    column.append(None if isinstance(row, Refusal) else row[name])
             done += len(sentences)
             _check_faults(job, parser, quarantine, num_rows)
             if on_progress is not None:
                 rate = done / max(time.monotonic() - started, 1e-9)
                 status = f"{done:,} of {num_rows:,} sentences, {rate:,.0f} a second"
                 on_progress(done / num_rows, status)
-        writer.write(collector.to_table())
+        arrays = [column.to_arrow() for column in columns.values()]
+        writer.write(pa.Table.from_arrays(arrays, schema=schema))
     return quarantine
+
+
+def _record(number: int, sentence: dict[str, Any], rejection: Refusal) -> dict[str, Any]:
+    """Returns what is kept of a refused sentence, whose row has nulls."""
+    return {
+        "row": number,
+        "document_id": sentence["document_id"],
+        "sentence_index": sentence["sentence_index"],
+        "reason": rejection.reason,
+        "detail": rejection.detail,
+        "excerpt": excerpt_of(" ".join(sentence["tokens"][:200])),
+    }
 
 
 def _pools(rows: pa.Table) -> Iterator[pa.Table]:
@@ -221,43 +238,13 @@ def _check_identity(job: ParseJob, standing: ShardManifest, identity: dict[str, 
             )
 
 
-class _Collector:
-    """The columns of one row group, and the quarantine of its shard.
+def row_of(parse: Parse | Refusal, tokens: Sentence) -> Row | Refusal:
+    """Returns a parse's columns, or ``invalid_tree`` where it is no tree over these tokens.
 
-    Args:
-        quarantine: the records of refused sentences, to which those of these rows are added.
+    What the parser rejected is returned as it is.
     """
-
-    def __init__(self, stage: str, quarantine: list[dict[str, Any]]) -> None:
-        self._schema = schema_for(stage)
-        self._columns = {field.name: FlatListColumn(field.type) for field in self._schema}
-        self._quarantine = quarantine
-
-    def add(self, number: int, sentence: dict[str, Any], answer: Parse | Refusal) -> None:
-        """Adds one row: the tree's columns, or nulls and a quarantine record."""
-        row = answer if isinstance(answer, Refusal) else row_of(answer, sentence["tokens"])
-        if isinstance(row, Refusal):
-            self._quarantine.append(
-                {
-                    "row": number,
-                    "document_id": sentence["document_id"],
-                    "sentence_index": sentence["sentence_index"],
-                    "reason": row.reason,
-                    "detail": row.detail,
-                    "excerpt": excerpt_of(" ".join(sentence["tokens"][:200])),
-                }
-            )
-        for name, column in self._columns.items():
-            column.append(None if isinstance(row, Refusal) else row[name])
-
-    def to_table(self) -> pa.Table:
-        """Returns the rows in the stage's schema."""
-        arrays = [column.to_arrow() for column in self._columns.values()]
-        return pa.Table.from_arrays(arrays, schema=self._schema)
-
-
-def row_of(parse: Parse, tokens: Sentence) -> Row | Refusal:
-    """Returns a parse's columns, or ``invalid_tree`` where it is no tree over these tokens."""
+    if isinstance(parse, Refusal):
+        return parse
     if isinstance(parse, DependencyParse):
         fault = validate_heads(parse.heads)
         if not len(parse.heads) == len(parse.deprels) == len(tokens):

@@ -261,7 +261,7 @@ def _record_problems(
     records: Sequence[dict[str, Any]], table: pa.Table, sentences: pa.Table | None
 ) -> Iterator[str]:
     """Compares records with the rows that have no parse, and with the sentences of their rows."""
-    recorded = [record.get("row") for record in records]
+    recorded: list[Any] = [record.get("row") for record in records]
     refused = set(np.flatnonzero(table.column(0).is_null().to_numpy()).tolist())
     for row in sorted(refused.difference(recorded)):
         yield f"no record of row {row}, which has no parse"

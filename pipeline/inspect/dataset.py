@@ -109,8 +109,8 @@ def select(path: Path) -> Selection:
     if path.is_file():
         if path.suffix != ".parquet" or not path.stem.isdigit():
             raise ValueError(f"{path}: not named like a shard, such as 00000.parquet")
-        stage = stage_in(path.parent) or stage_of(path)
-        return _select_stage(StageFolder(stage, path.parent), int(path.stem))
+        chosen = StageFolder(stage_in(path.parent) or stage_of(path), path.parent)
+        return _select_stage(chosen, int(path.stem))
     if (stage_here := stage_in(path)) is not None:
         return _select_stage(StageFolder(stage_here, path), None)
     folders = [folder for folder in sorted(path.iterdir()) if folder.is_dir()]

@@ -46,13 +46,13 @@ def draw_dependencies(tokens: Sequence[str], heads: Sequence[int], deprels: Sequ
 
 def draw_constituents(tokens: Sequence[str], parse: ConstituencyParse) -> str:
     """Returns a constituency tree: labels of phrases, and tags with their words as leaves."""
+    leaves = [f"{tag} {word}" for tag, word in zip(parse.tags, tokens, strict=True)]
     children = children_of(parse)
-
-    def label(node: int) -> str:
-        token = -1 - node
-        return parse.labels[node] if node >= 0 else f"{parse.tags[token]} {tokens[token]}"
-
-    return draw(0, label, lambda node: children[node] if node >= 0 else [])
+    return draw(
+        0,
+        lambda node: parse.labels[node] if node >= 0 else leaves[-1 - node],
+        lambda node: children[node] if node >= 0 else [],
+    )
 
 
 def draw_binary(tokens: Sequence[str], left: Sequence[int], right: Sequence[int]) -> str:
