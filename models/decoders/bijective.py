@@ -44,12 +44,7 @@ class BijectiveDecoder(nn.Module):
             CouplingLayer(sentence_size, config, keeps_first=layer % 2 == 0)
             for layer in range(config.coupling_layers)
         )
-        self.linear = LinearDecoder(
-            sentence_size=sentence_size,
-            word_size=word_size,
-            orthonormal_rate=config.orthonormal_rate,
-            init=config.init,
-        )
+        self.linear = LinearDecoder(sentence_size=sentence_size, word_size=word_size, config=config)
 
     def forward(self, sentences: Tensor) -> Tensor:
         """Returns x [B, E] from sentence vectors z [B, D]."""

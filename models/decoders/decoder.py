@@ -58,11 +58,5 @@ def build_decoder(config: TrainingConfig, *, sentence_size: int, word_size: int)
         ValueError: a bijective decoder of sentence vectors of fewer than two components, or a rate
             with which the update diverges.
     """
-    if config.decoder == "bijective":
-        return BijectiveDecoder(sentence_size=sentence_size, word_size=word_size, config=config)
-    return LinearDecoder(
-        sentence_size=sentence_size,
-        word_size=word_size,
-        orthonormal_rate=config.orthonormal_rate,
-        init=config.init,
-    )
+    kind = BijectiveDecoder if config.decoder == "bijective" else LinearDecoder
+    return kind(sentence_size=sentence_size, word_size=word_size, config=config)

@@ -34,23 +34,20 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from models.encoders.initialisation import initialise
-from models.training_config import Init
+from models.training_config import Init, TrainingConfig
 
 
 class LinearDecoder(nn.Module):
     """U [E, D], no bias."""
 
-    def __init__(
-        self, *, sentence_size: int, word_size: int, orthonormal_rate: float = 0.01, init: Init
-    ) -> None:
+    def __init__(self, *, sentence_size: int, word_size: int, config: TrainingConfig) -> None:
         """Makes the decoder; its U is not orthonormal yet, unless ``init`` makes it so.
 
         Args:
             sentence_size: D.
             word_size: E.
-            orthonormal_rate: β; 0 leaves U free, and its transpose is the inverse by name only
-                (Tang & de Sa 2018, section 4.1, use it all the same).
-            init: how U starts.
+            config: with ``orthonormal_rate``, β; 0 leaves U free, and its transpose is the inverse
+                by name only (Tang & de Sa 2018, section 4.1, use it all the same).
 
         Raises:
             ValueError: from such a start the update with this rate diverges.
@@ -58,10 +55,10 @@ class LinearDecoder(nn.Module):
         super().__init__()
         self.sentence_size = sentence_size
         self.word_size = word_size
-        self.orthonormal_rate = orthonormal_rate
+        self.orthonormal_rate = config.orthonormal_rate
         self.projection = nn.Linear(sentence_size, word_size, bias=False)
-        initialise(self.projection, init, block_rows=word_size)
-        self._check_rate(init)
+        initialise(self.projection, config.init, block_rows=word_size)
+        self._check_rate(config.init)
 
     def forward(self, sentences: Tensor) -> Tensor:
         """Returns x = U z, [B, E], from sentence vectors z [B, D]."""
