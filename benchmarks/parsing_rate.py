@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from benchmarks.parsing_contestants import Contestant, Sentences
-from pipeline.treebanks.dependency_scores import ScoredSentence, score_dependencies
+from pipeline.treebanks.conllu import TreebankSentence
+from pipeline.treebanks.dependency_scores import score_dependencies
 from pipeline.trees.parses import DependencyParse
 
 
@@ -73,13 +74,8 @@ def las(
     sentences: Sentences, gold: Sequence[DependencyParse], trees: Sequence[DependencyParse]
 ) -> float:
     """Returns the labelled attachment score in percent, every token counted."""
-    return score_dependencies(
-        ScoredSentence(
-            tokens=list(tokens),
-            gold_heads=right.heads,
-            gold_deprels=right.deprels,
-            heads=tree.heads,
-            deprels=tree.deprels,
-        )
-        for tokens, right, tree in zip(sentences, gold, trees, strict=True)
-    ).las
+    treebank = [
+        TreebankSentence("", list(tokens), right.heads, right.deprels)
+        for tokens, right in zip(sentences, gold, strict=True)
+    ]
+    return score_dependencies(treebank, trees).las

@@ -74,7 +74,7 @@ class TrainParser(Artefact):
             arguments += [f"--{option}", str(value)]
         job = {"kind": self.kind, "arguments": arguments}
         path = self.folder / "job.json"
-        run_job(self, "pipeline.parser_training.job", job, path, threads=self.threads)
+        run_job(self, "pipeline.parser_training", job, path, threads=self.threads)
 
 
 class TrainDependencyParser(TrainParser):

@@ -19,10 +19,10 @@ HOMES = {
     "luigi": ("tasks/",),
     "spacy": ("pipeline/sentences/tokenization.py",),
     "supar": ("pipeline/parsers/",),
-    "benepar": ("pipeline/parsers/",),
+    "benepar": ("pipeline/parsers/", "pipeline/parser_training/"),
     "nltk": ("pipeline/",),
     "gensim": ("pipeline/vectors/",),
-    "torch": ("pipeline/parsers/", "models/"),
+    "torch": ("pipeline/parsers/", "pipeline/parser_training/", "models/"),
     "zstandard": ("pipeline/corpora/",),
     "matplotlib": ("models/report/",),
     "tqdm": ("models/",),
@@ -74,6 +74,15 @@ def test_library_is_imported_only_in_its_home(library: str) -> None:
         for path in modules(floor)
         if library in imports(path)
         and not str(path.relative_to(REPOSITORY)).startswith(HOMES[library])
+    ]
+    assert wrong == []
+
+
+def test_parsers_do_not_import_their_training() -> None:
+    wrong = [
+        str(path)
+        for path in (REPOSITORY / "pipeline/parsers").rglob("*.py")
+        if "parser_training" in path.read_text(encoding="utf-8")
     ]
     assert wrong == []
 

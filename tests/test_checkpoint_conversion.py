@@ -21,9 +21,8 @@ from pipeline.parsers import convert as convert_module
 from pipeline.parsers.checkpoints import isolation, official
 from pipeline.parsers.checkpoints import opened as opened_module
 from pipeline.parsers.checkpoints.inert_pickle import Inert, read_torch_file
-from pipeline.parsers.checkpoints.isolation import ConversionJob, run_isolated
+from pipeline.parsers.checkpoints.isolation import ConversionJob, convert, run_isolated
 from pipeline.parsers.checkpoints.opened import OpenedCheckpoint, open_checkpoint
-from pipeline.parsers.checkpoints.process import convert
 from pipeline.parsers.constituency.benepar_adapter import BeneparConstituencyParser
 from pipeline.parsers.constituency.chart_model import build_chart_parser
 from pipeline.parsers.convert import convert_checkpoint, main

@@ -47,7 +47,7 @@ def inference() -> Iterator[None]:
 
 
 def test_neighbours_of_equal_length_make_a_run() -> None:
-    assert list(equal_runs([3, 3, 5])) == [Run(0, 2, 3, 0), Run(2, 1, 5, 6)]
+    assert list(equal_runs([3, 3, 5])) == [Run(2, 3, 0), Run(1, 5, 6)]
     assert list(equal_runs([])) == []
 
 

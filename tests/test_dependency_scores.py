@@ -1,22 +1,25 @@
 import pytest
 
-from pipeline.treebanks.dependency_scores import (
-    ScoredSentence,
-    is_punctuation,
-    score_dependencies,
-)
+from pipeline.treebanks.conllu import TreebankSentence
+from pipeline.treebanks.dependency_scores import is_punctuation, score_dependencies
+from pipeline.trees.parses import DependencyParse
+
+
+def gold(tokens: list[str], heads: list[int], deprels: list[str]) -> TreebankSentence:
+    return TreebankSentence("doc", tokens, heads, deprels)
 
 
 def test_each_convention_counts_what_it_says() -> None:
-    wrong_head = ScoredSentence(
-        tokens=["She", "was", "seen", "there", "."],
-        gold_heads=[3, 3, 0, 3, 3],
-        gold_deprels=["nsubj:pass", "aux:pass", "root", "advmod", "punct"],
-        heads=[3, 3, 0, 2, 1],
-        deprels=["nsubj", "aux:pass", "root", "advmod", "punct"],
+    seen = gold(
+        ["She", "was", "seen", "there", "."],
+        [3, 3, 0, 3, 3],
+        ["nsubj:pass", "aux:pass", "root", "advmod", "punct"],
     )
-    perfect = ScoredSentence(["Go"], [0], ["root"], [0], ["root"])
-    scores = score_dependencies([wrong_head, perfect])
+    wrong_head = DependencyParse(
+        heads=[3, 3, 0, 2, 1], deprels=["nsubj", "aux:pass", "root", "advmod", "punct"]
+    )
+    perfect = DependencyParse([0], ["root"])
+    scores = score_dependencies([seen, gold(["Go"], [0], ["root"])], [wrong_head, perfect])
     assert (scores.num_sentences, scores.num_tokens) == (2, 6)
     assert scores.uas == pytest.approx(100 * 4 / 6)
     assert scores.las == pytest.approx(100 * 3 / 6)
@@ -28,7 +31,7 @@ def test_each_convention_counts_what_it_says() -> None:
 
 def test_a_right_label_on_a_wrong_head_is_wrong() -> None:
     scores = score_dependencies(
-        [ScoredSentence(["a", "b"], [0, 1], ["root", "obj"], [0, 0], ["root", "obj"])]
+        [gold(["a", "b"], [0, 1], ["root", "obj"])], [DependencyParse([0, 0], ["root", "obj"])]
     )
     assert (scores.uas, scores.las, scores.las_universal) == (50.0, 50.0, 50.0)
 
@@ -40,6 +43,8 @@ def test_punctuation_is_by_unicode_category() -> None:
 
 def test_nothing_to_score_and_uneven_lists_are_refused() -> None:
     with pytest.raises(ValueError, match="no sentence to score"):
-        score_dependencies([])
+        score_dependencies([], [])
     with pytest.raises(ValueError, match="sentence 0: 1 heads for 2 tokens"):
-        score_dependencies([ScoredSentence(["a", "b"], [0, 1], ["root", "obj"], [0], ["r", "o"])])
+        score_dependencies(
+            [gold(["a", "b"], [0, 1], ["root", "obj"])], [DependencyParse([0], ["r", "o"])]
+        )

@@ -1,7 +1,8 @@
 """The one door to the training of parsers: ``python -m pipeline.parser_training COMMAND …``.
 
 ``dependency`` and ``constituency`` train a parser; ``joint-trees`` and ``guided-trees`` make
-further trees to train one on. Each has its own ``--help``.
+further trees to train one on. Each has its own ``--help``. A task gives JOB.json as the command: it
+holds ``kind`` (dependency or constituency) and ``arguments``, those that follow this command.
 """
 
 from __future__ import annotations
@@ -9,25 +10,42 @@ from __future__ import annotations
 import json
 import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pipeline.job import Progress, run_from_command_line
 
 COMMANDS = ("dependency", "constituency", "joint-trees", "guided-trees")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Does as the arguments say and prints the outcome; returns 2 for a user's mistake."""
-    command, *rest = [*(sys.argv[1:] if arguments is None else arguments), ""]
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    command, rest = "".join(given[:1]), given[1:]
+    if command.endswith(".json"):
+        return run_from_command_line(execute, given)
     if command not in COMMANDS:
         is_help = command in {"-h", "--help"}
         print(f"{__doc__}\ncommands: {', '.join(COMMANDS)}", file=None if is_help else sys.stderr)
         return 0 if is_help else 2
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", stream=sys.stderr)
     try:
-        print(_run(command, rest[:-1]))
+        print(_run(command, rest))
     except (FileNotFoundError, FloatingPointError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     return 0
+
+
+def execute(job: Mapping[str, Any], progress: Progress) -> None:
+    """Trains as a job says; resumes what the output folder holds.
+
+    Raises:
+        ValueError: no such kind, or what the training refuses.
+    """
+    from pipeline.parser_training.command_line import train
+
+    train(job["kind"], [str(argument) for argument in job["arguments"]], on_progress=progress)
 
 
 def _run(command: str, arguments: Sequence[str]) -> str:

@@ -59,7 +59,7 @@ def _argument_parser(kind: str) -> argparse.ArgumentParser:
     add = parser.add_argument
     add("out", type=Path, help="folder of the parser; resumes what it holds")
     for part in ("train", "dev"):
-        files = {"type": Path, "dest": f"{part}_files", "help": _FILES[kind]}
+        files: dict[str, Any] = {"type": Path, "dest": f"{part}_files", "help": _FILES[kind]}
         add(f"--{part}", nargs="+", required=True, **files)
     add(
         "--exclude",
@@ -119,7 +119,7 @@ def _numbers(name: str, default: Any) -> dict[str, int | float]:
 
 
 def _config(options: argparse.Namespace, config_type: type[TrainingConfig]) -> TrainingConfig:
-    given, values = vars(options), {}
+    given, values = vars(options), dict[str, Any]()
     for field in fields(config_type):
         default = _default(field)
         if is_dataclass(default) and not isinstance(default, type):

@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 import torch
@@ -24,6 +24,8 @@ from pipeline.parser_training.checkpoint import TrainingState
 from pipeline.parser_training.optimizer import OptimizerConfig, update_weights
 from pipeline.parser_training.training_folder import TrainingFolder
 from pipeline.parsers.folder_files import PARSER_FILES
+from pipeline.treebanks.bracketed import BracketedSentence
+from pipeline.treebanks.conllu import TreebankSentence
 
 logger = logging.getLogger(__name__)
 
@@ -83,29 +85,8 @@ class TrainingConfig:
         return values
 
 
-class Annotated(Protocol):
-    """A sentence of a treebank."""
-
-    @property
-    def tokens(self) -> list[str]:
-        """Returns its tokens."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class DevScores:
-    """How well a parser does on the development sentences."""
-
-    scores: Mapping[str, Any]
-    """JSON-serialisable."""
-    best: float
-    """The one that chooses the epoch: the higher the better."""
-    message: str
-    """For people who wait."""
-
-
 ConfigT = TypeVar("ConfigT", bound=TrainingConfig)
-SentenceT = TypeVar("SentenceT", bound=Annotated)
+SentenceT = TypeVar("SentenceT", bound=TreebankSentence | BracketedSentence)
 BatchT = TypeVar("BatchT")
 
 
@@ -124,7 +105,8 @@ class ParserTraining(ABC, Generic[ConfigT, SentenceT, BatchT]):
             ValueError: a file is missing or malformed, or no sentence is left to train on.
         """
         self.config = config
-        train, self.dev = self._read("train"), self._read("dev")
+        self.dev: list[SentenceT] = self._read("dev")
+        train: list[SentenceT] = self._read("train")
         kept = [
             sentence for sentence in train if len(sentence.tokens) <= config.max_sentence_tokens
         ]
@@ -157,8 +139,11 @@ class ParserTraining(ABC, Generic[ConfigT, SentenceT, BatchT]):
         """Returns what is to fall, and the losses of `loss_names`."""
 
     @abstractmethod
-    def dev_scores(self) -> DevScores:
-        """Scores the averaged weights on the development sentences."""
+    def dev_scores(self) -> tuple[Mapping[str, Any], float, str]:
+        """Returns how well the averaged weights do on the development sentences.
+
+        The scores as JSON values, the one that chooses the epoch, and that one in words.
+        """
 
     @abstractmethod
     def save(self, folder: Path) -> object:
@@ -221,10 +206,11 @@ def train_parser(
     started, config, state = time.monotonic(), training.config, training.state
     folder = TrainingFolder(state, out_dir, config=config.as_json(), files=config.files)
     while state.epoch < config.optimizer.num_epochs:
-        metrics, dev = training.train_epoch(), training.dev_scores()
-        folder.end_epoch(metrics, dev.scores, dev.best, save=training.save)
+        metrics = training.train_epoch()
+        dev, score, words = training.dev_scores()
+        folder.end_epoch(metrics, dev, score, save=training.save)
         loss = training.loss_names[0]
-        message = f"{loss.replace('_', ' ')} {metrics[loss]:.3f}, dev {dev.message}"
+        message = f"{loss.replace('_', ' ')} {metrics[loss]:.3f}, dev {words}"
         logger.info("epoch %d: %s", state.epoch, message)
         if on_progress is not None:
             on_progress(state.epoch / config.optimizer.num_epochs, message)

@@ -153,7 +153,7 @@ class BatchedParser(ABC, Generic[ModelT, ParseT]):
 
     @staticmethod
     @abstractmethod
-    def _load_model(path: Path, *, expected_checksum: str | None = None) -> tuple[Any, str]:
+    def _load_model(path: Path, /, *, expected_checksum: str | None = None) -> tuple[Any, str]:
         """Returns the model of a parser folder and its checksum."""
 
     @abstractmethod

@@ -48,8 +48,8 @@ def print_evaluation(
     """
     torch.set_num_threads(options.threads)
     try:
-        sentences = read()
         parser = adapter.load(options.parser, device=options.device)
+        sentences = read()
     except ValueError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -7,7 +7,7 @@ Legend: T positions, B sequences, D input features, H hidden features of one dir
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -41,20 +41,34 @@ def bidirectional_layer(
 
 def last_states(lstm: nn.LSTM, inputs_TBD: Tensor, lengths_B: Tensor) -> Tensor:
     """Returns ``[B, 2 H]``: each sequence read to its last position, and back to its first."""
-    states_TBD = bidirectional_layer(
-        inputs_TBD,
-        lengths_B,
-        (lstm.weight_ih_l0, lstm.weight_hh_l0, lstm.bias_ih_l0, lstm.bias_hh_l0),
-        (
-            lstm.weight_ih_l0_reverse,
-            lstm.weight_hh_l0_reverse,
-            lstm.bias_ih_l0_reverse,
-            lstm.bias_hh_l0_reverse,
-        ),
-    )
+    names = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
+    there = [getattr(lstm, name) for name in names]
+    back = [getattr(lstm, f"{name}_reverse") for name in names]
+    states_TBD = bidirectional_layer(inputs_TBD, lengths_B, there, back)
     forward, backward = states_TBD.chunk(2, -1)
     sequences = torch.arange(len(lengths_B), device=lengths_B.device)
     return torch.cat((forward[lengths_B - 1, sequences], backward[0]), -1)
+
+
+def read_by_length(
+    lengths_Y: Tensor, widths: Sequence[int], read: Callable[[Tensor, int], Tensor]
+) -> Tensor:
+    """Returns ``[Y, ...]``: what is read of sequences, those of like length together.
+
+    Args:
+        lengths_Y: int64, at least 1, on the CPU.
+        widths: ascending; a sequence is read with those that fit the same width first.
+        read: gives the rows of some sequences, by their numbers and the width that they fit.
+    """
+    parts, numbers, shorter = [], [], 0
+    for width in widths:
+        members = ((lengths_Y > shorter) & (lengths_Y <= width)).nonzero()[:, 0]
+        shorter = max(shorter, width)
+        if len(members):
+            parts.append(read(members, width))
+            numbers.append(members)
+    rows = torch.cat(parts)
+    return rows.index_select(0, torch.cat(numbers).argsort().to(rows.device))
 
 
 def _reorder(inputs_TBD: Tensor, rows: Tensor) -> Tensor:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pipeline.treebanks.conllu import read_conllu
+from pipeline.treebanks.conllu import read_conllu, read_text
 from pipeline.trees.brackets import BracketNode, scan_brackets
 from pipeline.trees.flat import CHAIN_MARK, TOP_LABEL, flatten
 from pipeline.trees.parses import ConstituencyParse
@@ -56,23 +56,15 @@ def read_bracketed(
     """
     if exclude_document_prefixes and documents is None:
         raise ValueError(f"{path}: documents can be excluded only where a documents file is given")
-    sentences = [sentence for root in _roots(path) if (sentence := _clean(root, path)) is not None]
+    lines = read_text(path, "a file of bracketed trees").split("\n")
+    roots = scan_brackets(lines, source=str(path))
+    sentences = [sentence for root in roots if (sentence := _clean(root, path)) is not None]
     if not sentences:
         raise ValueError(f"{path}: no tree in the file; name a file of bracketed trees")
     if documents is not None:
         sentences = _with_documents(sentences, path, documents)
     excluded = tuple(exclude_document_prefixes)
     return [s for s in sentences if not (excluded and s.document_id.startswith(excluded))]
-
-
-def _roots(path: Path) -> Iterator[BracketNode]:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError as error:
-        raise ValueError(f"{path}: no such file; name a file of bracketed trees") from error
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path}: not UTF-8 (byte {error.start}); convert it first") from error
-    return scan_brackets(text.split("\n"), source=str(path))
 
 
 def _clean(root: BracketNode, path: Path) -> BracketedSentence | None:

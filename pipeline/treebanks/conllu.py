@@ -73,13 +73,22 @@ def read_treebank(
     return sentences
 
 
-def _read_lines(path: Path) -> list[str]:
+def read_text(path: Path, what: str) -> str:
+    """Returns the text of a treebank's file.
+
+    Raises:
+        ValueError: the file is missing or not UTF-8; names what file is wanted.
+    """
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError as error:
-        raise ValueError(f"{path}: no such file; name a CoNLL-U file") from error
+        raise ValueError(f"{path}: no such file; name {what}") from error
     except UnicodeDecodeError as error:
         raise ValueError(f"{path}: not UTF-8 (byte {error.start}); convert it first") from error
+
+
+def _read_lines(path: Path) -> list[str]:
+    text = read_text(path, "a CoNLL-U file")
     # Not str.splitlines: a token may hold U+2028 or another exotic line separator.
     return text.replace("\r\n", "\n").split("\n")
 

@@ -8,8 +8,11 @@ mix the conventions.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from pipeline.treebanks.conllu import TreebankSentence
+from pipeline.trees.parses import DependencyParse
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,35 +34,29 @@ class DependencyScores:
     """Sentences with every head and full label right."""
 
 
-@dataclass(frozen=True, slots=True)
-class ScoredSentence:
-    """Gold and predicted tree of one sentence, four lists of n entries beside its tokens."""
+def score_dependencies(
+    gold: Sequence[TreebankSentence], predicted: Sequence[DependencyParse]
+) -> DependencyScores:
+    """Returns the attachment scores of predicted trees, weighted by token.
 
-    tokens: list[str]
-    gold_heads: list[int]
-    gold_deprels: list[str]
-    heads: list[int]
-    deprels: list[str]
-
-
-def score_dependencies(sentences: Iterable[ScoredSentence]) -> DependencyScores:
-    """Returns the attachment scores of some sentences, weighted by token.
+    Args:
+        gold: sentences with their trees.
+        predicted: trees of the same sentences in the same order.
 
     Raises:
-        ValueError: no sentence, or a sentence whose lists differ in length.
+        ValueError: no sentence, or a sentence whose trees differ in length.
     """
     tokens = right_heads = right = right_universal = words = word_heads = word_right = 0
-    num_sentences = exact = 0
-    for sentence in sentences:
-        _check(sentence, num_sentences)
-        num_sentences += 1
+    exact = 0
+    for index, (sentence, parse) in enumerate(zip(gold, predicted, strict=True)):
+        _check(index, sentence, parse)
         all_right = True
         columns = zip(
             sentence.tokens,
-            sentence.gold_heads,
             sentence.heads,
-            sentence.gold_deprels,
+            parse.heads,
             sentence.deprels,
+            parse.deprels,
             strict=True,
         )
         for token, gold_head, head, gold_deprel, deprel in columns:
@@ -75,17 +72,17 @@ def score_dependencies(sentences: Iterable[ScoredSentence]) -> DependencyScores:
             word_right += is_word and label_right
             all_right &= label_right
         exact += all_right
-    if not num_sentences:
+    if not gold:
         raise ValueError("no sentence to score")
     return DependencyScores(
-        num_sentences=num_sentences,
+        num_sentences=len(gold),
         num_tokens=tokens,
         uas=_percentage(right_heads, tokens),
         las=_percentage(right, tokens),
         las_universal=_percentage(right_universal, tokens),
         uas_no_punctuation=_percentage(word_heads, words),
         las_no_punctuation=_percentage(word_right, words),
-        exact_match=_percentage(exact, num_sentences),
+        exact_match=_percentage(exact, len(gold)),
     )
 
 
@@ -102,10 +99,9 @@ def _percentage(count: int, total: int) -> float:
     return 100.0 * count / total if total else 0.0
 
 
-def _check(sentence: ScoredSentence, index: int) -> None:
-    num_tokens = len(sentence.tokens)
-    for name in ("gold_heads", "gold_deprels", "heads", "deprels"):
-        if len(getattr(sentence, name)) != num_tokens:
+def _check(index: int, sentence: TreebankSentence, parse: DependencyParse) -> None:
+    for name, column in (("heads", parse.heads), ("deprels", parse.deprels)):
+        if len(column) != len(sentence.tokens):
             raise ValueError(
-                f"sentence {index}: {len(getattr(sentence, name))} {name} for {num_tokens} tokens"
+                f"sentence {index}: {len(column)} {name} for {len(sentence.tokens)} tokens"
             )

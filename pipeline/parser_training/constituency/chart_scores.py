@@ -23,6 +23,7 @@ from torch import Tensor
 
 from pipeline.parsers.constituency.chart_model import WordTable
 from pipeline.parsers.constituency.word_vectors import read_table
+from pipeline.parsers.fused_lstm import read_by_length
 
 _WIDTHS = (6, 9, 13, 24)
 """Words of up to so many characters, marks included, are read together."""
@@ -55,17 +56,13 @@ def read_words(model: ChartParser, table: WordTable) -> Tensor:
     packed sequences, for which torch takes a slow path; with a fused LSTM over words of like length
     a whole training step takes 7 % less time.
     """
-    parts, positions = [], []
-    shorter = 0
-    for width in (*_WIDTHS, int(table.lengths.max())):
-        members = ((table.lengths > shorter) & (table.lengths <= width)).nonzero()[:, 0]
-        shorter = max(shorter, width)
-        if len(members):
-            lengths = table.lengths[members]
-            of_like_length = WordTable(table.char_ids[members, : int(lengths.max())], lengths)
-            parts.append(read_table(model.char_encoder, of_like_length))
-            positions.append(members)
-    return torch.cat(parts).index_select(0, torch.cat(positions).argsort())
+
+    def read(members: Tensor, width: int) -> Tensor:
+        lengths = table.lengths[members]
+        of_like_length = WordTable(table.char_ids[members, : int(lengths.max())], lengths)
+        return read_table(model.char_encoder, of_like_length)
+
+    return read_by_length(table.lengths, (*_WIDTHS, int(table.lengths.max())), read)
 
 
 def encode_words(model: ChartParser, table: WordTable) -> Tensor:

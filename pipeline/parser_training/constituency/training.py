@@ -28,7 +28,6 @@ from pipeline.parser_training.constituency.examples import (
 from pipeline.parser_training.constituency.loss import chart_losses
 from pipeline.parser_training.optimizer import OptimizerConfig
 from pipeline.parser_training.training import (
-    DevScores,
     ParserTraining,
     TrainingConfig,
     check_known,
@@ -77,11 +76,11 @@ class ConstituencyTrainingConfig(TrainingConfig):
     at_least_one: ClassVar[tuple[str, ...]] = ("min_character_count", *TrainingConfig.at_least_one)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name in ("train", "dev"):
             files, documents = getattr(self, f"{name}_files"), getattr(self, f"{name}_documents")
             if documents and len(files) != len(documents):
                 raise ValueError(f"{len(documents)} {name}_documents for {len(files)} {name}_files")
-        super().__post_init__()
         if self.max_sentence_tokens > self.model.max_length - 2:
             raise ValueError(
                 f"max_sentence_tokens={self.max_sentence_tokens}, but the model takes "
@@ -134,11 +133,11 @@ class ConstituencyTraining(
     def _averaged_model(self) -> ConstituencyModel:
         return ConstituencyModel(self.config.model, self._vocabularies, self.state.averaged)
 
-    def dev_scores(self) -> DevScores:
-        """Scores the averaged weights on the development sentences."""
+    def dev_scores(self) -> tuple[Mapping[str, Any], float, str]:
+        """Returns the scores, the one that chooses the epoch, and that one in words."""
         parser = BeneparConstituencyParser(self._averaged_model(), name="dev")
         scores = evaluate_constituency_parser(parser, self.dev)
-        return DevScores(scores.as_json(), scores.evalb.f1, f"F1 {scores.evalb.f1:.2f}")
+        return scores.as_json(), scores.evalb.f1, f"F1 {scores.evalb.f1:.2f}"
 
     def save(self, folder: Path) -> str:
         """Writes the averaged weights as a parser folder and returns its checksum."""

@@ -28,7 +28,6 @@ from pipeline.parser_training.dependency.word_embedding import (
     with_plain_embedding,
 )
 from pipeline.parser_training.training import (
-    DevScores,
     ParserTraining,
     TrainingConfig,
     check_known,
@@ -126,11 +125,11 @@ class DependencyTraining(ParserTraining[DependencyTrainingConfig, TreebankSenten
         network = with_plain_embedding(self.state.averaged)
         return DependencyModel(network, self.config.sizes, self._treebank.vocabulary)
 
-    def dev_scores(self) -> DevScores:
-        """Scores the averaged weights on the development sentences."""
+    def dev_scores(self) -> tuple[Mapping[str, Any], float, str]:
+        """Returns the scores, the one that chooses the epoch, and that one in words."""
         parser = SuparDependencyParser(self._averaged_model(), name="dev")
         scores = evaluate_dependency_parser(parser, self.dev)
-        return DevScores(asdict(scores), scores.las, f"LAS {scores.las:.2f}")
+        return asdict(scores), scores.las, f"LAS {scores.las:.2f}"
 
     def save(self, folder: Path) -> str:
         """Writes the averaged weights as a parser folder and returns its checksum."""

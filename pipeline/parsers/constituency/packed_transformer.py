@@ -33,16 +33,10 @@ _ROWS_AT_ONCE = {"cpu": 512, "cuda": 1 << 20}
 class Run:
     """Neighbouring sentences of equal length in a batch."""
 
-    first_sentence: int
     num_sentences: int
     num_positions: int
     """Of each sentence."""
     first_position: int
-
-    @property
-    def sentences(self) -> slice:
-        """Which of the batch's sentences these are."""
-        return slice(self.first_sentence, self.first_sentence + self.num_sentences)
 
     @property
     def positions(self) -> slice:
@@ -54,11 +48,10 @@ class Run:
 
 def equal_runs(num_positions: Sequence[int]) -> Iterator[Run]:
     """Yields the runs of equal numbers, given one number for each sentence."""
-    sentence = position = 0
+    position = 0
     for length, members in groupby(num_positions):
         count = len(list(members))
-        yield Run(sentence, count, length, position)
-        sentence += count
+        yield Run(count, length, position)
         position += count * length
 
 

@@ -13,12 +13,9 @@ from pipeline.refusal import Refusal
 from pipeline.treebanks.conllu import TreebankSentence, read_treebank
 from pipeline.treebanks.dependency_scores import (
     DependencyScores,
-    ScoredSentence,
     score_dependencies,
 )
 from pipeline.trees.parses import DependencyParse
-
-_WRONG_HEAD = -1
 
 
 def evaluate_dependency_parser(
@@ -30,24 +27,15 @@ def evaluate_dependency_parser(
         ValueError: no sentence.
     """
     answers = parser.parse([sentence.tokens for sentence in sentences])
-    scored = []
-    for sentence, answer in zip(sentences, answers, strict=True):
-        num_tokens = len(sentence.tokens)
-        parse = (
-            DependencyParse(heads=[_WRONG_HEAD] * num_tokens, deprels=[""] * num_tokens)
-            if isinstance(answer, Refusal)
-            else answer
-        )
-        scored.append(
-            ScoredSentence(
-                tokens=sentence.tokens,
-                gold_heads=sentence.heads,
-                gold_deprels=sentence.deprels,
-                heads=parse.heads,
-                deprels=parse.deprels,
-            )
-        )
-    return score_dependencies(scored)
+    parses = [
+        _wrong(len(sentence.tokens)) if isinstance(answer, Refusal) else answer
+        for sentence, answer in zip(sentences, answers, strict=True)
+    ]
+    return score_dependencies(sentences, parses)
+
+
+def _wrong(num_tokens: int) -> DependencyParse:
+    return DependencyParse(heads=[-1] * num_tokens, deprels=[""] * num_tokens)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -6,7 +6,7 @@ Legend: Y distinct words, C characters, D features.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -14,7 +14,7 @@ from torch import Tensor
 
 from pipeline.parsers.dependency.network import BiaffineNetwork
 from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
-from pipeline.parsers.fused_lstm import last_states
+from pipeline.parsers.fused_lstm import last_states, read_by_length
 from pipeline.parsers.word_cache import WordCache
 
 _WIDTHS = (5, 8, 12)
@@ -25,13 +25,14 @@ def encode_spellings(
     network: BiaffineNetwork, words: Sequence[str], vocabulary: DependencyVocabulary
 ) -> Tensor:
     """Returns ``[Y, D]``, one row for each word, with gradients where they are enabled."""
-    parts, positions = [], []
-    for members, characters, lengths in _groups(words, vocabulary):
-        parts.append(_read(network, characters, lengths))
-        positions.extend(members)
-    order = torch.from_numpy(np.argsort(positions))
-    features = torch.cat(parts)
-    return features.index_select(0, order.to(features.device))
+    spelled = [vocabulary.character_ids(word) for word in words]
+
+    def read(members: Tensor, width: int) -> Tensor:
+        of_like_length = [spelled[member] for member in members.tolist()]
+        return _read(network, *_characters(of_like_length, width, vocabulary))
+
+    lengths = torch.tensor([len(ids) for ids in spelled])
+    return read_by_length(lengths, _widths(vocabulary), read)
 
 
 def spelling_cache(
@@ -61,19 +62,6 @@ def _characters(
     for row, ids in enumerate(spelled):
         characters[row, : len(ids)] = ids
     return torch.from_numpy(characters), torch.tensor([len(ids) for ids in spelled])
-
-
-def _groups(
-    words: Sequence[str], vocabulary: DependencyVocabulary
-) -> Iterator[tuple[list[int], Tensor, Tensor]]:
-    """Yields words of similar length: their positions, characters ``[Y, C]`` and lengths."""
-    spelled = [vocabulary.character_ids(word) for word in words]
-    shorter = 0
-    for width in _widths(vocabulary):
-        members = [i for i, ids in enumerate(spelled) if shorter < len(ids) <= width]
-        shorter = width
-        if members:
-            yield members, *_characters([spelled[i] for i in members], width, vocabulary)
 
 
 def _read(network: BiaffineNetwork, characters_YC: Tensor, lengths_Y: Tensor) -> Tensor:
