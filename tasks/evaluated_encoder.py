@@ -16,12 +16,10 @@ from models.text.parser_record import OPTION_OF_STAGE
 from models.text.versions import describe_encoding
 from models.training_config import TrainingConfig
 from models.views import needed_stages
+from pipeline.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS
 from tasks.artefact import Artefact, checksum
 from tasks.checkpoints import UsedParser, used_parser
 from tasks.parameters import (
-    BUNDLED_CONSTITUENCY_PARSER,
-    BUNDLED_DEPENDENCY_PARSER,
-    BUNDLED_VECTORS,
     CorpusParameters,
     HeldOutParameters,
     ParserParameters,
@@ -164,20 +162,16 @@ class EncoderParameters(CorpusParameters, HeldOutParameters, ParserParameters, T
             OPTION_OF_STAGE[stage]: str(parser.folder)
             for stage, parser in self._moved_parsers().items()
         }
-        if self.vectors not in (BUNDLED_VECTORS, OF_THE_CORPUS):
+        if self.vectors != OF_THE_CORPUS and self.vectors.resolve() != BUNDLED_VECTORS:
             settings["vectors"] = str(self.vectors)
         return settings
 
     def _moved_parsers(self) -> dict[str, UsedParser]:
         """Returns the parsers that are not the bundled ones."""
-        bundled = {
-            "dependencies": BUNDLED_DEPENDENCY_PARSER,
-            "constituents": BUNDLED_CONSTITUENCY_PARSER,
-        }
         return {
             stage: used_parser(self, stage)
-            for stage, default in bundled.items()
-            if getattr(self, OPTION_OF_STAGE[stage]) != default
+            for stage, bundled in BUNDLED_PARSERS.items()
+            if getattr(self, OPTION_OF_STAGE[stage]).resolve() != bundled
         }
 
     def _own_function(self, called: str, version: str, words: UsedVectors) -> EvaluatedEncoder:

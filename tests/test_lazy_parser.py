@@ -13,8 +13,8 @@ import pytest
 from models.evaluation.embedding_cache import EmbeddingCache
 from models.evaluation.named_encoder import EncoderSettings, resolve_encoder
 from models.text.lazy_parser import LazyParser, lazy_parsers
-from models.text.parser_record import bundled_parser
 from models.training_presets import preset
+from pipeline.bundled import BUNDLED_PARSERS
 from pipeline.parse_shard import ParserOptions, load_parser
 from tests.parsed_corpora import write_vectors
 
@@ -25,7 +25,7 @@ TOKENS = [sentence.split() for sentence in SENTENCES]
 
 @pytest.mark.parametrize("stage", ["dependencies", "constituents"])
 def test_it_answers_as_the_parser_it_loads(stage: str) -> None:
-    folder = bundled_parser(stage)
+    folder = BUNDLED_PARSERS[stage]
     loaded = load_parser(stage, folder, ParserOptions())
 
     lazy = LazyParser(stage, folder)
@@ -68,7 +68,7 @@ def test_a_folder_without_a_parser_is_named_at_once(tmp_path: Path) -> None:
 
 
 def test_a_parser_of_another_kind_is_refused_when_it_is_asked() -> None:
-    parser = LazyParser("dependencies", bundled_parser("constituents"))
+    parser = LazyParser("dependencies", BUNDLED_PARSERS["constituents"])
 
     with pytest.raises(ValueError, match=r"a parser of kind 'benepar.*is needed here"):
         parser.parse(TOKENS)
@@ -76,7 +76,7 @@ def test_a_parser_of_another_kind_is_refused_when_it_is_asked() -> None:
 
 def test_a_parser_that_changed_meanwhile_is_refused(tmp_path: Path) -> None:
     folder = tmp_path / "parser"
-    shutil.copytree(bundled_parser("dependencies"), folder)
+    shutil.copytree(BUNDLED_PARSERS["dependencies"], folder)
     parser = LazyParser("dependencies", folder)
     description = folder / "parser.json"
     description.write_text(description.read_text() + "\n")

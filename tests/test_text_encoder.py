@@ -21,13 +21,14 @@ from models.encode import main
 from models.encode_corpus import encode_corpus
 from models.model_folder import load_model
 from models.sentence_views import SentenceViews
-from models.text.parser_record import bundled_parser, find_parser, recorded_parsers
+from models.text.parser_record import find_parser, recorded_parsers
 from models.text.reading_encoder import EncodingSettings
 from models.text.words_encoder import WordsEncoder
 from models.text_encoder import TextEncoder
 from models.training.trainer import RunSettings, TrainingJob, train
 from models.training_config import TrainingConfig
 from models.training_presets import preset
+from pipeline.bundled import BUNDLED_PARSERS
 from pipeline.manifests import write_dataset_manifest
 from pipeline.parse_shard import ParserOptions, load_parser
 from pipeline.parsers.folder_files import checksum_of_parser_folder
@@ -79,7 +80,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     write_shard(folder / "sentences", "sentences", 0, table, drops={})
     write_dataset_manifest(folder / "sentences", "sentences", config={})
     for stage in STAGES:
-        parser = load_parser(stage, bundled_parser(stage), ParserOptions())
+        parser = load_parser(stage, BUNDLED_PARSERS[stage], ParserOptions())
         parse_shard(ParseJob(stage, folder / "sentences", folder / stage, 0), parser)
         write_dataset_manifest(folder / stage, stage, config={})
     corpus = CorpusFolders(folder / "sentences", folder / "dependencies", folder / "constituents")
@@ -89,7 +90,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 def train_on(corpus: CorpusFolders, config: TrainingConfig, vectors: Path, out: Path) -> None:
-    parsers = {stage: bundled_parser(stage) for stage in STAGES}
+    parsers = {stage: BUNDLED_PARSERS[stage] for stage in STAGES}
     train(TrainingJob(config, corpus, vectors, out, parsers), settings=SETTINGS)
 
 
@@ -247,7 +248,7 @@ def test_the_folder_knows_its_parsers(run: Run) -> None:
         "constituents": "constituency",
     }
     for stage in STAGES:
-        assert Path(parsers[stage]["path"]) == bundled_parser(stage)
+        assert Path(parsers[stage]["path"]) == BUNDLED_PARSERS[stage]
 
 
 def test_where_parsers_lie_does_not_change_what_is_trained(run: Run) -> None:
@@ -278,7 +279,7 @@ def moved(run: Run, stage: str) -> dict[str, Any]:
 
 
 def test_a_moved_parser_is_found_by_its_argument(run: Run, tmp_path: Path) -> None:
-    shutil.copytree(bundled_parser("dependencies"), tmp_path / "parser")
+    shutil.copytree(BUNDLED_PARSERS["dependencies"], tmp_path / "parser")
 
     found = models.load(run.model, dependency_parser=tmp_path / "parser")
 
@@ -291,7 +292,7 @@ def test_another_parser_is_refused(run: Run, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"/nowhere: no such folder; .*another parser.*; give dep"):
         models.load(changed)
     with pytest.raises(ValueError, match=r"another parser \(checksum .*give dependency_parser="):
-        models.load(changed, dependency_parser=bundled_parser("dependencies"))
+        models.load(changed, dependency_parser=BUNDLED_PARSERS["dependencies"])
 
 
 def test_a_parser_folder_that_is_not_there_is_named(run: Run) -> None:
@@ -317,8 +318,8 @@ def test_without_record_and_corpus_the_parser_must_be_given(run: Run, tmp_path: 
         models.load(old)
     given = models.load(
         old,
-        dependency_parser=bundled_parser("dependencies"),
-        constituency_parser=bundled_parser("constituents"),
+        dependency_parser=BUNDLED_PARSERS["dependencies"],
+        constituency_parser=BUNDLED_PARSERS["constituents"],
     )
     assert given.encode(["The cat."]).shape == (1, 10)
 
@@ -332,11 +333,11 @@ def test_another_parser_than_the_bundled_one_is_asked_for() -> None:
 
 
 def test_the_parser_of_a_fast_parse_is_found_by_its_weights() -> None:
-    weights = checksum_of_parser_folder(bundled_parser("dependencies"))
+    weights = checksum_of_parser_folder(BUNDLED_PARSERS["dependencies"])
     fast = {"name": "own", "checksum": f"{weights}-bfloat16", "path": None}
     record = recorded_parsers({"parsers": {"dependencies": fast}}, ["dependencies"])["dependencies"]
 
-    assert find_parser("dependencies", record, None) == bundled_parser("dependencies")
+    assert find_parser("dependencies", record, None) == BUNDLED_PARSERS["dependencies"]
 
 
 @pytest.mark.parametrize("device", ["abacus", "meta"])

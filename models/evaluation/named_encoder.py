@@ -13,7 +13,7 @@ from models.evaluation.joined_spec import FORM, is_joined, joined_models
 from models.training_config import TrainingConfig
 from models.training_presets import PRESETS
 from models.views import needed_stages
-from models.words.recorded_vectors import BUNDLED_VECTORS
+from pipeline.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS
 
 if TYPE_CHECKING:
     from models.text.joined_encoder import JoinedEncoder
@@ -148,13 +148,12 @@ def _joined(spec: str, settings: EncoderSettings) -> JoinedEncoder:
 
 def _random(seed: int, settings: EncoderSettings) -> Encoder:
     from models.text.lazy_parser import lazy_parsers
-    from models.text.parser_record import bundled_parser
     from models.text_encoder import random_text_encoder
     from models.words.vector_files import load_word_vectors
 
     given = _paths(settings)
     paths = {
-        stage: getattr(given, stage) or bundled_parser(stage)
+        stage: getattr(given, stage) or BUNDLED_PARSERS[stage]
         for stage in needed_stages(settings.config.views)
     }
     return random_text_encoder(

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pipeline.bundled import BUNDLED_PARSERS
 from pipeline.manifests import read_dataset_manifest
 
 logger = logging.getLogger(__name__)
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 OPTION_OF_STAGE = {"dependencies": "dependency_parser", "constituents": "constituency_parser"}
 """Parse stage -> the argument that says where its parser lies."""
 
@@ -129,7 +129,7 @@ def find_parser(stage: str, record: ParserRecord | None, given: Path | None) -> 
     if given is not None:
         candidates = [given]
     else:
-        candidates = [path for path in (record.path, bundled_parser(stage)) if path is not None]
+        candidates = [path for path in (record.path, BUNDLED_PARSERS[stage]) if path is not None]
     faults = []
     for path in candidates:
         fault = _fault(path, record.checksum)
@@ -140,11 +140,6 @@ def find_parser(stage: str, record: ParserRecord | None, given: Path | None) -> 
         f"the {stage} parser {record.name!r} of the model (checksum {record.checksum[:12]}…) was "
         f"not found: {'; '.join(faults)}; give {option}=FOLDER of that parser"
     )
-
-
-def bundled_parser(stage: str) -> Path:
-    """Returns the folder of the parser that ships for a stage."""
-    return REPOSITORY / "data" / "parsers" / OPTION_OF_STAGE[stage].removesuffix("_parser")
 
 
 def _fault(path: Path, checksum: str) -> str | None:

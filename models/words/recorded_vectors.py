@@ -6,9 +6,7 @@ from pathlib import Path
 
 from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
-
-BUNDLED_VECTORS = Path(__file__).resolve().parents[2] / "data" / "vectors" / "english"
-"""Those that ship."""
+from pipeline.bundled import BUNDLED_VECTORS
 
 
 def load_recorded_vectors(checksum: str, recorded: Path, given: Path | None = None) -> WordVectors:

@@ -19,9 +19,6 @@ from pipeline.parsers.retry import parse_or_reject
 from pipeline.rejection import Rejection
 from pipeline.trees.parses import ConstituencyParse
 
-BUNDLED_PARSER = Path("data/parsers/constituency")
-"""The parser that ships, relative to the repository's root."""
-
 BATCH_TOKENS = 2_000
 """Positions of a batch on a CPU: enough for full speed, few enough for a core's cache."""
 

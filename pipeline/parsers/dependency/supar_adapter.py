@@ -27,9 +27,6 @@ from pipeline.parsers.retry import parse_or_reject
 from pipeline.rejection import Rejection
 from pipeline.trees.parses import DependencyParse
 
-BUNDLED_PARSER = Path("data/parsers/dependency")
-"""The parser that ships, relative to the repository's root."""
-
 _CACHED_WORDS = 100_000
 """Distinct words whose spelling features are kept; 40 MB at the bundled parser's 100 features."""
 
