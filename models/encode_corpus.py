@@ -14,11 +14,11 @@ from models.corpus.parsed_corpus import ParsedCorpus
 from models.corpus.sentence_block import SentenceBlock
 from models.sentence_model import batch_of
 from models.sentence_views import SentenceViews
+from models.text.encoder_interface import FloatArray
 from models.words.pooled_words import pooled_words
 from models.words.word_vectors import WordVectors
 
 Rows = NDArray[np.int64]
-FloatArray = NDArray[np.float32]
 
 
 def encode_corpus(

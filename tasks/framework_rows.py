@@ -9,7 +9,6 @@ from typing import Any
 
 import luigi
 
-from models.evaluation.rows import BAG_OF_WORDS
 from models.frameworks import (
     PUBLISHED_PRESETS,
     Framework,
@@ -20,6 +19,7 @@ from models.frameworks import (
     together,
 )
 from models.report.published import WORD_VECTORS, Part
+from models.text.encoder_names import BAG_OF_WORDS
 from tasks.artefact import Artefact
 from tasks.parameters import (
     CorpusParameters,

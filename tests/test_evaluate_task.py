@@ -14,7 +14,6 @@ import torch
 from models import evaluate_tasks
 from models.evaluate_tasks import execute
 from models.evaluation.embedding_cache import EmbeddingCache
-from models.evaluation.encoder import FloatArray, Pooling
 from models.evaluation.evaluate_task import Evaluation, evaluate_task
 from models.evaluation.protocols.config import PROTOCOL_VERSION, ProtocolConfig
 from models.evaluation.representations.representation import Representation
@@ -28,6 +27,8 @@ from models.evaluation.task_result import (
 )
 from models.evaluation.tasks.declarations import task_named
 from models.refusal import Refusal
+from models.text.encoder_interface import FloatArray
+from models.variants import Pooling
 from tests.tiny_senteval import TASKS, CountingEncoder, write_tiny_senteval
 
 IDENTITY = EncoderIdentity("letters", "letters-1")

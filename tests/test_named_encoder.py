@@ -10,15 +10,11 @@ import numpy as np
 import pytest
 import torch
 
-from models.evaluation.callable_encoder import CallableEncoder, OwnEncoderError
-from models.evaluation.encoder import Encoder, ViewEncoder
-from models.evaluation.named_encoder import (
-    EncoderSettings,
-    resolve_encoder,
-    words_beside,
-    words_encoder,
-)
+from models.text.encoder_interface import Encoder, ViewEncoder
 from models.text.joined_encoder import JoinedEncoder
+from models.text.named_encoder import resolve_encoder, words_beside, words_encoder
+from models.text.own_encoder import CallableEncoder, OwnEncoderError
+from models.text.reading_encoder import EncoderSettings
 from models.text_encoder import load_text_encoder
 from models.training_presets import preset
 from tests.parsed_corpora import write_vectors
@@ -74,7 +70,8 @@ def test_a_users_own_encoder_is_found_in_each_of_its_forms(name: str, width: int
         ("own_encoders:number", "int is no encoder; give a function"),
         ("absent_module:f", "absent_module cannot be imported .* PYTHONPATH"),
         (":f", "give package.module:name"),
-        ("own_encoders", "no such folder and no known name; give bag_of_words, random-SEED"),
+        ("trained-1", "only a run of Luigi knows what it trained; give the folder of the model"),
+        ("own_encoders", "no such folder and no known name; give trained"),
     ],
 )
 def test_what_is_no_encoder_is_named_with_a_remedy(spec: str, message: str) -> None:

@@ -19,11 +19,10 @@ import models
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus
 from models.encode import main
 from models.encode_corpus import encode_corpus
+from models.model_description import find_parser, recorded_parsers
 from models.model_folder import load_model
 from models.sentence_views import SentenceViews
-from models.text.parser_record import find_parser, recorded_parsers
-from models.text.reading_encoder import EncodingSettings
-from models.text.words_encoder import WordsEncoder
+from models.text.reading_encoder import EncoderSettings, WordsEncoder
 from models.text_encoder import TextEncoder
 from models.training.trainer import RunSettings, TrainingJob, train
 from models.training_config import TrainingConfig
@@ -123,7 +122,7 @@ def test_a_batch_is_encoded_as_one_by_one_in_order(encoder: TextEncoder) -> None
 
 def test_the_size_of_batches_changes_nothing(run: Run, encoder: TextEncoder) -> None:
     small = models.load(run.model)
-    small.settings = EncodingSettings(batch_size=3)
+    small.settings = EncoderSettings(batch_size=3)
 
     np.testing.assert_allclose(small.encode(SENTENCES), encoder.encode(SENTENCES), atol=1e-6)
 
@@ -179,7 +178,7 @@ def test_all_empty_and_long_sentences_are_named_before_any_is_parsed(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     strict = models.load(run.model)
-    monkeypatch.setattr("models.text.lazy_parser.LazyParser.parse", None)
+    monkeypatch.setattr("models.text.sentence_reader.LazyParser.parse", None)
     monkeypatch.setattr("models.text.reading_encoder.MAX_NAMED", 2)
     long_words = "supercalifragilistic " * 30
     sentences = ["The cat.", "", long_words, "cat " * 511, "Fish", "\t"]
@@ -192,7 +191,7 @@ def test_all_empty_and_long_sentences_are_named_before_any_is_parsed(
 
 
 def test_a_sentence_of_words_alone_may_be_longer_than_a_parser_takes(run: Run) -> None:
-    words = WordsEncoder(load_model(run.model).vectors)
+    words = WordsEncoder(load_model(run.model).vectors, EncoderSettings(on_refusal="error"))
 
     assert words.encode(["cat " * 511]).any()
     with pytest.raises(ValueError, match=r"sentence 1 \(from 0\): empty; leave out"):

@@ -22,18 +22,18 @@ from typing import Any
 
 import numpy as np
 
-from models.evaluation.callable_encoder import CallableEncoder
-from models.evaluation.encoder import (
+from models.refusal import Refusal
+from models.text.encoder_interface import (
     OPAQUE_VIEW,
     CompositeEncoder,
     Encoder,
     FloatArray,
-    Pooling,
     RefusingEncoder,
     ViewEncoder,
     key_of,
 )
-from models.refusal import Refusal
+from models.text.own_encoder import CallableEncoder
+from models.variants import Pooling
 from pipeline.atomic_files import TEMPORARY_SUFFIX, write_json_atomically
 from pipeline.digest import sentences_digest, sha256_of_file
 

@@ -13,7 +13,8 @@ from functools import cached_property
 
 import numpy as np
 
-from models.evaluation.encoder import (
+from models.refusal import Refusal
+from models.text.encoder_interface import (
     FloatArray,
     MeasuredEncoder,
     RefusingEncoder,
@@ -21,7 +22,6 @@ from models.evaluation.encoder import (
     name_of,
     view_and_pooling,
 )
-from models.refusal import Refusal
 from models.variants import Pooling
 from pipeline.digest import digest_of
 

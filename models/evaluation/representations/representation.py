@@ -16,16 +16,6 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from models.config_fields import check_choices, checked_fields
-from models.evaluation.encoder import (
-    OPAQUE_VIEW,
-    WORDS_VIEW,
-    FloatArray,
-    Pooling,
-    chosen_views,
-    is_bag,
-    key_of,
-    view_and_pooling,
-)
 from models.evaluation.representations.principal_component import (
     Method,
     principal_components,
@@ -33,6 +23,16 @@ from models.evaluation.representations.principal_component import (
 )
 from models.evaluation.representations.projection import random_projection
 from models.evaluation.tasks.task import Protocol
+from models.text.encoder_interface import (
+    OPAQUE_VIEW,
+    WORDS_VIEW,
+    FloatArray,
+    chosen_views,
+    is_bag,
+    key_of,
+    view_and_pooling,
+)
+from models.variants import Pooling
 
 Combine = Literal["concatenate", "average"]
 Components = Mapping[str, FloatArray]

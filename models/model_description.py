@@ -1,20 +1,67 @@
-"""Which parsers a model was trained with, and where they lie now."""
+"""What a model's folder says of itself, and where the parsers lie that it was trained with.
+
+Loads no torch: ``model.json`` alone is read.
+"""
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from models.training_config import TrainingConfig
 from pipeline.bundled import BUNDLED_PARSERS
 from pipeline.manifests import read_dataset_manifest
+from pipeline.parsers.folder_files import checksum_of_parser_folder
 
 logger = logging.getLogger(__name__)
 
+WEIGHTS_FILE = "model.safetensors"
+MODEL_FILE = "model.json"
+FORMAT_VERSION = 2
 OPTION_OF_STAGE = {"dependencies": "dependency_parser", "constituents": "constituency_parser"}
 """Parse stage -> the argument that says where its parser lies."""
+
+
+def read_model_description(folder: Path) -> dict[str, Any]:
+    """Returns ``model.json``.
+
+    Raises:
+        FileNotFoundError: no model there.
+        ValueError: a format that this release does not read.
+    """
+    path = folder / MODEL_FILE
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"{folder}: no trained model here; give the folder of a model, or run the training "
+            "first"
+        )
+    description: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    if description.get("format_version") != FORMAT_VERSION:
+        raise ValueError(
+            f"{path}: format version {description.get('format_version')}, this release reads "
+            f"{FORMAT_VERSION}; train again or install the release that wrote it"
+        )
+    return description
+
+
+def read_model_config(folder: Path) -> TrainingConfig:
+    """Returns the configuration of a model.
+
+    Raises:
+        FileNotFoundError: no model there.
+        ValueError: its configuration is that of another release; names the file.
+    """
+    description = read_model_description(folder)
+    try:
+        return TrainingConfig.from_dict(description["config"])
+    except (KeyError, ValueError) as error:
+        raise ValueError(
+            f"{folder / MODEL_FILE}: not a model of this release ({error}); train again"
+        ) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +70,7 @@ class ParserRecord:
 
     name: str
     checksum: str
-    """See `pipeline.parsers.parser_folder.checksum_of_parser_folder`."""
+    """See `checksum_of_parser_folder`."""
     path: Path | None
     """Where it lay in training; None if that is not known."""
 
@@ -85,7 +132,7 @@ def recorded_parsers(
     names none.
 
     Args:
-        description: `models.model_folder.read_model_description`.
+        description: see `read_model_description`.
     """
     records: dict[str, ParserRecord | None] = {}
     for stage in stages:
@@ -144,8 +191,6 @@ def find_parser(stage: str, record: ParserRecord | None, given: Path | None) -> 
 
 def _fault(path: Path, checksum: str) -> str | None:
     """Returns why a folder is not the parser with this checksum, or None if it is."""
-    from pipeline.parsers.parser_folder import checksum_of_parser_folder
-
     if not path.is_dir():
         return f"{path}: no such folder"
     try:
