@@ -32,7 +32,7 @@ from models.evaluation.representations.representation import (
 from models.evaluation.task_result import AbsentResult, results_by_file
 from models.evaluation.tasks.declarations import TASKS, tasks_named
 from models.report.evaluation_table import evaluation_table
-from models.text.encoder_names import FORMS, FunctionName, parse_encoder_name
+from models.text.encoder_names import FORMS, parse_encoder_name
 from models.training_presets import PRESETS, preset
 from pipeline.digest import digest_of, sha256_of_file
 from pipeline.job import available_cores
@@ -68,8 +68,8 @@ def check_results(job: Mapping[str, Any]) -> None:
             without a version; names the file and the remedy.
     """
     data = Path(job["data"])
-    of_the_user = isinstance(parse_encoder_name(job["encoder"]), FunctionName)
-    unversioned = of_the_user and "encoder_version" not in job
+    is_function = parse_encoder_name(job["encoder"]).kind == "function"
+    unversioned = is_function and "encoder_version" not in job
     for path, result in results_by_file(Path(job["out"])).items():
         if isinstance(result, AbsentResult):
             continue
@@ -161,7 +161,7 @@ def _results_folder(
 ) -> str:
     """Returns where results go unless told; what is not scored by the defaults has a digest."""
     name = _file_name(values.encoder)
-    if name.startswith("random-") and values.preset != DEFAULT_PRESET:
+    if parse_encoder_name(values.encoder).kind == "random" and values.preset != DEFAULT_PRESET:
         name = f"{name}-{values.preset}"
     resolved = ProtocolConfig.from_dict(protocol)
     if (representation, resolved) == (Representation(), ProtocolConfig()):

@@ -9,15 +9,7 @@ from typing import Any
 
 from models.model_description import MODEL_FILE, OPTION_OF_STAGE, WEIGHTS_FILE, read_model_config
 from models.text.encoder_interface import chosen_views, name_of, placed
-from models.text.encoder_names import (
-    FunctionName,
-    JoinedName,
-    ModelName,
-    ModelViews,
-    RandomName,
-    TrainedName,
-    parse_encoder_name,
-)
+from models.text.encoder_names import EncoderName, ModelViews, parse_encoder_name
 from models.text.versions import describe_encoding
 from models.training_config import TrainingConfig
 from models.views import needed_stages
@@ -74,21 +66,25 @@ class EncoderParameters(CorpusParameters, HeldOutParameters, ParserParameters, T
             ValueError: no such encoder.
         """
         task: TrainEncoders = self.clone(TrainEncoders)  # type: ignore[attr-defined]
-        match parse_encoder_name(called):
-            case TrainedName(seed=seed):
-                return self._trained(task if seed is None else task.clone(seed=seed), called)
-            case RandomName(seed=seed):
-                return self._random(task, seed, called)
-            case ModelName() | JoinedName() as name:
+        name = parse_encoder_name(called)
+        match name.kind:
+            case "trained":
+                return self._trained(task, name)
+            case "random":
+                return self._random(task, name)
+            case "bag_of_words":
+                return self._bag_of_words(task.word_vectors, called)
+            case "model" | "joined":
                 return self._models(name)
-            case FunctionName():
+            case "function":
                 return self._own_function(called, version, task.word_vectors)
-        return self._bag_of_words(task.word_vectors, called)
 
-    def _trained(self, training: TrainEncoders, label: str) -> EvaluatedEncoder:
+    def _trained(self, training: TrainEncoders, name: EncoderName) -> EvaluatedEncoder:
+        if name.seed is not None:
+            training = training.clone(seed=name.seed)
         return EvaluatedEncoder(
             name=f"{_architecture(training)}, trained",
-            label=label,
+            label=name.called,
             spec=str(training.folder),
             content={
                 "model": training.digest,
@@ -112,7 +108,7 @@ class EncoderParameters(CorpusParameters, HeldOutParameters, ParserParameters, T
             requires=vectors.requires,
         )
 
-    def _models(self, name: ModelName | JoinedName) -> EvaluatedEncoder:
+    def _models(self, name: EncoderName) -> EvaluatedEncoder:
         """Finished models, known by what lies in their folders and not by where these lie.
 
         They find their own vectors and parsers unless the user says where these lie now.
@@ -120,7 +116,7 @@ class EncoderParameters(CorpusParameters, HeldOutParameters, ParserParameters, T
         configs = [read_model_config(part.folder) for part in name.parts]
         taken = [_views_of(*pair) for pair in zip(name.parts, configs, strict=True)]
         checksums = [checksum(part.folder, names=MODEL_FILES) for part in name.parts]
-        if isinstance(name, ModelName):
+        if name.kind == "model":
             shown = label = name.parts[0].name
             content: dict[str, Any] = {"model": checksums[0]}
         else:
@@ -169,17 +165,17 @@ class EncoderParameters(CorpusParameters, HeldOutParameters, ParserParameters, T
             requires=words.requires,
         )
 
-    def _random(self, training: TrainEncoders, seed: int, label: str) -> EvaluatedEncoder:
+    def _random(self, training: TrainEncoders, name: EncoderName) -> EvaluatedEncoder:
         views, vectors = training.config.views, training.word_vectors
         parsers = {stage: used_parser(self, stage) for stage in needed_stages(views)}
         return EvaluatedEncoder(
             name=f"{_architecture(training)}, random weights",
-            label=label,
-            spec=label,
+            label=name.called,
+            spec=name.called,
             content={
                 "architecture": training.architecture(),
                 "encoding": describe_encoding(views),
-                "seed": seed,
+                "seed": name.seed,
                 "vectors": vectors.digest,
                 "parsers": {stage: parser.checksum for stage, parser in parsers.items()},
             },
@@ -189,7 +185,7 @@ class EncoderParameters(CorpusParameters, HeldOutParameters, ParserParameters, T
                 **_folders(parsers),
             },
             views=placed(training.config.test_views),
-            seed=seed,
+            seed=name.seed,
             requires={**vectors.requires, **_made(parsers.values())},
         )
 

@@ -6,22 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from models.text.encoder_names import (
-    EncoderName,
-    FunctionName,
-    JoinedName,
-    ModelName,
-    ModelViews,
-    RandomName,
-    TrainedName,
-    WordsName,
-    parse_encoder_name,
-)
+from models.text.encoder_names import EncoderName, ModelViews, parse_encoder_name
 
 
 def joined_models(spec: str) -> list[ModelViews]:
     name = parse_encoder_name(spec)
-    assert isinstance(name, JoinedName)
+    assert name.kind == "joined"
     return list(name.parts)
 
 
@@ -49,7 +39,8 @@ def test_one_view_of_one_model_is_of_this_form(models: Path) -> None:
 
 def test_folders_may_have_the_signs_in_their_names(models: Path) -> None:
     for folder in (f"{models}/f+g", f"{models}/f@SEQ"):
-        assert parse_encoder_name(folder) == ModelName(folder, (ModelViews(Path(folder)),))
+        name = parse_encoder_name(folder)
+        assert name.kind == "model" and name.parts == (ModelViews(Path(folder)),)
     spec = f"{models}/with+sign@home@SEQ+{models}/f@SEQ+{models}/f@LIN"
 
     assert joined_models(spec) == [
@@ -62,12 +53,12 @@ def test_folders_may_have_the_signs_in_their_names(models: Path) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        WordsName("bag_of_words"),
-        RandomName("random-0", 0),
-        RandomName("random-12", 12),
-        TrainedName("trained", None),
-        TrainedName("trained-1", 1),
-        FunctionName("mine.module:encode"),
+        EncoderName("bag_of_words", "bag_of_words"),
+        EncoderName("random-0", "random", seed=0),
+        EncoderName("random-12", "random", seed=12),
+        EncoderName("trained", "trained"),
+        EncoderName("trained-1", "trained", seed=1),
+        EncoderName("mine.module:encode", "function"),
     ],
 )
 def test_each_form_stands_for_a_kind_of_encoder(name: EncoderName) -> None:
@@ -81,8 +72,8 @@ def test_a_folder_called_as_another_form_is_given_with_its_place(
 ) -> None:
     (tmp_path / called).mkdir()
     monkeypatch.chdir(tmp_path)
-    assert not isinstance(parse_encoder_name(called), ModelName)
-    assert isinstance(parse_encoder_name(f"./{called}"), ModelName)
+    assert parse_encoder_name(called).kind != "model"
+    assert parse_encoder_name(f"./{called}").kind == "model"
 
 
 @pytest.mark.parametrize("called", ["random", "random-first", "trained-", "a/b", "bag"])

@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 BAG_OF_WORDS = "bag_of_words"
 JOINED_FORM = "MODEL@VIEW+MODEL@VIEW"
@@ -24,6 +25,7 @@ FORMS = (
     f"the folder of a model, views of such folders as {JOINED_FORM}, or package.module:name of a "
     "function of your own from a list of strings to a matrix"
 )
+Kind = Literal["trained", "random", "bag_of_words", "model", "joined", "function"]
 _TRAINED = re.compile(r"trained(?:-(\d+))?")
 _RANDOM = re.compile(r"random-(\d+)")
 _JOIN, _OF = "+", "@"
@@ -45,59 +47,22 @@ class ModelViews:
 
 @dataclass(frozen=True, slots=True)
 class EncoderName:
-    """A name; each form of the grammar is a class of its own."""
+    """A name, and what it stands for."""
 
     called: str
     """The name as it was given."""
+    kind: Kind
+    seed: int | None = None
+    """Of a trained one None is the run's."""
+    parts: tuple[ModelViews, ...] = ()
+    """Models that are loaded, in order."""
 
     @property
     def shown(self) -> str:
         """What tables call the encoder; of joined models without the places of their folders."""
+        if self.kind == "joined":
+            return _JOIN.join(part.name for part in self.parts)
         return self.called
-
-
-@dataclass(frozen=True, slots=True)
-class TrainedName(EncoderName):
-    """A model of the run's own, which Luigi alone knows."""
-
-    seed: int | None
-    """None is the run's."""
-
-
-@dataclass(frozen=True, slots=True)
-class RandomName(EncoderName):
-    """Untrained weights."""
-
-    seed: int
-
-
-@dataclass(frozen=True, slots=True)
-class WordsName(EncoderName):
-    """The bag of words."""
-
-
-@dataclass(frozen=True, slots=True)
-class ModelName(EncoderName):
-    """A trained model with all of its views."""
-
-    parts: tuple[ModelViews]
-
-
-@dataclass(frozen=True, slots=True)
-class JoinedName(EncoderName):
-    """Views of models, in order."""
-
-    parts: tuple[ModelViews, ...]
-
-    @property
-    def shown(self) -> str:
-        """See `EncoderName.shown`."""
-        return _JOIN.join(part.name for part in self.parts)
-
-
-@dataclass(frozen=True, slots=True)
-class FunctionName(EncoderName):
-    """Code of the user's own."""
 
 
 def parse_encoder_name(called: str) -> EncoderName:
@@ -111,19 +76,19 @@ def parse_encoder_name(called: str) -> EncoderName:
             part and the remedy.
     """
     if called == BAG_OF_WORDS:
-        return WordsName(called)
+        return EncoderName(called, "bag_of_words")
     if found := _TRAINED.fullmatch(called):
-        return TrainedName(called, None if found[1] is None else int(found[1]))
+        return EncoderName(called, "trained", None if found[1] is None else int(found[1]))
     if found := _RANDOM.fullmatch(called):
-        return RandomName(called, int(found[1]))
+        return EncoderName(called, "random", int(found[1]))
     if Path(called).is_dir():
-        return ModelName(called, (ModelViews(Path(called)),))
+        return EncoderName(called, "model", parts=(ModelViews(Path(called)),))
     if _JOIN in called or _OF in called:
-        return JoinedName(called, tuple(_joined_models(called)))
+        return EncoderName(called, "joined", parts=tuple(_joined_models(called)))
     if ":" in called:
         if not all(called.partition(":")[::2]):
             raise ValueError(f"{called!r}: give package.module:name")
-        return FunctionName(called)
+        return EncoderName(called, "function")
     raise ValueError(f"encoder {called!r}: no such folder and no known name; give {FORMS}")
 
 

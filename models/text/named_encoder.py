@@ -9,15 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from models.text.encoder_interface import Encoder, ViewEncoder
-from models.text.encoder_names import (
-    FunctionName,
-    JoinedName,
-    ModelName,
-    ModelViews,
-    RandomName,
-    WordsName,
-    parse_encoder_name,
-)
+from models.text.encoder_names import ModelViews, parse_encoder_name
 from models.text.joined_encoder import EncoderViews, JoinedEncoder
 from models.text.own_encoder import DEFAULT_BATCH_SIZE, CallableEncoder, import_encoder
 from models.text.reading_encoder import EncoderSettings, WordsEncoder
@@ -40,20 +32,22 @@ def resolve_encoder(called: str, settings: EncoderSettings | None = None) -> Enc
             knows; or a model has no such view.
     """
     settings = settings or EncoderSettings()
-    match parse_encoder_name(called):
-        case WordsName():
+    name = parse_encoder_name(called)
+    match name.kind:
+        case "bag_of_words":
             return words_encoder(settings)
-        case RandomName(seed=seed):
+        case "random":
             from models.text_encoder import random_text_encoder
 
-            return random_text_encoder(seed, settings)
-        case ModelName(parts=(model,)):
+            assert name.seed is not None
+            return random_text_encoder(name.seed, settings)
+        case "model":
             from models.text_encoder import load_text_encoder
 
-            return load_text_encoder(model.folder, settings)
-        case JoinedName(parts=parts):
-            return _joined(parts, settings)
-        case FunctionName():
+            return load_text_encoder(name.parts[0].folder, settings)
+        case "joined":
+            return _joined(name.parts, settings)
+        case "function":
             return _own(called, settings)
     raise ValueError(
         f"encoder {called!r}: only a run of Luigi knows what it trained; give the folder of the "
