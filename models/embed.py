@@ -33,13 +33,14 @@ import numpy.typing as npt
 import torch
 
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus
-from models.encode_corpus import bag_of_words, encode_corpus
+from models.encode_corpus import encode_corpus
 from models.evaluation.probing.data import ProbingData, read_probing
 from models.evaluation.rows import BAG_OF_WORDS_FILE
 from models.model_folder import load_model, random_model
 from models.sentence_model import SentenceModel
 from models.sentence_views import SentenceViews
 from models.training_config import TrainingConfig
+from models.words.pooled_words import pooled_words
 from models.words.vector_files import load_word_vectors
 from pipeline.atomic_files import TEMPORARY_SUFFIX, write_json_atomically
 from pipeline.job import Progress, run_from_command_line
@@ -147,7 +148,10 @@ def _bag_of_words(path: Path) -> Encode:
 
     def encode(folders: CorpusFolders, rows: npt.NDArray[np.int64]) -> dict[str, FloatArray]:
         corpus = ParsedCorpus(folders, vectors, views=("BOW",))
-        return {BAG_OF_WORDS_FILE: bag_of_words(vectors, corpus, rows=rows)}
+        blocks = [corpus.read(number) for number in range(corpus.num_shards)]
+        means = np.concatenate([pooled_words(vectors, block) for block in blocks])
+        found = np.concatenate([block.rows for block in blocks])
+        return {BAG_OF_WORDS_FILE: means[np.searchsorted(found, rows)]}
 
     return encode
 

@@ -72,7 +72,8 @@ class TextEncoder(ReadingEncoder):
         self.config = model.config
         self.vectors = model.vectors
         """Those that tokens are looked up by, as loaded."""
-        self._views = SentenceViews(model).to(self.settings.device).eval()
+        self.device = torch.device(self.settings.device)
+        self._views = SentenceViews(model).to(self.device).eval()
 
     @cached_property
     def digest(self) -> str:
@@ -98,7 +99,7 @@ class TextEncoder(ReadingEncoder):
     @torch.no_grad()
     def _embed(self, block: SentenceBlock, pooling: Sequence[Pooling]) -> dict[str, FloatArray]:
         batch = batch_of(block, with_nodes=set(pooling) != {"last"})
-        pooled = self._views.pool(batch.to(self.settings.device), pooling)
+        pooled = self._views.pool(batch.to(self.device), pooling)
         vectors = [view[name] for view in pooled for name in pooling]
         arrays = [vector.float().cpu().numpy() for vector in vectors]
         return dict(zip(self.widths(pooling), arrays, strict=True))
