@@ -1,4 +1,4 @@
-"""What a model's folder says of itself, and where the parsers lie that it was trained with.
+"""What a model's folder says of itself, and where its parsers and word vectors lie now.
 
 Loads no torch: ``model.json`` alone is read.
 """
@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from models.training_config import TrainingConfig
-from pipeline.bundled import BUNDLED_PARSERS
+from models.words.vector_files import load_word_vectors
+from models.words.word_vectors import WordVectors
+from pipeline.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS
 from pipeline.manifests import read_dataset_manifest
 from pipeline.parsers.folder_files import checksum_of_parser_folder
 
@@ -24,6 +26,7 @@ MODEL_FILE = "model.json"
 FORMAT_VERSION = 2
 OPTION_OF_STAGE = {"dependencies": "dependency_parser", "constituents": "constituency_parser"}
 """Parse stage -> the argument that says where its parser lies."""
+_OF_ANOTHER_RELEASE = "{path}: not a model of this release ({error}); train again"
 
 
 def read_model_description(folder: Path) -> dict[str, Any]:
@@ -39,7 +42,10 @@ def read_model_description(folder: Path) -> dict[str, Any]:
             f"{folder}: no trained model here; give the folder of a model, or run the training "
             "first"
         )
-    description: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    try:
+        description: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(_OF_ANOTHER_RELEASE.format(path=path, error=error)) from error
     if description.get("format_version") != FORMAT_VERSION:
         raise ValueError(
             f"{path}: format version {description.get('format_version')}, this release reads "
@@ -59,9 +65,8 @@ def read_model_config(folder: Path) -> TrainingConfig:
     try:
         return TrainingConfig.from_dict(description["config"])
     except (KeyError, ValueError) as error:
-        raise ValueError(
-            f"{folder / MODEL_FILE}: not a model of this release ({error}); train again"
-        ) from error
+        path = folder / MODEL_FILE
+        raise ValueError(_OF_ANOTHER_RELEASE.format(path=path, error=error)) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +191,35 @@ def find_parser(stage: str, record: ParserRecord | None, given: Path | None) -> 
     raise ValueError(
         f"the {stage} parser {record.name!r} of the model (checksum {record.checksum[:12]}…) was "
         f"not found: {'; '.join(faults)}; give {option}=FOLDER of that parser"
+    )
+
+
+def load_recorded_vectors(checksum: str, recorded: Path, given: Path | None = None) -> WordVectors:
+    """Returns the word vectors with this checksum.
+
+    Looked for where the user says, else where they lay in training, else those that ship.
+
+    Args:
+        checksum: see `WordVectors.checksum`.
+        recorded: where they lay in training.
+        given: where the user says they lie.
+
+    Raises:
+        ValueError: they are not there; says what each place holds, and the argument that helps.
+    """
+    faults = []
+    for path in (recorded, BUNDLED_VECTORS) if given is None else (given,):
+        try:
+            vectors = load_word_vectors(path)
+        except (OSError, ValueError) as error:
+            faults.append(str(error))
+            continue
+        if vectors.checksum == checksum:
+            return vectors
+        faults.append(f"{path}: other word vectors (checksum {vectors.checksum[:12]}…)")
+    raise ValueError(
+        f"the word vectors of the model (checksum {checksum[:12]}…) were not found: "
+        f"{'; '.join(faults)}; give vectors=PATH of those"
     )
 
 

@@ -18,13 +18,13 @@ from models.model_description import (
     FORMAT_VERSION,
     MODEL_FILE,
     WEIGHTS_FILE,
+    load_recorded_vectors,
     read_model_config,
     read_model_description,
 )
 from models.sentence_model import SentenceModel, build_model
 from models.sentence_views import SentenceViews
 from models.training_config import TrainingConfig
-from models.words.recorded_vectors import load_recorded_vectors
 from models.words.word_vectors import WordVectors
 from pipeline.atomic_files import write_json_atomically
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+from models.model_description import read_model_config
 from models.text.encoder_interface import Encoder, ViewEncoder
 from models.text.joined_encoder import JoinedEncoder
 from models.text.named_encoder import resolve_encoder, words_beside, words_encoder
@@ -239,6 +240,21 @@ def test_a_view_that_a_joined_model_has_not_is_named(vectors: Path, tmp_path: Pa
     (tmp_path / "empty").mkdir()
     with pytest.raises(FileNotFoundError, match="empty: no trained model here"):
         resolve_encoder(f"{a}+{tmp_path}/empty")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('{"format_version": 2, "config": {"hidden": 3}}', "model.json: not a model of this rel"),
+        ('{"format_version": 2}', r"not a model of this release \('config'\); train again"),
+        ('{"format_version": 1}', "format version 1, this release reads 2; train again"),
+        ("{", r"model.json: not a model of this release \(Expecting"),
+    ],
+)
+def test_a_model_of_another_release_is_named(tmp_path: Path, content: str, message: str) -> None:
+    (tmp_path / "model.json").write_text(content)
+    with pytest.raises(ValueError, match=message):
+        read_model_config(tmp_path)
 
 
 def test_random_trees_are_made_by_the_bundled_parsers() -> None:

@@ -231,7 +231,7 @@ def test_word_vectors_that_ship_are_found_by_their_checksum(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     moved = run.copy_of_model(tmp_path / "m", vectors=elsewhere(run))
-    shipped = "models.words.recorded_vectors.BUNDLED_VECTORS"
+    shipped = "models.model_description.BUNDLED_VECTORS"
     monkeypatch.setattr(shipped, run.folder / "vectors")
 
     assert models.load(moved).digest == models.load(run.model).digest
