@@ -30,7 +30,6 @@ from benchmarks.references.sklearn_protocol import (
 from benchmarks.report import Table, fail, header, print_last_line, print_table
 from models.evaluation.embedding_cache import EmbeddingCache
 from models.evaluation.evaluate_task import learn
-from models.evaluation.named_encoder import EncoderSettings, resolve_encoder
 from models.evaluation.outcome import Outcome
 from models.evaluation.protocols.config import (
     FOLDS_GRID,
@@ -40,6 +39,8 @@ from models.evaluation.protocols.config import (
 )
 from models.evaluation.representations.representation import representation_named
 from models.evaluation.scores import score
+from models.text.named_encoder import resolve_encoder
+from models.text.reading_encoder import EncoderSettings
 from models.training_presets import preset
 from pipeline.job import available_cores
 

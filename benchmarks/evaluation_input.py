@@ -15,7 +15,6 @@ import torch
 
 from benchmarks.corpus import corpus_folders
 from models.evaluation.embedding_cache import EmbeddingCache
-from models.evaluation.encoder import Encoder
 from models.evaluation.evaluate_task import features_by_split
 from models.evaluation.features import Featuriser
 from models.evaluation.protocols.config import ProtocolConfig
@@ -23,6 +22,7 @@ from models.evaluation.representations.representation import Representation
 from models.evaluation.tasks.declarations import tasks_named
 from models.evaluation.tasks.load import load_task, missing_files
 from models.evaluation.tasks.task import EvaluationTask, Items, TaskData
+from models.text.encoder_interface import Encoder
 from pipeline.manifests import read_dataset_manifest
 from pipeline.shards import read_shard
 

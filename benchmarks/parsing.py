@@ -30,9 +30,8 @@ from benchmarks.parsing_processes import ProcessRates, process_rates
 from benchmarks.parsing_rate import measure
 from benchmarks.parsing_tables import Results, parsing_table, process_table
 from benchmarks.report import fail, header, print_last_line, print_table
+from pipeline.bundled import BUNDLED_PARSERS
 from pipeline.job import available_cores
-from pipeline.parsers.constituency.benepar_adapter import BUNDLED_PARSER as CONSTITUENCY
-from pipeline.parsers.dependency.supar_adapter import BUNDLED_PARSER as DEPENDENCY
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -125,7 +124,7 @@ def _parser() -> argparse.ArgumentParser:
         type=Path,
         nargs=2,
         metavar=("DEPENDENCY", "CONSTITUENCY"),
-        default=[DEPENDENCY, CONSTITUENCY],
+        default=list(BUNDLED_PARSERS.values()),
         help="parser folders; by default the bundled ones",
     )
     add("--rounds", type=int, default=3, help="turns of each; the best one counts")

@@ -25,16 +25,13 @@ import pyarrow as pa
 from benchmarks.corpus import corpus_folders
 from benchmarks.report import Table, fail, header, print_last_line, print_table
 from pipeline.atomic_files import write_json_atomically
+from pipeline.bundled import BUNDLED_PARSERS
 from pipeline.job import WATCH_FLAG
 from pipeline.job_process import job_environment
 from pipeline.manifests import read_dataset_manifest
 from pipeline.parsing import PARSED_STAGES
 from pipeline.shards import ShardWriter, read_row_groups
 
-BUNDLED = {
-    "dependencies": Path("data/parsers/dependency"),
-    "constituents": Path("data/parsers/constituency"),
-}
 PARTS = 10
 _MIB = 1 << 20
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
@@ -82,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             rows = join_sentences(sentences, Path(scratch) / "sentences", options.rows)
             job = {
                 "stage": options.stage,
-                "parser": str(options.parser or BUNDLED[options.stage]),
+                "parser": str(options.parser or BUNDLED_PARSERS[options.stage]),
                 "sentences": str(Path(scratch) / "sentences"),
                 "output": str(Path(scratch) / "parses"),
                 "number": 0,

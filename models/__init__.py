@@ -34,7 +34,7 @@ def load(
 
     Args:
         path: the model's folder. (Views of several, MODEL@VIEW+MODEL@VIEW, are for the command
-            lines and `models.evaluation.named_encoder.resolve_encoder`.)
+            lines and `models.text.named_encoder.resolve_encoder`.)
         device: torch's name of where to parse and embed.
         on_refusal: ``error`` for a sentence that cannot be taken (empty, longer than the parsers'
             510 tokens, rejected by one), or ``zero`` for a vector of zeros, listed in ``refused``.
@@ -47,17 +47,17 @@ def load(
         ValueError: parsers or vectors are not found, or are others than the model's.
     """
     # torch is not loaded by importing the package: whoever defines tasks forks processes.
-    from models.text.reading_encoder import EncodingSettings
-    from models.text_encoder import ParserPaths, load_text_encoder
+    from models.text.reading_encoder import EncoderSettings
+    from models.text_encoder import load_text_encoder
 
-    parsers = ParserPaths(_path(dependency_parser), _path(constituency_parser))
-    return load_text_encoder(
-        Path(path),
+    settings = EncoderSettings(
         device=device,
-        parsers=parsers,
+        on_refusal=on_refusal,
         vectors=_path(vectors),
-        settings=EncodingSettings(on_refusal=on_refusal),
+        dependency_parser=_path(dependency_parser),
+        constituency_parser=_path(constituency_parser),
     )
+    return load_text_encoder(Path(path), settings)
 
 
 def _path(value: str | Path | None) -> Path | None:

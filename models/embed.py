@@ -33,7 +33,8 @@ import numpy.typing as npt
 import torch
 
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus
-from models.encode_corpus import bag_of_words, encode_corpus
+from models.corpus.sentence_block import pooled_words
+from models.encode_corpus import encode_corpus
 from models.evaluation.probing.data import ProbingData, read_probing
 from models.evaluation.rows import BAG_OF_WORDS_FILE
 from models.model_folder import load_model, random_model
@@ -147,7 +148,10 @@ def _bag_of_words(path: Path) -> Encode:
 
     def encode(folders: CorpusFolders, rows: npt.NDArray[np.int64]) -> dict[str, FloatArray]:
         corpus = ParsedCorpus(folders, vectors, views=("BOW",))
-        return {BAG_OF_WORDS_FILE: bag_of_words(vectors, corpus, rows=rows)}
+        blocks = [corpus.read(number) for number in range(corpus.num_shards)]
+        means = np.concatenate([pooled_words(vectors, block) for block in blocks])
+        found = np.concatenate([block.rows for block in blocks])
+        return {BAG_OF_WORDS_FILE: means[np.searchsorted(found, rows)]}
 
     return encode
 

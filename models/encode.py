@@ -12,31 +12,20 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, get_args
 
 import numpy as np
 
 from models.command_line import told
-from models.evaluation.encoder import FloatArray, Pooling, ViewEncoder
-from models.evaluation.named_encoder import FORMS, EncoderSettings, resolve_encoder
+from models.text.encoder_interface import Encoder, FloatArray, ViewEncoder
+from models.text.encoder_names import FORMS
+from models.text.named_encoder import resolve_encoder
+from models.text.reading_encoder import EncoderSettings, ReadingEncoder
+from models.views import Pooling
 from pipeline.atomic_files import TEMPORARY_SUFFIX
 
 SECONDS_BETWEEN_REPORTS = 5.0
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What the command line says."""
-
-    encoder: str
-    settings: EncoderSettings
-    pooling: tuple[Pooling, ...]
-    source: Path | None
-    """None is standard input."""
-    target: Path | None
-    """None is standard output."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -46,12 +35,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     values = _parser().parse_args(argv)
     try:
-        options = _options(values)
-        if options.target is None and sys.stdout.isatty():
+        if values.output is None and sys.stdout.isatty():
             raise ValueError("embeddings are binary: redirect standard output, or give --output")
-        sentences = _read_sentences(options.source)
-        embeddings = _encode(options, sentences)
-        _write(embeddings, options.target)
+        sentences = _read_sentences(values.input)
+        pooling = tuple(name.strip() for name in values.pooling.split(","))
+        embeddings = _encode(_encoder(values), values.encoder, sentences, pooling)
+        _write(embeddings, values.output)
     except BrokenPipeError:
         # Whoever reads has enough; nothing is left for Python to write to it at its end.
         with suppress(OSError):
@@ -88,7 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _options(values: argparse.Namespace) -> Options:
+def _encoder(values: argparse.Namespace) -> Encoder:
     settings = EncoderSettings(
         device=values.device,
         batch_size=values.batch_size,
@@ -97,8 +86,7 @@ def _options(values: argparse.Namespace) -> Options:
         dependency_parser=values.dependency_parser,
         constituency_parser=values.constituency_parser,
     )
-    pooling = tuple(name.strip() for name in values.pooling.split(","))
-    return Options(values.encoder, settings, pooling, values.input, values.output)
+    return resolve_encoder(values.encoder, settings)
 
 
 def _read_sentences(source: Path | None) -> list[str]:
@@ -123,15 +111,16 @@ def _read_sentences(source: Path | None) -> list[str]:
     return sentences
 
 
-def _encode(options: Options, sentences: list[str]) -> FloatArray:
-    encoder = resolve_encoder(options.encoder, options.settings)
+def _encode(
+    encoder: Encoder, name: str, sentences: list[str], pooling: tuple[Pooling, ...]
+) -> FloatArray:
     started = time.perf_counter()
     if not isinstance(encoder, ViewEncoder):
-        if options.pooling != ("last",):
-            raise ValueError(f"{options.encoder} gives no states to pool; leave out --pooling")
+        if pooling != ("last",):
+            raise ValueError(f"{name} gives no states to pool; leave out --pooling")
         embeddings = encoder.encode(sentences)
     else:
-        views = _encode_views(encoder, sentences, options.pooling)
+        views = _encode_views(encoder, sentences, pooling)
         embeddings = np.concatenate(list(views.values()), axis=1)
     seconds = time.perf_counter() - started
     rate = len(sentences) / max(seconds, 1e-9)
@@ -149,8 +138,6 @@ def _encode(options: Options, sentences: list[str]) -> FloatArray:
 def _encode_views(
     encoder: ViewEncoder, sentences: list[str], pooling: tuple[Pooling, ...]
 ) -> dict[str, FloatArray]:
-    from models.text.reading_encoder import ReadingEncoder
-
     if not isinstance(encoder, ReadingEncoder):
         return encoder.encode_views(sentences, pooling)
     last_report = time.monotonic()

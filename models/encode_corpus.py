@@ -5,19 +5,18 @@ Legend: n chosen rows, H width of a view, E dimensions of the word vectors.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from models.corpus.parsed_corpus import ParsedCorpus
-from models.corpus.sentence_block import SentenceBlock, pooled_words
+from models.corpus.sentence_block import SentenceBlock
 from models.sentence_model import batch_of
 from models.sentence_views import SentenceViews
-from models.words.word_vectors import WordVectors
+from models.text.encoder_interface import FloatArray
 
 Rows = NDArray[np.int64]
-FloatArray = NDArray[np.float32]
 
 
 def encode_corpus(
@@ -41,64 +40,29 @@ def encode_corpus(
     Raises:
         ValueError: a row is not among those the corpus can give.
     """
-    device = views.encoder.device
+    wanted = None if rows is None else np.unique(rows)
+    found: list[Rows] = [np.zeros(0, dtype=np.int64)]
+    parts = [[np.zeros((0, width), dtype=np.float32) for width in views.widths]]
     was_training = views.training
     views.eval()
-
-    def embed(block: SentenceBlock) -> list[FloatArray]:
-        return [view.float().cpu().numpy() for view in views(batch_of(block).to(device))]
-
     try:
-        arrays = _by_row(corpus, rows, batch_size, embed, on_progress)
+        for number, block in _chosen_blocks(corpus, wanted):
+            found.append(block.rows)
+            parts.append(_embed_sorted(block, batch_size, views))
+            if on_progress is not None:
+                on_progress((number + 1) / corpus.num_shards)
     finally:
         views.train(was_training)
-    if not arrays:
-        arrays = [np.zeros((0, width), dtype=np.float32) for width in views.widths]
-    return dict(zip(views.names, arrays, strict=True))
-
-
-def bag_of_words(
-    vectors: WordVectors, corpus: ParsedCorpus, *, rows: Rows | None = None, batch_size: int = 1024
-) -> FloatArray:
-    """Returns the mean of each sentence's word vectors, float32 [n, E].
-
-    Unknown words count as zero vectors. Arguments as in `encode_corpus`.
-    """
-
-    def mean(block: SentenceBlock) -> list[FloatArray]:
-        return [pooled_words(vectors, block)]
-
-    arrays = _by_row(corpus, rows, batch_size, mean, None)
-    return arrays[0] if arrays else np.zeros((0, vectors.size), dtype=np.float32)
-
-
-def _by_row(
-    corpus: ParsedCorpus,
-    rows: Rows | None,
-    batch_size: int,
-    embed: Callable[[SentenceBlock], Sequence[FloatArray]],
-    on_progress: Callable[[float], None] | None,
-) -> list[FloatArray]:
-    """Returns the embeddings of the rows, an array for each that ``embed`` gives; [] for none."""
-    wanted = None if rows is None else np.unique(rows)
-    found: list[Rows] = []
-    parts: list[list[FloatArray]] = []
-    for number, block in _chosen_blocks(corpus, wanted):
-        found.append(block.rows)
-        parts.append(_embed_sorted(block, batch_size, embed))
-        if on_progress is not None:
-            on_progress((number + 1) / corpus.num_shards)
-    all_found = np.concatenate(found) if found else np.zeros(0, dtype=np.int64)
+    all_found = np.concatenate(found)
     if wanted is not None and len(all_found) < len(wanted):
         missing = np.setdiff1d(wanted, all_found)
         raise ValueError(
             f"row {missing[0]} (and {len(missing) - 1} others) cannot be encoded: it is not in "
             "the chosen part of the corpus, lacks a parse or is too long"
         )
-    arrays = [np.concatenate(pieces) for pieces in zip(*parts, strict=True)]
-    if rows is None:
-        return arrays
-    return [array[np.searchsorted(all_found, rows)] for array in arrays]
+    order = slice(None) if rows is None else np.searchsorted(all_found, rows)
+    arrays = [np.concatenate(pieces)[order] for pieces in zip(*parts, strict=True)]
+    return dict(zip(views.names, arrays, strict=True))
 
 
 def _chosen_blocks(
@@ -117,14 +81,13 @@ def _chosen_blocks(
             yield number, block
 
 
-def _embed_sorted(
-    block: SentenceBlock, batch_size: int, embed: Callable[[SentenceBlock], Sequence[FloatArray]]
-) -> list[FloatArray]:
+def _embed_sorted(block: SentenceBlock, batch_size: int, views: SentenceViews) -> list[FloatArray]:
     by_length = np.argsort(block.lengths, kind="stable")
-    pieces = [
-        embed(block.take(by_length[start : start + batch_size]))
-        for start in range(0, len(block), batch_size)
-    ]
+    pieces = []
+    for start in range(0, len(block), batch_size):
+        batch = batch_of(block.take(by_length[start : start + batch_size]))
+        vectors = views(batch.to(views.encoder.device))
+        pieces.append([view.float().cpu().numpy() for view in vectors])
     back = np.empty_like(by_length)
     back[by_length] = np.arange(len(by_length))
     return [np.concatenate(arrays)[back] for arrays in zip(*pieces, strict=True)]

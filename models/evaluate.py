@@ -23,8 +23,6 @@ from typing import Any, get_args
 from models.command_line import told
 from models.evaluate_tasks import execute
 from models.evaluation.evaluate_task import MAX_REFUSED
-from models.evaluation.joined_spec import is_joined, short_name
-from models.evaluation.named_encoder import FORMS
 from models.evaluation.protocols.config import Classifier, ProtocolConfig
 from models.evaluation.representations.representation import (
     REPRESENTATIONS,
@@ -34,6 +32,7 @@ from models.evaluation.representations.representation import (
 from models.evaluation.task_result import AbsentResult, results_by_file
 from models.evaluation.tasks.declarations import TASKS, tasks_named
 from models.report.evaluation_table import evaluation_table
+from models.text.encoder_names import FORMS, parse_encoder_name
 from models.training_presets import PRESETS, preset
 from pipeline.digest import digest_of, sha256_of_file
 from pipeline.job import available_cores
@@ -69,7 +68,8 @@ def check_results(job: Mapping[str, Any]) -> None:
             without a version; names the file and the remedy.
     """
     data = Path(job["data"])
-    unversioned = ":" in job["encoder"] and "encoder_version" not in job
+    is_function = parse_encoder_name(job["encoder"]).kind == "function"
+    unversioned = is_function and "encoder_version" not in job
     for path, result in results_by_file(Path(job["out"])).items():
         if isinstance(result, AbsentResult):
             continue
@@ -111,7 +111,7 @@ def job_of(values: argparse.Namespace) -> dict[str, Any]:
     }
     job: dict[str, Any] = {
         "encoder": values.encoder,
-        "name": values.name or _shown_name(values.encoder),
+        "name": values.name or parse_encoder_name(values.encoder).shown,
         "tasks": [task.name for task in tasks_named(values.tasks)],
         "data": values.data,
         "out": values.out or _results_folder(values, representation, protocol),
@@ -161,7 +161,7 @@ def _results_folder(
 ) -> str:
     """Returns where results go unless told; what is not scored by the defaults has a digest."""
     name = _file_name(values.encoder)
-    if name.startswith("random-") and values.preset != DEFAULT_PRESET:
+    if parse_encoder_name(values.encoder).kind == "random" and values.preset != DEFAULT_PRESET:
         name = f"{name}-{values.preset}"
     resolved = ProtocolConfig.from_dict(protocol)
     if (representation, resolved) == (Representation(), ProtocolConfig()):
@@ -170,14 +170,9 @@ def _results_folder(
     return f"results/{name}-{digest_of(used)[:DIGITS_OF_FOLDER]}"
 
 
-def _shown_name(encoder: str) -> str:
-    """Returns what tables call an encoder; of an ensemble without the places of its models."""
-    return short_name(encoder) if is_joined(encoder) else encoder
-
-
 def _file_name(encoder: str) -> str:
     """Returns what a folder of results is called after an encoder; of paths, their last parts."""
-    name = Path(encoder).name if Path(encoder).is_dir() else _shown_name(encoder)
+    name = Path(encoder).name if Path(encoder).is_dir() else parse_encoder_name(encoder).shown
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-")
 
 

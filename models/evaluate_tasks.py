@@ -5,7 +5,7 @@ The job names the encoder, the tasks and where their data lies::
     {"encoder": "data/work/models/DEP-CONST-…", "name": "DEP,CONST trained", "tasks": ["MR"],
      "data": "senteval/data", "out": "results", "cache": "embeddings", "threads": 2}
 
-``encoder`` is what ``models.evaluation.named_encoder`` understands. One JSON file a task comes
+``encoder`` is what ``models.text.encoder_names`` describes. One JSON file a task comes
 out, also for a task whose data is absent; ``out`` may also be an object from each task to a folder
 of its own. Further keys, all optional: ``representation`` and ``protocol`` (fields that differ from
 their defaults), ``seed`` (of the encoder, for the result), ``data_manifest`` (what
@@ -28,12 +28,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from models.evaluation.callable_encoder import RememberingEncoder
 from models.evaluation.data_origin import remarks_of
 from models.evaluation.embedding_cache import EmbeddingCache
-from models.evaluation.encoder import Encoder, MeasuredEncoder, ViewEncoder
 from models.evaluation.evaluate_task import MAX_REFUSED, Evaluation, evaluate_task
-from models.evaluation.named_encoder import EncoderSettings, resolve_encoder, words_beside
 from models.evaluation.protocols.config import ProtocolConfig
 from models.evaluation.representations.representation import Representation
 from models.evaluation.scores import main_metric
@@ -51,6 +48,10 @@ from models.evaluation.task_result import (
 from models.evaluation.tasks.declarations import task_named
 from models.evaluation.tasks.load import AbsentDataError, derived_note, load_task
 from models.evaluation.tasks.task import EvaluationTask
+from models.text.encoder_interface import Encoder, MeasuredEncoder, ViewEncoder
+from models.text.named_encoder import resolve_encoder, words_beside
+from models.text.own_encoder import RememberingEncoder
+from models.text.reading_encoder import EncoderSettings
 from models.text_encoder import available_device
 from models.training_config import TrainingConfig
 from pipeline.digest import digest_of, sha256_of_file

@@ -6,7 +6,6 @@ and checksum, and loading takes no others.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,16 +14,19 @@ from typing import Any
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
+from models.model_description import (
+    FORMAT_VERSION,
+    MODEL_FILE,
+    WEIGHTS_FILE,
+    load_recorded_vectors,
+    read_model_config,
+    read_model_description,
+)
 from models.sentence_model import SentenceModel, build_model
 from models.sentence_views import SentenceViews
 from models.training_config import TrainingConfig
-from models.words.recorded_vectors import load_recorded_vectors
 from models.words.word_vectors import WordVectors
 from pipeline.atomic_files import write_json_atomically
-
-WEIGHTS_FILE = "model.safetensors"
-MODEL_FILE = "model.json"
-FORMAT_VERSION = 2
 
 
 def save_model(folder: Path, model: SentenceModel, origin: Mapping[str, Any]) -> None:
@@ -70,9 +72,8 @@ def load_model(folder: Path, *, vectors_path: Path | None = None) -> SentenceMod
         FileNotFoundError: no model there.
         ValueError: another format, word vectors that are not found, or weights that do not fit.
     """
-    description = read_model_description(folder)
-    config = TrainingConfig.from_dict(description["config"])
-    recorded = description["vectors"]
+    config = read_model_config(folder)
+    recorded = read_model_description(folder)["vectors"]
     vectors = load_recorded_vectors(recorded["checksum"], Path(recorded["path"]), vectors_path)
     model = build_model(config, vectors, config.seed)
     load_weights(folder, model)
@@ -89,25 +90,6 @@ def load_weights(folder: Path, model: SentenceModel) -> None:
         model.load_state_dict(load_file(folder / WEIGHTS_FILE))
     except (OSError, SafetensorError, RuntimeError) as error:
         raise ValueError(f"{folder / WEIGHTS_FILE}: cannot be loaded: {error}") from error
-
-
-def read_model_description(folder: Path) -> dict[str, Any]:
-    """Returns ``model.json``.
-
-    Raises:
-        FileNotFoundError: no model there.
-        ValueError: a format that this release does not read.
-    """
-    path = folder / MODEL_FILE
-    if not path.is_file():
-        raise FileNotFoundError(f"{folder}: no trained model here; run the training first")
-    description: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    if description.get("format_version") != FORMAT_VERSION:
-        raise ValueError(
-            f"{path}: format version {description.get('format_version')}, this release reads "
-            f"{FORMAT_VERSION}; train again or install the release that wrote it"
-        )
-    return description
 
 
 def random_model(config: TrainingConfig, vectors: WordVectors, seed: int) -> SentenceModel:

@@ -6,8 +6,8 @@ Legend: n sentences, b of a batch, H width of a view.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,17 +16,17 @@ import numpy as np
 import torch
 
 from models.corpus.sentence_block import SentenceBlock
-from models.model_folder import load_model, random_model, read_model_description
+from models.model_description import find_parser, read_model_description, recorded_parsers
+from models.model_folder import load_model, random_model
 from models.sentence_model import SentenceModel, batch_of
 from models.sentence_views import SentenceViews
-from models.text.lazy_parser import lazy_parsers
-from models.text.parser_record import find_parser, recorded_parsers
-from models.text.reading_encoder import EncodingSettings, FloatArray, ReadingEncoder
-from models.text.sentence_reader import Parsers, SentenceReader
+from models.text.encoder_interface import FloatArray
+from models.text.reading_encoder import EncoderSettings, ReadingEncoder
+from models.text.sentence_reader import LazyParser, Parsers, SentenceReader
 from models.text.versions import describe_encoding
-from models.training_config import TrainingConfig
 from models.views import Pooling, needed_stages
-from models.words.word_vectors import WordVectors
+from models.words.vector_files import load_word_vectors
+from pipeline.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS
 from pipeline.digest import digest_of
 from pipeline.parsers.device import automatic_device
 
@@ -53,9 +53,7 @@ class TextEncoder(ReadingEncoder):
         self,
         model: SentenceModel,
         parsers: Parsers,
-        *,
-        device: torch.device | str = "cpu",
-        settings: EncodingSettings | None = None,
+        settings: EncoderSettings | None = None,
     ) -> None:
         """Takes a model over, in evaluation mode.
 
@@ -70,10 +68,10 @@ class TextEncoder(ReadingEncoder):
             raise ValueError(f"views {model.encoder.views} need parsers of {missing}")
         parsers = {stage: parsers[stage] for stage in needed}
         super().__init__(SentenceReader(model.vectors, parsers), settings)
-        self.device = torch.device(device)
         self.config = model.config
         self.vectors = model.vectors
         """Those that tokens are looked up by, as loaded."""
+        self.device = torch.device(self.settings.device)
         self._views = SentenceViews(model).to(self.device).eval()
 
     @cached_property
@@ -106,22 +104,7 @@ class TextEncoder(ReadingEncoder):
         return dict(zip(self.widths(pooling), arrays, strict=True))
 
 
-@dataclass(frozen=True, slots=True)
-class ParserPaths:
-    """Where parsers lie; None looks where they lay in training, then among the bundled ones."""
-
-    dependencies: Path | None = None
-    constituents: Path | None = None
-
-
-def load_text_encoder(
-    folder: Path,
-    *,
-    device: str = "cpu",
-    parsers: ParserPaths | None = None,
-    vectors: Path | None = None,
-    settings: EncodingSettings | None = None,
-) -> TextEncoder:
+def load_text_encoder(folder: Path, settings: EncoderSettings | None = None) -> TextEncoder:
     """Returns a trained model with the parsers of its corpus; see `models.load`.
 
     The parsers are found and verified now, and loaded when the first sentence is parsed.
@@ -131,28 +114,37 @@ def load_text_encoder(
         ValueError: word vectors, or a parser that its views need, are not found, or what is found
             is another one.
     """
-    device = available_device(device)
+    settings = _on_this_machine(settings)
     description = read_model_description(folder)
     stages = needed_stages(description["config"]["views"])
     records = recorded_parsers(description, stages)
-    given = parsers or ParserPaths()
-    paths = {stage: find_parser(stage, records[stage], getattr(given, stage)) for stage in stages}
-    model = load_model(folder, vectors_path=vectors)
-    return TextEncoder(model, lazy_parsers(paths, device), device=device, settings=settings)
+    paths = {stage: find_parser(stage, records[stage], settings.parser(stage)) for stage in stages}
+    model = load_model(folder, vectors_path=settings.vectors)
+    return TextEncoder(model, _lazy_parsers(paths, settings), settings)
 
 
-def random_text_encoder(
-    config: TrainingConfig,
-    vectors: WordVectors,
-    seed: int,
-    *,
-    parsers: Parsers,
-    device: str = "cpu",
-    settings: EncodingSettings | None = None,
-) -> TextEncoder:
-    """Returns a configuration's architecture with untrained weights, a function of the seed."""
-    model = random_model(config, vectors, seed)
-    return TextEncoder(model, parsers, device=available_device(device), settings=settings)
+def random_text_encoder(seed: int, settings: EncoderSettings | None = None) -> TextEncoder:
+    """Returns the settings' architecture with untrained weights, a function of the seed.
+
+    Raises:
+        FileNotFoundError: word vectors are not there.
+        ValueError: the folder of a parser lacks a file.
+    """
+    settings = _on_this_machine(settings)
+    stages = needed_stages(settings.config.views)
+    paths = {stage: settings.parser(stage) or BUNDLED_PARSERS[stage] for stage in stages}
+    vectors = load_word_vectors(settings.vectors or BUNDLED_VECTORS)
+    model = random_model(settings.config, vectors, seed)
+    return TextEncoder(model, _lazy_parsers(paths, settings), settings)
+
+
+def _on_this_machine(settings: EncoderSettings | None) -> EncoderSettings:
+    settings = settings or EncoderSettings()
+    return replace(settings, device=available_device(settings.device))
+
+
+def _lazy_parsers(paths: Mapping[str, Path], settings: EncoderSettings) -> Parsers:
+    return {stage: LazyParser(stage, path, device=settings.device) for stage, path in paths.items()}
 
 
 def available_device(name: str) -> str:

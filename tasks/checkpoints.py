@@ -9,7 +9,7 @@ from typing import Any
 
 import luigi
 
-from models.text.parser_record import OPTION_OF_STAGE
+from models.model_description import OPTION_OF_STAGE
 from pipeline.digest import remembered_sha256
 from pipeline.parsers.checkpoints.official import OFFICIAL_PARSERS, RELEASED_WEIGHTS
 from pipeline.parsers.convert import CONVERSION_VERSION, convert_checkpoint

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from models.evaluation.encoder import chosen_views, name_of
-from models.evaluation.joined_spec import FORM, ModelViews, is_joined, joined_models, short_name
-from models.evaluation.rows import BAG_OF_WORDS
-from models.text.parser_record import OPTION_OF_STAGE
+from models.model_description import MODEL_FILE, OPTION_OF_STAGE, WEIGHTS_FILE, read_model_config
+from models.text.encoder_interface import chosen_views, name_of, placed
+from models.text.encoder_names import EncoderName, ModelViews, parse_encoder_name
 from models.text.versions import describe_encoding
 from models.training_config import TrainingConfig
 from models.views import needed_stages
+from pipeline.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS
 from tasks.artefact import Artefact, checksum
 from tasks.checkpoints import UsedParser, used_parser
 from tasks.parameters import (
-    BUNDLED_CONSTITUENCY_PARSER,
-    BUNDLED_DEPENDENCY_PARSER,
-    BUNDLED_VECTORS,
     CorpusParameters,
     HeldOutParameters,
     ParserParameters,
@@ -30,14 +25,9 @@ from tasks.parameters import (
 from tasks.training import TrainEncoders
 from tasks.word_vectors import OF_THE_CORPUS, UsedVectors
 
-MODEL_FILES = ("model.safetensors", "model.json")
-FORMS = (
-    f"trained, trained-SEED, random-SEED (SEED: 0 or more), bag_of_words, a model's folder, views "
-    f"of such folders as {FORM}, or package.module:name of a function of your own"
-)
+MODEL_FILES = (WEIGHTS_FILE, MODEL_FILE)
 LONGEST_LABEL = 200
 """Characters; file systems take names of 255, and a task and a digest stand beside it."""
-_SEEDED = re.compile(r"(trained|random)-(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +39,7 @@ class EvaluatedEncoder:
     label: str
     """What folders are called after it."""
     spec: str
-    """What ``models.evaluation.named_encoder`` understands."""
+    """What the job calls it: a name of the grammar of `models.text.encoder_names`, too."""
     content: dict[str, Any]
     """Everything that determines its embeddings."""
     settings: dict[str, Any] = field(default_factory=dict)
@@ -76,40 +66,40 @@ class EncoderParameters(CorpusParameters, HeldOutParameters, ParserParameters, T
             ValueError: no such encoder.
         """
         task: TrainEncoders = self.clone(TrainEncoders)  # type: ignore[attr-defined]
-        seeded = _SEEDED.fullmatch(called)
-        if called == "trained" or (seeded and seeded[1] == "trained"):
-            return self._trained(task.clone(seed=int(seeded[2])) if seeded else task, called)
-        if seeded:
-            return self._random(task, int(seeded[2]), called)
-        if called == BAG_OF_WORDS:
-            return self._bag_of_words(task.word_vectors)
-        if Path(called).is_dir():
-            return self._model_folder(Path(called))
-        if is_joined(called):
-            return self._joined_models(called)
-        if ":" in called:
-            return self._own_function(called, version, task.word_vectors)
-        raise ValueError(f"encoder {called!r}: no such folder and no known name; give {FORMS}")
+        name = parse_encoder_name(called)
+        match name.kind:
+            case "trained":
+                return self._trained(task, name)
+            case "random":
+                return self._random(task, name)
+            case "bag_of_words":
+                return self._bag_of_words(task.word_vectors, called)
+            case "model" | "joined":
+                return self._models(name)
+            case "function":
+                return self._own_function(called, version, task.word_vectors)
 
-    def _trained(self, training: TrainEncoders, label: str) -> EvaluatedEncoder:
+    def _trained(self, training: TrainEncoders, name: EncoderName) -> EvaluatedEncoder:
+        if name.seed is not None:
+            training = training.clone(seed=name.seed)
         return EvaluatedEncoder(
             name=f"{_architecture(training)}, trained",
-            label=label,
+            label=name.called,
             spec=str(training.folder),
             content={
                 "model": training.digest,
                 "encoding": describe_encoding(training.config.views),
             },
-            views=_placed(training.config.test_views),
+            views=placed(training.config.test_views),
             seed=training.seed,
             requires={"model": training},
         )
 
-    def _bag_of_words(self, vectors: UsedVectors) -> EvaluatedEncoder:
+    def _bag_of_words(self, vectors: UsedVectors, label: str) -> EvaluatedEncoder:
         return EvaluatedEncoder(
             name="mean of the word vectors",
-            label=BAG_OF_WORDS,
-            spec=BAG_OF_WORDS,
+            label=label,
+            spec=label,
             content={
                 "vectors": vectors.digest,
                 "encoding": describe_encoding(None),
@@ -118,66 +108,45 @@ class EncoderParameters(CorpusParameters, HeldOutParameters, ParserParameters, T
             requires=vectors.requires,
         )
 
-    def _model_folder(self, folder: Path) -> EvaluatedEncoder:
-        name, config = folder.resolve().name, _config(folder)
+    def _models(self, name: EncoderName) -> EvaluatedEncoder:
+        """Finished models, known by what lies in their folders and not by where these lie.
+
+        They find their own vectors and parsers unless the user says where these lie now.
+        """
+        configs = [read_model_config(part.folder) for part in name.parts]
+        taken = [_views_of(*pair) for pair in zip(name.parts, configs, strict=True)]
+        checksums = [checksum(part.folder, names=MODEL_FILES) for part in name.parts]
+        if name.kind == "model":
+            shown = label = name.parts[0].name
+            content: dict[str, Any] = {"model": checksums[0]}
+        else:
+            shown, label = name.shown, _file_name(name.shown)
+            pairs = zip(checksums, taken, strict=True)
+            content = {"joined": [{"model": model, "views": views} for model, views in pairs]}
+        read = dict.fromkeys(view for config in configs for view in config.views)
+        parsers = self._moved_parsers()
         return EvaluatedEncoder(
-            name=name,
-            label=name,
-            spec=str(folder),
-            content={
-                "model": checksum(folder, names=MODEL_FILES),
-                "encoding": describe_encoding(config.views),
-            },
-            settings=self._moved(),
-            requires=_made(self._moved_parsers().values()),
-            views=_placed(config.test_views),
+            name=shown,
+            label=label,
+            spec=name.called,
+            content={**content, "encoding": describe_encoding(list(read))},
+            settings=self._moved_vectors() | _folders(parsers),
+            requires=_made(parsers.values()),
+            views=placed([name_of(view) for views in taken for view in views]),
         )
 
-    def _joined_models(self, called: str) -> EvaluatedEncoder:
-        """Views of models, known by what lies in the folders and not by where these lie."""
-        parts = joined_models(called)
-        taken = [_views_of(part) for part in parts]
-        read = {view: None for part in parts for view in _config(part.folder).views}
-        name = short_name(called)
-        return EvaluatedEncoder(
-            name=name,
-            label=_file_name(name),
-            spec=called,
-            content={
-                "joined": [
-                    {
-                        "model": checksum(part.folder, names=MODEL_FILES),
-                        "views": views,
-                    }
-                    for part, views in zip(parts, taken, strict=True)
-                ],
-                "encoding": describe_encoding(list(read)),
-            },
-            settings=self._moved(),
-            requires=_made(self._moved_parsers().values()),
-            views=_placed([name_of(view) for views in taken for view in views]),
-        )
-
-    def _moved(self) -> dict[str, str]:
-        """A model finds its own vectors and parsers unless the user says where they lie now."""
-        settings = {
-            OPTION_OF_STAGE[stage]: str(parser.folder)
-            for stage, parser in self._moved_parsers().items()
-        }
-        if self.vectors not in (BUNDLED_VECTORS, OF_THE_CORPUS):
-            settings["vectors"] = str(self.vectors)
-        return settings
+    def _moved_vectors(self) -> dict[str, str]:
+        """Returns the word vectors that are not the bundled ones, if any."""
+        if self.vectors == OF_THE_CORPUS or self.vectors.resolve() == BUNDLED_VECTORS:
+            return {}
+        return {"vectors": str(self.vectors)}
 
     def _moved_parsers(self) -> dict[str, UsedParser]:
         """Returns the parsers that are not the bundled ones."""
-        bundled = {
-            "dependencies": BUNDLED_DEPENDENCY_PARSER,
-            "constituents": BUNDLED_CONSTITUENCY_PARSER,
-        }
         return {
             stage: used_parser(self, stage)
-            for stage, default in bundled.items()
-            if getattr(self, OPTION_OF_STAGE[stage]) != default
+            for stage, bundled in BUNDLED_PARSERS.items()
+            if getattr(self, OPTION_OF_STAGE[stage]).resolve() != bundled
         }
 
     def _own_function(self, called: str, version: str, words: UsedVectors) -> EvaluatedEncoder:
@@ -196,29 +165,34 @@ class EncoderParameters(CorpusParameters, HeldOutParameters, ParserParameters, T
             requires=words.requires,
         )
 
-    def _random(self, training: TrainEncoders, seed: int, label: str) -> EvaluatedEncoder:
+    def _random(self, training: TrainEncoders, name: EncoderName) -> EvaluatedEncoder:
         views, vectors = training.config.views, training.word_vectors
         parsers = {stage: used_parser(self, stage) for stage in needed_stages(views)}
         return EvaluatedEncoder(
             name=f"{_architecture(training)}, random weights",
-            label=label,
-            spec=label,
+            label=name.called,
+            spec=name.called,
             content={
                 "architecture": training.config.architecture(),
                 "encoding": describe_encoding(views),
-                "seed": seed,
+                "seed": name.seed,
                 "vectors": vectors.digest,
                 "parsers": {stage: parser.checksum for stage, parser in parsers.items()},
             },
             settings={
                 "config": training.config.to_dict(),
                 "vectors": str(vectors.path),
-                **{OPTION_OF_STAGE[stage]: str(parser.folder) for stage, parser in parsers.items()},
+                **_folders(parsers),
             },
-            views=_placed(training.config.test_views),
-            seed=seed,
+            views=placed(training.config.test_views),
+            seed=name.seed,
             requires={**vectors.requires, **_made(parsers.values())},
         )
+
+
+def _folders(parsers: Mapping[str, UsedParser]) -> dict[str, str]:
+    """Returns where the parsers of stages lie, by the settings that say so."""
+    return {OPTION_OF_STAGE[stage]: str(parser.folder) for stage, parser in parsers.items()}
 
 
 def _made(parsers: Iterable[UsedParser]) -> dict[str, Artefact]:
@@ -238,34 +212,14 @@ def _architecture(training: TrainEncoders) -> str:
     return f"{views} by {training.preset}, {free}{config.decoder} decoder"
 
 
-def _placed(views: Sequence[str]) -> tuple[str, ...]:
-    """Returns views as an encoder calls them: ``0-SEQ``."""
-    return tuple(f"{place}-{view}" for place, view in enumerate(views))
-
-
-def _config(folder: Path) -> TrainingConfig:
-    """Returns the configuration of a model.
-
-    Raises:
-        ValueError: the folder holds no model, or one of another release; names it.
-    """
-    path = folder / "model.json"
-    try:
-        return TrainingConfig.from_dict(json.loads(path.read_text(encoding="utf-8"))["config"])
-    except FileNotFoundError:
-        raise ValueError(f"{folder}: no trained model here; give the folder of a model") from None
-    except (KeyError, ValueError) as error:
-        raise ValueError(f"{path}: not a model of this release ({error}); train again") from error
-
-
-def _views_of(part: ModelViews) -> list[str]:
+def _views_of(part: ModelViews, config: TrainingConfig) -> list[str]:
     """Returns the views that are taken of a model, each with its place.
 
     Raises:
         ValueError: the model has no such view, or several of that name; names the model.
     """
     try:
-        return chosen_views(_placed(_config(part.folder).test_views), part.views)
+        return chosen_views(placed(config.test_views), part.views)
     except ValueError as error:
         raise ValueError(f"{part.name}: {error}") from error
 

@@ -13,7 +13,6 @@ from typing import Any
 
 import luigi
 
-from models.evaluation.rows import BAG_OF_WORDS
 from models.frameworks import (
     PUBLISHED_PRESETS,
     Framework,
@@ -32,6 +31,7 @@ from models.report.frameworks_table import (
     TrainingText,
     frameworks_table,
 )
+from models.text.encoder_names import BAG_OF_WORDS
 from models.training_presets import preset
 from pipeline.atomic_files import write_bytes_atomically, write_json_atomically
 from tasks.artefact import Artefact

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import luigi
 
 from models.evaluation.protocols.config import ProtocolConfig
 from models.evaluation.representations.representation import representation_named
-
-BUNDLED_DEPENDENCY_PARSER = Path("data/parsers/dependency")
-BUNDLED_CONSTITUENCY_PARSER = Path("data/parsers/constituency")
-BUNDLED_VECTORS = Path("data/vectors/english")
+from pipeline.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS, shown
 
 
 def joined(changes: Mapping[str, Any], own: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -104,9 +100,11 @@ class ParserParameters(EngineParameters):
     """Which parsers to use, and where they run."""
 
     dependency_parser = luigi.PathParameter(
-        default=BUNDLED_DEPENDENCY_PARSER,
-        description="A supar biaffine parser: its folder (bundled, or from TrainDependencyParser), "
-        "a file that supar saved, or a published name such as biaffine-dep-en.",
+        default=BUNDLED_PARSERS["dependencies"],
+        description="A supar biaffine parser: its folder "
+        f"({shown(BUNDLED_PARSERS['dependencies'])}, which ships, or one from "
+        "TrainDependencyParser), a file that supar saved, or a published name such as "
+        "biaffine-dep-en.",
     )
     dependency_parser_sha256 = luigi.Parameter(
         default="",
@@ -119,8 +117,9 @@ class ParserParameters(EngineParameters):
         "inside, where the file does not say it rightly.",
     )
     constituency_parser = luigi.PathParameter(
-        default=BUNDLED_CONSTITUENCY_PARSER,
-        description="A benepar chart parser: its folder (bundled, or from "
+        default=BUNDLED_PARSERS["constituents"],
+        description="A benepar chart parser: its folder "
+        f"({shown(BUNDLED_PARSERS['constituents'])}, which ships, or one from "
         "TrainConstituencyParser), a file or folder that benepar saved, or a published name such "
         "as benepar_en3.",
     )
@@ -209,9 +208,9 @@ class TrainingParameters(VectorTrainingParameters):
     )
     vectors = luigi.PathParameter(
         default=BUNDLED_VECTORS,
-        description="Word vectors: a bundled folder, a text file in GloVe's or word2vec's format, "
-        "or corpus: trained on the run's own text, which needs gensim. A folder called corpus "
-        "needs its whole path.",
+        description=f"Word vectors: a folder ({shown(BUNDLED_VECTORS)} ships), a text file in "
+        "GloVe's or word2vec's format, or corpus: trained on the run's own text, which needs "
+        "gensim. A folder called corpus needs its whole path.",
     )
     threads = luigi.IntParameter(
         default=0,

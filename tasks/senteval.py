@@ -9,14 +9,14 @@ from typing import Any
 
 import luigi
 
-from models.evaluation.encoder import chosen_views
 from models.evaluation.protocols.config import PROTOCOL_VERSION
-from models.evaluation.rows import BAG_OF_WORDS
 from models.evaluation.tasks.declarations import TASKS_VERSION, task_named, tasks_named
 from models.evaluation.tasks.derived import NOTE_NAME
 from models.evaluation.tasks.layout import DATASETS
 from models.evaluation.tasks.load import missing_files
 from models.evaluation.tasks.task import EvaluationTask
+from models.text.encoder_interface import chosen_views
+from models.text.encoder_names import BAG_OF_WORDS, FORMS
 from pipeline.atomic_files import write_bytes_atomically, write_json_atomically
 from pipeline.evaluation_data import SENTEVAL_SETS
 from tasks.artefact import Artefact, checksum
@@ -35,9 +35,7 @@ class SentEvalStage(SentEvalParameters, EncoderParameters, Artefact):
 
     encoder = luigi.Parameter(
         default="trained",
-        description="trained, trained-SEED, random-SEED (the same architecture untrained), "
-        "bag_of_words, a model's folder, MODEL@VIEW+MODEL@VIEW (views of such folders), or "
-        "package.module:name of a function of your own from a list of strings to a matrix.",
+        description=f"{FORMS}.",
     )
 
     @cached_property

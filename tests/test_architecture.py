@@ -97,6 +97,13 @@ def test_what_training_builds_on_does_not_import_it() -> None:
     assert wrong == []
 
 
+def test_the_way_from_text_to_vectors_does_not_import_what_evaluates_them() -> None:
+    ways = [*(REPOSITORY / "models" / "text").glob("*.py"), REPOSITORY / "models/text_encoder.py"]
+    assert len(ways) > 2
+    wrong = [path.name for path in ways if "models.evaluation" in path.read_text(encoding="utf-8")]
+    assert wrong == []
+
+
 def test_models_import_nothing_but_what_a_bare_gpu_machine_has() -> None:
     standard = set(sys.stdlib_module_names)
     wrong = []

@@ -1,16 +1,15 @@
 import re
-from pathlib import Path
 
 import pytest
 
+from pipeline.bundled import BUNDLED_PARSERS
 from pipeline.parsers.constituency.benepar_adapter import (
-    BUNDLED_PARSER,
     BeneparConstituencyParser,
 )
 from pipeline.trees.flat import to_brackets
 from pipeline.trees.parses import ConstituencyParse
 
-FOLDER = Path(__file__).parent.parent / BUNDLED_PARSER
+FOLDER = BUNDLED_PARSERS["constituents"]
 MAX_BYTES = 15_000_000
 
 

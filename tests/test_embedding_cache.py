@@ -12,10 +12,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.evaluation.callable_encoder import CallableEncoder
 from models.evaluation.embedding_cache import EmbeddingCache
-from models.evaluation.encoder import FloatArray, Pooling
-from models.evaluation.named_encoder import EncoderSettings, words_encoder
+from models.text.encoder_interface import FloatArray
+from models.text.named_encoder import words_encoder
+from models.text.own_encoder import CallableEncoder
+from models.text.reading_encoder import EncoderSettings
+from models.views import Pooling
 from pipeline.digest import sentences_digest
 from pipeline.refusal import RefusedSentence
 from tests.parsed_corpora import write_vectors

@@ -13,7 +13,6 @@ import pytest
 from models import evaluate_tasks
 from models.evaluate_tasks import execute
 from models.evaluation.embedding_cache import EmbeddingCache
-from models.evaluation.encoder import FloatArray, Pooling
 from models.evaluation.evaluate_task import Evaluation, evaluate_task
 from models.evaluation.protocols.config import PROTOCOL_VERSION, ProtocolConfig
 from models.evaluation.representations.representation import Representation
@@ -26,6 +25,8 @@ from models.evaluation.task_result import (
     read_results,
 )
 from models.evaluation.tasks.declarations import task_named
+from models.text.encoder_interface import FloatArray
+from models.views import Pooling
 from pipeline.refusal import RefusedSentence
 from tests.tiny_senteval import TASKS, CountingEncoder, write_tiny_senteval
 

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from models.evaluation.embedding_cache import EmbeddingCache
-from models.evaluation.encoder import CompositeEncoder, FloatArray, MeasuredEncoder, Pooling
+from models.text.encoder_interface import CompositeEncoder, FloatArray, MeasuredEncoder
 from models.text.joined_encoder import EncoderViews, JoinedEncoder
+from models.views import Pooling
 from pipeline.refusal import RefusedSentence
 
 SENTENCES = ["a b", "c", "a"]

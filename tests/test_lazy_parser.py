@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from models.evaluation.embedding_cache import EmbeddingCache
-from models.evaluation.named_encoder import EncoderSettings, resolve_encoder
-from models.text.lazy_parser import LazyParser, lazy_parsers
-from models.text.parser_record import bundled_parser
+from models.text.named_encoder import resolve_encoder
+from models.text.reading_encoder import EncoderSettings
+from models.text.sentence_reader import LazyParser
 from models.training_presets import preset
+from pipeline.bundled import BUNDLED_PARSERS
 from pipeline.parsers.load import load_parser
 from tests.parsed_corpora import write_vectors
 
@@ -25,7 +26,7 @@ TOKENS = [sentence.split() for sentence in SENTENCES]
 
 @pytest.mark.parametrize("stage", ["dependencies", "constituents"])
 def test_it_answers_as_the_parser_it_loads(stage: str) -> None:
-    folder = bundled_parser(stage)
+    folder = BUNDLED_PARSERS[stage]
     loaded = load_parser(folder, stage)
 
     lazy = LazyParser(stage, folder)
@@ -39,7 +40,7 @@ def test_cached_embeddings_load_no_parser(tmp_path: Path, monkeypatch: pytest.Mo
     settings = EncoderSettings(vectors=vectors, config=preset("laptop", hidden_size=3))
     cache = EmbeddingCache(tmp_path / "embeddings")
     first = cache.embeddings(resolve_encoder("random-0", settings), SENTENCES)
-    monkeypatch.setattr(LazyParser, "_load", None)
+    monkeypatch.setattr("pipeline.parsers.load.load_parser", None)
     monkeypatch.setattr("models.text.sentence_reader.EnglishTokenizer", None)
 
     again = cache.embeddings(resolve_encoder("random-0", settings), SENTENCES)
@@ -51,7 +52,7 @@ def test_cached_embeddings_load_no_parser(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_a_digest_imports_no_parser() -> None:
     code = (
-        "from models.evaluation.named_encoder import resolve_encoder\n"
+        "from models.text.named_encoder import resolve_encoder\n"
         "import sys\n"
         "assert resolve_encoder('random-0').digest\n"
         "print([name for name in ('supar', 'benepar', 'spacy') if name in sys.modules])"
@@ -64,11 +65,11 @@ def test_a_digest_imports_no_parser() -> None:
 
 def test_a_folder_without_a_parser_is_named_at_once(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"weights.safetensors: no such file; a parser's folder"):
-        lazy_parsers({"dependencies": tmp_path}, "cpu")
+        LazyParser("dependencies", tmp_path)
 
 
 def test_a_parser_of_another_kind_is_refused_when_it_is_asked() -> None:
-    parser = LazyParser("dependencies", bundled_parser("constituents"))
+    parser = LazyParser("dependencies", BUNDLED_PARSERS["constituents"])
 
     with pytest.raises(ValueError, match=r"a parser of kind 'benepar.*is needed here"):
         parser.parse(TOKENS)
@@ -76,7 +77,7 @@ def test_a_parser_of_another_kind_is_refused_when_it_is_asked() -> None:
 
 def test_a_parser_that_changed_meanwhile_is_refused(tmp_path: Path) -> None:
     folder = tmp_path / "parser"
-    shutil.copytree(bundled_parser("dependencies"), folder)
+    shutil.copytree(BUNDLED_PARSERS["dependencies"], folder)
     parser = LazyParser("dependencies", folder)
     description = folder / "parser.json"
     description.write_text(description.read_text() + "\n")

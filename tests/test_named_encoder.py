@@ -10,15 +10,12 @@ import numpy as np
 import pytest
 import torch
 
-from models.evaluation.callable_encoder import CallableEncoder, OwnEncoderError
-from models.evaluation.encoder import Encoder, ViewEncoder
-from models.evaluation.named_encoder import (
-    EncoderSettings,
-    resolve_encoder,
-    words_beside,
-    words_encoder,
-)
+from models.model_description import read_model_config
+from models.text.encoder_interface import Encoder, ViewEncoder
 from models.text.joined_encoder import JoinedEncoder
+from models.text.named_encoder import resolve_encoder, words_beside, words_encoder
+from models.text.own_encoder import CallableEncoder, OwnEncoderError
+from models.text.reading_encoder import EncoderSettings
 from models.text_encoder import load_text_encoder
 from models.training_presets import preset
 from tests.parsed_corpora import write_vectors
@@ -74,7 +71,8 @@ def test_a_users_own_encoder_is_found_in_each_of_its_forms(name: str, width: int
         ("own_encoders:number", "int is no encoder; give a function"),
         ("absent_module:f", "absent_module cannot be imported .* PYTHONPATH"),
         (":f", "give package.module:name"),
-        ("own_encoders", "no such folder and no known name; give bag_of_words, random-SEED"),
+        ("trained-1", "only a run of Luigi knows what it trained; give the folder of the model"),
+        ("own_encoders", "no such folder and no known name; give trained"),
     ],
 )
 def test_what_is_no_encoder_is_named_with_a_remedy(spec: str, message: str) -> None:
@@ -242,6 +240,21 @@ def test_a_view_that_a_joined_model_has_not_is_named(vectors: Path, tmp_path: Pa
     (tmp_path / "empty").mkdir()
     with pytest.raises(FileNotFoundError, match="empty: no trained model here"):
         resolve_encoder(f"{a}+{tmp_path}/empty")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('{"format_version": 2, "config": {"hidden": 3}}', "model.json: not a model of this rel"),
+        ('{"format_version": 2}', r"not a model of this release \('config'\); train again"),
+        ('{"format_version": 1}', "format version 1, this release reads 2; train again"),
+        ("{", r"model.json: not a model of this release \(Expecting"),
+    ],
+)
+def test_a_model_of_another_release_is_named(tmp_path: Path, content: str, message: str) -> None:
+    (tmp_path / "model.json").write_text(content)
+    with pytest.raises(ValueError, match=message):
+        read_model_config(tmp_path)
 
 
 def test_random_trees_are_made_by_the_bundled_parsers() -> None:

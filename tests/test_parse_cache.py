@@ -18,9 +18,8 @@ from models.evaluate_tasks import evaluation_of
 from models.model_folder import random_model
 from models.text import reading_encoder
 from models.text.parse_cache import ParseCache
-from models.text.reading_encoder import EncodingSettings
+from models.text.reading_encoder import EncoderSettings, WordsEncoder
 from models.text.sentence_reader import ReadSentences, SentenceReader
-from models.text.words_encoder import WordsEncoder
 from models.text_encoder import TextEncoder
 from models.training_presets import preset
 from models.views import needed_stages
@@ -94,8 +93,8 @@ def encoder(
     parsers = {stage: parser(stage, checksum) for stage in needed_stages(views)}
     typed: Mapping[str, SentenceParser[Parse]] = parsers
     model = random_model(preset("laptop", views=views, hidden_size=3), vectors, seed)
-    settings = EncodingSettings(on_refusal="zero", parses=kept)
-    return TextEncoder(model, typed, settings=settings), parsers
+    settings = EncoderSettings(on_refusal="zero", parses=kept)
+    return TextEncoder(model, typed, settings), parsers
 
 
 def assert_same(
@@ -166,7 +165,7 @@ def test_encoders_of_other_views_share_the_stages_they_have_in_common(
 def test_a_bag_of_words_shares_tokens(
     vectors: WordVectors, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = EncodingSettings(on_refusal="zero")
+    settings = EncoderSettings(on_refusal="zero")
     plain = WordsEncoder(vectors, settings)
     expected = plain.encode(SENTENCES)
     encoder(vectors, ("DEP", "SEQ"), tmp_path)[0].encode(SENTENCES)

@@ -7,8 +7,8 @@ from pathlib import Path
 import luigi
 import pytest
 
+from pipeline.bundled import BUNDLED_PARSERS
 from pipeline.digest import sha256_of_file
-from pipeline.parsers.dependency.supar_adapter import BUNDLED_PARSER
 from pipeline.parsers.folder_files import (
     PLAIN_CONSTITUENCY,
     PLAIN_DEPENDENCY,
@@ -97,7 +97,7 @@ def test_a_parser_folder_of_the_wrong_kind_is_refused_before_any_job(
 
 
 def test_a_parser_folder_must_have_the_checksum_that_is_given(text: dict[str, object]) -> None:
-    checksum = checksum_of_parser_folder(BUNDLED_PARSER)
+    checksum = checksum_of_parser_folder(BUNDLED_PARSERS["dependencies"])
     right = ParseDependencies(dependency_parser_sha256=checksum.upper(), **text)
     assert right.folder == ParseDependencies(**text).folder
     wrong = ParseDependencies(dependency_parser_sha256="00" * 32, **text)

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from benchmarks import killed_runs, shard_memory, shards
-from benchmarks.shard_memory import BUNDLED, MemoryCurve, follow_job, join_sentences
+from benchmarks.shard_memory import MemoryCurve, follow_job, join_sentences
+from pipeline.bundled import BUNDLED_PARSERS
 from pipeline.manifests import write_dataset_manifest
 from pipeline.parse_shard import MEMORY_BOUND_MIB
 from pipeline.parsing import PARSED_STAGES, ParseJob, parse_shard
@@ -115,7 +116,7 @@ def test_a_memory_curve_is_told_by_its_quarters() -> None:
 def job_of(stage: str, folder: Path) -> dict[str, object]:
     return {
         "stage": stage,
-        "parser": str(BUNDLED[stage]),
+        "parser": str(BUNDLED_PARSERS[stage]),
         "sentences": str(folder / "sentences"),
         "output": str(folder / stage),
         "number": 0,

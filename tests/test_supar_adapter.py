@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import torch
 
+from pipeline.bundled import BUNDLED_PARSERS
 from pipeline.parsers.dependency import supar_adapter
 from pipeline.parsers.dependency.model import DependencyModel, save_dependency_model
 from pipeline.parsers.dependency.network import NetworkSizes, build_network
@@ -18,7 +19,7 @@ from pipeline.trees.flat import validate_heads
 from pipeline.trees.parses import DependencyParse
 from tests.dependency_examples import treebank, write_conllu
 
-BUNDLED = Path(__file__).parent.parent / supar_adapter.BUNDLED_PARSER
+BUNDLED = BUNDLED_PARSERS["dependencies"]
 SIZES = NetworkSizes(
     word_embedding=12,
     character_embedding=6,

@@ -19,17 +19,17 @@ import models
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus
 from models.encode import main
 from models.encode_corpus import encode_corpus
+from models.model_description import find_parser, recorded_parsers
 from models.model_folder import load_model
 from models.sentence_views import SentenceViews
-from models.text.parser_record import bundled_parser, find_parser, recorded_parsers
-from models.text.reading_encoder import EncodingSettings
-from models.text.words_encoder import WordsEncoder
+from models.text.reading_encoder import EncoderSettings, WordsEncoder
 from models.text_encoder import TextEncoder
 from models.training.job import TrainingJob
 from models.training.settings import RunSettings
 from models.training.train_views import train
 from models.training_config import TrainingConfig
 from models.training_presets import preset
+from pipeline.bundled import BUNDLED_PARSERS
 from pipeline.manifests import write_dataset_manifest
 from pipeline.parsers.folder_files import checksum_of_parser_folder
 from pipeline.parsers.load import load_parser
@@ -81,7 +81,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     write_shard(folder / "sentences", "sentences", 0, table, drops={})
     write_dataset_manifest(folder / "sentences", "sentences", config={})
     for stage in STAGES:
-        parser = load_parser(bundled_parser(stage), stage)
+        parser = load_parser(BUNDLED_PARSERS[stage], stage)
         parse_shard(ParseJob(stage, folder / "sentences", folder / stage, 0), parser)
         write_dataset_manifest(folder / stage, stage, config={})
     corpus = CorpusFolders(folder / "sentences", folder / "dependencies", folder / "constituents")
@@ -91,7 +91,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 def train_on(corpus: CorpusFolders, config: TrainingConfig, vectors: Path, out: Path) -> None:
-    parsers = {stage: bundled_parser(stage) for stage in STAGES}
+    parsers = {stage: BUNDLED_PARSERS[stage] for stage in STAGES}
     train(TrainingJob(config, corpus, vectors, out, parsers, SETTINGS))
 
 
@@ -124,7 +124,7 @@ def test_a_batch_is_encoded_as_one_by_one_in_order(encoder: TextEncoder) -> None
 
 def test_the_size_of_batches_changes_nothing(run: Run, encoder: TextEncoder) -> None:
     small = models.load(run.model)
-    small.settings = EncodingSettings(batch_size=3)
+    small.settings = EncoderSettings(batch_size=3)
 
     np.testing.assert_allclose(small.encode(SENTENCES), encoder.encode(SENTENCES), atol=1e-6)
 
@@ -180,7 +180,7 @@ def test_all_empty_and_long_sentences_are_named_before_any_is_parsed(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     strict = models.load(run.model)
-    monkeypatch.setattr("models.text.lazy_parser.LazyParser.parse", None)
+    monkeypatch.setattr("models.text.sentence_reader.LazyParser.parse", None)
     monkeypatch.setattr("models.text.reading_encoder.MAX_NAMED", 2)
     long_words = "supercalifragilistic " * 30
     sentences = ["The cat.", "", long_words, "cat " * 511, "Fish", "\t"]
@@ -193,7 +193,7 @@ def test_all_empty_and_long_sentences_are_named_before_any_is_parsed(
 
 
 def test_a_sentence_of_words_alone_may_be_longer_than_a_parser_takes(run: Run) -> None:
-    words = WordsEncoder(load_model(run.model).vectors)
+    words = WordsEncoder(load_model(run.model).vectors, EncoderSettings(on_refusal="error"))
 
     assert words.encode(["cat " * 511]).any()
     with pytest.raises(ValueError, match=r"sentence 1 \(from 0\): empty; leave out"):
@@ -233,7 +233,7 @@ def test_word_vectors_that_ship_are_found_by_their_checksum(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     moved = run.copy_of_model(tmp_path / "m", vectors=elsewhere(run))
-    shipped = "models.words.recorded_vectors.BUNDLED_VECTORS"
+    shipped = "models.model_description.BUNDLED_VECTORS"
     monkeypatch.setattr(shipped, run.folder / "vectors")
 
     assert models.load(moved).digest == models.load(run.model).digest
@@ -249,7 +249,7 @@ def test_the_folder_knows_its_parsers(run: Run) -> None:
         "constituents": "constituency",
     }
     for stage in STAGES:
-        assert Path(parsers[stage]["path"]) == bundled_parser(stage)
+        assert Path(parsers[stage]["path"]) == BUNDLED_PARSERS[stage]
 
 
 def test_where_parsers_lie_does_not_change_what_is_trained(run: Run) -> None:
@@ -280,7 +280,7 @@ def moved(run: Run, stage: str) -> dict[str, Any]:
 
 
 def test_a_moved_parser_is_found_by_its_argument(run: Run, tmp_path: Path) -> None:
-    shutil.copytree(bundled_parser("dependencies"), tmp_path / "parser")
+    shutil.copytree(BUNDLED_PARSERS["dependencies"], tmp_path / "parser")
 
     found = models.load(run.model, dependency_parser=tmp_path / "parser")
 
@@ -293,7 +293,7 @@ def test_another_parser_is_refused(run: Run, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"/nowhere: no such folder; .*another parser.*; give dep"):
         models.load(changed)
     with pytest.raises(ValueError, match=r"another parser \(checksum .*give dependency_parser="):
-        models.load(changed, dependency_parser=bundled_parser("dependencies"))
+        models.load(changed, dependency_parser=BUNDLED_PARSERS["dependencies"])
 
 
 def test_a_parser_folder_that_is_not_there_is_named(run: Run) -> None:
@@ -319,8 +319,8 @@ def test_without_record_and_corpus_the_parser_must_be_given(run: Run, tmp_path: 
         models.load(old)
     given = models.load(
         old,
-        dependency_parser=bundled_parser("dependencies"),
-        constituency_parser=bundled_parser("constituents"),
+        dependency_parser=BUNDLED_PARSERS["dependencies"],
+        constituency_parser=BUNDLED_PARSERS["constituents"],
     )
     assert given.encode(["The cat."]).shape == (1, 10)
 
@@ -334,11 +334,11 @@ def test_another_parser_than_the_bundled_one_is_asked_for() -> None:
 
 
 def test_the_parser_of_a_fast_parse_is_found_by_its_weights() -> None:
-    weights = checksum_of_parser_folder(bundled_parser("dependencies"))
+    weights = checksum_of_parser_folder(BUNDLED_PARSERS["dependencies"])
     fast = {"name": "own", "checksum": f"{weights}-bfloat16", "path": None}
     record = recorded_parsers({"parsers": {"dependencies": fast}}, ["dependencies"])["dependencies"]
 
-    assert find_parser("dependencies", record, None) == bundled_parser("dependencies")
+    assert find_parser("dependencies", record, None) == BUNDLED_PARSERS["dependencies"]
 
 
 @pytest.mark.parametrize("device", ["abacus", "meta"])

@@ -22,17 +22,17 @@ from typing import Any
 
 import numpy as np
 
-from models.evaluation.callable_encoder import CallableEncoder
-from models.evaluation.encoder import (
+from models.text.encoder_interface import (
     OPAQUE_VIEW,
     CompositeEncoder,
     Encoder,
     FloatArray,
-    Pooling,
     RefusingEncoder,
     ViewEncoder,
     key_of,
 )
+from models.text.own_encoder import CallableEncoder
+from models.views import Pooling
 from pipeline.atomic_files import TEMPORARY_SUFFIX, write_json_atomically
 from pipeline.digest import sentences_digest, sha256_of_file
 from pipeline.refusal import RefusedSentence

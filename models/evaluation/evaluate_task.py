@@ -13,7 +13,6 @@ import torch
 
 from models.evaluation.data_origin import remarks_of
 from models.evaluation.embedding_cache import EmbeddingCache, Embeddings
-from models.evaluation.encoder import Encoder
 from models.evaluation.features import Featuriser
 from models.evaluation.outcome import Outcome, Predictions
 from models.evaluation.protocols.classes import folds_of_train, given_split, nested_folds
@@ -33,6 +32,7 @@ from models.evaluation.task_result import (
 )
 from models.evaluation.tasks.load import AbsentDataError, load_task
 from models.evaluation.tasks.task import EvaluationTask, TaskData
+from models.text.encoder_interface import Encoder
 
 MAX_REFUSED = 0.1
 """Above this share, scores say little of an encoder, and a wrong language or parser is likely."""

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from models.evaluation.encoder import (
+from models.text.encoder_interface import (
     FloatArray,
     MeasuredEncoder,
     RefusingEncoder,

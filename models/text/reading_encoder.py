@@ -1,4 +1,4 @@
-"""What every encoder of raw sentences shares: reading in chunks, batches by length, refusals.
+"""Encoders that read raw sentences in chunks, by batches of like length; of them the bag of words.
 
 Legend: n sentences, H width of a view, d width of all views together.
 """
@@ -8,22 +8,30 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import ClassVar, Literal, get_args
+from typing import Annotated, ClassVar, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
-from models.corpus.sentence_block import SentenceBlock
+from models.corpus.sentence_block import SentenceBlock, pooled_words
+from models.model_description import OPTION_OF_STAGE
+from models.text.encoder_interface import FloatArray
 from models.text.parse_cache import ParseCache
 from models.text.sentence_reader import SentenceReader
+from models.text.versions import describe_encoding
+from models.training_config import TrainingConfig
+from models.training_presets import PRESETS
 from models.views import Pooling
-from pipeline.config_fields import Config, Count
+from models.words.word_vectors import WordVectors
+from pipeline.config_fields import Config, at_least
+from pipeline.digest import digest_of
 from pipeline.refusal import RefusedSentence
 
-FloatArray = NDArray[np.float32]
 OnRefusal = Literal["error", "zero"]
 
+BATCH_SIZE = 256
+"""Sentences embedded at once, unless the settings say another number."""
 SENTENCES_AT_ONCE = 2_048
 """Sentences tokenized, parsed and kept together; bounds the memory of their parses."""
 MAX_NAMED = 20
@@ -33,24 +41,41 @@ TOKENS_AT_ONCE = 16_384
 
 
 @dataclass(frozen=True, slots=True)
-class EncodingSettings(Config):
-    """How sentences are encoded; nothing here changes the embedding of one that can be taken."""
+class EncoderSettings(Config):
+    """What encoders are made with, each taking what concerns it.
 
-    called: ClassVar[str] = "encoding setting"
+    Machine, batches and refusals change nothing of the embedding of a sentence that can be taken.
+    """
 
-    batch_size: Count = 256
-    """Sentences embedded at once; fewer where they are long."""
-    on_refusal: OnRefusal = "error"
+    called: ClassVar[str] = "encoder setting"
+
+    device: str = "cpu"
+    batch_size: Annotated[int | None, at_least(1)] = None
+    """Sentences at once, fewer where they are long; None takes what the kind of encoder has by
+    default."""
+    on_refusal: OnRefusal = "zero"
     """A sentence that cannot be taken ends it all, or is a vector of zeros and listed."""
+    vectors: Path | None = None
+    """Word vectors; by default a model's own, and for baselines those that ship."""
+    dependency_parser: Path | None = None
+    """By default a model's own, and for untrained ones that which ships."""
+    constituency_parser: Path | None = None
     parses: Path | None = None
     """Folder that keeps tokens and parses, for all encoders that read the same sentences."""
+    config: TrainingConfig = PRESETS["laptop"]
+    """Whose architecture an untrained encoder has."""
+
+    def parser(self, stage: str) -> Path | None:
+        """Returns where the parser of a stage lies, if that is said."""
+        path: Path | None = getattr(self, OPTION_OF_STAGE[stage])
+        return path
 
 
 class ReadingEncoder(ABC):
     """Raw sentences in, one vector a sentence out, in their order."""
 
-    def __init__(self, reader: SentenceReader, settings: EncodingSettings | None = None) -> None:
-        self.settings = settings or EncodingSettings()
+    def __init__(self, reader: SentenceReader, settings: EncoderSettings | None = None) -> None:
+        self.settings = settings or EncoderSettings()
         self.refused: list[RefusedSentence] = []
         """Sentences of the last call that became zeros."""
         self._reader = reader
@@ -135,12 +160,44 @@ class ReadingEncoder(ABC):
         lengths = block.lengths[by_length]
         start = 0
         while start < len(by_length):
-            limit = start + self.settings.batch_size
+            limit = start + (self.settings.batch_size or BATCH_SIZE)
             # Sorted, so a batch's tokens are at most its size times its last length.
             tokens = lengths[start:limit] * np.arange(1, len(lengths[start:limit]) + 1)
             stop = start + max(1, int(np.searchsorted(tokens, TOKENS_AT_ONCE, side="right")))
             yield block.take(by_length[start:stop])
             start = stop
+
+
+class WordsEncoder(ReadingEncoder):
+    """Mean, maximum and minimum of a sentence's word vectors; unknown words are zero vectors.
+
+    Its view is ``words``. Words have no last state, so their mean is given for it; asked for both,
+    it gives that one array.
+    """
+
+    def __init__(self, vectors: WordVectors, settings: EncoderSettings | None = None) -> None:
+        super().__init__(SentenceReader(vectors, {}), settings)
+        self.vectors = vectors
+
+    @cached_property
+    def digest(self) -> str:
+        """Of word vectors and tokenization."""
+        return digest_of(
+            {"encoding": describe_encoding(None), "read_with": self._reader.describe()}
+        )
+
+    def widths(self, pooling: Sequence[Pooling] = ("last",)) -> dict[str, int]:
+        """Returns the width of each array of `encode_views`, by its key and in its order."""
+        return {f"words.{name}": self.vectors.size for name in _given(pooling)}
+
+    def _embed(self, block: SentenceBlock, pooling: Sequence[Pooling]) -> dict[str, FloatArray]:
+        return {
+            f"words.{name}": pooled_words(self.vectors, block, name) for name in _given(pooling)
+        }
+
+
+def _given(pooling: Sequence[Pooling]) -> list[Pooling]:
+    return list(dict.fromkeys("mean" if name == "last" else name for name in pooling))
 
 
 def _fail_if_any(refusals: Sequence[RefusedSentence]) -> None:

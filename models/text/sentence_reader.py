@@ -5,9 +5,12 @@ Everything here is what the corpus stages do, so a sentence is read as it would 
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,15 +30,61 @@ from models.text.parse_table import (
 from models.text.versions import describe_tokens
 from models.words.word_vectors import WordVectors
 from pipeline.parsers.base import MAX_TOKENS as MAX_PARSED_TOKENS
-from pipeline.parsers.base import SentenceParser, reject_input
+from pipeline.parsers.base import Sentence, SentenceParser, reject_input
+from pipeline.parsers.folder_files import checksum_of_parser_folder
 from pipeline.parsing import Row, describe_parsing, row_of
 from pipeline.refusal import Refusal, RefusedSentence
 from pipeline.sentences.filter import clean_text
 from pipeline.sentences.tokenization import EnglishTokenizer
 from pipeline.trees.parses import Parse
 
+logger = logging.getLogger(__name__)
+
 Parsers = Mapping[str, SentenceParser[Parse]]
 """Parse stage -> its parser."""
+
+
+class LazyParser:
+    """A ``SentenceParser`` over a parser's folder, loaded when the first sentence is parsed.
+
+    Whoever finds embeddings or parses in a cache needs its checksum alone, which is read from the
+    folder in a fraction of the time that supar and benepar take to import.
+    """
+
+    def __init__(self, stage: str, path: Path, *, device: str = "cpu") -> None:
+        """Reads the folder's checksum and no more.
+
+        Args:
+            stage: what it parses, ``dependencies`` or ``constituents``.
+            path: the parser's folder.
+            device: torch's name of where to parse.
+
+        Raises:
+            ValueError: a file is missing.
+        """
+        self.name = path.resolve().name
+        self.checksum = checksum_of_parser_folder(path)
+        self._stage, self._path, self._device = stage, path, device
+
+    def parse(self, sentences: Sequence[Sentence]) -> Sequence[Parse | Refusal]:
+        """Returns one parse or rejection per sentence, in input order.
+
+        Raises:
+            ValueError: the folder holds another kind of parser, or has changed meanwhile.
+            MemoryError, RuntimeError: memory or a device failed.
+        """
+        return self._parser.parse(sentences)
+
+    @cached_property
+    def _parser(self) -> SentenceParser[Parse]:
+        from pipeline.parsers.load import load_parser
+
+        started = time.perf_counter()
+        parser = load_parser(
+            self._path, self._stage, device=self._device, expected_checksum=self.checksum
+        )
+        logger.info("loaded parser %s in %.1f s", self._path, time.perf_counter() - started)
+        return parser
 
 
 @dataclass(frozen=True, slots=True, eq=False)

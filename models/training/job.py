@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Part, Selection
-from models.text.parser_record import parsers_of_corpus
+from models.model_description import parsers_of_corpus
 from models.training.settings import LaunchSettings, RunSettings
 from models.training_config import TRAINING_VERSION, TrainingConfig
 from models.words.word_vectors import WordVectors

@@ -15,16 +15,6 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
-from models.evaluation.encoder import (
-    OPAQUE_VIEW,
-    WORDS_VIEW,
-    FloatArray,
-    Pooling,
-    chosen_views,
-    is_bag,
-    key_of,
-    view_and_pooling,
-)
 from models.evaluation.representations.principal_component import (
     Method,
     principal_components,
@@ -32,6 +22,16 @@ from models.evaluation.representations.principal_component import (
 )
 from models.evaluation.representations.projection import random_projection
 from models.evaluation.tasks.task import Protocol
+from models.text.encoder_interface import (
+    OPAQUE_VIEW,
+    WORDS_VIEW,
+    FloatArray,
+    chosen_views,
+    is_bag,
+    key_of,
+    view_and_pooling,
+)
+from models.views import Pooling
 from pipeline.config_fields import Config, Natural, at_least
 
 Combine = Literal["concatenate", "average"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 import torch
 
@@ -18,9 +17,6 @@ from pipeline.parsers.constituency.span_scorer import SpanScorer
 from pipeline.parsers.constituency.word_vectors import WordVectors
 from pipeline.refusal import Refusal
 from pipeline.trees.parses import ConstituencyParse
-
-BUNDLED_PARSER = Path("data/parsers/constituency")
-"""The parser that ships, relative to the repository's root."""
 
 _MARKS = 2
 """Positions of the sentence marks."""

@@ -10,7 +10,6 @@ meant: a token spelled like a special of supar's (``<bos>``) is an unknown word,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from pipeline.parsers.adapter import BatchedParser
 from pipeline.parsers.base import Sentence
@@ -22,9 +21,6 @@ from pipeline.parsers.dependency.spellings import spelling_cache
 from pipeline.parsers.dependency.token_batch import token_batch
 from pipeline.refusal import Refusal
 from pipeline.trees.parses import DependencyParse
-
-BUNDLED_PARSER = Path("data/parsers/dependency")
-"""The parser that ships, relative to the repository's root."""
 
 _CACHED_WORDS = 100_000
 """Distinct words whose spelling features are kept; 40 MB at the bundled parser's 100 features."""

@@ -1,4 +1,4 @@
-"""What an evaluation asks of an encoder, and how the parts of its embeddings are called.
+"""What is asked of an encoder of sentences, and how the parts of its embeddings are called.
 
 Legend: n sentences, d width of an encoder's embedding, H width of a view.
 """
@@ -14,23 +14,6 @@ import numpy.typing as npt
 
 from models.views import UNORDERED_VIEWS, Pooling
 from pipeline.refusal import RefusedSentence
-
-__all__ = [
-    "OPAQUE_VIEW",
-    "WORDS_VIEW",
-    "CompositeEncoder",
-    "Encoder",
-    "FloatArray",
-    "MeasuredEncoder",
-    "Pooling",
-    "RefusingEncoder",
-    "ViewEncoder",
-    "chosen_views",
-    "is_bag",
-    "key_of",
-    "name_of",
-    "view_and_pooling",
-]
 
 FloatArray = npt.NDArray[np.float32]
 
@@ -135,6 +118,11 @@ def view_and_pooling(key: str) -> tuple[str, str]:
     if not point or not view:
         raise ValueError(f"embeddings {key!r} are not named by view and pooling, as in 0-DEP.last")
     return view, pooling
+
+
+def placed(views: Sequence[str]) -> tuple[str, ...]:
+    """Returns views as an encoder calls them, each with its place among them: ``0-SEQ``."""
+    return tuple(f"{place}-{view}" for place, view in enumerate(views))
 
 
 def name_of(view: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from models.evaluation.encoder import Encoder, FloatArray
+from models.text.encoder_interface import Encoder, FloatArray
 
 Function = Callable[[list[str]], Any]
 
@@ -132,8 +132,6 @@ def import_encoder(spec: str) -> tuple[Any, Function]:
         ValueError: no such module or name, or it is no encoder; names the remedy.
     """
     module_name, _, attribute = spec.partition(":")
-    if not module_name or not attribute:
-        raise ValueError(f"{spec!r}: give package.module:name")
     try:
         found: Any = importlib.import_module(module_name)
     except ImportError as error:

@@ -1,20 +1,72 @@
-"""Which parsers a model was trained with, and where they lie now."""
+"""What a model's folder says of itself, and where its parsers and word vectors lie now.
+
+Loads no torch: ``model.json`` alone is read.
+"""
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from models.training_config import TrainingConfig
+from models.words.vector_files import load_word_vectors
+from models.words.word_vectors import WordVectors
+from pipeline.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS
 from pipeline.manifests import read_dataset_manifest
+from pipeline.parsers.folder_files import checksum_of_parser_folder
 
 logger = logging.getLogger(__name__)
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+WEIGHTS_FILE = "model.safetensors"
+MODEL_FILE = "model.json"
+FORMAT_VERSION = 2
 OPTION_OF_STAGE = {"dependencies": "dependency_parser", "constituents": "constituency_parser"}
 """Parse stage -> the argument that says where its parser lies."""
+_OF_ANOTHER_RELEASE = "{path}: not a model of this release ({error}); train again"
+
+
+def read_model_description(folder: Path) -> dict[str, Any]:
+    """Returns ``model.json``.
+
+    Raises:
+        FileNotFoundError: no model there.
+        ValueError: a format that this release does not read.
+    """
+    path = folder / MODEL_FILE
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"{folder}: no trained model here; give the folder of a model, or run the training "
+            "first"
+        )
+    try:
+        description: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(_OF_ANOTHER_RELEASE.format(path=path, error=error)) from error
+    if description.get("format_version") != FORMAT_VERSION:
+        raise ValueError(
+            f"{path}: format version {description.get('format_version')}, this release reads "
+            f"{FORMAT_VERSION}; train again or install the release that wrote it"
+        )
+    return description
+
+
+def read_model_config(folder: Path) -> TrainingConfig:
+    """Returns the configuration of a model.
+
+    Raises:
+        FileNotFoundError: no model there.
+        ValueError: its configuration is that of another release; names the file.
+    """
+    description = read_model_description(folder)
+    try:
+        return TrainingConfig.from_dict(description["config"])
+    except (KeyError, ValueError) as error:
+        path = folder / MODEL_FILE
+        raise ValueError(_OF_ANOTHER_RELEASE.format(path=path, error=error)) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +75,7 @@ class ParserRecord:
 
     name: str
     checksum: str
-    """See `pipeline.parsers.parser_folder.checksum_of_parser_folder`."""
+    """See `checksum_of_parser_folder`."""
     path: Path | None
     """Where it lay in training; None if that is not known."""
 
@@ -85,7 +137,7 @@ def recorded_parsers(
     names none.
 
     Args:
-        description: `models.model_folder.read_model_description`.
+        description: see `read_model_description`.
     """
     records: dict[str, ParserRecord | None] = {}
     for stage in stages:
@@ -129,7 +181,7 @@ def find_parser(stage: str, record: ParserRecord | None, given: Path | None) -> 
     if given is not None:
         candidates = [given]
     else:
-        candidates = [path for path in (record.path, bundled_parser(stage)) if path is not None]
+        candidates = [path for path in (record.path, BUNDLED_PARSERS[stage]) if path is not None]
     faults = []
     for path in candidates:
         fault = _fault(path, record.checksum)
@@ -142,15 +194,37 @@ def find_parser(stage: str, record: ParserRecord | None, given: Path | None) -> 
     )
 
 
-def bundled_parser(stage: str) -> Path:
-    """Returns the folder of the parser that ships for a stage."""
-    return REPOSITORY / "data" / "parsers" / OPTION_OF_STAGE[stage].removesuffix("_parser")
+def load_recorded_vectors(checksum: str, recorded: Path, given: Path | None = None) -> WordVectors:
+    """Returns the word vectors with this checksum.
+
+    Looked for where the user says, else where they lay in training, else those that ship.
+
+    Args:
+        checksum: see `WordVectors.checksum`.
+        recorded: where they lay in training.
+        given: where the user says they lie.
+
+    Raises:
+        ValueError: they are not there; says what each place holds, and the argument that helps.
+    """
+    faults = []
+    for path in (recorded, BUNDLED_VECTORS) if given is None else (given,):
+        try:
+            vectors = load_word_vectors(path)
+        except (OSError, ValueError) as error:
+            faults.append(str(error))
+            continue
+        if vectors.checksum == checksum:
+            return vectors
+        faults.append(f"{path}: other word vectors (checksum {vectors.checksum[:12]}…)")
+    raise ValueError(
+        f"the word vectors of the model (checksum {checksum[:12]}…) were not found: "
+        f"{'; '.join(faults)}; give vectors=PATH of those"
+    )
 
 
 def _fault(path: Path, checksum: str) -> str | None:
     """Returns why a folder is not the parser with this checksum, or None if it is."""
-    from pipeline.parsers.folder_files import checksum_of_parser_folder
-
     if not path.is_dir():
         return f"{path}: no such folder"
     try:

@@ -1,0 +1,125 @@
+"""What encoders are called: the one grammar of their names, and what each form stands for.
+
+    trained, trained-SEED          the model that a run of Luigi trains, with its seed or another
+    random-SEED                    the same architecture with untrained weights
+    bag_of_words                   pooled word vectors
+    MODEL                          the folder of a trained model
+    MODEL@VIEW+MODEL@VIEW          views of several models side by side
+    package.module:name            a function of the user's own
+
+Each VIEW is one of the model's by name or with its place (``SEQ``, ``0-SEQ``); without ``@VIEW``
+all of them are taken. Loads neither torch nor a model.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+BAG_OF_WORDS = "bag_of_words"
+JOINED_FORM = "MODEL@VIEW+MODEL@VIEW"
+FORMS = (
+    f"trained or trained-SEED (in a run of Luigi), random-SEED (SEED: 0 or more), {BAG_OF_WORDS}, "
+    f"the folder of a model, views of such folders as {JOINED_FORM}, or package.module:name of a "
+    "function of your own from a list of strings to a matrix"
+)
+Kind = Literal["trained", "random", "bag_of_words", "model", "joined", "function"]
+_TRAINED = re.compile(r"trained(?:-(\d+))?")
+_RANDOM = re.compile(r"random-(\d+)")
+_JOIN, _OF = "+", "@"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelViews:
+    """A model's folder and which of its views are taken."""
+
+    folder: Path
+    views: tuple[str, ...] = ()
+    """None named takes all."""
+
+    @property
+    def name(self) -> str:
+        """The last part of the folder, with the view."""
+        return _OF.join([self.folder.resolve().name, *self.views])
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderName:
+    """A name, and what it stands for."""
+
+    called: str
+    """The name as it was given."""
+    kind: Kind
+    seed: int | None = None
+    """Of a trained one None is the run's."""
+    parts: tuple[ModelViews, ...] = ()
+    """Models that are loaded, in order."""
+
+    @property
+    def shown(self) -> str:
+        """What tables call the encoder; of joined models without the places of their folders."""
+        if self.kind == "joined":
+            return _JOIN.join(part.name for part in self.parts)
+        return self.called
+
+
+def parse_encoder_name(called: str) -> EncoderName:
+    """Returns what a name stands for.
+
+    A folder that is there is itself, whatever signs its name has; one that is called as a form of
+    the grammar is given with its place: ``./trained``.
+
+    Raises:
+        ValueError: the name is of no form, or a part of joined models is no folder; names the
+            part and the remedy.
+    """
+    if called == BAG_OF_WORDS:
+        return EncoderName(called, "bag_of_words")
+    if found := _TRAINED.fullmatch(called):
+        return EncoderName(called, "trained", None if found[1] is None else int(found[1]))
+    if found := _RANDOM.fullmatch(called):
+        return EncoderName(called, "random", int(found[1]))
+    if Path(called).is_dir():
+        return EncoderName(called, "model", parts=(ModelViews(Path(called)),))
+    if _JOIN in called or _OF in called:
+        return EncoderName(called, "joined", parts=tuple(_joined_models(called)))
+    if ":" in called:
+        if not all(called.partition(":")[::2]):
+            raise ValueError(f"{called!r}: give package.module:name")
+        return EncoderName(called, "function")
+    raise ValueError(f"encoder {called!r}: no such folder and no known name; give {FORMS}")
+
+
+def _joined_models(called: str) -> list[ModelViews]:
+    """Returns the models of a joined name and their views, in order.
+
+    Folders may have the signs in their own names: the longest name that is one counts.
+    """
+    pieces = called.split(_JOIN)
+    found: list[ModelViews] = []
+    while pieces:
+        size, part = _longest(pieces, called)
+        found.append(part)
+        pieces = pieces[size:]
+    return found
+
+
+def _longest(pieces: list[str], called: str) -> tuple[int, ModelViews]:
+    """Returns how many pieces the first part takes, and the part."""
+    for size in range(len(pieces), 0, -1):
+        text = _JOIN.join(pieces[:size])
+        folder, _, view = text.rpartition(_OF)
+        if text and Path(text).is_dir():
+            return size, ModelViews(Path(text))
+        if folder and _JOIN not in view and Path(folder).is_dir():
+            if not view:
+                raise ValueError(
+                    f"encoder {called!r}: give a view after {text!r}, or leave {_OF} out"
+                )
+            return size, ModelViews(Path(folder), (view,))
+    raise ValueError(
+        f"encoder {called!r}: {pieces[0]!r} does not begin with the folder of a model; "
+        f"{JOINED_FORM} joins views of models that are folders"
+    )

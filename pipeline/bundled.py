@@ -1,0 +1,19 @@
+"""What ships with the code, found from wherever a program starts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+BUNDLED_PARSERS = {
+    "dependencies": REPOSITORY / "data" / "parsers" / "dependency",
+    "constituents": REPOSITORY / "data" / "parsers" / "constituency",
+}
+"""Parse stage -> folder of its parser."""
+BUNDLED_VECTORS = REPOSITORY / "data" / "vectors" / "english"
+"""Folder of word vectors."""
+
+
+def shown(path: Path) -> str:
+    """Returns a bundled folder as help texts name it: ``data/parsers/dependency``."""
+    return path.relative_to(REPOSITORY).as_posix()
