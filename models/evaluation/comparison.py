@@ -179,8 +179,11 @@ def _permuted(
     task = first[0].task
     a, b = sides
     pairs = [(a[i % len(a)], b[i % len(b)]) for i in range(math.lcm(len(a), len(b)))]
+    coins = np.arange(len(a[0].gold))
+    if a[0].clusters is not None:
+        coins = np.unique(a[0].clusters, return_inverse=True)[1]
     return permutation_p_values(
-        [scorer(task, *pair) for pair in pairs], len(a[0].gold), resampling, stream=stream_of(task)
+        [scorer(task, *pair) for pair in pairs], coins, resampling, stream=stream_of(task)
     )
 
 

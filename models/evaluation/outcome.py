@@ -30,6 +30,9 @@ class Predictions:
     """[n]; outer fold or subset of each item, numbered from 0; 0 where there is only one."""
     group_names: tuple[str, ...] = ("test",)
     """Name of each group."""
+    clusters: IntArray | None = None
+    """[n]; what the bootstrap draws as one, such as a document, by numbers with one meaning in all
+    tasks of the data; None draws items by themselves."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -359,16 +359,21 @@ def _task(value: Mapping[str, Any]) -> EvaluationTask:
 
 
 def _packed_predictions(predictions: Predictions) -> dict[str, Any]:
-    arrays = {name: _packed(getattr(predictions, name)) for name in ("predicted", "gold", "groups")}
+    names = ["predicted", "gold", "groups"]
+    if predictions.clusters is not None:
+        names.append("clusters")
+    arrays = {name: _packed(getattr(predictions, name)) for name in names}
     return {**arrays, "group_names": list(predictions.group_names)}
 
 
 def _unpacked_predictions(value: Mapping[str, Any]) -> Predictions:
+    clusters = value.get("clusters")
     return Predictions(
         predicted=_unpacked(value["predicted"]),
         gold=_unpacked(value["gold"]),
         groups=_unpacked(value["groups"]).astype(np.int64),
         group_names=tuple(value["group_names"]),
+        clusters=None if clusters is None else _unpacked(clusters).astype(np.int64),
     )
 
 

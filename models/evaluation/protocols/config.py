@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from models.config_fields import check_choices, checked_fields
@@ -44,6 +44,15 @@ class ProtocolConfig:
     grid_scale: float = 1.0
     """Factor on every C of SentEval's grids. These suit raw features; of views of length 1 the
     largest C of them is small, and searches end at the grid's edge."""
+    standardise: bool | None = None
+    """Whether features are brought to mean 0 and deviation 1 on the items that a logistic
+    regression of classes trains on; None leaves it to the data: published ones are taken raw.
+    Differs from SentEval: one grid then fits embeddings of any scale, and the rows of a table
+    differ in what they encode, not in how large they are."""
+    penalties: tuple[float, ...] | None = None
+    """λ, the penalty a training item, in the place of SentEval's grids of C, whose penalty stands
+    beside a sum over items: with λ one grid serves tasks of any size. () asks for SentEval's grids,
+    None leaves it to the data."""
     compatibility_loss: BatchLoss = "sum"
     """Whether the compatibility classifier sums the losses of a batch, as SentEval asks PyTorch to
     and its published results have it, or averages them, as it does with a PyTorch of today."""
@@ -63,6 +72,12 @@ class ProtocolConfig:
         for name in ("batch_items", "max_steps"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if min(self.penalties or (1.0,)) <= 0:
+            raise ValueError(f"penalties must be positive numbers, got {self.penalties}")
+        if self.classifier == "compatibility" and (self.standardise or self.penalties):
+            raise ValueError("standardise and penalties are of the classifier logistic_regression")
+        if self.grid_scale != 1.0 and self.penalties:
+            raise ValueError("grid_scale is of SentEval's grids, which penalties replace")
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> ProtocolConfig:
@@ -73,13 +88,29 @@ class ProtocolConfig:
         """
         return cls(**checked_fields(cls, values, "protocol"))
 
+    def on_data(self, declared: Mapping[str, Any]) -> ProtocolConfig:
+        """Returns the configuration on data that declare fields of it.
+
+        A field that is asked for stays, and so do SentEval's grids where they are scaled, and its
+        own classifier.
+
+        Raises:
+            ValueError: what the data declare is no field, or out of range.
+        """
+        if self.classifier == "compatibility":
+            return self
+        kept = {name for name in declared if getattr(self, name, None) is not None}
+        if self.grid_scale != 1.0:
+            kept.add("penalties")
+        own = {name: value for name, value in declared.items() if name not in kept}
+        return replace(self, **checked_fields(ProtocolConfig, own, "protocol"))
+
     def to_dict(self) -> dict[str, Any]:
         """Returns the fields as plain JSON values.
 
-        SentEval's own grid is left out, so that results from before it could be scaled keep their
+        Fields that came later are left out at their defaults, so that earlier results keep their
         meaning.
         """
-        fields = asdict(self)
-        if self.grid_scale == 1.0:
-            del fields["grid_scale"]
-        return fields
+        later = {"grid_scale": 1.0, "standardise": None, "penalties": None}
+        fields = {k: v for k, v in asdict(self).items() if k not in later or v != later[k]}
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in fields.items()}
