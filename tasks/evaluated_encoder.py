@@ -11,7 +11,7 @@ from typing import Any
 
 from models.evaluation.encoder import chosen_views, name_of
 from models.evaluation.joined_spec import FORM, ModelViews, is_joined, joined_models, short_name
-from models.evaluation.rows import BAG_OF_WORDS
+from models.evaluation.named_encoder import BAG_OF_WORDS
 from models.text.parser_record import OPTION_OF_STAGE
 from models.text.versions import describe_encoding
 from models.training_config import TrainingConfig

@@ -9,7 +9,7 @@ from typing import Any
 
 import luigi
 
-from models.evaluation.rows import BAG_OF_WORDS
+from models.evaluation.named_encoder import BAG_OF_WORDS
 from models.frameworks import (
     PUBLISHED_PRESETS,
     Framework,

@@ -130,8 +130,7 @@ def written_since(work: Path, pattern: str, moment: float) -> bool:
 # that what is removed for one kill is still missing at the next and every stage has work to do.
 STAGES_FROM_THE_LAST = {
     "reports/*": "reports/*/config.json",
-    "probes/*": "probes/pair-*/job.json",
-    "embeddings/*": "embeddings/trained-*/job.json",
+    "evaluation*": "evaluation/jobs/trained-*/job.json",
     "models/*": "models/*/metrics.jsonl",
     "probing/*": "probing/*/config.json",
     "corpora/files-altered-*": "corpora/files-altered-*/dependencies-*/jobs/00000.json",

@@ -21,7 +21,7 @@ from models.evaluation.protocols.config import PROTOCOL_VERSION, ProtocolConfig
 from models.evaluation.protocols.relatedness import RelatednessConfig, relatedness
 from models.evaluation.protocols.similarity import cosine_similarity
 from models.evaluation.representations.representation import Representation
-from models.evaluation.statistics.resampling import Resampling
+from models.evaluation.statistics.resampling import Resampling, clusters_of
 from models.evaluation.task_result import (
     COSINE,
     AbsentResult,
@@ -94,7 +94,8 @@ def evaluate_task(task: EvaluationTask, evaluation: Evaluation) -> Result:
     featuriser = Featuriser.of(
         views.views, task, data, evaluation.representation, evaluation.protocol.batch_items
     )
-    outcome = run_protocol(task, data, featuriser, evaluation.protocol, evaluation.device)
+    protocol = evaluation.protocol.on_data(data.protocol)
+    outcome = run_protocol(task, data, featuriser, protocol, evaluation.device)
     fitted = time.perf_counter()
     result = scored(
         task,
@@ -168,7 +169,16 @@ def run_protocol(
         return _similarity(data, featuriser)
     features = features_by_split(data, featuriser)
     on_device = {name: matrix.to(device) for name, matrix in features.items()}
-    return learn(task, data, on_device, config)
+    return _with_clusters(learn(task, data, on_device, config), data)
+
+
+def _with_clusters(outcome: Outcome, data: TaskData) -> Outcome:
+    """Returns the outcome with what the bootstrap draws as one, where the data know documents."""
+    if data.units is None or "test" not in data.splits:
+        return outcome
+    sentences = data.splits["test"].first
+    clusters = clusters_of(sentences, data.units[sentences])
+    return replace(outcome, predictions=replace(outcome.predictions, clusters=clusters))
 
 
 def features_by_split(data: TaskData, featuriser: Featuriser) -> dict[str, torch.Tensor]:

@@ -113,6 +113,8 @@ class DataRecord:
     """Of these, how many the encoder could not take; they were scored as zeros."""
     remarks: tuple[str, ...] = ()
     """How the files depart from the published ones, as `models.evaluation.data_origin` tells."""
+    protocol: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of ``ProtocolConfig`` that the data ask for, where the classifier takes them."""
 
     @property
     def refused_share(self) -> float:
@@ -129,6 +131,9 @@ class DataRecord:
         """Returns the record of a task's data."""
         sentences = hashlib.sha256(json.dumps(data.sentences).encode())
         content = sentences.copy()
+        if data.protocol or data.units is not None:
+            units = [] if data.units is None else data.units.tolist()
+            content.update(json.dumps([dict(data.protocol), units], sort_keys=True).encode())
         for name in sorted(data.splits):
             items = data.splits[name]
             content.update(f"{name} {len(items)} {items.second is not None}".encode())
@@ -143,6 +148,7 @@ class DataRecord:
             dict(data.replaced),
             data.derived_from,
             num_sentences=len(data.sentences),
+            protocol=dict(data.protocol),
         )
 
 

@@ -42,6 +42,12 @@ def comparison_table(comparison: Comparison) -> str:
         f"{CORRECTIONS_IN_WORDS[config.correction]} over {len(rows)} rows.",
         "Intervals and p values are about other test items, not about another training.",
     ]
+    if comparison.average is not None and comparison.over_items is not None:
+        notes.append(
+            f"Difference averaged over tasks: {with_interval(comparison.average, signed=True)}; "
+            f"over all test items: {with_interval(comparison.over_items, signed=True)}. Documents "
+            "are drawn for all tasks at once."
+        )
     if any(row.score in SCORES_OF_ERRORS for row in comparison.tasks):
         notes.append("Of mse the lower is the better.")
     notes += derived_notes(comparison.derived)

@@ -1,4 +1,4 @@
-"""How the data of scores departs from the published data, said below their table."""
+"""How the data of scores departs from the published data, and what they ask for, said below."""
 
 from __future__ import annotations
 
@@ -15,8 +15,14 @@ def data_remarks(results: Iterable[TaskResult]) -> list[str]:
     """
     tasks: dict[str, list[str]] = {}
     for result in results:
-        for remark in result.data.remarks:
+        for remark in (*result.data.remarks, *_asked_for(result)):
             named = tasks.setdefault(remark, [])
             if result.task.name not in named:
                 named.append(result.task.name)
     return [f"Data of {', '.join(names)}: {remark}." for remark, names in tasks.items()]
+
+
+def _asked_for(result: TaskResult) -> list[str]:
+    """Returns the settings of the classifier that the data ask for, if they ask for any."""
+    settings = ", ".join(f"{name} {value}" for name, value in result.data.protocol.items())
+    return [f"unless told otherwise they are scored with {settings}"] if settings else []

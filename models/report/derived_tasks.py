@@ -46,7 +46,6 @@ def exported_section(probing_folder: Path, tasks: Sequence[str]) -> str:
         f"`{probing_folder / SENTEVAL_FOLDER}` holds the probing tasks in SentEval's format. A "
         "function of your own from a list of strings to a matrix is scored on them by",
         f"```sh\n{command}\n```",
-        "Trained encoders then parse the sentences anew, and the classifiers are those of "
-        "SentEval's protocol, so compare such figures with one another and not with the table "
-        "above.",
+        "The protocol is the same as above, and the tasks bring their documents and parses: "
+        "such figures stand beside those of the table, and a model of this run gets its own again.",
     )

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from models.evaluation.probing.alterations.make import NOT_SELECTED
+from models.report.probing_table import RowFiles
 from pipeline.manifests import DatasetManifest
 
-REPORT_VERSION = 5
+REPORT_VERSION = 6
 """Raised when the same results would give another report."""
 
 
@@ -50,8 +51,8 @@ class ReportInputs:
     training_folder: Path
     """With ``summary.json`` and ``metrics.jsonl``; of the first training seed."""
     probing_folder: Path
-    row_files: tuple[Path, ...]
-    """Results of the probing rows, in the table's order."""
+    rows: tuple[RowFiles, ...]
+    """Results of the rows of the probing table, in its order."""
     parsers: tuple[Mapping[str, Any], ...] = ()
     """``kind``, ``name``, ``checksum`` and, where the card has them, ``scores`` of each parser."""
     versions: Mapping[str, str] = field(default_factory=dict)

@@ -30,6 +30,12 @@ WEIGHTS_AT_ONCE = 1_000_000
 """Weights made before they are scored; bounds the memory, and belongs to what a seed gives."""
 
 
+MIN_UNITS = 10
+"""Fewer documents in a task's test split are not resampled, but its sentences: the spread of so
+few would be a guess. The interval is then too narrow for other documents, and the report says
+so."""
+
+
 @dataclass(frozen=True, slots=True)
 class Resampling:
     """How often to draw, and what to report of it.
@@ -55,6 +61,23 @@ class Resampling:
         step = max(1, WEIGHTS_AT_ONCE // max(1, num_items))
         for start in range(0, self.num_resamples, step):
             yield min(step, self.num_resamples - start)
+
+
+def draws_units(units: Sequence[object]) -> bool:
+    """Returns whether test items of these units are drawn unit by unit."""
+    return len(set(units)) >= MIN_UNITS
+
+
+def clusters_of(sentences_n: IntArray, units_n: IntArray) -> IntArray:
+    """Returns the cluster of each test item, [n], with one meaning in all tasks.
+
+    Args:
+        sentences_n: number of each item's sentence.
+        units_n: number of each item's document or block, 0 or more.
+    """
+    if draws_units(units_n.tolist()):
+        return units_n
+    return -1 - sentences_n  # below zero, where no unit's number is
 
 
 def observed_scores(scorer: Scorer, num_items: int) -> dict[str, float]:
