@@ -14,8 +14,6 @@ from models.corpus.parsed_corpus import ParsedCorpus
 from models.corpus.sentence_block import SentenceBlock
 from models.sentence_model import batch_of
 from models.sentence_views import SentenceViews
-from models.words.pooled_words import pooled_words
-from models.words.word_vectors import WordVectors
 
 Rows = NDArray[np.int64]
 FloatArray = NDArray[np.float32]
@@ -56,21 +54,6 @@ def encode_corpus(
     if not arrays:
         arrays = [np.zeros((0, width), dtype=np.float32) for width in views.widths]
     return dict(zip(views.names, arrays, strict=True))
-
-
-def bag_of_words(
-    vectors: WordVectors, corpus: ParsedCorpus, *, rows: Rows | None = None, batch_size: int = 1024
-) -> FloatArray:
-    """Returns the mean of each sentence's word vectors, float32 [n, E].
-
-    Unknown words count as zero vectors. Arguments as in `encode_corpus`.
-    """
-
-    def mean(block: SentenceBlock) -> list[FloatArray]:
-        return [pooled_words(vectors, block)]
-
-    arrays = _by_row(corpus, rows, batch_size, mean, None)
-    return arrays[0] if arrays else np.zeros((0, vectors.size), dtype=np.float32)
 
 
 def _by_row(

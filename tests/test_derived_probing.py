@@ -26,9 +26,9 @@ from models.evaluation.task_result import DataRecord, TaskResult, read_results
 from models.evaluation.tasks.declarations import PROBING
 from models.evaluation.tasks.derived import NOTE_NAME, DerivedNote, read_note, write_note
 from models.evaluation.tasks.load import AbsentDataError
-from models.evaluation.tasks.probing_files import SPLITS as PROBING_SPLITS
+from models.evaluation.tasks.sentence_files import SPLITS as PROBING_SPLITS
 from models.report.comparison_table import comparison_table
-from models.report.derived_tasks import exported_section
+from models.report.table_notes import exported_section
 from tests.evaluation_examples import answers, result, task
 from tests.probing_examples import built, sentence
 from tests.senteval_files import load, rows, write_files

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
-from models.encode_corpus import bag_of_words, encode_corpus
+from models.encode_corpus import encode_corpus
 from models.model_folder import load_model, random_model
 from models.sentence_model import SentenceModel, batch_of
 from models.sentence_views import SentenceViews
@@ -19,6 +19,7 @@ from models.training.held_out_accuracy import held_out_accuracy
 from models.training.trainer import RunSettings, TrainingJob, train
 from models.training_config import TrainingConfig
 from models.training_presets import preset
+from models.words.pooled_words import pooled_words
 from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
 from tests.parsed_corpora import stories, write_corpus, write_vectors
@@ -106,7 +107,7 @@ def test_the_bag_of_words_is_the_mean_with_unknown_words_as_zero(tmp_path: Path)
     vectors = WordVectors.from_rows(["a", "b"], np.array([[2, 0], [0, 4]], dtype=np.float32))
     folders = write_corpus(tmp_path, {"one": [["a", "b"], ["b", "?", "?", "a"], ["?"]]})
 
-    means = bag_of_words(vectors, ParsedCorpus(folders, vectors, views=("BOW",)))
+    means = pooled_words(vectors, ParsedCorpus(folders, vectors, views=("BOW",)).read(0))
 
     assert means.tolist() == [[1, 2], [0.5, 1], [0, 0]]
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from models.evaluation.scores import scorer
 from models.evaluation.statistics.correction import benjamini_hochberg, corrected, holm
+from models.evaluation.statistics.interval import SeedMean, over_seeds
 from models.evaluation.statistics.resampling import Resampling
-from models.evaluation.statistics.seeds import SeedMean, over_seeds
 from models.evaluation.statistics.significance import bootstrap_p_value, permutation_p_values
 from tests.evaluation_examples import answers, predictions, similarities, task
 

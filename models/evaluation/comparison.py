@@ -26,9 +26,13 @@ from models.evaluation.scores import (
     stream_of,
 )
 from models.evaluation.statistics.correction import CORRECTIONS, Correction, corrected
-from models.evaluation.statistics.interval import Interval, percentile_interval
+from models.evaluation.statistics.interval import (
+    Interval,
+    SeedMean,
+    over_seeds,
+    percentile_interval,
+)
 from models.evaluation.statistics.resampling import Resampling
-from models.evaluation.statistics.seeds import SeedMean, over_seeds
 from models.evaluation.statistics.significance import bootstrap_p_value, permutation_p_values
 from models.evaluation.statistics.task_means import mean_interval
 from models.evaluation.task_result import (

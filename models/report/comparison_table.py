@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from models.evaluation.comparison import Comparison, TaskComparison
 from models.evaluation.representations.description import described
-from models.evaluation.statistics.seeds import SeedMean
+from models.evaluation.statistics.interval import SeedMean
 from models.evaluation.task_result import Setup
-from models.report.derived_tasks import derived_notes, task_title
 from models.report.markdown import bullets, markdown_table, with_interval
+from models.report.table_notes import derived_notes, task_title
 
 TESTS_IN_WORDS = {
     "permutation": "paired permutation test, answers swapped item by item",

@@ -10,7 +10,7 @@ from pathlib import Path
 from models.evaluation.averages import AVERAGES, average_value, lacking, published_averages
 from models.evaluation.comparison import average_over_tasks
 from models.evaluation.representations.description import described
-from models.evaluation.statistics.seeds import over_seeds
+from models.evaluation.statistics.interval import over_seeds
 from models.evaluation.task_result import (
     AbsentResult,
     Result,
@@ -22,10 +22,8 @@ from models.evaluation.task_result import (
 )
 from models.evaluation.tasks.declarations import TASKS
 from models.report.comparison_table import SCORES_OF_ERRORS, digits_of, with_seeds
-from models.report.data_remarks import data_remarks
-from models.report.derived_tasks import derived_notes, task_title
-from models.report.doubtful_scores import doubts
 from models.report.markdown import bullets, markdown_table, section, with_interval
+from models.report.table_notes import data_remarks, derived_notes, doubts, task_title
 
 ABSENT = "absent"
 NOT_EVALUATED = "not evaluated"

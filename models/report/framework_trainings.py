@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from models.evaluation.statistics.seeds import over_seeds
+from models.evaluation.statistics.interval import over_seeds
 from models.report.comparison_table import with_seeds
 from models.report.markdown import bullets, count, duration, markdown_table, section
 from models.report.published import PARAMETERS, SENTENCES

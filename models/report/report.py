@@ -10,7 +10,6 @@ from typing import Any
 
 from models.evaluation.probing.build import read_summary
 from models.report import sections
-from models.report.derived_tasks import exported_section
 from models.report.inputs import REPORT_VERSION, ReportInputs
 from models.report.notes import notes_section
 from models.report.plots import chances_differ, plot_accuracy_by_task, plot_training
@@ -21,6 +20,7 @@ from models.report.probing_table import (
     probing_table,
     read_rows,
 )
+from models.report.table_notes import exported_section
 from models.training.metrics_log import METRICS_FILE, SUMMARY_FILE, read_metrics
 from pipeline.atomic_files import write_json_atomically, write_text_atomically
 

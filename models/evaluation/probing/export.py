@@ -25,7 +25,7 @@ from models.evaluation.tasks.derived import (
     write_note,
 )
 from models.evaluation.tasks.layout import DATASETS
-from models.evaluation.tasks.probing_files import SPLITS as SPLIT_MARKS
+from models.evaluation.tasks.sentence_files import SPLITS as SPLIT_MARKS
 from pipeline.atomic_files import sweep_unfinished, write_bytes_atomically
 
 SENTEVAL_FOLDER = "senteval"
