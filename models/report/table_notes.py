@@ -27,7 +27,8 @@ def derived_notes(corpora: Mapping[str, str]) -> list[str]:
         tasks.setdefault(corpus, []).append(task)
     return [
         f"{', '.join(names)}: derived from {corpus}, other sentences and labels than those of the "
-        "published tasks of these names; no published figure compares."
+        "published tasks of these names; no published figure compares. Their intervals draw whole "
+        "documents, where a task has enough of them."
         for corpus, names in tasks.items()
     ]
 
