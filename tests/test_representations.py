@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from models.evaluation.representations.description import described
 from models.evaluation.representations.principal_component import (
     principal_components,
     remove_components,
@@ -18,6 +17,7 @@ from models.evaluation.representations.projection import random_projection
 from models.evaluation.representations.representation import (
     REPRESENTATIONS,
     Representation,
+    described,
     representation_named,
 )
 from models.evaluation.tasks.task import Protocol

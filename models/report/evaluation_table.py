@@ -9,7 +9,7 @@ from pathlib import Path
 
 from models.evaluation.averages import AVERAGES, average_value, lacking, published_averages
 from models.evaluation.comparison import average_over_tasks
-from models.evaluation.representations.description import described
+from models.evaluation.representations.representation import described
 from models.evaluation.statistics.interval import over_seeds
 from models.evaluation.task_result import (
     AbsentResult,

@@ -16,7 +16,7 @@ from models.evaluation.averages import (
     published_averages,
 )
 from models.evaluation.protocols.config import Classifier
-from models.evaluation.representations.description import described
+from models.evaluation.representations.representation import described
 from models.evaluation.scores import main_metric
 from models.evaluation.statistics.interval import over_seeds
 from models.evaluation.task_result import corpora_of, read_results, shown_setup

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import platform
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -65,3 +67,17 @@ class ReportInputs:
     """The text that was read, as a person would name it: ``python-docs, CPython 3.11.7``."""
     command: str | None = None
     """The command line that repeats the run."""
+
+
+PACKAGES = ("treeviews", "torch", "numpy", "pyarrow", "luigi", "spacy", "supar", "benepar")
+
+
+def installed_versions(packages: Sequence[str] = PACKAGES) -> dict[str, str]:
+    """Returns the version of Python and of each package, ``not installed`` where it is absent."""
+    found = {"python": platform.python_version()}
+    for package in packages:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed"
+    return found
