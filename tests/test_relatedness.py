@@ -104,7 +104,8 @@ def test_graded_pairs_are_learnt_and_shuffled_ones_are_not() -> None:
 
 def test_compatibility_is_senteval_s_model() -> None:
     result = answered(TRAIN, DEV, TEST, RelatednessConfig(classifier="compatibility"))
-    model = fit_adam_relatedness(*TRAIN, *DEV)
+    narrow = [(features, scores.to(features)) for features, scores in (TRAIN, DEV)]
+    model = fit_adam_relatedness(*narrow[0], *narrow[1])
     np.testing.assert_array_equal(result.predictions.predicted, model.predict(TEST[0]).numpy())
     assert (result.dev_score, result.details) == (100 * model.dev_pearson, {"epochs": model.epochs})
     assert (result.regularisers, result.num_fits, result.at_grid_edge) == ((), 1, 0)
