@@ -275,7 +275,7 @@ class EvaluateEncoder(SentEvalStage):
 
 
 class EvaluateAll(SentEvalStage):
-    """Scores encoders on all of SentEval's tasks and puts them side by side.
+    """Scores encoders on all of SentEval's tasks, or the derived ones, and puts them side by side.
 
     Output: ``evaluation.md``, a table with intervals, and a folder an encoder of the results, as
     ``python -m models.compare`` takes them. Tasks whose data is absent are listed as absent; each
@@ -333,7 +333,7 @@ class EvaluateAll(SentEvalStage):
 
     def place(self) -> Path:
         """Returns the folder of the table."""
-        return self.work_folder / "evaluation" / "senteval"
+        return self.work_folder / "evaluation" / ("derived" if self.derived else "senteval")
 
     def complete(self) -> bool:
         """Returns whether the table stands and every result in it does."""

@@ -16,6 +16,7 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from models.evaluation.averages import average_differences
 from models.evaluation.outcome import Predictions
 from models.evaluation.scores import (
     check_items,
@@ -34,7 +35,6 @@ from models.evaluation.statistics.interval import (
 )
 from models.evaluation.statistics.resampling import Resampling
 from models.evaluation.statistics.significance import bootstrap_p_value, permutation_p_values
-from models.evaluation.statistics.task_means import mean_interval
 from models.evaluation.task_result import (
     AbsentResult,
     Result,
@@ -140,8 +140,10 @@ def compare(first: Seeds, second: Seeds, config: ComparisonConfig | None = None)
         absent,
         how,
         corpora_of(first[0][name] for name in present),
-        *_averages(
-            [_scored(one, present) for one in first], [_scored(one, present) for one in second], how
+        *average_differences(
+            [_scored(one, present) for one in first],
+            [_scored(one, present) for one in second],
+            how.resampling,
         ),
     )
 
@@ -149,47 +151,6 @@ def compare(first: Seeds, second: Seeds, config: ComparisonConfig | None = None)
 def _scored(results: Mapping[str, Result], tasks: Sequence[str]) -> dict[str, TaskResult]:
     found = {task: results[task] for task in tasks}
     return {task: one for task, one in found.items() if isinstance(one, TaskResult)}
-
-
-def _averages(
-    first: Sequence[Mapping[str, TaskResult]],
-    second: Sequence[Mapping[str, TaskResult]],
-    config: ComparisonConfig,
-) -> tuple[Interval | None, Interval | None]:
-    """Returns the differences over tasks and over items, where clusters say how to draw them."""
-    clusters = _clusters(first[0])
-    if not clusters or len(clusters) < len(first[0]):
-        return None, None
-    a, b = _right(first), _right(second)
-    differences = {task: a[task] - b[task] for task in a}
-    return (
-        mean_interval(differences, clusters, resampling=config.resampling),
-        mean_interval(differences, clusters, average="items", resampling=config.resampling),
-    )
-
-
-def average_over_tasks(seeds: Sequence[Mapping[str, TaskResult]]) -> Interval:
-    """Returns the mean accuracy over derived tasks, of one encoder or the mean over its seeds.
-
-    Raises:
-        ValueError: a task without clusters, of which one draw could not serve all tasks.
-    """
-    results = next(iter(seeds[0].values()))
-    return mean_interval(_right(seeds), _clusters(seeds[0]), resampling=results.resampling)
-
-
-def _right(seeds: Sequence[Mapping[str, TaskResult]]) -> dict[str, FloatArray]:
-    """Returns the share of the seeds that answer each item rightly, [n] by task."""
-    answers = {task: [one[task].outcome.predictions for one in seeds] for task in seeds[0]}
-    return {
-        task: np.mean([one.predicted == one.gold for one in found], axis=0)
-        for task, found in answers.items()
-    }
-
-
-def _clusters(results: Mapping[str, TaskResult]) -> dict[str, npt.NDArray[np.int64]]:
-    found = {task: result.outcome.predictions.clusters for task, result in results.items()}
-    return {task: ids for task, ids in found.items() if ids is not None}
 
 
 def _compare_task(

@@ -7,8 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from models.evaluation.averages import AVERAGES, average_value, lacking, published_averages
-from models.evaluation.comparison import average_over_tasks
+from models.evaluation.averages import (
+    AVERAGES,
+    average_over_tasks,
+    average_value,
+    lacking,
+    published_averages,
+)
 from models.evaluation.representations.representation import described
 from models.evaluation.statistics.interval import over_seeds
 from models.evaluation.task_result import (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from models.evaluation.comparison import Comparison, ComparisonConfig, average_over_tasks, compare
+from models.evaluation.averages import average_over_tasks
+from models.evaluation.comparison import Comparison, ComparisonConfig, compare
 from models.evaluation.named_encoder import BAG_OF_WORDS
 from models.evaluation.outcome import Outcome
 from models.evaluation.probing.declarations import TASKS
-from models.evaluation.statistics.interval import Interval
+from models.evaluation.statistics.interval import Interval, over_seeds
 from models.evaluation.task_result import (
     EncoderIdentity,
     Setup,
@@ -195,13 +195,15 @@ def probing_table(rows: Sequence[ProbingRow]) -> ProbingTable:
     """Returns the table of rows that were scored on the same items."""
     return ProbingTable(
         tuple(rows),
-        over_seeds(rows, is_random_row),
-        over_seeds(rows, is_trained_row),
+        spread_over_seeds(rows, is_random_row),
+        spread_over_seeds(rows, is_trained_row),
         tuple(comparisons(rows)),
     )
 
 
-def over_seeds(rows: Sequence[ProbingRow], chosen: Callable[[str], bool]) -> SeedSpread | None:
+def spread_over_seeds(
+    rows: Sequence[ProbingRow], chosen: Callable[[str], bool]
+) -> SeedSpread | None:
     """Returns mean and spread of the rows with a chosen name, or None where there is none."""
     found = [row for row in rows if chosen(row.name)]
     if not found:
@@ -215,7 +217,8 @@ def over_seeds(rows: Sequence[ProbingRow], chosen: Callable[[str], bool]) -> See
 
 
 def _mean_and_deviation(values: Sequence[float]) -> tuple[float, float]:
-    return statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else 0.0
+    found = over_seeds(values)
+    return found.mean, found.deviation or 0.0
 
 
 def comparisons(rows: Sequence[ProbingRow]) -> list[RowComparison]:
