@@ -105,6 +105,7 @@ def job_of(values: argparse.Namespace) -> dict[str, Any]:
         values.representation, **_object(values.representation_changes, "representation-changes")
     )
     protocol = {
+        **_object(values.protocol_changes, "protocol-changes"),
         "classifier": values.classifier,
         "num_folds": values.folds,
         "grid_scale": values.grid_scale,
@@ -224,6 +225,11 @@ def _parser() -> argparse.ArgumentParser:
         type=float,
         default=1.0,
         help="Factor on every C of SentEval's grids; 4 suits views of length 1, as multi-view has.",
+    )
+    add(
+        "--protocol-changes",
+        default="{}",
+        help="Further fields of the protocol to change, as JSON: '{\"standardise\": true}'.",
     )
     add("--device", default="cpu", help="cpu or cuda, for encoder and classifiers.")
     add("--threads", type=int, default=0, help="CPU threads; 0 takes half of the cores.")

@@ -11,7 +11,8 @@ of its own. Further keys, all optional: ``representation`` and ``protocol`` (fie
 their defaults), ``seed`` (of the encoder, for the result), ``data_manifest`` (what
 ``DownloadSentEval`` wrote of the data), ``encoder_version`` (of a function of your own: what its
 embeddings and results are kept under; without it both are made anew in each run), ``parses``
-(folder of tokens and parses that encoders share), ``device``, ``encoder_settings``
+(folder of tokens and parses that encoders share; without it they are kept for this job alone),
+``device``, ``encoder_settings``
 (``batch_size``, ``on_refusal``, ``vectors``, ``dependency_parser``, ``constituency_parser``,
 ``config`` of an untrained one).
 """
@@ -20,6 +21,7 @@ from __future__ import annotations
 
 import platform
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -46,9 +48,15 @@ from models.evaluation.task_result import (
     write_result,
 )
 from models.evaluation.tasks.declarations import task_named
-from models.evaluation.tasks.load import AbsentDataError, derived_note, load_task
+from models.evaluation.tasks.load import (
+    AbsentDataError,
+    derived_note,
+    derived_sentences,
+    load_task,
+)
 from models.evaluation.tasks.task import EvaluationTask
 from models.text.encoder_interface import Encoder, MeasuredEncoder, ViewEncoder
+from models.text.given_parses import keep_given
 from models.text.named_encoder import resolve_encoder, words_beside
 from models.text.own_encoder import RememberingEncoder
 from models.text.reading_encoder import EncoderSettings
@@ -88,11 +96,17 @@ def execute(job: Mapping[str, Any], progress: Progress) -> None:
     if threads < 1:
         raise ValueError(f"threads must be 1 or more, got {threads}")
     torch.set_num_threads(threads)
+    with tempfile.TemporaryDirectory() as temporary:
+        _evaluate({"parses": temporary, **job}, progress)
+
+
+def _evaluate(job: Mapping[str, Any], progress: Progress) -> None:
     evaluation = evaluation_of(job)
     tasks = _by_dataset([task_named(name) for name in job["tasks"]])
     check_views(tasks, evaluation)
     folders = _folders(job["out"], tasks)
     check_data(tasks, evaluation)
+    keep_parses_of_data(tasks, evaluation.data_folder, Path(job["parses"]))
     for folder in dict.fromkeys(folders.values()):
         check_folder(folder, tasks, evaluation)
     for done, task in enumerate(tasks):
@@ -186,6 +200,16 @@ def check_data(tasks: Sequence[EvaluationTask], evaluation: Evaluation) -> None:
     for task in tasks:
         with suppress(AbsentDataError):
             load_task(task, evaluation.data_folder)
+
+
+def keep_parses_of_data(tasks: Sequence[EvaluationTask], data_folder: Path, parses: Path) -> None:
+    """Puts the parses that came with derived tasks where encoders look for parses."""
+    kept: set[str] = set()
+    for task in tasks:
+        sentences = derived_sentences(task, data_folder)
+        if sentences is not None and sentences.sha256 not in kept:
+            keep_given(parses, sentences.texts, sentences.table, sentences.parsers)
+            kept.add(sentences.sha256)
 
 
 def check_folder(out: Path, tasks: Sequence[EvaluationTask], evaluation: Evaluation) -> None:

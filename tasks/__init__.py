@@ -1,13 +1,13 @@
 """Every stage as a resumable Luigi task: ``luigi --module tasks RunAll --local-scheduler``."""
 
 from tasks.checkpoints import ConvertParser
-from tasks.evaluation import BuildProbing, EmbedProbing, ProbeEncoder
 from tasks.evaluation_data import DownloadSentEval
 from tasks.frameworks import CompareFrameworks
 from tasks.parsers import TrainConstituencyParser, TrainDependencyParser
 from tasks.parsing import ParseConstituents, ParseDependencies, ParseShard
 from tasks.probing_text import (
     AlterSentences,
+    BuildProbing,
     ParseAlteredConstituents,
     ParseAlteredDependencies,
 )
@@ -26,7 +26,6 @@ __all__ = [
     "ConvertParser",
     "DownloadCorpus",
     "DownloadSentEval",
-    "EmbedProbing",
     "EvaluateAll",
     "EvaluateEncoder",
     "EvaluateTask",
@@ -35,7 +34,6 @@ __all__ = [
     "ParseConstituents",
     "ParseDependencies",
     "ParseShard",
-    "ProbeEncoder",
     "RunAll",
     "SplitSentences",
     "TrainConstituencyParser",

@@ -300,6 +300,11 @@ class SentEvalParameters(EvaluationDataParameters):
         description="Factor on every C of SentEval's grids of the logistic regression; these suit "
         "raw features, 4 suits views of length 1, as the representation multi-view has.",
     )
+    protocol_changes = luigi.DictParameter(
+        default={},
+        description="Further fields of the protocol to change, as JSON: '{\"standardise\": true}'. "
+        "models/evaluation/protocols/config.py describes them all.",
+    )
     encoder_version = luigi.Parameter(
         default="",
         description="Of a function of your own, which needs one: change it when the function "
@@ -326,4 +331,5 @@ class SentEvalParameters(EvaluationDataParameters):
             "num_folds": self.folds,
             "grid_scale": self.grid_scale,
         }
-        return ProtocolConfig.from_dict(fields).to_dict()
+        changes = joined(dict(self.protocol_changes), fields, "protocol_changes")
+        return ProtocolConfig.from_dict(changes).to_dict()

@@ -1,12 +1,17 @@
-"""The stages that make and parse the altered sentences of some probing tasks."""
+"""The stages that make the probing tasks of a corpus: sentences altered and parsed, tasks built."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from models.evaluation.probing.alterations.make import make_altered_sentences
-from models.evaluation.probing.config import ALTERATION_VERSION, ProbingConfig
+from models.evaluation.probing.build import FORMAT_VERSION, build_probing
+from models.evaluation.probing.config import ALTERATION_VERSION, PROBING_VERSION, ProbingConfig
+from models.evaluation.probing.export import PROTOCOL, SENTEVAL_FOLDER
+from models.evaluation.probing.sentences import ParsedFolders
+from models.model_description import parsers_of_corpus
 from tasks.artefact import Artefact
 from tasks.parameters import CorpusParameters, HeldOutParameters, ParserParameters, joined
 from tasks.parsing import ParseConstituents, ParseDependencies
@@ -83,3 +88,77 @@ class ParseAlteredConstituents(HeldOutParameters, ParseConstituents):
         """The stage that writes the altered sentences."""
         upstream: Artefact = self.clone(AlterSentences)
         return upstream
+
+
+class BuildProbing(CorpusParameters, HeldOutParameters, ParserParameters, Artefact):
+    """Builds the probing tasks from the held-out documents of the parsed corpus.
+
+    Output: ``senteval/``, the tasks in SentEval's format with their sentences' documents and
+    parses, and a summary. They are scored like SentEval's, by ``EvaluateTask --derived``.
+    """
+
+    marker = "probing.json"
+
+    def requires(self) -> dict[str, dict[str, Artefact]]:
+        """Returns the corpus and the altered sentences, each with both parses."""
+        return {
+            "corpus": {
+                "sentences": self.clone(SplitSentences),
+                "dependencies": self.clone(ParseDependencies),
+                "constituents": self.clone(ParseConstituents),
+            },
+            "altered": {
+                "sentences": self.clone(AlterSentences),
+                "dependencies": self.clone(ParseAlteredDependencies),
+                "constituents": self.clone(ParseAlteredConstituents),
+            },
+        }
+
+    @property
+    def config(self) -> ProbingConfig:
+        """Sizes, limits and seeds of the tasks."""
+        config: ProbingConfig = self.clone(AlterSentences).config
+        return config
+
+    def folders(self) -> dict[str, ParsedFolders]:
+        """Returns where the two parts stand."""
+        return {
+            part: ParsedFolders(**{name: task.folder for name, task in stages.items()})
+            for part, stages in self.requires().items()
+        }
+
+    def content(self) -> dict[str, Any]:
+        """Returns the configuration and the digests of both parts."""
+        digests = {
+            part: {name: task.digest for name, task in stages.items()}
+            for part, stages in self.requires().items()
+        }
+        return {
+            "probing": self.config.to_dict(),
+            "probing_version": PROBING_VERSION,
+            "format_version": FORMAT_VERSION,
+            "protocol": dict(PROTOCOL),
+            **digests,
+        }
+
+    def place(self) -> Path:
+        """Returns the probing folder."""
+        return self.work_folder / "probing" / str(self.source)
+
+    @property
+    def data_folder(self) -> Path:
+        """The folder of the tasks, laid out as what SentEval calls ``data``."""
+        return self.folder / SENTEVAL_FOLDER
+
+    def run(self) -> None:
+        """Builds all tasks in one pass over the held-out sentences."""
+        self.write_config()
+        folders = self.folders()
+        records = parsers_of_corpus(asdict(folders["corpus"]), {})
+        build_probing(
+            folders["corpus"],
+            folders["altered"],
+            self.folder,
+            self.config,
+            parsers={stage: record.checksum for stage, record in records.items()},
+        )

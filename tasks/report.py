@@ -6,39 +6,87 @@ import json
 import shlex
 import subprocess
 import sys
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from models.report.inputs import REPORT_VERSION, ReportInputs, StageRecord
+from models.evaluation.task_result import TaskResult, read_result
+from models.report.inputs import REPORT_VERSION, ReportInputs, StageRecord, installed_versions
+from models.report.probing_table import RowFiles
 from models.report.report import write_report
-from models.report.versions import installed_versions
+from models.report.rows import RowDeclaration, declare_rows
 from pipeline.manifests import read_dataset_manifest
-from tasks.evaluation import BuildProbing, EmbedProbing, ProbingStage, row_tasks
+from tasks.artefact import Artefact
+from tasks.evaluated_encoder import EncoderParameters
 from tasks.parsing import ParseStage
+from tasks.probing_text import BuildProbing
+from tasks.senteval import EvaluateEncoder
+from tasks.training import TrainEncoders
 from tasks.word_vectors import UsedVectors
 
 
-class WriteReport(ProbingStage):
+class WriteReport(EncoderParameters, Artefact):
     """Writes what was run, on what, with which result: report.md, report.json and plots."""
 
     marker = "report.json"
     announced = "report.md"
 
+    @property
+    def training(self) -> TrainEncoders:
+        """The task that trains the pair."""
+        task: TrainEncoders = self.clone(TrainEncoders)
+        return task
+
+    @property
+    def trainings(self) -> list[TrainEncoders]:
+        """The task that trains the pair with each of the seeds."""
+        return [self.clone(TrainEncoders, seed=seed) for seed in self.seeds]
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """The seeds to train with, the first one's views being scored alone too.
+
+        Raises:
+            ValueError: ``further_seeds`` is not a list of whole numbers.
+        """
+        further = self.further_seeds
+        if not isinstance(further, list | tuple) or not all(isinstance(s, int) for s in further):
+            raise ValueError(f"further_seeds must be a list of whole numbers, got {further!r}")
+        return tuple(dict.fromkeys((self.seed, *further)))
+
+    @property
+    def probing(self) -> BuildProbing:
+        """The task that builds the probing tasks."""
+        task: BuildProbing = self.clone(BuildProbing)
+        return task
+
+    @cached_property
+    def rows(self) -> list[tuple[RowDeclaration, EvaluateEncoder]]:
+        """The rows of the table, each with the task that scores it on the probing tasks."""
+        config = self.training.config
+        declared = declare_rows(
+            config.test_views, trained_seeds=self.seeds, embedding_width=config.embedding_width
+        )
+        scoring = self.clone(EvaluateEncoder, derived=True)
+        return [
+            (row, scoring.clone(encoder=row.encoder, representation_changes=row.representation))
+            for row in declared
+        ]
+
     def requires(self) -> dict[str, Any]:
         """Returns everything the report reads, also what its rows were made from."""
         return {
-            "rows": row_tasks(self),
+            "rows": [task for _, task in self.rows],
             "trainings": self.trainings,
             "probing": self.probing,
-            "embeddings": self.embeddings(),
             "stages": [task for part in self.probing.requires().values() for task in part.values()],
             **self.training.word_vectors.requires,
         }
 
     def content(self) -> dict[str, Any]:
-        """Returns the digests of everything the report reads."""
+        """Returns the rows and the digests of everything the report reads."""
         return {
-            "rows": [task.digest for task in row_tasks(self)],
+            "rows": {row.name: task.digest for row, task in self.rows},
             "trainings": [task.digest for task in self.trainings],
             "probing": self.probing.digest,
             "report_version": REPORT_VERSION,
@@ -59,12 +107,15 @@ class WriteReport(ProbingStage):
             stages=(
                 *shard_records(self.probing),
                 *vector_records(self.training.word_vectors),
-                *self.model_records(),
+                self.training_record(),
+                *self.scoring_records(),
             ),
             training_folder=self.training.folder,
             further_training_folders=tuple(task.folder for task in self.trainings[1:]),
             probing_folder=self.probing.folder,
-            row_files=tuple(task.folder / task.marker for task in row_tasks(self)),
+            rows=tuple(
+                RowFiles(row.name, row.description, _result_files(task)) for row, task in self.rows
+            ),
             parsers=tuple(parser_record(s) for s in stages.values() if isinstance(s, ParseStage)),
             versions=installed_versions(),
             commit=current_commit(),
@@ -73,41 +124,35 @@ class WriteReport(ProbingStage):
         )
         write_report(self.folder, inputs)
 
-    def model_records(self) -> tuple[StageRecord, ...]:
-        """Returns sentences and seconds of the stages that train views and use them."""
+    def training_record(self) -> StageRecord:
+        """Returns sentences and seconds of the trainings."""
         summaries = [read_json(task.folder / task.marker) for task in self.trainings]
-        embedded = [read_json(task.folder / task.marker) for task in self.embeddings()]
-        results = [read_json(task.folder / task.marker)["result"] for task in row_tasks(self)]
+        return StageRecord(
+            f"training ({len(summaries)} seeds, {summaries[0]['epochs']} epochs each)",
+            rows=sum(summary["epochs"] * summary["train_sentences"] for summary in summaries),
+            seconds=sum(summary["seconds"] for summary in summaries),
+            not_selected=summaries[0]["skipped"],
+        )
+
+    def scoring_records(self) -> tuple[StageRecord, StageRecord]:
+        """Returns sentences and seconds of the encoders, items and seconds of the classifiers."""
+        read = [[read_result(path) for path in _result_files(task)] for _, task in self.rows]
+        results = [[found for found in row if isinstance(found, TaskResult)] for row in read]
+        # All tasks share their sentences, and all rows of an encoder its embeddings.
+        encoders = {row[0].setup.encoder.digest: row[0] for row in results if row}
+        scored = [result for row in results for result in row]
         return (
             StageRecord(
-                f"training ({len(summaries)} seeds, {summaries[0]['epochs']} epochs each)",
-                rows=sum(summary["epochs"] * summary["train_sentences"] for summary in summaries),
-                seconds=sum(summary["seconds"] for summary in summaries),
-                not_selected=summaries[0]["skipped"],
-            ),
-            StageRecord(
-                f"embedding ({len(embedded)} encoders)",
-                rows=sum(record["num_encoded"] for record in embedded),
-                seconds=sum(record["seconds"] for record in embedded),
+                f"embedding ({len(encoders)} encoders)",
+                rows=sum(result.data.num_sentences for result in encoders.values()),
+                seconds=sum(result.seconds["embed_when_computed"] for result in encoders.values()),
             ),
             StageRecord(
                 f"probing ({len(results)} rows of scores)",
-                rows=sum(
-                    len(task["correct"]) for result in results for task in result["tasks"].values()
-                ),
-                seconds=sum(result["seconds"] for result in results),
+                rows=sum(result.outcome.counts["test"] for result in scored),
+                seconds=sum(result.seconds["fit"] for result in scored),
             ),
         )
-
-    def embeddings(self) -> list[EmbedProbing]:
-        """Returns the embeddings that the rows join, each once."""
-        tasks = {
-            task.task_id: task
-            for row in row_tasks(self)
-            for task in row.requires().values()
-            if isinstance(task, EmbedProbing)
-        }
-        return list(tasks.values())
 
     def resolved_config(self) -> dict[str, Any]:
         """Returns the configuration of every stage the report stands on."""
@@ -118,6 +163,10 @@ class WriteReport(ProbingStage):
             "training": self.training.content(),
             "probing": self.probing.content(),
         }
+
+
+def _result_files(task: EvaluateEncoder) -> tuple[Path, ...]:
+    return tuple(Path(target.path) for target in task.output())
 
 
 def shard_records(probing: BuildProbing) -> tuple[StageRecord, ...]:

@@ -1,4 +1,4 @@
-"""Stages that score encoders on SentEval's tasks."""
+"""Stages that score encoders on SentEval's tasks, or on those derived from the run's corpus."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from typing import Any
 import luigi
 
 from models.evaluation.protocols.config import PROTOCOL_VERSION
-from models.evaluation.tasks.declarations import TASKS_VERSION, task_named, tasks_named
+from models.evaluation.tasks.declarations import PROBING, TASKS_VERSION, task_named, tasks_named
 from models.evaluation.tasks.derived import NOTE_NAME
 from models.evaluation.tasks.layout import DATASETS
 from models.evaluation.tasks.load import missing_files
 from models.evaluation.tasks.task import EvaluationTask
+from models.report.rows import RANDOM_SEEDS
 from models.text.encoder_interface import chosen_views
 from models.text.encoder_names import BAG_OF_WORDS, FORMS
 from pipeline.atomic_files import write_bytes_atomically, write_json_atomically
@@ -23,10 +24,10 @@ from tasks.artefact import Artefact, checksum
 from tasks.evaluated_encoder import EncoderParameters, EvaluatedEncoder
 from tasks.evaluation_data import DownloadSentEval
 from tasks.parameters import SentEvalParameters
+from tasks.probing_text import BuildProbing
 from tasks.process import run_job
 from tasks.training import TrainEncoders
 
-RANDOM_SEEDS = (0, 1, 2)
 DOWNLOADABLE = frozenset(dataset.name for dataset in SENTEVAL_SETS)
 
 
@@ -36,6 +37,10 @@ class SentEvalStage(SentEvalParameters, EncoderParameters, Artefact):
     encoder = luigi.Parameter(
         default="trained",
         description=f"{FORMS}.",
+    )
+    derived = luigi.BoolParameter(
+        description="Score on the probing tasks that are derived from the run's held-out "
+        "documents, in place of SentEval's.",
     )
 
     @cached_property
@@ -64,24 +69,35 @@ class SentEvalStage(SentEvalParameters, EncoderParameters, Artefact):
         )
         return task
 
+    @property
+    def probing(self) -> BuildProbing:
+        """The task that derives probing tasks from the corpus."""
+        task: BuildProbing = self.clone(BuildProbing)
+        return task
+
+    def declared(self, names: str) -> tuple[EvaluationTask, ...]:
+        """Returns the tasks of a list of names; ``all`` are those that may be among the data."""
+        of_probing = self.derived and names.strip().lower() == "all"
+        return PROBING if of_probing else tasks_named(names)
+
     def inputs(self, *datasets: str) -> dict[str, Artefact]:
         """Returns what scoring on these sets requires: the data, and what the encoder does."""
         needed: dict[str, Artefact] = {}
-        if self.senteval_data or DOWNLOADABLE.intersection(datasets):
+        if self.derived:
+            needed["data"] = self.probing
+        elif self.senteval_data or DOWNLOADABLE.intersection(datasets):
             needed["data"] = self.data(*datasets)
         return needed | dict(self.evaluated.requires)
 
     def job(self, evaluations: list[EvaluateTask]) -> dict[str, Any]:
         """Returns the job of ``models.evaluate_tasks`` that makes these results."""
         encoder = self.evaluated
-        data = self.data(*(evaluation.declaration.dataset for evaluation in evaluations))
         job: dict[str, Any] = {
             "encoder": encoder.spec,
             "name": encoder.name,
             "seed": encoder.seed,
             "tasks": [evaluation.declaration.name for evaluation in evaluations],
-            "data": str(data.data_folder),
-            "data_manifest": str(data.folder / data.marker),
+            **self._data_of_job(*(task.declaration.dataset for task in evaluations)),
             "out": {task.declaration.name: str(task.folder) for task in evaluations},
             "cache": str(self.work_folder / "evaluation-embeddings"),
             "parses": str(self.work_folder / "evaluation-parses"),
@@ -92,6 +108,16 @@ class SentEvalStage(SentEvalParameters, EncoderParameters, Artefact):
             "threads": 1,
         }
         return job if encoder.version is None else job | {"encoder_version": encoder.version}
+
+    def _data_of_job(self, *datasets: str) -> dict[str, str]:
+        """Returns where the data lie, and what is known of those that were brought."""
+        if self.derived:
+            return {"data": str(self.probing.data_folder)}
+        data = self.data(*datasets)
+        return {
+            "data": str(data.data_folder),
+            "data_manifest": str(data.folder / data.marker),
+        }
 
     def _on_refusal(self) -> dict[str, str]:
         """Returns the setting; the limit is what holds where nothing is asked for."""
@@ -150,6 +176,8 @@ class EvaluateTask(SentEvalStage):
 
     def _data_content(self) -> dict[str, Any]:
         """Returns what determines the data: the user's files, or where they come from."""
+        if self.derived:
+            return {"data": self.probing.digest}
         if not self.senteval_data:
             return {"data": self.task_data.digest}
         root = self.task_data.data_folder
@@ -171,7 +199,7 @@ class EvaluateTask(SentEvalStage):
         """Returns whether the result stands, and does not call data absent that may have come."""
         if not super().complete():
             return False
-        if not self.data_is_absent:
+        if self.derived or not self.data_is_absent:
             return True
         if not missing_files(self.declaration, self.task_data.data_folder):
             return False
@@ -206,15 +234,22 @@ class EvaluateEncoder(SentEvalStage):
     @cached_property
     def evaluations(self) -> list[EvaluateTask]:
         """The evaluations, one a task, in the order in which they are made."""
-        declared = tasks_named(self.tasks)
+        declared = self.declared(self.tasks)
         first = self.turn % len(declared)
         return [
             self.clone(EvaluateTask, task=task.name) for task in declared[first:] + declared[:first]
         ]
 
     def requires(self) -> dict[str, Artefact]:
-        """Returns the data and what the encoder takes: its model, or trained word vectors."""
-        return self.inputs(*(task.declaration.dataset for task in self.evaluations))
+        """Returns the data and what the encoder takes: its model, or trained word vectors.
+
+        On derived tasks another representation of it waits for the plain one, whose embeddings it
+        finds: a table has them all, and each would embed the same sentences.
+        """
+        needed = self.inputs(*(task.declaration.dataset for task in self.evaluations))
+        if self.derived and self.representation_changes:
+            needed["plain"] = self.clone(EvaluateEncoder, representation_changes={})
+        return needed
 
     def content(self) -> dict[str, Any]:
         """Returns the digests of the evaluations."""
@@ -238,7 +273,7 @@ class EvaluateEncoder(SentEvalStage):
 
 
 class EvaluateAll(SentEvalStage):
-    """Scores encoders on all of SentEval's tasks and puts them side by side.
+    """Scores encoders on all of SentEval's tasks, or the derived ones, and puts them side by side.
 
     Output: ``evaluation.md``, a table with intervals, and a folder an encoder of the results, as
     ``python -m models.compare`` takes them. Tasks whose data is absent are listed as absent; each
@@ -276,7 +311,7 @@ class EvaluateAll(SentEvalStage):
         Raises:
             ValueError: two names stand for the same encoder.
         """
-        apart = max(1, len(tasks_named(self.tasks)) // 2)
+        apart = max(1, len(self.declared(self.tasks)) // 2)
         stages = [
             self.clone(EvaluateEncoder, encoder=encoder, turn=place * apart)
             for place, encoder in enumerate(self.encoders)
@@ -296,7 +331,7 @@ class EvaluateAll(SentEvalStage):
 
     def place(self) -> Path:
         """Returns the folder of the table."""
-        return self.work_folder / "evaluation" / "senteval"
+        return self.work_folder / "evaluation" / ("derived" if self.derived else "senteval")
 
     def complete(self) -> bool:
         """Returns whether the table stands and every result in it does."""

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from models.evaluation.probing.alterations.make import make_altered_sentences
 from models.evaluation.probing.alterations.plan import PLAN_NAME, read_plan
-from models.evaluation.probing.build import build_probing
+from models.evaluation.probing.build import build_probing, read_summary
 from models.evaluation.probing.config import ProbingConfig
+from models.evaluation.probing.export import SENTEVAL_FOLDER, evaluation_tasks
 from models.evaluation.probing.sentences import ParsedFolders, ParsedSentence
+from models.evaluation.tasks.declarations import task_named
+from models.evaluation.tasks.derived import SENTENCES_NAME
+from models.evaluation.tasks.load import load_task
 from pipeline.manifests import read_dataset_manifest, write_dataset_manifest
 from pipeline.schema import schema_for
 from pipeline.shards import read_shard, write_shard
@@ -196,6 +202,54 @@ def tokens_of(sentences: Path) -> list[list[str]]:
     shards = read_dataset_manifest(sentences).shards
     tables = [read_shard(sentences, "sentences", shard.number, ["tokens"]) for shard in shards]
     return [tokens for table in tables for tokens in table["tokens"].to_pylist()]
+
+
+@dataclass(frozen=True)
+class BuiltItems:
+    """The items of one split of one task."""
+
+    rows: npt.NDArray[np.int64]
+    """Row of each item's sentence: in the corpus, or beyond all of these among the altered ones."""
+    labels: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Built:
+    """Probing data as an evaluation reads them back."""
+
+    summary: dict[str, Any]
+    tasks: dict[str, dict[str, BuiltItems]]
+    units: dict[int, str]
+    """Document, or held-out block, of each sentence that any task uses, in the table's order."""
+
+    def used_rows(self) -> list[int]:
+        """Returns the rows that any task uses."""
+        return list(self.units)
+
+    def units_of(self, task: str) -> list[set[str]]:
+        """Returns the units of each split of a task."""
+        return [{self.units[row] for row in items.rows} for items in self.tasks[task].values()]
+
+
+def read_built(folder: Path, num_corpus: int) -> Built:
+    """Returns what ``build_probing`` wrote.
+
+    Args:
+        num_corpus: rows of the corpus.
+    """
+    summary, place = read_summary(folder), folder / SENTEVAL_FOLDER
+    table = pq.read_table(place / "probing" / SENTENCES_NAME)
+    offset = {"corpus": 0, "altered": num_corpus}
+    rows = np.array([offset[one["part"]] + one["dataset_row"] for one in table.to_pylist()])
+    tasks = {}
+    for name in summary["tasks"]:
+        (called,) = evaluation_tasks([name])
+        data = load_task(task_named(called), place)
+        tasks[name] = {
+            split: BuiltItems(rows[items.first], items.labels.astype(np.int64))
+            for split, items in data.splits.items()
+        }
+    return Built(summary, tasks, dict(zip(rows.tolist(), table["unit"].to_pylist(), strict=True)))
 
 
 def built(folder: Path, config: ProbingConfig = CONFIG) -> dict[str, Any]:

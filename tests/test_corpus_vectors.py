@@ -15,8 +15,8 @@ from models.corpus.held_out import HoldOut
 from models.train_word_vectors import WordVectorJob, execute, write_training_tokens
 from models.words.vector_files import load_word_vectors
 from pipeline.manifests import write_dataset_manifest
-from tasks.evaluation import EmbedProbing
 from tasks.report import WriteReport, vector_records
+from tasks.senteval import EvaluateTask
 from tasks.training import TrainEncoders
 from tasks.word_vectors import OF_THE_CORPUS, TrainWordVectors
 from tests.parsed_corpora import stories, write_corpus, write_vectors
@@ -251,10 +251,14 @@ def test_settings_of_vectors_that_are_given_are_refused(run: dict[str, Any]) -> 
 
 @pytest.mark.parametrize("encoder", ["trained", "random-0", "bag_of_words"])
 def test_probing_on_vectors_of_the_corpus_waits_for_them(encoder: str, run: dict[str, Any]) -> None:
-    task = EmbedProbing(**run, vectors=OF_THE_CORPUS, encoder=encoder)
+    task = EvaluateTask(**run, vectors=OF_THE_CORPUS, encoder=encoder, derived=True, task="WC")
 
-    assert isinstance(task.requires()["vectors"], TrainWordVectors)
-    assert task.encoder_job()["vectors"] == str(task.requires()["vectors"].folder)
+    needed = task.requires()
+    if encoder == "trained":
+        assert isinstance(needed["model"].requires()["vectors"], TrainWordVectors)
+        return
+    assert isinstance(needed["vectors"], TrainWordVectors)
+    assert task.job([task])["encoder_settings"]["vectors"] == str(needed["vectors"].folder)
 
 
 def test_the_report_says_how_vectors_of_the_corpus_were_trained(run: dict[str, Any]) -> None:

@@ -8,15 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow.parquet as pq
 import pytest
 
 from models.evaluate import main
 from models.evaluation.comparison import compare
-from models.evaluation.probing.build import ROWS_NAME
+from models.evaluation.probing.build import read_summary
 from models.evaluation.probing.candidates import Candidate
 from models.evaluation.probing.config import SPLITS
-from models.evaluation.probing.data import ProbingData, read_probing
 from models.evaluation.probing.declarations import TASKS
 from models.evaluation.probing.export import (
     SENTEVAL_FOLDER,
@@ -28,10 +26,11 @@ from models.evaluation.task_result import DataRecord, TaskResult, read_results
 from models.evaluation.tasks.declarations import PROBING
 from models.evaluation.tasks.derived import NOTE_NAME, DerivedNote, read_note, write_note
 from models.evaluation.tasks.load import AbsentDataError
+from models.evaluation.tasks.sentence_files import SPLITS as PROBING_SPLITS
 from models.report.comparison_table import comparison_table
-from models.report.derived_tasks import exported_section
+from models.report.table_notes import exported_section
 from tests.evaluation_examples import answers, result, task
-from tests.probing_examples import built, sentence, tokens_of
+from tests.probing_examples import built, sentence
 from tests.senteval_files import load, rows, write_files
 
 NAMES = [task.name for task in TASKS]
@@ -42,19 +41,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("derived")
     built(path)
     return path
-
-
-@pytest.fixture(scope="module")
-def data(folder: Path) -> ProbingData:
-    return read_probing(folder / "probing")
-
-
-@pytest.fixture(scope="module")
-def texts(folder: Path) -> list[str]:
-    """The sentence of each embedding row, looked up in the corpus and in the altered sentences."""
-    tokens = {part: tokens_of(folder / part / "sentences") for part in ("corpus", "altered")}
-    addresses = pq.read_table(folder / "probing" / ROWS_NAME).to_pylist()
-    return [" ".join(tokens[one["part"]][one["dataset_row"]]) for one in addresses]
 
 
 def lengths(sentences: list[str]) -> npt.NDArray[np.float64]:
@@ -75,25 +61,27 @@ def exported(folder: Path, *, absent: dict[str, str] | None = None) -> Path:
         for verb, label in (("was", "past"), ("is", "present"))
     ]
     chosen = {"tense": dict.fromkeys(SPLITS, items)}
-    write_senteval_files(folder, chosen, absent or {}, corpus="tales-0a1b")
+    write_senteval_files(folder, chosen, absent or {}, corpus="tales-0a1b", parsers={})
     return folder
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_task_reads_back_with_its_sentences_and_labels(
-    name: str, folder: Path, data: ProbingData, texts: list[str]
-) -> None:
-    classes = data.summary["tasks"][name]["classes"]
+def test_a_task_reads_back_with_its_sentences_and_labels(name: str, folder: Path) -> None:
+    place = folder / "probing" / SENTEVAL_FOLDER
+    lines = [
+        line.split("\t")
+        for line in (place / senteval_path(name)).read_text(encoding="utf-8").splitlines()
+    ]
+    classes = read_summary(folder / "probing")["tasks"][name]["classes"]
     (evaluation_task,) = evaluation_tasks([name])
 
-    read = load(evaluation_task, folder / "probing" / SENTEVAL_FOLDER)
+    read = load(evaluation_task, place)
 
     assert list(read.class_names) == classes
     assert read.derived_from == "corpus"
-    for split, items in data.tasks[name].items():
-        built_items = zip(items.rows, items.labels, strict=True)
-        expected = [(texts[row], int(label)) for row, label in built_items]
-        assert sorted(rows(read, split)) == sorted(expected)
+    for mark, split in PROBING_SPLITS.items():
+        expected = [(text, classes.index(label)) for which, label, text in lines if which == mark]
+        assert rows(read, split) == expected, "in the order of the file"
 
 
 def test_each_of_sentevals_probing_tasks_has_one_derived_task() -> None:
@@ -228,7 +216,7 @@ def test_a_token_with_white_space_is_refused(tmp_path: Path) -> None:
     items = [Candidate(broken, "past")]
     chosen = {"tense": dict.fromkeys(SPLITS, items)}
     with pytest.raises(ValueError, match="d, sentence 0: a token is empty or has white space"):
-        write_senteval_files(tmp_path, chosen, {}, corpus="tales-0a1b")
+        write_senteval_files(tmp_path, chosen, {}, corpus="tales-0a1b", parsers={})
     assert not list(tmp_path.rglob("*.txt"))
 
 

@@ -8,10 +8,13 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
+from models.evaluation.probing.export import evaluation_tasks
+from models.evaluation.task_result import TaskResult, read_results
 from pipeline.manifests import read_dataset_manifest
 from tests.stories import write_stories
 
@@ -122,6 +125,39 @@ def test_a_second_run_changes_nothing(finished: tuple[Path, str], text: Path) ->
     assert artefacts(work) == before
 
 
+def test_the_command_line_gives_the_figures_of_the_report(
+    finished: tuple[Path, str], tmp_path: Path
+) -> None:
+    """The same protocol on the same data: documents, parses and settings come with the tasks."""
+    work, printed = finished
+    report = json.loads(Path(printed.splitlines()[-1]).with_name("report.json").read_text())
+    expected = next(row for row in report["rows"] if row["name"] == "pair")["result"]
+    (data,) = work.glob("probing/*/senteval")
+
+    result = subprocess.run(
+        [
+            *(sys.executable, "-m", "models.evaluate", "--threads", "1"),
+            *("--encoder", str(model(work)), "--data", str(data)),
+            *("--tasks", ",".join(evaluation_tasks(expected["tasks"]))),
+            *("--out", str(tmp_path / "out"), "--cache", str(tmp_path / "cache")),
+        ],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert result.returncode == 0, result.stderr[-5000:]
+    found = read_results(tmp_path / "out")
+    for name, task in expected["tasks"].items():
+        (called,) = evaluation_tasks([name])
+        one = found[called]
+        assert isinstance(one, TaskResult)
+        assert asdict(one.scores["accuracy"]) == task["accuracy"]
+    average = f"{expected['average']['value']:.1f} [{expected['average']['low']:.1f}"
+    assert f"| average of the derived tasks | accuracy | {average}" in result.stdout
+
+
 def written_since(work: Path, pattern: str, moment: float) -> bool:
     return any(path.stat().st_mtime > moment for path in work.glob(pattern) if path.exists())
 
@@ -130,8 +166,7 @@ def written_since(work: Path, pattern: str, moment: float) -> bool:
 # that what is removed for one kill is still missing at the next and every stage has work to do.
 STAGES_FROM_THE_LAST = {
     "reports/*": "reports/*/config.json",
-    "probes/*": "probes/pair-*/job.json",
-    "embeddings/*": "embeddings/trained-*/job.json",
+    "evaluation*": "evaluation/jobs/trained-*/job.json",
     "models/*": "models/*/metrics.jsonl",
     "probing/*": "probing/*/config.json",
     "corpora/files-altered-*": "corpora/files-altered-*/dependencies-*/jobs/00000.json",
@@ -186,14 +221,19 @@ def test_one_seed_gives_one_loss_curve(
     assert len(losses(work)) > 5
 
 
-def losses(work: Path) -> list[float]:
-    """The loss curve of the training with seed 0."""
+def model(work: Path) -> Path:
+    """The model that was trained with seed 0."""
     (config,) = (
         path
         for path in (work / "models").glob("*/config.json")
         if json.loads(path.read_text(encoding="utf-8"))["training"]["seed"] == 0
     )
-    metrics = (config.parent / "metrics.jsonl").read_text(encoding="utf-8")
+    return config.parent
+
+
+def losses(work: Path) -> list[float]:
+    """The loss curve of the training with seed 0."""
+    metrics = (model(work) / "metrics.jsonl").read_text(encoding="utf-8")
     lines = [json.loads(line) for line in metrics.splitlines()]
     return [line["loss"] for line in lines if line["kind"] == "train"]
 

@@ -10,22 +10,25 @@ import pytest
 
 from models.corpus.held_out import HoldOut
 from models.evaluation.probing.alterations.plan import read_plan
-from models.evaluation.probing.build import build_probing
+from models.evaluation.probing.build import build_probing, read_summary
 from models.evaluation.probing.candidates import quantile_bins
 from models.evaluation.probing.config import SPLITS, ProbingConfig
-from models.evaluation.probing.data import ProbingData, read_probing
 from models.evaluation.probing.declarations import TASKS
 from models.evaluation.probing.depth_classes import pearson
 from models.evaluation.probing.selection import class_quotas
 from models.evaluation.probing.splits import SCARCE_SHARES, assign_units, split_shares
 from tests.probing_examples import (
     CONFIG,
+    Built,
     altered_corpus,
     built,
     corpus_rows,
+    read_built,
     tokens_of,
     write_rows,
 )
+
+NUM_ROWS = len(corpus_rows())
 
 
 @pytest.fixture(scope="module")
@@ -36,33 +39,28 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def data(folder: Path) -> ProbingData:
-    return read_probing(folder / "probing")
+def data(folder: Path) -> Built:
+    return read_built(folder / "probing", NUM_ROWS)
 
 
-def held_out() -> list[dict[str, object]]:
-    return [row for row in corpus_rows() if HoldOut(0.5).takes(str(row["document_id"]))]
-
-
-def test_all_ten_tasks_are_there_in_declared_order(data: ProbingData) -> None:
+def test_all_ten_tasks_are_there_in_declared_order(data: Built) -> None:
     assert data.summary["absent"] == {}
     assert list(data.tasks) == [task.name for task in TASKS]
     assert list(data.summary["tasks"]) == list(data.tasks)
 
 
-def test_rows_are_the_held_out_rows_in_dataset_order_then_the_altered_ones(
-    data: ProbingData,
-) -> None:
+def test_sentences_are_held_out_ones_in_dataset_order_then_altered_ones(data: Built) -> None:
     documents = [row["document_id"] for row in corpus_rows()]
-    expected = [i for i, name in enumerate(documents) if HoldOut(0.5).takes(str(name))]
-    assert data.dataset_rows["corpus"].tolist() == expected
-    altered = data.dataset_rows["altered"]
-    assert altered.tolist() == list(range(len(altered)))
-    assert data.num_rows == len(expected) + len(altered)
+    rows = data.used_rows()
+    intact = [row for row in rows if row < NUM_ROWS]
+    assert rows == sorted(rows) and len(intact) < len(rows)
+    assert all(HoldOut(0.5).takes(documents[row]) for row in intact)
+    used = {row for items in data.tasks.values() for part in items.values() for row in part.rows}
+    assert used == set(rows)
 
 
-def test_labels_are_those_of_the_sentences(data: ProbingData) -> None:
-    sentences = held_out()
+def test_labels_are_those_of_the_sentences(data: Built) -> None:
+    sentences = corpus_rows()
     tags = {"past": "VBD", "present": "VBP"}
     classes = data.summary["tasks"]["tense"]["classes"]
     for items in data.tasks["tense"].values():
@@ -70,8 +68,8 @@ def test_labels_are_those_of_the_sentences(data: ProbingData) -> None:
             assert tags[classes[label]] in sentences[row]["tags"]  # type: ignore[operator]
 
 
-def test_length_bins_hold_the_lengths_they_name(data: ProbingData) -> None:
-    sentences = held_out()
+def test_length_bins_hold_the_lengths_they_name(data: Built) -> None:
+    sentences = corpus_rows()
     classes = data.summary["tasks"]["sentence_length"]["classes"]
     for items in data.tasks["sentence_length"].values():
         for row, label in zip(items.rows, items.labels, strict=True):
@@ -79,8 +77,8 @@ def test_length_bins_hold_the_lengths_they_name(data: ProbingData) -> None:
             assert low <= len(sentences[row]["tokens"]) <= high  # type: ignore[arg-type]
 
 
-def test_word_content_sentences_hold_exactly_one_of_the_words(data: ProbingData) -> None:
-    sentences = held_out()
+def test_word_content_sentences_hold_exactly_one_of_the_words(data: Built) -> None:
+    sentences = corpus_rows()
     classes = data.summary["tasks"]["word_content"]["classes"]
     assert 4 <= len(classes) <= CONFIG.num_words
     for items in data.tasks["word_content"].values():
@@ -99,41 +97,37 @@ ALTERATIONS = {
 
 @pytest.mark.parametrize(("name", "label"), ALTERATIONS.items())
 def test_rows_of_a_task_are_altered_exactly_where_labelled(
-    name: str, label: str, data: ProbingData
+    name: str, label: str, data: Built
 ) -> None:
-    num_corpus = len(data.dataset_rows["corpus"])
     classes = data.summary["tasks"][name]["classes"]
     assert set(classes) == {"intact", label}
     for items in data.tasks[name].values():
         labels = np.array(classes, dtype=object)[items.labels]
-        assert ((items.rows >= num_corpus) == (labels == label)).all()
+        assert ((items.rows >= NUM_ROWS) == (labels == label)).all()
 
 
 @pytest.mark.parametrize("name", ALTERATIONS)
-def test_no_text_appears_both_intact_and_altered(
-    name: str, folder: Path, data: ProbingData
-) -> None:
-    texts = [" ".join(row["tokens"]) for row in held_out()]  # type: ignore[arg-type]
-    num_corpus = len(texts)
+def test_no_text_appears_both_intact_and_altered(name: str, folder: Path, data: Built) -> None:
+    texts = [" ".join(row["tokens"]) for row in corpus_rows()]
     alterations = read_plan(folder / "altered" / "sentences").alterations
     corpus = tokens_of(folder / "corpus" / "sentences")
     used = [row for items in data.tasks[name].values() for row in items.rows]
-    intact_texts = {texts[row] for row in used if row < num_corpus}
+    intact_texts = {texts[row] for row in used if row < NUM_ROWS}
     altered_texts = {
-        " ".join(corpus[alterations[r - num_corpus].corpus_row]) for r in used if r >= num_corpus
+        " ".join(corpus[alterations[r - NUM_ROWS].corpus_row]) for r in used if r >= NUM_ROWS
     }
     assert intact_texts and altered_texts
     assert not intact_texts & altered_texts
 
 
-def test_no_sentence_is_in_two_splits_and_none_twice(data: ProbingData) -> None:
+def test_no_sentence_is_in_two_splits_and_none_twice(data: Built) -> None:
     for items in data.tasks.values():
         rows = [row for split in SPLITS for row in items[split].rows]
         assert len(rows) == len(set(rows))
 
 
-def test_documents_do_not_cross_splits_in_tasks_split_by_document(data: ProbingData) -> None:
-    sentences = held_out()
+def test_documents_do_not_cross_splits_in_tasks_split_by_document(data: Built) -> None:
+    sentences = corpus_rows()
     for name, items in data.tasks.items():
         if data.summary["tasks"][name]["split_by"] != "document" or name in ALTERATIONS:
             continue
@@ -143,8 +137,8 @@ def test_documents_do_not_cross_splits_in_tasks_split_by_document(data: ProbingD
         assert not documents[1] & documents[2]
 
 
-def test_target_nouns_do_not_cross_splits_in_the_number_tasks(data: ProbingData) -> None:
-    sentences = held_out()
+def test_target_nouns_do_not_cross_splits_in_the_number_tasks(data: Built) -> None:
+    sentences = corpus_rows()
     for name, relation in (("subject_number", "nsubj"), ("object_number", "obj")):
         words = []
         for split in SPLITS:
@@ -155,7 +149,7 @@ def test_target_nouns_do_not_cross_splits_in_the_number_tasks(data: ProbingData)
 
 
 def test_two_way_tasks_are_balanced_and_chance_is_that_of_the_commonest_training_class(
-    data: ProbingData,
+    data: Built,
 ) -> None:
     for name, task in data.summary["tasks"].items():
         commonest = np.bincount(data.tasks[name]["train"].labels).argmax()
@@ -165,7 +159,7 @@ def test_two_way_tasks_are_balanced_and_chance_is_that_of_the_commonest_training
             assert task["chance"] == 50.0
 
 
-def test_tree_depth_says_little_about_length(data: ProbingData) -> None:
+def test_tree_depth_says_little_about_length(data: Built) -> None:
     measured = data.summary["tasks"]["tree_depth"]["measures"]["depth_length_correlation"]
     assert abs(measured) < 0.4
 
@@ -178,9 +172,12 @@ def test_building_twice_gives_the_same_bytes_and_another_seed_gives_others(
     altered = altered_corpus(tmp_path / "altered", corpus, rows)
     for name, config in (("same", CONFIG), ("other", replace(CONFIG, seed=1))):
         build_probing(corpus, altered, tmp_path / name, config)
-    first = (folder / "probing" / "probing.parquet").read_bytes()
-    assert (tmp_path / "same" / "probing.parquet").read_bytes() == first
-    assert (tmp_path / "other" / "probing.parquet").read_bytes() != first
+    built_first, same, other = (
+        {path.name: path.read_bytes() for path in sorted((place / "senteval/probing").iterdir())}
+        for place in (folder / "probing", tmp_path / "same", tmp_path / "other")
+    )
+    assert same == built_first and len(same) == len(TASKS) + 2
+    assert other["past_present.txt"] != same["past_present.txt"]
 
 
 def test_sentences_without_parse_are_used_by_no_task_and_counted(tmp_path: Path) -> None:
@@ -190,10 +187,9 @@ def test_sentences_without_parse_are_used_by_no_task_and_counted(tmp_path: Path)
     corpus = write_rows(tmp_path / "corpus", rows, without_parse=missing)
     altered = altered_corpus(tmp_path / "altered", corpus, rows)
     summary = build_probing(corpus, altered, tmp_path / "probing", CONFIG)
-    data = read_probing(tmp_path / "probing")
+    data = read_built(tmp_path / "probing", len(rows))
     assert summary["excluded"]["no_parse"] == 20
-    assert data.dataset_rows["corpus"].tolist() == numbers
-    assert not set(data.used_rows().tolist()) & set(range(5, 25))
+    assert not set(data.used_rows()) & set(missing)
 
 
 def test_duplicate_texts_are_counted_and_used_once(tmp_path: Path) -> None:
@@ -216,7 +212,7 @@ def test_a_task_with_too_little_data_is_absent_with_a_reason(tmp_path: Path) -> 
     summary = build_probing(corpus, altered, tmp_path / "probing", CONFIG)
     assert "tense" not in summary["tasks"]
     assert summary["absent"]["tense"].startswith("fewer than two classes have 4 training sentences")
-    assert "tense" not in read_probing(tmp_path / "probing").tasks
+    assert "tense" not in read_built(tmp_path / "probing", len(rows)).tasks
 
 
 def test_too_little_text_for_any_task_is_refused_with_remedies(tmp_path: Path) -> None:
@@ -253,12 +249,12 @@ def test_held_out_blocks_are_split_and_resampled_whole(tmp_path: Path) -> None:
     corpus = write_rows(tmp_path / "corpus", rows)
     altered = altered_corpus(tmp_path / "altered", corpus, rows, config)
     summary = build_probing(corpus, altered, tmp_path / "probing", config)
-    data = read_probing(tmp_path / "probing")
+    data = read_built(tmp_path / "probing", len(rows))
     assert summary["tasks"]["tense"]["split_by"] == "block"
     assert summary["tasks"]["tense"]["resampled_by"] == "block"
-    units = [set(data.units[data.tasks["tense"][split].rows].tolist()) for split in SPLITS]
+    units = data.units_of("tense")
     assert not units[0] & units[1] and not units[0] & units[2] and not units[1] & units[2]
-    assert set(data.test_clusters("tense").tolist()) == units[2]
+    assert summary["tasks"]["tense"]["num_resampled"] == len(units[2])
 
 
 def test_an_altered_sentence_whose_intact_form_has_no_parse_is_used(tmp_path: Path) -> None:
@@ -268,20 +264,19 @@ def test_an_altered_sentence_whose_intact_form_has_no_parse_is_used(tmp_path: Pa
     corpus = write_rows(tmp_path / "corpus", rows, without_parse=of_document)
     altered = altered_corpus(tmp_path / "altered", corpus, rows)
     build_probing(corpus, altered, tmp_path / "probing", CONFIG)
-    data = read_probing(tmp_path / "probing")
-    unit = data.units[0]
-    used = data.used_rows()
-    assert (data.units[used] == unit).any()
+    data = read_built(tmp_path / "probing", len(rows))
+    assert rows[first]["document_id"] in data.units.values()
 
 
-def test_an_embeddings_unit_is_its_sentences_document(data: ProbingData) -> None:
-    documents = [row["document_id"] for row in held_out()]
-    intact = data.units[: len(documents)]
-    same_document = np.array(documents)[:, None] == np.array(documents)[None, :]
-    assert ((intact[:, None] == intact[None, :]) == same_document).all()
+def test_a_sentences_unit_is_its_document(folder: Path, data: Built) -> None:
+    documents = [row["document_id"] for row in corpus_rows()]
+    alterations = read_plan(folder / "altered" / "sentences").alterations
+    for row, unit in data.units.items():
+        place = row if row < NUM_ROWS else alterations[row - NUM_ROWS].corpus_row
+        assert unit == documents[place]
 
 
-def test_a_scarce_task_gives_a_third_to_test_and_a_sixth_to_dev(data: ProbingData) -> None:
+def test_a_scarce_task_gives_a_third_to_test_and_a_sixth_to_dev(data: Built) -> None:
     sizes = data.summary["tasks"]["tense"]["sizes"]
     total = sum(sizes.values())
     assert total < sum(CONFIG.sizes.values())
@@ -314,16 +309,16 @@ def test_altered_sentences_of_other_held_out_ones_are_refused(tmp_path: Path) ->
         build_probing(corpus, altered, tmp_path / "probing", other)
 
 
-def test_altered_sentences_are_split_with_the_document_they_come_from(data: ProbingData) -> None:
+def test_altered_sentences_are_split_with_the_document_they_come_from(data: Built) -> None:
     for name in ALTERATIONS:
         assert data.summary["tasks"][name]["split_by"] == "document"
-        units = [set(data.units[data.tasks[name][split].rows].tolist()) for split in SPLITS]
+        units = data.units_of(name)
         assert not units[0] & units[1] and not units[0] & units[2] and not units[1] & units[2]
 
 
 def test_a_folder_without_summary_is_not_complete(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"no probing\.json"):
-        read_probing(tmp_path)
+        read_summary(tmp_path)
 
 
 def test_quotas_cut_the_commonest_classes_alone() -> None:

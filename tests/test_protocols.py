@@ -11,6 +11,7 @@ import pytest
 import torch
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
+from sklearn.preprocessing import StandardScaler
 from torch import Tensor
 
 from models.evaluation.classifiers.adam_classifier import fit_adam
@@ -177,6 +178,85 @@ def test_a_split_is_that_of_a_plain_loop(num_classes: int) -> None:
     c = SPLIT_GRID[int(np.argmax(scores))]
     answers = by_scikit_learn(train, problem.features["test"], c)
     assert_found(answer(problem, FEW_FOLDS), answers, [c], max(scores))
+
+
+PENALTIES = (1e-3, 1e-2, 1e-1, 1.0)
+STANDARDISED = replace(FEW_FOLDS, standardise=True, penalties=PENALTIES)
+STRONGEST_FIRST = PENALTIES[::-1]
+
+
+def standardised(train: Items, held: Items, penalty: float) -> IntArray:
+    """Fits on features of mean 0 and deviation 1 on its training items, with a penalty an item."""
+    scaler = StandardScaler().fit(train[0])
+    scaled = scaler.transform(train[0]), train[1]
+    return by_scikit_learn(scaled, scaler.transform(held[0]), 1.0 / (len(train[1]) * penalty))
+
+
+def unscaled(**sizes: int) -> Problem:
+    """Returns items whose features differ in place and size."""
+    problem = noisy(3, seed=5, **sizes)
+    moved = {name: x * 10.0 ** np.arange(-5, 5) + 3.0 for name, x in problem.features.items()}
+    return replace(problem, features=moved)
+
+
+def test_standardised_folds_are_those_of_a_plain_loop() -> None:
+    problem = unscaled(train=120, test=60)
+    chosen, accuracy = chosen_by_folds(problem.items("train"), 4, STRONGEST_FIRST, standardised)
+    answers = standardised(problem.items("train"), problem.items("test"), chosen)
+    assert_found(answer(problem, STANDARDISED), answers, [chosen], accuracy)
+
+
+def test_a_standardised_split_is_that_of_a_plain_loop() -> None:
+    problem = unscaled(train=90, dev=70, test=60)
+    train, dev = problem.items("train"), problem.items("dev")
+    scores = [
+        round(100 * float((standardised(train, dev, one) == dev[1]).mean()), 2)
+        for one in STRONGEST_FIRST
+    ]
+    chosen = STRONGEST_FIRST[int(np.argmax(scores))]
+    answers = standardised(train, problem.items("test"), chosen)
+    assert_found(answer(problem, STANDARDISED), answers, [chosen], max(scores))
+
+
+def test_a_penalty_an_item_is_one_over_c_and_the_number_of_items() -> None:
+    problem = noisy(3, train=90, dev=70, test=60, seed=5)
+    by_c = answer(problem, FEW_FOLDS)
+    penalties = tuple(1.0 / (90 * c) for c in SPLIT_GRID)
+    found = answer(problem, replace(FEW_FOLDS, penalties=penalties))
+    np.testing.assert_array_equal(found.predictions.predicted, by_c.predictions.predicted)
+    assert found.regularisers == pytest.approx([1.0 / (90 * c) for c in by_c.regularisers])
+
+
+def test_of_equally_good_penalties_the_strongest_is_taken() -> None:
+    problem = separable(train=40, dev=20, test=20)
+    found = answer(problem, replace(FEW_FOLDS, standardise=True, penalties=(1e-4, 1.0, 1e-2)))
+    assert found.regularisers == (1.0,)
+    assert found.at_grid_edge == 1
+
+
+DECLARED = {"standardise": True, "penalties": [1e-2, 1.0]}
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ({}, (True, (1e-2, 1.0))),
+        ({"standardise": False}, (False, (1e-2, 1.0))),
+        ({"penalties": []}, (True, ())),
+        ({"grid_scale": 4.0}, (True, None)),
+        ({"classifier": "compatibility"}, (None, None)),
+    ],
+)
+def test_what_is_asked_for_goes_before_what_the_data_declare(
+    asked: dict[str, object], expected: tuple[object, object]
+) -> None:
+    config = ProtocolConfig.from_dict(asked).on_data(DECLARED)
+    assert (config.standardise, config.penalties) == expected
+
+
+def test_data_that_declare_no_setting_of_a_protocol_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"unknown protocol settings \['scaling'\]"):
+        ProtocolConfig().on_data({"scaling": True})
 
 
 def test_float32_features_are_answered_as_float64_ones() -> None:
@@ -415,6 +495,12 @@ def test_a_compatible_split_stops_on_dev_finally_too() -> None:
         ({"grid_scale": 0.0}, "grid_scale must be positive, got 0.0"),
         ({"batch_items": 0}, "batch_items must be at least 1, got 0"),
         ({"max_steps": 0}, "max_steps must be at least 1, got 0"),
+        ({"penalties": [1.0, 0.0]}, "penalties must be positive numbers"),
+        ({"penalties": [1.0], "grid_scale": 4.0}, "grid_scale is of SentEval's grids"),
+        (
+            {"classifier": "compatibility", "standardise": True},
+            "standardise and penalties are of the classifier logistic_regression",
+        ),
         ({"fold": 5}, "fold"),
         ({"num_folds": "5"}, "num_folds"),
     ],
@@ -425,7 +511,7 @@ def test_a_setting_that_cannot_be_is_refused(fields: dict[str, object], message:
 
 
 def test_the_configuration_survives_json() -> None:
-    config = ProtocolConfig("compatibility", num_folds=5, tolerance=1e-6)
+    config = ProtocolConfig(num_folds=5, tolerance=1e-6, standardise=False, penalties=(0.5,))
     assert ProtocolConfig.from_dict(config.to_dict()) == config
 
 

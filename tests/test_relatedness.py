@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from models.evaluation.classifiers.adam_relatedness import fit_adam_relatedness
+from models.evaluation.outcome import Outcome
 from models.evaluation.protocols.relatedness import (
     REGULARISERS,
     FloatArray,
@@ -21,7 +22,17 @@ from tests.graded_pairs import graded_pairs
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 TRAIN, DEV, TEST = graded_pairs(150), graded_pairs(60), graded_pairs(80)
+Pairs = tuple[Tensor, Tensor]
 EXACT = RelatednessConfig(tolerance=1e-12)
+
+
+def answered(
+    train: Pairs, dev: Pairs, test: Pairs, config: RelatednessConfig | None = None
+) -> Outcome:
+    """Returns what the protocol finds for pairs as features and scores."""
+    splits = {"train": train, "dev": dev, "test": test}
+    gold = {name: scores.numpy().astype(np.float64) for name, (_, scores) in splits.items()}
+    return relatedness({name: features for name, (features, _) in splits.items()}, gold, config)
 
 
 def minimised(features: Tensor, scores: Tensor, regulariser: float) -> Tensor:
@@ -51,50 +62,52 @@ def expected(parameters: Tensor, features: Tensor) -> FloatArray:
 
 
 def test_the_answer_is_that_of_the_objective_s_minimum_which_is_best_on_dev() -> None:
-    result = relatedness(TRAIN[0].double(), TRAIN[1], *DEV, TEST[0], EXACT)
+    result = answered((TRAIN[0].double(), TRAIN[1]), DEV, TEST, EXACT)
     models = [minimised(*TRAIN, regulariser) for regulariser in REGULARISERS]
     on_dev = [pearson(expected(model, DEV[0]), DEV[1].numpy()).value for model in models]
     best = int(np.argmax(on_dev))
-    assert result.regulariser == REGULARISERS[best]
-    assert result.dev_pearson == pytest.approx(on_dev[best], abs=1e-5)
-    np.testing.assert_allclose(result.predicted, expected(models[best], TEST[0]), atol=1e-3)
+    assert result.regularisers == (REGULARISERS[best],)
+    assert result.dev_score == pytest.approx(100 * on_dev[best], abs=1e-3)
+    predicted = result.predictions.predicted
+    np.testing.assert_allclose(predicted, expected(models[best], TEST[0]), atol=1e-3)
     assert (result.num_fits, result.not_converged) == (7, 0)
 
 
 def test_the_regulariser_is_a_pair_s_so_twice_the_pairs_change_nothing() -> None:
-    once = relatedness(TRAIN[0].double(), TRAIN[1], *DEV, TEST[0], EXACT)
+    once = answered((TRAIN[0].double(), TRAIN[1]), DEV, TEST, EXACT)
     doubled = torch.cat([TRAIN[0], TRAIN[0]]).double(), torch.cat([TRAIN[1], TRAIN[1]])
-    twice = relatedness(*doubled, *DEV, TEST[0], EXACT)
-    assert once.regulariser == twice.regulariser
-    np.testing.assert_allclose(once.predicted, twice.predicted, atol=1e-4)
+    twice = answered(doubled, DEV, TEST, EXACT)
+    assert once.regularisers == twice.regularisers
+    np.testing.assert_allclose(once.predictions.predicted, twice.predictions.predicted, atol=1e-4)
 
 
 def test_graded_pairs_are_learnt_and_shuffled_ones_are_not() -> None:
     train, dev, test = (graded_pairs(n, noise=0.0) for n in (400, 100, 500))
-    learnt = relatedness(*train, *dev, test[0])
-    assert pearson(learnt.predicted, test[1].numpy()).value > 0.98
+    learnt = answered(train, dev, test)
+    assert pearson(learnt.predictions.predicted, test[1].numpy()).value > 0.98
     generator = torch.Generator().manual_seed(1)
     (x, y), on_dev, (test_x, test_y) = (
         (features, scores[torch.randperm(len(scores), generator=generator)])
         for features, scores in (train, dev, test)
     )
-    chance = relatedness(x, y, *on_dev, test_x)
-    assert abs(pearson(chance.predicted, test_y.numpy()).value) < 0.15
+    chance = answered((x, y), on_dev, (test_x, test_y))
+    assert abs(pearson(chance.predictions.predicted, test_y.numpy()).value) < 0.15
 
 
 def test_compatibility_is_senteval_s_model() -> None:
-    result = relatedness(*TRAIN, *DEV, TEST[0], RelatednessConfig(classifier="compatibility"))
-    model = fit_adam_relatedness(*TRAIN, *DEV)
-    np.testing.assert_array_equal(result.predicted, model.predict(TEST[0]).numpy())
-    assert (result.dev_pearson, result.epochs) == (model.dev_pearson, model.epochs)
-    assert (result.regulariser, result.num_fits, result.at_grid_edge) == (None, 1, False)
+    result = answered(TRAIN, DEV, TEST, RelatednessConfig(classifier="compatibility"))
+    narrow = [(features, scores.to(features)) for features, scores in (TRAIN, DEV)]
+    model = fit_adam_relatedness(*narrow[0], *narrow[1])
+    np.testing.assert_array_equal(result.predictions.predicted, model.predict(TEST[0]).numpy())
+    assert (result.dev_score, result.details) == (100 * model.dev_pearson, {"epochs": model.epochs})
+    assert (result.regularisers, result.num_fits, result.at_grid_edge) == ((), 1, 0)
 
 
 def test_a_choice_at_the_edge_of_the_grid_is_told() -> None:
     middle = RelatednessConfig(regularisers=(1e-9, 1e-3, 1e3))
-    assert not relatedness(*TRAIN, *DEV, TEST[0], middle).at_grid_edge
+    assert not answered(TRAIN, DEV, TEST, middle).at_grid_edge
     edge = RelatednessConfig(regularisers=(1e-3, 1e2, 1e3))
-    assert relatedness(*TRAIN, *DEV, TEST[0], edge).at_grid_edge
+    assert answered(TRAIN, DEV, TEST, edge).at_grid_edge
 
 
 def test_scores_below_one_are_all_on_the_lowest_grade() -> None:
@@ -128,7 +141,7 @@ def test_input_that_does_not_fit_is_refused(
 ) -> None:
     config = RelatednessConfig(classifier=classifier)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=message):
-        relatedness(*train, *dev, TEST[0], config)
+        answered(train, dev, TEST, config)
 
 
 def test_regularisers_that_are_not_positive_are_refused() -> None:

@@ -9,18 +9,32 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
-from models.evaluation.probe_result import ProbeResult, TaskScore
+from models.evaluation.outcome import Outcome, Predictions
 from models.evaluation.probing.alterations.make import make_altered_sentences
 from models.evaluation.probing.build import FORMAT_VERSION
-from models.evaluation.result_files import RowResult, write_row
-from models.evaluation.statistics.cluster_bootstrap import mean_interval
-from models.report.inputs import ReportInputs, StageRecord
+from models.evaluation.probing.export import evaluation_tasks
+from models.evaluation.task_result import (
+    DataRecord,
+    EncoderIdentity,
+    Setup,
+    result_path,
+    scored,
+    write_result,
+)
+from models.evaluation.tasks.declarations import task_named
+from models.report.inputs import ReportInputs, StageRecord, installed_versions
 from models.report.markdown import duration, markdown_table
-from models.report.plots import smoothed
+from models.report.plots import meaning_of_bars, smoothed
+from models.report.probing_table import (
+    ProbingRow,
+    RowFiles,
+    probing_table,
+    read_rows,
+)
 from models.report.report import write_report
-from models.report.versions import installed_versions
 from tests.probing_examples import CONFIG, corpus_rows, write_rows
 
 HELD_OUT = {"accuracy": 0.06, "chance": 0.0025, "loss": 4.2, "num_anchors": 900}
@@ -40,21 +54,39 @@ def task_summary(chance: float) -> dict[str, Any]:
         "label_rule": "a rule", "split_by": "document", "classes": ["a", "b"], "differs": "smaller",
         "sizes": {"train": 600, "dev": 100, "test": 300}, "chance": chance,
         "resampled_by": "document", "num_resampled": 100,
+        "counts": {"train": {"a": 300, "b": 300}},
     }  # fmt: skip
 
 
-def row(name: str, share: float, *, seed: int = 0, width: int = 8) -> RowResult:
+def row(name: str, share: float, *, seed: int = 0, width: int = 8) -> ProbingRow:
     """Returns a row that answers this share of 300 items a task rightly."""
     order = np.random.default_rng(seed).permutation(300)
-    correct = tuple(int(place < share * 300) for place in order)
-    clusters = tuple(place // 3 for place in range(300))
-    score = TaskScore(
-        mean_interval({"": correct}, {"": clusters}), correct, clusters, 600, 300, 70.0, 0.1,
-        seconds=0.2,
+    gold = np.arange(300) % 2
+    return answering(name, np.where(order < share * 300, gold, 1 - gold), width=width)
+
+
+def answering(name: str, predicted: npt.NDArray[np.int64], *, width: int = 8) -> ProbingRow:
+    """Returns a row of these answers to the items of each task, three of them a document."""
+    items = np.arange(300)
+    answers = Predictions(
+        predicted.astype(np.float64), (items % 2).astype(np.float64), items * 0,
+        clusters=items // 3,
     )  # fmt: skip
-    tasks = dict.fromkeys(TASKS, score)
-    average = mean_interval(dict.fromkeys(TASKS, correct))
-    return RowResult(name, f"row {name}", ProbeResult(tasks, average, width, 0.4), {})
+    outcome = Outcome(
+        answers, {"train": 600, "dev": 100, "test": 300}, width, 70.0, regularisers=(0.1,)
+    )
+    setup = Setup(EncoderIdentity(name, name), {}, {"classifier": "logistic_regression"})
+    data = DataRecord("d0", "s0", derived_from="tales")
+    results = {
+        task: scored(task_named(called), setup, data, outcome, seconds={"fit": 0.2})
+        for task, called in zip(TASKS, evaluation_tasks(TASKS), strict=True)
+    }
+    return ProbingRow(name, f"row {name}", results)
+
+
+def changed(row: ProbingRow, task: str, **fields: Any) -> ProbingRow:
+    """Returns the row with another result of a task."""
+    return replace(row, results={**row.results, task: replace(row.results[task], **fields)})
 
 
 @pytest.fixture
@@ -85,7 +117,7 @@ def inputs(tmp_path: Path) -> ReportInputs:
         stages=(StageRecord("sentences", 12000, 20.0, {"too_long": 7}, {"kept_intact": 9}),),
         training_folder=training,
         probing_folder=probing,
-        row_files=(),
+        rows=(),
         parsers=({"kind": "dependencies", "name": "bundled", "checksum": "f" * 64,
                   "scores": {"LAS": 83.1}},),
         versions={"python": "3.11.0", "torch": "2.13.0"},
@@ -93,15 +125,18 @@ def inputs(tmp_path: Path) -> ReportInputs:
     )  # fmt: skip
 
 
-def with_rows(inputs: ReportInputs, folder: Path, rows: Sequence[RowResult]) -> ReportInputs:
-    files = []
-    for result in rows:
-        files.append(folder / "rows" / f"{result.name}.json")
-        write_row(files[-1], result)
-    return replace(inputs, row_files=tuple(files))
+def with_rows(inputs: ReportInputs, folder: Path, rows: Sequence[ProbingRow]) -> ReportInputs:
+    written = []
+    for one in rows:
+        place = folder / "rows" / one.name
+        files = [result_path(place, result.task) for result in one.results.values()]
+        for path, result in zip(files, one.results.values(), strict=True):
+            write_result(path, result)
+        written.append(RowFiles(one.name, one.description, tuple(files)))
+    return replace(inputs, rows=tuple(written))
 
 
-def usual_rows(trained: float) -> list[RowResult]:
+def usual_rows(trained: float) -> list[ProbingRow]:
     return [
         row("pair", trained),
         row("view_0-DEP", trained - 0.05),
@@ -110,7 +145,6 @@ def usual_rows(trained: float) -> list[RowResult]:
         row("bag_of_words_projected", 0.72, seed=8),
         row("pair_and_bag_of_words", 0.85, seed=9),
         row("random_and_bag_of_words", 0.75, seed=11),
-        row("majority_class", 0.5, seed=10, width=0),
     ]
 
 
@@ -120,6 +154,7 @@ def test_report_states_what_a_reader_looks_for(inputs: ReportInputs, tmp_path: P
     for expected in (
         "**The trained model beats the same architecture with random weights**",
         "| row pair | 8 | 80.0 | 80.0 | 80.0 [",
+        "| always the commonest class of the training split | – | 50.0 | 50.0 | 50.0 [",
         "mean ± sd over 3 seeds | 8 | 62.0 ± 2.0 | 62.0 ± 2.0 | 62.0 ± 2.0 |",
         "**object_number**: only 7 train sentences",
         "probing/senteval \\\n  --tasks SentLen,Tense\n",
@@ -191,8 +226,8 @@ def test_losses_over_other_numbers_of_candidates_are_told_apart(
 
 
 def test_a_row_that_answers_one_class_is_told(inputs: ReportInputs, tmp_path: Path) -> None:
-    constant = row("pair", 0.5, seed=10)
-    rows = [constant, row("bag_of_words", 0.7), row("majority_class", 0.5, seed=10, width=0)]
+    constant = answering("pair", np.zeros(300, dtype=np.int64))
+    rows = [constant, row("bag_of_words", 0.7)]
     text = write_report(tmp_path / "out", with_rows(inputs, tmp_path, rows)).read_text()
     assert (
         "These rows answered one class only: sentence length (row pair), tense (row pair)." in text
@@ -246,9 +281,10 @@ def test_training_and_random_seeds_are_compared_item_by_item(
 
 
 def test_a_fit_that_did_not_converge_is_told(inputs: ReportInputs, tmp_path: Path) -> None:
-    cut = row("pair", 0.8)
-    score = replace(cut.result.tasks["tense"], converged=False, gap=0.02)
-    cut.result.tasks["tense"] = score  # type: ignore[index]
+    whole = row("pair", 0.8)
+    outcome = whole.results["tense"].outcome
+    short = replace(outcome, not_converged=1, details={"largest_gap": 0.02})
+    cut = changed(whole, "tense", outcome=short)
     text = write_report(tmp_path / "out", with_rows(inputs, tmp_path, [cut])).read_text()
     assert "In 1 of 2 fits some classifier was stopped before it converged" in text
     assert "2.0e-02" in text
@@ -270,11 +306,8 @@ def test_small_tasks_are_marked_and_sentences_resampled_for_want_of_documents_to
 
 
 def test_rows_probed_on_other_sentences_are_refused(inputs: ReportInputs, tmp_path: Path) -> None:
-    other = row("bag_of_words", 0.7)
-    score = other.result.tasks["tense"]
-    moved = replace(score, clusters=tuple(c + 1 for c in score.clusters))
-    other.result.tasks["tense"] = moved  # type: ignore[index]
-    with pytest.raises(ValueError, match="tense was probed on other sentences than in"):
+    other = changed(row("bag_of_words", 0.7), "tense", data=DataRecord("d1", "s0"))
+    with pytest.raises(ValueError, match="tense was scored on other sentences than in pair; eval"):
         write_report(tmp_path / "out", with_rows(inputs, tmp_path, [row("pair", 0.8), other]))
 
 
@@ -317,12 +350,13 @@ def test_json_holds_the_figures_without_single_answers(
     assert value["held_out_accuracy_over_chance"] == pytest.approx(24.0)
     assert value["random_weights"]["average"] == pytest.approx(62.0)
     assert value["stages"][0]["drops"] == {"too_long": 7}
-    assert "correct" not in value["rows"][0]["result"]["tasks"]["tense"]
+    assert value["rows"][0]["result"]["tasks"]["tense"]["accuracy"]["value"] == 80.0
+    assert "predictions" not in json.dumps(value)
 
 
 def test_rows_probed_on_other_tasks_are_refused(inputs: ReportInputs, tmp_path: Path) -> None:
     other = row("bag_of_words", 0.7)
-    del other.result.tasks["tense"]  # type: ignore[attr-defined]
+    other = replace(other, results={"sentence_length": other.results["sentence_length"]})
     given = with_rows(inputs, tmp_path, [row("pair", 0.8), other])
     with pytest.raises(ValueError, match="evaluate all rows on the same probing data"):
         write_report(tmp_path / "out", given)
@@ -339,6 +373,21 @@ def test_a_table_keeps_cells_apart() -> None:
     assert markdown_table(["a", "b"], [["x|y", "1"]]).splitlines()[-1] == "| x\\|y | 1 |"
     with pytest.raises(ValueError, match="does not fit the header"):
         markdown_table(["a", "b"], [["x"]])
+
+
+def test_the_plot_says_which_bars_are_intervals() -> None:
+    single = probing_table([row("pair", 0.8), row("bag_of_words", 0.7)])
+    assert meaning_of_bars(single) == "bars: 95 % bootstrap interval"
+    seeds = probing_table([row("pair", 0.8), row("pair_seed_1", 0.7), row("random_weights_0", 0.6)])
+    assert meaning_of_bars(seeds) == (
+        "bars of trained and random weights: ± standard deviation over seeds; other bars: "
+        "95 % bootstrap interval"
+    )
+
+
+def test_a_row_without_a_result_is_refused() -> None:
+    with pytest.raises(ValueError, match="row pair: no probing task was scored; evaluate all"):
+        read_rows([RowFiles("pair", "row pair", ())])
 
 
 def test_smoothing_is_the_mean_of_the_last_values() -> None:

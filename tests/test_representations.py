@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from models.evaluation.representations.description import described
 from models.evaluation.representations.principal_component import (
     principal_components,
     remove_components,
@@ -18,6 +17,7 @@ from models.evaluation.representations.projection import random_projection
 from models.evaluation.representations.representation import (
     REPRESENTATIONS,
     Representation,
+    described,
     representation_named,
 )
 from models.evaluation.tasks.task import Protocol
@@ -360,3 +360,11 @@ def test_more_components_than_dimensions_are_refused() -> None:
     vectors = np.random.default_rng(0).standard_normal((9, 4)).astype(np.float32)
     with pytest.raises(ValueError, match="5 components cannot be removed from vectors 4 wide"):
         principal_components(vectors, 5)
+
+
+def test_random_projection_is_seeded_and_keeps_to_the_glorot_bound() -> None:
+    projected = random_projection(np.eye(6, dtype=np.float32), 10, seed=3)
+    assert projected.shape == (6, 10)
+    assert np.abs(projected).max() <= (6 / 16) ** 0.5
+    assert (projected == random_projection(np.eye(6, dtype=np.float32), 10, seed=3)).all()
+    assert (projected != random_projection(np.eye(6, dtype=np.float32), 10, seed=4)).any()

@@ -11,14 +11,16 @@ from hypothesis import strategies as st
 
 from models.evaluation.scores import scorer
 from models.evaluation.statistics.correction import benjamini_hochberg, corrected, holm
+from models.evaluation.statistics.interval import SeedMean, over_seeds
 from models.evaluation.statistics.resampling import Resampling
-from models.evaluation.statistics.seeds import SeedMean, over_seeds
 from models.evaluation.statistics.significance import bootstrap_p_value, permutation_p_values
 from tests.evaluation_examples import answers, predictions, similarities, task
 
 
 def p_values(of, *pair, num_resamples: int = 2000) -> dict[str, float]:  # type: ignore[no-untyped-def]
-    return permutation_p_values([scorer(of, *pair)], len(pair[0].gold), Resampling(num_resamples))
+    return permutation_p_values(
+        [scorer(of, *pair)], np.arange(len(pair[0].gold)), Resampling(num_resamples)
+    )
 
 
 @pytest.mark.parametrize("protocol", ["nested_folds", "relatedness", "similarity"])
@@ -101,8 +103,8 @@ def test_several_seeds_of_equal_answers_are_one() -> None:
     """Three copies of a pair of seeds, swapped by the same coins, test what one pair does."""
     a, b = answers(60, 0.8), answers(60, 0.65, seed=1)
     pair = scorer(task(), a, b)
-    once = permutation_p_values([pair], 60, Resampling(500))
-    assert permutation_p_values([pair] * 3, 60, Resampling(500)) == once
+    once = permutation_p_values([pair], np.arange(60), Resampling(500))
+    assert permutation_p_values([pair] * 3, np.arange(60), Resampling(500)) == once
 
 
 def test_two_encoders_of_other_items_cannot_be_paired() -> None:

@@ -8,15 +8,16 @@ from typing import Any
 import luigi
 import pytest
 
+from models.evaluation.tasks.declarations import PROBING
 from tasks import (
     AlterSentences,
     BuildProbing,
-    EmbedProbing,
+    EvaluateEncoder,
+    EvaluateTask,
     ParseAlteredConstituents,
     ParseAlteredDependencies,
     ParseConstituents,
     ParseDependencies,
-    ProbeEncoder,
     RunAll,
     SplitSentences,
     TrainDependencyParser,
@@ -36,8 +37,7 @@ STAGES: list[tuple[type[Artefact], dict[str, object]]] = [
     (TrainEncoders, {}),
     (TrainWordVectors, {}),
     (BuildProbing, {}),
-    (EmbedProbing, {"encoder": "trained"}),
-    (ProbeEncoder, {"row": "pair"}),
+    (EvaluateTask, {"derived": True, "task": "Tense"}),
     (WriteReport, {}),
 ]
 
@@ -94,10 +94,13 @@ def test_output_stands_in_a_folder_that_ends_in_the_digest(
         (TrainEncoders, {}, "max_tokens", 50),
         (TrainWordVectors, {}, "vector_changes", {"size": 7}),
         (BuildProbing, {}, "probing_seed", 3),
-        (EmbedProbing, {"encoder": "trained"}, "seed", 3),
-        (EmbedProbing, {"encoder": "random-0"}, "changes", {"hidden_size": 8}),
-        (EmbedProbing, {}, "encoder", "bag_of_words"),
-        (ProbeEncoder, {}, "row", "view_0-DEP"),
+        (EvaluateTask, {"derived": True}, "seed", 3),
+        (EvaluateTask, {"derived": True, "encoder": "random-0"}, "changes", {"hidden_size": 8}),
+        (EvaluateTask, {"derived": True}, "encoder", "bag_of_words"),
+        (EvaluateTask, {"derived": True}, "representation_changes", {"views": ["0-DEP"]}),
+        (EvaluateTask, {"derived": True}, "protocol_changes", {"standardise": False}),
+        (EvaluateTask, {"derived": True}, "probing_seed", 3),
+        (EvaluateTask, {}, "derived", True),
         (WriteReport, {}, "seed", 3),
     ],
 )
@@ -110,8 +113,6 @@ def test_a_significant_parameter_changes_the_path(
     text: Path,
 ) -> None:
     base: dict[str, object] = {"source": "files", "paths": str(text), **own}
-    base |= {"encoder": "trained"} if stage is EmbedProbing else {}
-    base |= {"row": "pair"} if stage is ProbeEncoder else {}
 
     before = path_of(stage, tmp_path, **base)
     after = path_of(stage, tmp_path, **(base | {parameter: value}))
@@ -280,30 +281,25 @@ def test_a_view_that_does_not_exist_is_named(tmp_path: Path, text: Path) -> None
         task.output()
 
 
-def test_a_row_that_does_not_exist_is_named(tmp_path: Path, text: Path) -> None:
-    task = ProbeEncoder(work_folder=tmp_path, source="files", paths=str(text), row="pear")
-
-    with pytest.raises(ValueError, match=r"unknown row 'pear'; known: pair"):
-        task.requires()
-
-
-def test_an_encoder_that_does_not_exist_is_named(tmp_path: Path, text: Path) -> None:
-    task = EmbedProbing(
-        work_folder=tmp_path, source="files", paths=str(text), encoder="random-first"
-    )
-
-    with pytest.raises(ValueError, match=r"random-<seed> or bag_of_words, got 'random-first'"):
-        task.requires()
-
-
 @pytest.mark.parametrize("encoder", ["random-0", "bag_of_words"])
-def test_a_baseline_needs_no_training(encoder: str, tmp_path: Path, text: Path) -> None:
-    parameters = {"work_folder": tmp_path, "source": "files", "paths": str(text)}
-    task = EmbedProbing(encoder=encoder, **parameters)
-    longer = EmbedProbing(encoder=encoder, changes={"epochs": 9}, **parameters)
+def test_a_baseline_on_derived_tasks_needs_no_training(
+    encoder: str, tmp_path: Path, text: Path
+) -> None:
+    parameters = {"work_folder": tmp_path, "source": "files", "paths": str(text), "derived": True}
+    task = EvaluateTask(encoder=encoder, **parameters, task="WC")
+    longer = EvaluateTask(encoder=encoder, changes={"epochs": 9}, **parameters, task="WC")
 
-    assert set(task.requires()) == {"probing"}
+    assert {name: type(one) for name, one in task.requires().items()} == {"data": BuildProbing}
     assert longer.output().path == task.output().path
+
+
+def test_a_view_alone_waits_for_the_embeddings_of_the_whole(tmp_path: Path, text: Path) -> None:
+    base = {"work_folder": tmp_path, "source": "files", "paths": str(text), "derived": True}
+    alone = EvaluateEncoder(**base, representation_changes={"views": ["0-DEP"]})
+
+    assert alone.requires()["plain"].task_id == EvaluateEncoder(**base).task_id
+    assert "plain" not in EvaluateEncoder(**base).requires()
+    assert [task.task for task in alone.evaluations] == [task.name for task in PROBING]
 
 
 def test_each_seed_is_trained_once_and_scored(tmp_path: Path, text: Path) -> None:
@@ -312,7 +308,7 @@ def test_each_seed_is_trained_once_and_scored(tmp_path: Path, text: Path) -> Non
     )
 
     assert [task.seed for task in report.trainings] == [4, 7]
-    assert {"pair", "pair_seed_7"} <= {row.name for row in report.rows}
+    assert {"pair", "pair_seed_7"} <= {row.name for row, _ in report.rows}
 
 
 @pytest.mark.parametrize(
@@ -357,7 +353,7 @@ def test_a_missing_parser_is_named(tmp_path: Path, text: Path) -> None:
 def test_the_main_job_scores_the_pair_beside_all_its_baselines(tmp_path: Path, text: Path) -> None:
     (report,) = RunAll(work_folder=tmp_path, source="files", paths=str(text)).requires()
 
-    assert {task.row for task in report.requires()["rows"]} >= {
+    assert {row.name for row, _ in report.rows} >= {
         "pair",
         "view_0-DEP",
         "view_1-CONST",
@@ -367,8 +363,8 @@ def test_the_main_job_scores_the_pair_beside_all_its_baselines(tmp_path: Path, t
         "bag_of_words",
         "bag_of_words_projected",
         "pair_and_bag_of_words",
-        "majority_class",
     }
+    assert [task for _, task in report.rows] == report.requires()["rows"]
 
 
 @pytest.mark.parametrize(
@@ -385,12 +381,12 @@ def test_the_main_job_scores_a_decoders_inverse_as_one_more_view(
     (report,) = RunAll(
         work_folder=tmp_path, source="files", paths=str(text), preset=preset
     ).requires()
-    rows = {task.row: task for task in report.requires()["rows"]}
+    rows = {row.name: task for row, task in report.rows}
 
     names = [f"{place}-{view}" for place, view in enumerate(views)]
     assert [row for row in rows if row.startswith("view_")] == [f"view_{name}" for name in names]
     for row in ("pair", "random_weights_0"):
-        assert [file.name for file in rows[row].declaration.embeddings] == names
+        assert list(rows[row].evaluated.views) == names
     assert set(report.training.requires()) == {"sentences"}
 
 

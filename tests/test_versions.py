@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from models.evaluation.probe_config import PROBE_VERSION
-from models.evaluation.probing import classes, clusters, depth_classes, selection, splits
+from models.evaluation.probing import classes, depth_classes, selection, splits
 from models.evaluation.probing.alterations.bigram_shift import shift
 from models.evaluation.probing.config import (
     ALTERATION_VERSION,
@@ -19,7 +18,7 @@ from models.evaluation.probing.config import (
     ProbingConfig,
 )
 from models.evaluation.protocols.config import PROTOCOL_VERSION
-from models.evaluation.rows import EMBEDDING_VERSION
+from models.evaluation.statistics import resampling
 from models.report.inputs import REPORT_VERSION
 from models.text.versions import describe_encoding
 from models.training_config import TRAINING_VERSION
@@ -27,7 +26,7 @@ from models.training_config import TRAINING_VERSION
 
 def test_versions_are_read_without_torch() -> None:
     code = (
-        "import models.training_config, models.evaluation.rows, models.evaluation.probe_config, "
+        "import models.training_config, models.report.rows, "
         "models.evaluation.probing.config, models.evaluation.protocols.config, "
         "models.evaluation.probing.build, models.report.report, models.text.versions, "
         "sys; print('torch' in sys.modules)"
@@ -45,7 +44,7 @@ def test_a_constant_of_the_probing_rules_changes_with_their_version() -> None:
     assert (
         selection.LARGEST_SHARE, selection.FEW_CLASSES_SHARE, classes.MAX_WORD_SHARE,
         classes.SHORTEST_CONTENT_WORD, depth_classes.LENGTH_TRIM, depth_classes.MIN_DEPTH_SHARE,
-        depth_classes.NUM_CELL_LENGTHS, splits.LEAST_FILL, clusters.MIN_UNITS,
+        depth_classes.NUM_CELL_LENGTHS, splits.LEAST_FILL, resampling.MIN_UNITS,
     ) == (0.2, 1.5, 0.02, 3, 0.2, 0.06, 8, 0.5, 10)  # fmt: skip
     assert splits.SCARCE_SHARES == {"train": 1 / 2, "dev": 1 / 6, "test": 1 / 3}
 
@@ -58,8 +57,8 @@ def test_altered_sentences_change_with_their_version() -> None:
 
 
 def test_all_versions_are_positive() -> None:
-    versions = (TRAINING_VERSION, EMBEDDING_VERSION, PROBE_VERSION, REPORT_VERSION)
-    assert all(version >= 1 for version in (*versions, PROTOCOL_VERSION))
+    versions = (TRAINING_VERSION, REPORT_VERSION, PROTOCOL_VERSION)
+    assert all(version >= 1 for version in versions)
 
 
 @pytest.mark.parametrize("name", [field.name for field in fields(ProbingConfig)])

@@ -8,6 +8,9 @@ CONST 85.12 (85.1), DEP, SEQ 85.34 (85.3), DEP, CONST 86.00 (86.0). Where only a
 published, another mean has to do; on these rows it is higher by 0.4 and must not stand in the same
 column.
 
+Derived tasks have an average of their own, the mean accuracy, for which documents are drawn for all
+tasks at once.
+
 Legend: R resamples.
 """
 
@@ -22,9 +25,11 @@ import numpy.typing as npt
 from models.evaluation.scores import resampled_scores
 from models.evaluation.statistics.interval import Interval, percentile_interval
 from models.evaluation.statistics.resampling import Resampling
+from models.evaluation.statistics.task_means import mean_interval
 from models.evaluation.task_result import Result, TaskResult
 
 FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
 
 ACCURACY_TASKS = ("MR", "CR", "SUBJ", "MPQA", "TREC")
 
@@ -153,3 +158,50 @@ def average_of(
 
 def _in_percent(name: str, values: FloatArray) -> FloatArray:
     return 100.0 - 100.0 * values if name == "mse" else values
+
+
+def average_differences(
+    first: Sequence[Mapping[str, TaskResult]],
+    second: Sequence[Mapping[str, TaskResult]],
+    resampling: Resampling,
+) -> tuple[Interval | None, Interval | None]:
+    """Returns first minus second over the tasks, and over all their items.
+
+    None where a task has no clusters, of which one draw could serve all tasks.
+
+    Args:
+        first: the results of each seed by task; the same tasks on both sides.
+    """
+    clusters = _clusters(first[0])
+    if not clusters or len(clusters) < len(first[0]):
+        return None, None
+    a, b = _right(first), _right(second)
+    differences = {task: a[task] - b[task] for task in a}
+    return (
+        mean_interval(differences, clusters, resampling=resampling),
+        mean_interval(differences, clusters, average="items", resampling=resampling),
+    )
+
+
+def average_over_tasks(seeds: Sequence[Mapping[str, TaskResult]]) -> Interval:
+    """Returns the mean accuracy over derived tasks, of one encoder or the mean over its seeds.
+
+    Raises:
+        ValueError: a task without clusters, of which one draw could not serve all tasks.
+    """
+    results = next(iter(seeds[0].values()))
+    return mean_interval(_right(seeds), _clusters(seeds[0]), resampling=results.resampling)
+
+
+def _right(seeds: Sequence[Mapping[str, TaskResult]]) -> dict[str, FloatArray]:
+    """Returns the share of the seeds that answer each item rightly, [n] by task."""
+    answers = {task: [one[task].outcome.predictions for one in seeds] for task in seeds[0]}
+    return {
+        task: np.mean([one.predicted == one.gold for one in found], axis=0)
+        for task, found in answers.items()
+    }
+
+
+def _clusters(results: Mapping[str, TaskResult]) -> dict[str, IntArray]:
+    found = {task: result.outcome.predictions.clusters for task, result in results.items()}
+    return {task: ids for task, ids in found.items() if ids is not None}

@@ -16,6 +16,7 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from models.evaluation.averages import average_differences
 from models.evaluation.outcome import Predictions
 from models.evaluation.scores import (
     check_items,
@@ -26,9 +27,13 @@ from models.evaluation.scores import (
     stream_of,
 )
 from models.evaluation.statistics.correction import CORRECTIONS, Correction, corrected
-from models.evaluation.statistics.interval import Interval, percentile_interval
+from models.evaluation.statistics.interval import (
+    Interval,
+    SeedMean,
+    over_seeds,
+    percentile_interval,
+)
 from models.evaluation.statistics.resampling import Resampling
-from models.evaluation.statistics.seeds import SeedMean, over_seeds
 from models.evaluation.statistics.significance import bootstrap_p_value, permutation_p_values
 from models.evaluation.task_result import (
     AbsentResult,
@@ -99,6 +104,11 @@ class Comparison:
     config: ComparisonConfig
     derived: Mapping[str, str] = field(default_factory=dict)
     """Tasks that are not the published ones of their names -> the corpus they are derived from."""
+    average: Interval | None = None
+    """First minus second, averaged over tasks; None unless all of them are derived from a corpus,
+    whose documents are drawn for all tasks at once."""
+    over_items: Interval | None = None
+    """The same over all test items, so that a task weighs by its size."""
 
 
 def compare(first: Seeds, second: Seeds, config: ComparisonConfig | None = None) -> Comparison:
@@ -130,7 +140,17 @@ def compare(first: Seeds, second: Seeds, config: ComparisonConfig | None = None)
         absent,
         how,
         corpora_of(first[0][name] for name in present),
+        *average_differences(
+            [_scored(one, present) for one in first],
+            [_scored(one, present) for one in second],
+            how.resampling,
+        ),
     )
+
+
+def _scored(results: Mapping[str, Result], tasks: Sequence[str]) -> dict[str, TaskResult]:
+    found = {task: results[task] for task in tasks}
+    return {task: one for task, one in found.items() if isinstance(one, TaskResult)}
 
 
 def _compare_task(
@@ -179,8 +199,11 @@ def _permuted(
     task = first[0].task
     a, b = sides
     pairs = [(a[i % len(a)], b[i % len(b)]) for i in range(math.lcm(len(a), len(b)))]
+    coins = np.arange(len(a[0].gold))
+    if a[0].clusters is not None:
+        coins = np.unique(a[0].clusters, return_inverse=True)[1]
     return permutation_p_values(
-        [scorer(task, *pair) for pair in pairs], len(a[0].gold), resampling, stream=stream_of(task)
+        [scorer(task, *pair) for pair in pairs], coins, resampling, stream=stream_of(task)
     )
 
 

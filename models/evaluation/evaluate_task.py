@@ -14,13 +14,13 @@ import torch
 from models.evaluation.data_origin import remarks_of
 from models.evaluation.embedding_cache import EmbeddingCache, Embeddings
 from models.evaluation.features import Featuriser
-from models.evaluation.outcome import Outcome, Predictions
+from models.evaluation.outcome import Outcome
 from models.evaluation.protocols.classes import folds_of_train, given_split, nested_folds
 from models.evaluation.protocols.config import PROTOCOL_VERSION, ProtocolConfig
 from models.evaluation.protocols.relatedness import RelatednessConfig, relatedness
 from models.evaluation.protocols.similarity import cosine_similarity
 from models.evaluation.representations.representation import Representation
-from models.evaluation.statistics.resampling import Resampling
+from models.evaluation.statistics.resampling import Resampling, clusters_of
 from models.evaluation.task_result import (
     COSINE,
     AbsentResult,
@@ -94,7 +94,8 @@ def evaluate_task(task: EvaluationTask, evaluation: Evaluation) -> Result:
     featuriser = Featuriser.of(
         views.views, task, data, evaluation.representation, evaluation.protocol.batch_items
     )
-    outcome = run_protocol(task, data, featuriser, evaluation.protocol, evaluation.device)
+    protocol = evaluation.protocol.on_data(data.protocol)
+    outcome = run_protocol(task, data, featuriser, protocol, evaluation.device)
     fitted = time.perf_counter()
     result = scored(
         task,
@@ -168,7 +169,16 @@ def run_protocol(
         return _similarity(data, featuriser)
     features = features_by_split(data, featuriser)
     on_device = {name: matrix.to(device) for name, matrix in features.items()}
-    return learn(task, data, on_device, config)
+    return _with_clusters(learn(task, data, on_device, config), data)
+
+
+def _with_clusters(outcome: Outcome, data: TaskData) -> Outcome:
+    """Returns the outcome with what the bootstrap draws as one, where the data know documents."""
+    if data.units is None or "test" not in data.splits:
+        return outcome
+    sentences = data.splits["test"].first
+    clusters = clusters_of(sentences, data.units[sentences])
+    return replace(outcome, predictions=replace(outcome.predictions, clusters=clusters))
 
 
 def features_by_split(data: TaskData, featuriser: Featuriser) -> dict[str, torch.Tensor]:
@@ -191,7 +201,8 @@ def learn(
         features: [n, D] a split, the items in the task's order.
     """
     if task.protocol == "relatedness":
-        return _relatedness(data, features, config)
+        gold = {name: items.labels.astype(np.float64) for name, items in data.splits.items()}
+        return relatedness(features, gold, RelatednessConfig.of(config))
     labels = {name: items.labels.astype(np.int64) for name, items in data.splits.items()}
     num_classes = len(data.class_names)
     if task.protocol == "nested_folds":
@@ -207,32 +218,3 @@ def _similarity(data: TaskData, featuriser: Featuriser) -> Outcome:
         pairs[name] = (featuriser.vectors(items.first), featuriser.vectors(items.second))
     gold = {name: items.labels.astype(np.float64) for name, items in data.splits.items()}
     return cosine_similarity(pairs, gold)
-
-
-def _relatedness(
-    data: TaskData, features: Mapping[str, torch.Tensor], config: ProtocolConfig
-) -> Outcome:
-    gold = {name: items.labels.astype(np.float64) for name, items in data.splits.items()}
-    scores = {name: torch.from_numpy(values).to(features[name]) for name, values in gold.items()}
-    found = relatedness(
-        features["train"],
-        scores["train"],
-        features["dev"],
-        scores["dev"],
-        features["test"],
-        RelatednessConfig.of(config),
-    )
-    predictions = Predictions(
-        found.predicted, gold["test"], np.zeros(len(gold["test"]), dtype=np.int64)
-    )
-    return Outcome(
-        predictions,
-        counts={name: len(values) for name, values in gold.items()},
-        width=features["test"].shape[1],
-        dev_score=100.0 * found.dev_pearson,
-        regularisers=() if found.regulariser is None else (found.regulariser,),
-        at_grid_edge=int(found.at_grid_edge),
-        num_fits=found.num_fits,
-        not_converged=found.not_converged,
-        details={"epochs": found.epochs} if config.classifier == "compatibility" else {},
-    )

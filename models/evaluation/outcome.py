@@ -6,7 +6,7 @@ Legend: n test items.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,13 @@ class Predictions:
     """[n]; outer fold or subset of each item, numbered from 0; 0 where there is only one."""
     group_names: tuple[str, ...] = ("test",)
     """Name of each group."""
+    clusters: IntArray | None = None
+    """[n]; what the bootstrap draws as one, such as a document, by numbers with one meaning in all
+    tasks of the data; None draws items by themselves."""
+
+    def answered(self, predicted: FloatArray) -> Predictions:
+        """Returns other answers, [n], to the same items."""
+        return replace(self, predicted=predicted)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

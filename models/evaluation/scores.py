@@ -17,6 +17,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -79,7 +80,11 @@ def resampled_scores(
 ) -> dict[str, FloatArray]:
     """Returns every score of R resamples, [R]: the same resamples for all encoders."""
     return bootstrap_scores(
-        scorer(task, predictions), predictions.groups, resampling, stream=stream_of(task)
+        scorer(task, predictions),
+        predictions.groups,
+        resampling,
+        stream=stream_of(task),
+        clusters_n=predictions.clusters,
     )
 
 
@@ -156,14 +161,20 @@ def _check(task: EvaluationTask, predictions: Predictions, other: Predictions) -
         )
     if not (np.isfinite(predictions.predicted).all() and np.isfinite(predictions.gold).all()):
         raise ValueError(f"{task.name}: a prediction or gold answer is not finite")
-    if not (
-        np.array_equal(predictions.gold, other.gold)
-        and np.array_equal(predictions.groups, other.groups)
+    if not all(
+        _same(getattr(predictions, name), getattr(other, name))
+        for name in ("gold", "groups", "clusters")
     ):
         raise ValueError(
             f"{task.name}: the two encoders were scored on different items or folds; evaluate both "
             "on the same data and protocol"
         )
+
+
+def _same(first: npt.NDArray[Any] | None, second: npt.NDArray[Any] | None) -> bool:
+    if first is None or second is None:
+        return first is second
+    return np.array_equal(first, second)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

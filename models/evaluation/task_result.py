@@ -113,6 +113,8 @@ class DataRecord:
     """Of these, how many the encoder could not take; they were scored as zeros."""
     remarks: tuple[str, ...] = ()
     """How the files depart from the published ones, as `models.evaluation.data_origin` tells."""
+    protocol: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of ``ProtocolConfig`` that the data ask for, where the classifier takes them."""
 
     @property
     def refused_share(self) -> float:
@@ -129,6 +131,9 @@ class DataRecord:
         """Returns the record of a task's data."""
         sentences = hashlib.sha256(json.dumps(data.sentences).encode())
         content = sentences.copy()
+        if data.protocol or data.units is not None:
+            units = [] if data.units is None else data.units.tolist()
+            content.update(json.dumps([dict(data.protocol), units], sort_keys=True).encode())
         for name in sorted(data.splits):
             items = data.splits[name]
             content.update(f"{name} {len(items)} {items.second is not None}".encode())
@@ -143,6 +148,7 @@ class DataRecord:
             dict(data.replaced),
             data.derived_from,
             num_sentences=len(data.sentences),
+            protocol=dict(data.protocol),
         )
 
 
@@ -359,16 +365,21 @@ def _task(value: Mapping[str, Any]) -> EvaluationTask:
 
 
 def _packed_predictions(predictions: Predictions) -> dict[str, Any]:
-    arrays = {name: _packed(getattr(predictions, name)) for name in ("predicted", "gold", "groups")}
+    names = ["predicted", "gold", "groups"]
+    if predictions.clusters is not None:
+        names.append("clusters")
+    arrays = {name: _packed(getattr(predictions, name)) for name in names}
     return {**arrays, "group_names": list(predictions.group_names)}
 
 
 def _unpacked_predictions(value: Mapping[str, Any]) -> Predictions:
+    clusters = value.get("clusters")
     return Predictions(
         predicted=_unpacked(value["predicted"]),
         gold=_unpacked(value["gold"]),
         groups=_unpacked(value["groups"]).astype(np.int64),
         group_names=tuple(value["group_names"]),
+        clusters=None if clusters is None else _unpacked(clusters).astype(np.int64),
     )
 
 

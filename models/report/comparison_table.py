@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from models.evaluation.comparison import Comparison, TaskComparison
-from models.evaluation.representations.description import described
-from models.evaluation.statistics.seeds import SeedMean
+from models.evaluation.representations.representation import described
+from models.evaluation.statistics.interval import SeedMean
 from models.evaluation.task_result import Setup
-from models.report.derived_tasks import derived_notes, task_title
 from models.report.markdown import bullets, markdown_table, with_interval
+from models.report.table_notes import derived_notes, task_title
 
 TESTS_IN_WORDS = {
     "permutation": "paired permutation test, answers swapped item by item",
@@ -42,6 +42,12 @@ def comparison_table(comparison: Comparison) -> str:
         f"{CORRECTIONS_IN_WORDS[config.correction]} over {len(rows)} rows.",
         "Intervals and p values are about other test items, not about another training.",
     ]
+    if comparison.average is not None and comparison.over_items is not None:
+        notes.append(
+            f"Difference averaged over tasks: {with_interval(comparison.average, signed=True)}; "
+            f"over all test items: {with_interval(comparison.over_items, signed=True)}. Documents "
+            "are drawn for all tasks at once."
+        )
     if any(row.score in SCORES_OF_ERRORS for row in comparison.tasks):
         notes.append("Of mse the lower is the better.")
     notes += derived_notes(comparison.derived)

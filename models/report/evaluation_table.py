@@ -7,9 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from models.evaluation.averages import AVERAGES, average_value, lacking, published_averages
-from models.evaluation.representations.description import described
-from models.evaluation.statistics.seeds import over_seeds
+from models.evaluation.averages import (
+    AVERAGES,
+    average_over_tasks,
+    average_value,
+    lacking,
+    published_averages,
+)
+from models.evaluation.representations.representation import described
+from models.evaluation.statistics.interval import over_seeds
 from models.evaluation.task_result import (
     AbsentResult,
     Result,
@@ -21,10 +27,8 @@ from models.evaluation.task_result import (
 )
 from models.evaluation.tasks.declarations import TASKS
 from models.report.comparison_table import SCORES_OF_ERRORS, digits_of, with_seeds
-from models.report.data_remarks import data_remarks
-from models.report.derived_tasks import derived_notes, task_title
-from models.report.doubtful_scores import doubts
 from models.report.markdown import bullets, markdown_table, section, with_interval
+from models.report.table_notes import data_remarks, derived_notes, doubts, task_title
 
 ABSENT = "absent"
 NOT_EVALUATED = "not evaluated"
@@ -79,7 +83,7 @@ def evaluation_table(folders: Sequence[Path], *, by_subset: bool = True) -> str:
     check_same_data(columns, tasks)
     header = ["task", "score", *(column.title for column in columns)]
     rows = [row for task in tasks for row in _rows(columns, task, subsets=False)]
-    averages = _average_rows(columns)
+    averages = [*_average_rows(columns), *_derived_average_row(columns)]
     notes = [intervals_note(columns), *absence_notes(columns, tasks), *_lacks(columns)]
     notes += undefined_notes(columns, tasks)
     notes += [note for column in columns for note in doubts(column.title, column.by_task(tasks))]
@@ -219,6 +223,31 @@ def _average_cells(column: EncoderColumn) -> dict[str, str]:
         declared.name: with_seeds(over_seeds([average_value(declared, s) for s in column.seeds]))
         for declared in given
     }
+
+
+def _derived_average_row(columns: Sequence[EncoderColumn]) -> list[list[str]]:
+    """Returns the row of the mean over tasks whose documents are known; none without any."""
+    cells = []
+    for column in columns:
+        derived = [
+            {
+                task: result
+                for task, result in results.items()
+                if isinstance(result, TaskResult)
+                and result.outcome.predictions.clusters is not None
+            }
+            for results in column.seeds
+        ]
+        averages = [average_over_tasks([results]) for results in derived if results]
+        if len(averages) == 1:
+            cells.append(with_interval(averages[0]))
+        elif averages:
+            cells.append(with_seeds(over_seeds([average.value for average in averages])))
+        else:
+            cells.append("not given")
+    if all(cell == "not given" for cell in cells):
+        return []
+    return [["average of the derived tasks", "accuracy", *cells]]
 
 
 def _lacks(columns: Sequence[EncoderColumn]) -> list[str]:

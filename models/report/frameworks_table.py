@@ -16,16 +16,13 @@ from models.evaluation.averages import (
     published_averages,
 )
 from models.evaluation.protocols.config import Classifier
-from models.evaluation.representations.description import described
+from models.evaluation.representations.representation import described
 from models.evaluation.scores import main_metric
-from models.evaluation.statistics.seeds import over_seeds
+from models.evaluation.statistics.interval import over_seeds
 from models.evaluation.task_result import corpora_of, read_results, shown_setup
 from models.evaluation.tasks.declarations import task_named
 from models.frameworks import FrameworkRow
 from models.report.comparison_table import with_seeds
-from models.report.data_remarks import data_remarks
-from models.report.derived_tasks import derived_notes
-from models.report.doubtful_scores import doubts
 from models.report.evaluation_table import (
     EncoderColumn,
     absence_notes,
@@ -53,6 +50,7 @@ from models.report.published import (
     PublishedFigure,
 )
 from models.report.sections import MEANING_OF_ACCURACY
+from models.report.table_notes import data_remarks, derived_notes, doubts
 
 NOTHING = "–"
 _TRAINED_ON: Mapping[Corpus | None, str] = {

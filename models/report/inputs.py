@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import platform
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from models.evaluation.probing.alterations.make import NOT_SELECTED
+from models.report.probing_table import RowFiles
 from pipeline.manifests import DatasetManifest
 
-REPORT_VERSION = 5
+REPORT_VERSION = 6
 """Raised when the same results would give another report."""
 
 
@@ -50,8 +53,8 @@ class ReportInputs:
     training_folder: Path
     """With ``summary.json`` and ``metrics.jsonl``; of the first training seed."""
     probing_folder: Path
-    row_files: tuple[Path, ...]
-    """Results of the probing rows, in the table's order."""
+    rows: tuple[RowFiles, ...]
+    """Results of the rows of the probing table, in its order."""
     parsers: tuple[Mapping[str, Any], ...] = ()
     """``kind``, ``name``, ``checksum`` and, where the card has them, ``scores`` of each parser."""
     versions: Mapping[str, str] = field(default_factory=dict)
@@ -64,3 +67,17 @@ class ReportInputs:
     """The text that was read, as a person would name it: ``python-docs, CPython 3.11.7``."""
     command: str | None = None
     """The command line that repeats the run."""
+
+
+PACKAGES = ("treeviews", "torch", "numpy", "pyarrow", "luigi", "spacy", "supar", "benepar")
+
+
+def installed_versions(packages: Sequence[str] = PACKAGES) -> dict[str, str]:
+    """Returns the version of Python and of each package, ``not installed`` where it is absent."""
+    found = {"python": platform.python_version()}
+    for package in packages:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed"
+    return found

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from models.evaluation.rows import MAJORITY_ROW
 from models.report.markdown import bullets, count, section
 from models.report.probing_table import ProbingTable
+from models.report.rows import MAJORITY_ROW
 
 SMALL_TEST = 200
 """Test sentences below which a task is marked as small."""
@@ -85,15 +85,15 @@ def _of_tasks(tasks: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 def _of_fits(table: ProbingTable) -> list[str]:
     rows = [row for row in table.rows if row.name != MAJORITY_ROW]
-    fits = [task for row in rows for task in row.result.tasks.values()]
+    fits = [result.outcome for row in rows for result in row.results.values()]
     notes = []
     if edges := sum(fit.at_grid_edge for fit in fits):
         notes.append(
             f"In {edges} of {len(fits)} fits the best regulariser was the smallest or largest "
             "offered, so a wider grid might do better."
         )
-    if unfinished := [fit for fit in fits if not fit.converged]:
-        largest = max(fit.gap or 0.0 for fit in unfinished)
+    if unfinished := [fit for fit in fits if fit.not_converged]:
+        largest = max(fit.details.get("largest_gap", 0.0) for fit in unfinished)
         notes.append(
             f"In {len(unfinished)} of {len(fits)} fits some classifier was stopped before it "
             f"converged; its objective may lie {largest:.1e} of itself above the minimum. Raise "
@@ -104,17 +104,13 @@ def _of_fits(table: ProbingTable) -> list[str]:
 
 def _of_single_answers(table: ProbingTable, tasks: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Returns which rows answer a task with two classes by one of them alone."""
-    majority = next((row for row in table.rows if row.name == MAJORITY_ROW), None)
-    if majority is None:
-        return []
     found = []
     for task in table.tasks:
-        commonest = majority.result.tasks[task].correct
-        other = tuple(1 - answer for answer in commonest)
         rows = [
             row.description
             for row in table.rows
-            if row is not majority and row.result.tasks[task].correct in (commonest, other)
+            if row.name != MAJORITY_ROW
+            and len(set(row.results[task].outcome.predictions.predicted.tolist())) == 1
         ]
         if rows and len(tasks[task]["classes"]) == 2:
             found.append(f"{listed([task])} ({'; '.join(rows)})")

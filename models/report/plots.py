@@ -9,9 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from models.evaluation.result_files import RowResult
-from models.evaluation.rows import (
-    BAG_OF_WORDS,
+from models.report.probing_table import ProbingRow, ProbingTable, SeedSpread
+from models.report.rows import (
     MAJORITY_ROW,
     PAIR_AND_WORDS_ROW,
     PAIR_ROW,
@@ -20,7 +19,7 @@ from models.evaluation.rows import (
     is_random_row,
     is_trained_row,
 )
-from models.report.probing_table import ProbingTable, SeedSpread
+from models.text.encoder_names import BAG_OF_WORDS
 from pipeline.atomic_files import TEMPORARY_SUFFIX
 
 DOTS_PER_INCH = 130
@@ -153,7 +152,7 @@ def plot_accuracy_by_task(path: Path, table: ProbingTable) -> None:
     """Writes one line a task with a mark for every row, and the average below.
 
     The random weights are one mark with their spread over seeds, and so are trained pairs of
-    several seeds.
+    several seeds; the axis says which bars are which.
     """
     pyplot = _pyplot()
     tasks = table.tasks
@@ -177,11 +176,20 @@ def plot_accuracy_by_task(path: Path, table: ProbingTable) -> None:
             axes.axhline(boundary + 0.5, color="#E3E3E3", linewidth=0.8)
         axes.set_ylim(len(tasks) + 0.5, -0.5)
         axes.set_xlim(0, 100)
-        axes.set(xlabel="test accuracy, % (bars: 95 % bootstrap interval)")
+        axes.set(xlabel=f"test accuracy, % ({meaning_of_bars(table)})")
         axes.spines["left"].set_visible(False)
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), handlelength=1.2)
         _save(figure, path)
         pyplot.close(figure)
+
+
+def meaning_of_bars(table: ProbingTable) -> str:
+    """Returns what the bars are: of marks over seeds others than of single rows."""
+    of_rows = "bars: 95 % bootstrap interval"
+    over_seeds = " and ".join(label for label, _, _ in _spreads(table))
+    if not over_seeds:
+        return of_rows
+    return f"bars of {over_seeds}: ± standard deviation over seeds; other {of_rows}"
 
 
 def _spreads(table: ProbingTable) -> list[tuple[str, tuple[str, str], SeedSpread]]:
@@ -194,7 +202,7 @@ def _spreads(table: ProbingTable) -> list[tuple[str, tuple[str, str], SeedSpread
     return found
 
 
-def _is_in_a_spread(row: RowResult, table: ProbingTable) -> bool:
+def _is_in_a_spread(row: ProbingRow, table: ProbingTable) -> bool:
     several = table.trained is not None and table.trained.num_seeds > 1
     return is_random_row(row.name) or (several and is_trained_row(row.name))
 
@@ -210,9 +218,9 @@ def _lane(lane: int, num_lanes: int) -> float:
 
 
 def _draw_row(
-    axes: Any, row: RowResult, tasks: Sequence[str], offset: float, shown: Sequence[RowResult]
+    axes: Any, row: ProbingRow, tasks: Sequence[str], offset: float, shown: Sequence[ProbingRow]
 ) -> None:
-    intervals = [*(row.result.tasks[task].accuracy for task in tasks), row.result.average]
+    intervals = [*(row.accuracy(task) for task in tasks), row.average]
     places = [index + offset for index in range(len(intervals))]
     values = [interval.value for interval in intervals]
     label = _wrapped(row.description)

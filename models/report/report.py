@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from models.evaluation.probing.data import read_summary
-from models.evaluation.result_files import RowResult, read_row
+from models.evaluation.probing.build import read_summary
 from models.report import sections
-from models.report.derived_tasks import exported_section
 from models.report.inputs import REPORT_VERSION, ReportInputs
 from models.report.notes import notes_section
 from models.report.plots import chances_differ, plot_accuracy_by_task, plot_training
-from models.report.probing_table import ProbingTable, probing_table
+from models.report.probing_table import (
+    ProbingRow,
+    ProbingTable,
+    majority_row,
+    probing_table,
+    read_rows,
+)
+from models.report.table_notes import exported_section
 from models.training.logs import METRICS_FILE, SUMMARY_FILE, read_metrics
 from pipeline.atomic_files import write_json_atomically, write_text_atomically
 
@@ -34,14 +39,14 @@ def write_report(out: Path, inputs: ReportInputs) -> Path:
 
     Raises:
         FileNotFoundError: the training, the probing data or a row is missing.
-        ValueError: no row was given, or rows were probed on different tasks.
+        ValueError: no row was given, or rows were scored on different tasks.
     """
     training = _read_training(inputs.training_folder)
     further = [_read_training(folder) for folder in inputs.further_training_folders]
     metrics = _read_metrics(inputs.training_folder / METRICS_FILE)
     probing = read_summary(inputs.probing_folder)
-    rows = _read_rows(inputs.row_files)
-    table = probing_table(rows)
+    rows = read_rows(inputs.rows)
+    table = probing_table([*rows, majority_row(rows[0], probing)])
     out.mkdir(parents=True, exist_ok=True)
     plot_training(out / "loss.png", metrics)
     plot_accuracy_by_task(out / "accuracy_by_task.png", table)
@@ -83,25 +88,6 @@ def _read_metrics(path: Path) -> list[dict[str, Any]]:
     return read_metrics(path)
 
 
-def _read_rows(paths: Sequence[Path]) -> list[RowResult]:
-    if not paths:
-        raise ValueError("a report needs at least one probing row")
-    rows = [read_row(path) for path in paths]
-    for path, row in zip(paths, rows, strict=True):
-        if list(row.result.tasks) != list(rows[0].result.tasks):
-            raise ValueError(
-                f"{path}: probed on {list(row.result.tasks)}, but {paths[0]} on "
-                f"{list(rows[0].result.tasks)}; evaluate all rows on the same probing data"
-            )
-        for task, score in row.result.tasks.items():
-            if score.clusters != rows[0].result.tasks[task].clusters:
-                raise ValueError(
-                    f"{path}: {task} was probed on other sentences than in {paths[0]}; evaluate "
-                    "all rows on the same probing data"
-                )
-    return rows
-
-
 def _as_json(
     inputs: ReportInputs,
     facts: Mapping[str, Any],
@@ -126,9 +112,22 @@ def _as_json(
     }
 
 
-def _row_as_json(row: RowResult) -> dict[str, Any]:
-    """Returns a row without its answers to single items, which stand in the row's own file."""
-    value = asdict(row)
-    for task in value["result"]["tasks"].values():
-        del task["correct"], task["clusters"]
-    return value
+def _row_as_json(row: ProbingRow) -> dict[str, Any]:
+    """Returns a row without its answers to single items, which stand in the result files."""
+    tasks = {
+        task: {
+            "accuracy": asdict(result.scores["accuracy"]),
+            "counts": dict(result.outcome.counts),
+            "dev_accuracy": result.outcome.dev_score,
+            "regularisers": list(result.outcome.regularisers),
+            "at_grid_edge": result.outcome.at_grid_edge,
+            "not_converged": result.outcome.not_converged,
+            **result.outcome.details,
+            "seconds": dict(result.seconds),
+        }
+        for task, result in row.results.items()
+    }
+    result = {"tasks": tasks, "average": asdict(row.average), "width": row.width}
+    setup = next(iter(row.results.values())).setup
+    used = {"representation": setup.representation, "classifier": setup.classifier}
+    return {"name": row.name, "description": row.description, "result": result, "config": used}

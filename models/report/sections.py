@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from models.evaluation.probing.config import SPLITS
-from models.evaluation.rows import PAIR_ROW, is_random_row, is_trained_row
 from models.report.inputs import ReportInputs, StageRecord
 from models.report.markdown import (
     bullets,
@@ -22,10 +21,11 @@ from models.report.notes import is_small, listed
 from models.report.probing_table import (
     RANDOM_WEIGHTS,
     TRAINED_SEEDS,
-    Comparison,
     ProbingTable,
+    RowComparison,
     SeedSpread,
 )
+from models.report.rows import PAIR_ROW, is_random_row, is_trained_row
 
 MIN_TEST_ITEMS = 500
 """Test items over all tasks below which the report gives no verdict."""
@@ -209,9 +209,9 @@ def _rows_table(table: ProbingTable, titles: Sequence[str]) -> str:
     header = ["row", "width", *titles, "average [95 %]"]
     body: list[list[str]] = []
     for row in table.rows:
-        scores = [percent(row.result.tasks[task].accuracy.value) for task in table.tasks]
-        width = str(row.result.width or "–")
-        body.append([row.description, width, *scores, with_interval(row.result.average)])
+        scores = [percent(row.accuracy(task).value) for task in table.tasks]
+        width = str(row.width or "–")
+        body.append([row.description, width, *scores, with_interval(row.average)])
     if table.random is not None:
         _insert_spread(body, table, is_random_row, table.random, "random weights")
     if table.trained is not None and table.trained.num_seeds > 1:
@@ -289,7 +289,7 @@ def statement(table: ProbingTable, probing: Mapping[str, Any]) -> str:
     return "No row with random weights was evaluated, so what training adds is not known."
 
 
-def _verdict(comparison: Comparison, table: ProbingTable) -> str:
+def _verdict(comparison: RowComparison, table: ProbingTable) -> str:
     better = [task for task, d in comparison.tasks.items() if d.low > 0]
     worse = [task for task, d in comparison.tasks.items() if d.high < 0]
     seeds = ""

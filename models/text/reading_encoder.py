@@ -50,7 +50,7 @@ class EncoderSettings(Config):
     called: ClassVar[str] = "encoder setting"
 
     device: str = "cpu"
-    batch_size: Annotated[int | None, at_least(1)] = None
+    batch_size: Annotated[int | None, at_least(0)] = None
     """Sentences at once, fewer where they are long; None takes what the kind of encoder has by
     default."""
     on_refusal: OnRefusal = "zero"
@@ -75,7 +75,14 @@ class ReadingEncoder(ABC):
     """Raw sentences in, one vector a sentence out, in their order."""
 
     def __init__(self, reader: SentenceReader, settings: EncoderSettings | None = None) -> None:
+        """Takes what reads sentences.
+
+        Raises:
+            ValueError: a batch of no sentences.
+        """
         self.settings = settings or EncoderSettings()
+        if self.settings.batch_size == 0:
+            raise ValueError("batch_size must be at least 1, got 0")
         self.refused: list[RefusedSentence] = []
         """Sentences of the last call that became zeros."""
         self._reader = reader

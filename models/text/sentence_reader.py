@@ -96,6 +96,18 @@ class ReadSentences:
     refusals: list[RefusedSentence]
 
 
+def content_of(stage: str, checksum: str = "") -> dict[str, Any]:
+    """Returns everything but the sentences that determines a stage's table.
+
+    Args:
+        checksum: of the stage's parser, if it parses.
+    """
+    if stage == TOKENS:
+        return describe_tokens()
+    parser = {"checksum": checksum, **describe_parsing(stage)}
+    return {"tokens": describe_tokens(), "parser": parser}
+
+
 class SentenceReader:
     """A tokenizer, a vocabulary and the parsers that some views need."""
 
@@ -172,10 +184,7 @@ class SentenceReader:
 
     def _content(self, stage: str) -> dict[str, Any]:
         """Returns everything but the sentences that determines a stage's table."""
-        if stage == TOKENS:
-            return describe_tokens()
-        parser = {"checksum": self._parsers[stage].checksum, **describe_parsing(stage)}
-        return {"tokens": describe_tokens(), "parser": parser}
+        return content_of(stage, "" if stage == TOKENS else self._parsers[stage].checksum)
 
     def _tokenize(self, sentences: Sequence[str]) -> pa.Table:
         texts = self._tokenizer.tokenize([clean_text(sentence)[0] for sentence in sentences])

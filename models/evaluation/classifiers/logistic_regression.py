@@ -27,7 +27,6 @@ from torch import Tensor
 from models.evaluation.classifiers.lbfgs import Arrival, Walk
 from models.evaluation.classifiers.losses import loss_for
 from models.evaluation.classifiers.metric import Metric
-from models.evaluation.classifiers.row_space import in_row_space
 
 ELEMENTS_AT_ONCE = 60_000_000
 """Logits that walk together; more are solved in turns. Each takes some 30 bytes in float32, with
@@ -212,3 +211,13 @@ def _check(
         )
     if rows is not None and not bool(rows.any(dim=1).all()):
         raise ValueError(f"problem {int((~rows.any(dim=1)).nonzero()[0])} trains on no sentence")
+
+
+def in_row_space(features_nd: Tensor) -> tuple[Tensor, Tensor]:
+    """Returns coordinates [N, N] of more features than sentences, and their basis [D, N].
+
+    The minimum of an objective whose penalty is the norm of the weights lies in the space that
+    the sentences span, so nothing is lost: features = coordinates · basisᵀ, basis orthonormal.
+    """
+    basis, triangle = torch.linalg.qr(features_nd.T)
+    return triangle.T.contiguous(), basis

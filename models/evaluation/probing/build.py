@@ -3,76 +3,47 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from models.evaluation.probing.candidates import Candidate
-from models.evaluation.probing.clusters import draws_units
 from models.evaluation.probing.config import SPLITS, ProbingConfig
-from models.evaluation.probing.declarations import TASKS, ProbingTask
+from models.evaluation.probing.declarations import TASKS, ProbingTask, in_declared_order
 from models.evaluation.probing.export import SENTEVAL_FOLDER, write_senteval_files
 from models.evaluation.probing.selection import Chosen, choose, num_available
-from models.evaluation.probing.sentences import (
-    ParsedFolders,
-    ParsedSentence,
-    RowAddress,
-    read_held_out,
-)
+from models.evaluation.probing.sentences import ParsedFolders, ParsedSentence, read_held_out
 from models.evaluation.probing.splits import TextSplits, WordSplits, split_shares
 from models.evaluation.probing.stable_order import text_key
-from pipeline.atomic_files import TEMPORARY_SUFFIX, write_json_atomically
+from models.evaluation.statistics.resampling import draws_units
+from pipeline.atomic_files import write_json_atomically
 
-ITEMS_NAME = "probing.parquet"
-ROWS_NAME = "rows.parquet"
 SUMMARY_NAME = "probing.json"
-FORMAT_VERSION = 3
-
-_NAME = pa.dictionary(pa.int32(), pa.string())
-ITEMS = pa.schema(
-    [
-        # Name of the probing task.
-        pa.field("task", _NAME, nullable=False),
-        # train, dev or test.
-        pa.field("split", _NAME, nullable=False),
-        # Index of the sentence's embedding.
-        pa.field("row", pa.int32(), nullable=False),
-        # Index into the task's classes, which stand in the summary.
-        pa.field("label", pa.int32(), nullable=False),
-    ]
-)
-ROWS = pa.schema(
-    [
-        # corpus or altered; row i of this table is the sentence of embedding i.
-        pa.field("part", _NAME, nullable=False),
-        # Row of that dataset, counted over its shards.
-        pa.field("dataset_row", pa.int64(), nullable=False),
-        # The document, or the held-out block of it, that the sentence belongs to.
-        pa.field("unit", _NAME, nullable=False),
-    ]
-)
+FORMAT_VERSION = 4
 
 
 def build_probing(
-    corpus: ParsedFolders, altered: ParsedFolders, out: Path, config: ProbingConfig
+    corpus: ParsedFolders,
+    altered: ParsedFolders,
+    out: Path,
+    config: ProbingConfig,
+    *,
+    parsers: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Writes the probing data of a corpus's held-out documents.
 
-    ``probing.parquet`` holds the items, ``rows.parquet`` the sentence of each embedding row (all
-    held-out rows of the corpus in dataset order, then the altered ones) and
-    ``probing.json`` the summary, written last: without it the data do not exist. ``senteval/``
-    holds the same items as text, for other encoders (see ``export``).
+    ``senteval/`` holds the items in SentEval's format, with their sentences' documents and parses
+    (see ``export``), and ``probing.json`` the summary, written last: without it the data do not
+    exist.
 
     Args:
         corpus: the parsed corpus.
         altered: the parsed output of ``make_altered_sentences``.
         out: folder to write.
+        parsers: checksum of the weights of each stage's parser, as far as it is known: encoders
+            that read by the same parsers take the sentences' parses as they are.
 
     Returns:
         The summary: classes, counts and chance of each task, absent tasks with reasons, counts
@@ -93,20 +64,44 @@ def build_probing(
     built = _build_tasks(sentences, config)
     if not built.tasks:
         raise ValueError(f"{corpus.sentences}: {_shortfall(built, len(sentences), config)}")
-    addresses = [*intact.addresses, *changed.addresses]
     summary = {
         "format_version": FORMAT_VERSION,
         "config": config.to_dict(),
         "tasks": built.tasks,
         "absent": built.absent,
-        "num_rows": len(addresses),
+        "num_rows": intact.num_rows + changed.num_rows,
         "num_usable": len(sentences),
         "excluded": dict(sorted(excluded.items())),
     }
     # A corpus's folder bears its name, and the digest of what its text was made from.
     name = corpus.sentences.resolve().parent.name
-    write_senteval_files(out / SENTEVAL_FOLDER, built.chosen, built.absent, corpus=name)
-    _write(out, built.items(), addresses, summary)
+    write_senteval_files(
+        out / SENTEVAL_FOLDER, built.chosen, built.absent, corpus=name, parsers=parsers or {}
+    )
+    write_json_atomically(out / SUMMARY_NAME, summary)
+    return summary
+
+
+def read_summary(folder: Path) -> dict[str, Any]:
+    """Returns the summary of a complete probing folder.
+
+    Raises:
+        FileNotFoundError: the folder is not complete.
+        ValueError: written by another version.
+    """
+    path = folder / SUMMARY_NAME
+    if not path.exists():
+        raise FileNotFoundError(
+            f"{folder}: no {SUMMARY_NAME}, so the probing data are not complete; build them again"
+        )
+    summary: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    if summary.get("format_version") != FORMAT_VERSION:
+        raise ValueError(
+            f"{path}: format version {summary.get('format_version')}, this release reads "
+            f"{FORMAT_VERSION}; build the probing data again"
+        )
+    tasks = summary["tasks"]
+    summary["tasks"] = {name: tasks[name] for name in in_declared_order(tasks)}
     return summary
 
 
@@ -117,10 +112,6 @@ class _Built:
     available: dict[str, int] = field(default_factory=dict)
     """Sentences that each task's balanced classes could take."""
     chosen: dict[str, Chosen] = field(default_factory=dict)
-
-    def items(self) -> list[dict[str, Any]]:
-        """Returns the rows of ``probing.parquet``."""
-        return [item for name, chosen in self.chosen.items() for item in _items(name, chosen)]
 
 
 def _build_tasks(sentences: Sequence[ParsedSentence], config: ProbingConfig) -> _Built:
@@ -180,7 +171,7 @@ def _describe(
     train = [c.sentence for c in chosen["train"]]
     test = [c.sentence for c in chosen["test"]]
     commonest = min(counts["train"], key=lambda label: (-counts["train"][label], label))
-    units = [config.hold_out.unit_of(s.document_id, s.sentence_index) for s in test]
+    units = [sentence.unit for sentence in test]
     by_unit = draws_units(units)
     return {
         "description": task.description,
@@ -199,30 +190,3 @@ def _describe(
         "num_resampled": len(set(units)) if by_unit else len(test),
         "measures": {name: measure(train) for name, measure in task.measures.items()},
     }
-
-
-def _items(name: str, chosen: Chosen) -> list[dict[str, Any]]:
-    index = {label: i for i, label in enumerate(sorted({c.label for c in chosen["train"]}))}
-    return [
-        {"task": name, "split": split, "row": c.sentence.row, "label": index[c.label]}
-        for split in SPLITS
-        for c in chosen[split]
-    ]
-
-
-def _write(
-    out: Path,
-    items: list[dict[str, Any]],
-    addresses: list[RowAddress],
-    summary: dict[str, Any],
-) -> None:
-    out.mkdir(parents=True, exist_ok=True)
-    rows = [{"part": a.part, "dataset_row": a.dataset_row, "unit": a.unit} for a in addresses]
-    for name, table in (
-        (ITEMS_NAME, pa.Table.from_pylist(items, schema=ITEMS)),
-        (ROWS_NAME, pa.Table.from_pylist(rows, schema=ROWS)),
-    ):
-        temporary = out / f"{name}.{os.getpid()}{TEMPORARY_SUFFIX}"
-        pq.write_table(table, temporary, compression="zstd")
-        temporary.replace(out / name)
-    write_json_atomically(out / SUMMARY_NAME, summary)

@@ -75,7 +75,10 @@ def _held_out_positions(table: pa.Table, hold_out: HoldOut) -> list[int]:
 
 _COLUMNS = {
     "dependencies": ("heads", "deprels"),
-    "constituents": ("span_starts", "span_ends", "span_labels", "tags"),
+    "constituents": (
+        *("span_starts", "span_ends", "span_labels", "tags"),
+        *("binary_left", "binary_right"),
+    ),
 }
 
 
@@ -84,7 +87,8 @@ def read_rows(
 ) -> list[tuple[Any, ...]]:
     """Returns the parses of some rows of a shard, [n]: a tuple of tuples each, of None without one.
 
-    Dependencies are heads and relations; constituents are starts, ends, labels and tags.
+    Dependencies are heads and relations; constituents are starts, ends, labels, tags and the left
+    and right children of the binarized tree.
 
     Raises:
         FileNotFoundError: no such shard.

@@ -24,23 +24,11 @@ class ParsedFolders:
 
 
 @dataclass(frozen=True, slots=True)
-class RowAddress:
-    """Where an embedding's sentence stands."""
-
-    part: str
-    """``corpus`` or ``altered``."""
-    dataset_row: int
-    """Row of that dataset, counted over its shards."""
-    unit: str
-    """The document, or the held-out block of it, that the sentence belongs to."""
-
-
-@dataclass(frozen=True, slots=True)
 class ParsedSentence:
     """One held-out sentence of n tokens with both parses (fields as in ``pipeline.schema``)."""
 
     row: int
-    """Index of its embedding."""
+    """Its number among the held-out sentences of the corpus, then the altered ones."""
     document_id: str
     sentence_index: int
     tokens: tuple[str, ...]
@@ -50,6 +38,12 @@ class ParsedSentence:
     ends: tuple[int, ...]
     labels: tuple[str, ...]
     tags: tuple[str, ...]
+    binary_left: tuple[int, ...] = ()
+    binary_right: tuple[int, ...] = ()
+    dataset_row: int = 0
+    """Its row in the corpus or among the altered sentences, counted over the shards."""
+    unit: str = ""
+    """The document, or the held-out block of it, that it belongs to."""
     alteration: str = ""
     """Kind of its alteration, which is the name of a task; empty for a sentence of the corpus."""
     intact_in: frozenset[str] = frozenset()
@@ -58,15 +52,15 @@ class ParsedSentence:
 
 @dataclass(slots=True)
 class HeldOutPart:
-    """The held-out rows of one dataset: those with both parses, and the addresses of all."""
+    """The held-out rows of one dataset that have both parses, and how many rows there are."""
 
     parsed: list[ParsedSentence] = field(default_factory=list)
-    addresses: list[RowAddress] = field(default_factory=list)
+    num_rows: int = 0
 
     @property
     def num_without_parse(self) -> int:
         """Rows that a parser could not take."""
-        return len(self.addresses) - len(self.parsed)
+        return self.num_rows - len(self.parsed)
 
 
 def read_held_out(
@@ -74,9 +68,9 @@ def read_held_out(
 ) -> tuple[HeldOutPart, HeldOutPart]:
     """Returns the held-out sentences of a parsed corpus, and all of its altered ones.
 
-    A row that a parser could not take has an address but no parsed sentence, so the numbering of
-    embeddings does not depend on the parsers. Those of the corpus come first. An altered sentence
-    keeps the place in the text that it was made from.
+    A row that a parser could not take has a number but no parsed sentence, so the numbering does
+    not depend on the parsers. Those of the corpus come first. An altered sentence keeps the place
+    in the text that it was made from.
 
     Args:
         corpus: the parsed corpus.
@@ -93,18 +87,17 @@ def read_held_out(
     for row, parse in _parses(corpus, config.hold_out, config.max_sentences):
         places[row.dataset_row] = row
         if parse is not None:
-            sentence = _sentence(len(intact.addresses), row, row.tokens, parse)
+            sentence = _sentence(intact.num_rows, row, row, parse, config)
             intact_in = plan.intact_in.get(row.dataset_row, frozenset())
             intact.parsed.append(replace(sentence, intact_in=intact_in))
-        intact.addresses.append(RowAddress("corpus", row.dataset_row, _unit_of(row, config)))
+        intact.num_rows += 1
     for row, parse in _parses(altered, HoldOut(fraction=1.0), None):
         alteration = plan.alterations[row.dataset_row]
         place = _place_of(alteration, places, altered)
         if parse is not None:
-            number = len(intact.addresses) + len(changed.addresses)
-            sentence = _sentence(number, place, row.tokens, parse)
+            sentence = _sentence(intact.num_rows + changed.num_rows, row, place, parse, config)
             changed.parsed.append(replace(sentence, alteration=alteration.kind))
-        changed.addresses.append(RowAddress("altered", row.dataset_row, _unit_of(place, config)))
+        changed.num_rows += 1
     return intact, changed
 
 
@@ -120,7 +113,7 @@ def _place_of(
 
 
 _Parse = tuple[tuple[Any, ...], ...]
-"""Heads, relations, starts, ends, labels and tags of one sentence."""
+"""Heads, relations, starts, ends, labels, tags, left and right children of one sentence."""
 
 
 def _parses(
@@ -140,22 +133,23 @@ def _parses(
 
 
 def _sentence(
-    number: int, place: HeldOutRow, tokens: tuple[str, ...], parse: _Parse
+    number: int, row: HeldOutRow, place: HeldOutRow, parse: _Parse, config: ProbingConfig
 ) -> ParsedSentence:
-    heads, deprels, starts, ends, labels, tags = parse
+    """Returns the sentence of a row, at the place in the text that it has or was made from."""
+    heads, deprels, starts, ends, labels, tags, binary_left, binary_right = parse
     return ParsedSentence(
         row=number,
         document_id=place.document_id,
         sentence_index=place.sentence_index,
-        tokens=tokens,
+        tokens=row.tokens,
         heads=heads,
         deprels=deprels,
         starts=starts,
         ends=ends,
         labels=labels,
         tags=tags,
+        binary_left=binary_left,
+        binary_right=binary_right,
+        dataset_row=row.dataset_row,
+        unit=config.hold_out.unit_of(place.document_id, place.sentence_index),
     )
-
-
-def _unit_of(place: HeldOutRow, config: ProbingConfig) -> str:
-    return config.hold_out.unit_of(place.document_id, place.sentence_index)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
-from pipeline.config_fields import Config, Count, Positive, at_least
+from pipeline.config_fields import POSITIVE, Config, Count, Positive, at_least
 
 PROTOCOL_VERSION = 1
 """Raised when the same representations and configuration would give other predictions."""
@@ -45,17 +46,53 @@ class ProtocolConfig(Config):
     grid_scale: Positive = 1.0
     """Factor on every C of SentEval's grids. These suit raw features; of views of length 1 the
     largest C of them is small, and searches end at the grid's edge."""
+    standardise: bool | None = None
+    """Whether features are brought to mean 0 and deviation 1 on the items that a logistic
+    regression of classes trains on; None leaves it to the data: published ones are taken raw.
+    Differs from SentEval: one grid then fits embeddings of any scale, and the rows of a table
+    differ in what they encode, not in how large they are."""
+    penalties: Annotated[tuple[float, ...] | None, POSITIVE] = None
+    """λ, the penalty a training item, in the place of SentEval's grids of C, whose penalty stands
+    beside a sum over items: with λ one grid serves tasks of any size. () asks for SentEval's grids,
+    None leaves it to the data."""
     compatibility_loss: BatchLoss = "sum"
     """Whether the compatibility classifier sums the losses of a batch, as SentEval asks PyTorch to
     and its published results have it, or averages them, as it does with a PyTorch of today."""
 
+    def _check_together(self) -> None:
+        """Refuses settings that belong to different classifiers or grids.
+
+        Raises:
+            ValueError: names the fields.
+        """
+        if self.classifier == "compatibility" and (self.standardise or self.penalties):
+            raise ValueError("standardise and penalties are of the classifier logistic_regression")
+        if self.grid_scale != 1.0 and self.penalties:
+            raise ValueError("grid_scale is of SentEval's grids, which penalties replace")
+
+    def on_data(self, declared: Mapping[str, Any]) -> ProtocolConfig:
+        """Returns the configuration on data that declare fields of it.
+
+        A field that is asked for stays, and so do SentEval's grids where they are scaled, and its
+        own classifier.
+
+        Raises:
+            ValueError: what the data declare is no field, or out of range.
+        """
+        if self.classifier == "compatibility":
+            return self
+        kept = {name for name in declared if getattr(self, name, None) is not None}
+        if self.grid_scale != 1.0:
+            kept.add("penalties")
+        own = {name: value for name, value in declared.items() if name not in kept}
+        return self.changed(own)
+
     def to_dict(self) -> dict[str, Any]:
         """Returns the fields as plain JSON values.
 
-        SentEval's own grid is left out, so that results from before it could be scaled keep their
+        Fields that came later are left out at their defaults, so that earlier results keep their
         meaning.
         """
+        later = {"grid_scale": 1.0, "standardise": None, "penalties": None}
         fields = Config.to_dict(self)
-        if self.grid_scale == 1.0:
-            del fields["grid_scale"]
-        return fields
+        return {k: v for k, v in fields.items() if k not in later or v != later[k]}

@@ -9,11 +9,12 @@ sentence vectors: softmax of a linear map of [|u − v|, u ∗ v], and
 which is convex. As compatibility there is SentEval's: squared error in place of the divergence, no
 regulariser, Adam stopped early.
 
-Legend: N training, N' dev and n test pairs, D features.
+Legend: n pairs of a split, D features.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar
 
@@ -29,6 +30,7 @@ from models.evaluation.classifiers.adam_relatedness import (
 from models.evaluation.classifiers.checks import check_finite, check_items
 from models.evaluation.classifiers.grades import NUM_GRADES, expected_scores, grade_targets
 from models.evaluation.classifiers.logistic_regression import fit_logistic_regression
+from models.evaluation.outcome import Outcome, Predictions
 from models.evaluation.protocols.config import Classifier, ProtocolConfig
 from models.evaluation.statistics.correlation import pearson
 from pipeline.config_fields import POSITIVE, Config, Count, Positive
@@ -70,110 +72,87 @@ class RelatednessConfig(Config):
             raise ValueError("regularisers must be above 0, got none")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Relatedness:
-    """The answers of one model of relatedness, and how it was found."""
-
-    predicted: FloatArray
-    """[n]; between 1 and 5."""
-    dev_pearson: float
-    """Best Pearson's r on dev, between −1 and 1."""
-    regulariser: float | None
-    """The λ chosen; None where there is none."""
-    at_grid_edge: bool
-    """Whether it is the smallest or largest offered."""
-    num_fits: int
-    not_converged: int
-    """Fits that stopped before the tolerance was reached."""
-    epochs: int
-    """Epochs trained; 0 where the fit does not know any."""
-
-
 def relatedness(
-    train_x: Tensor,
-    train_scores: Tensor,
-    dev_x: Tensor,
-    dev_scores: Tensor,
-    test_x: Tensor,
+    features: Mapping[str, Tensor],
+    gold: Mapping[str, FloatArray],
     config: RelatednessConfig | None = None,
-) -> Relatedness:
+) -> Outcome:
     """Returns the predicted score of each test pair; computed where the features lie.
 
     Args:
-        train_x: [N, D], float32 or float64, as they are: SentEval standardises nothing.
-        train_scores: [N], 0 to 5.
-        dev_x: [N', D]
-        dev_scores: [N']
-        test_x: [n, D]
+        features: ``train``, ``dev`` and ``test``, [n, D] each, float32 or float64, as they are:
+            SentEval standardises nothing.
+        gold: scores [n] of each, 0 to 5; those of test are for the comparison alone.
 
     Raises:
         ValueError: scores out of range, features that are not finite, sizes that do not fit.
     """
     config = config or RelatednessConfig()
-    check_items(train_x, train_scores, "train")
-    check_items(dev_x, dev_scores, "dev")
-    check_finite(test_x, "test")
-    if config.classifier == "compatibility":
-        return _by_adam(train_x, train_scores, dev_x, dev_scores, test_x, config.adam)
-    return _by_logistic_regression(train_x, train_scores, dev_x, dev_scores, test_x, config)
-
-
-def _by_adam(
-    train_x: Tensor,
-    train_scores: Tensor,
-    dev_x: Tensor,
-    dev_scores: Tensor,
-    test_x: Tensor,
-    config: AdamRelatednessConfig,
-) -> Relatedness:
-    model = fit_adam_relatedness(train_x, train_scores, dev_x, dev_scores, config)
-    return Relatedness(
-        predicted=_as_array(model.predict(test_x)),
-        dev_pearson=model.dev_pearson,
-        regulariser=None,
-        at_grid_edge=False,
-        num_fits=1,
-        not_converged=0,
-        epochs=model.epochs,
+    scores = {name: torch.from_numpy(gold[name]).to(features[name]) for name in ("train", "dev")}
+    for name, answers in scores.items():
+        check_items(features[name], answers, name)
+    check_finite(features["test"], "test")
+    by_adam = config.classifier == "compatibility"
+    found = (_by_adam if by_adam else _by_logistic_regression)(features, scores, config)
+    test = gold["test"]
+    predictions = Predictions(found.answers, test, np.zeros(len(test), dtype=np.int64))
+    regulariser = found.regulariser
+    return Outcome(
+        predictions,
+        counts={name: len(values) for name, values in gold.items()},
+        width=features["test"].shape[1],
+        dev_score=100.0 * found.dev_pearson,
+        regularisers=() if regulariser is None else (regulariser,),
+        at_grid_edge=int(regulariser in (min(config.regularisers), max(config.regularisers))),
+        num_fits=1 if by_adam else len(config.regularisers),
+        not_converged=found.not_converged,
+        details={"epochs": found.epochs} if by_adam else {},
     )
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Found:
+    answers: FloatArray
+    dev_pearson: float
+    regulariser: float | None = None
+    not_converged: int = 0
+    epochs: int = 0
+
+
+def _by_adam(
+    features: Mapping[str, Tensor], scores: Mapping[str, Tensor], config: RelatednessConfig
+) -> _Found:
+    model = fit_adam_relatedness(
+        features["train"], scores["train"], features["dev"], scores["dev"], config.adam
+    )
+    answers = _as_array(model.predict(features["test"]))
+    return _Found(answers, model.dev_pearson, epochs=model.epochs)
+
+
 def _by_logistic_regression(
-    train_x: Tensor,
-    train_scores: Tensor,
-    dev_x: Tensor,
-    dev_scores: Tensor,
-    test_x: Tensor,
-    config: RelatednessConfig,
-) -> Relatedness:
-    grid = config.regularisers
+    features: Mapping[str, Tensor], scores: Mapping[str, Tensor], config: RelatednessConfig
+) -> _Found:
+    grid, train_x = config.regularisers, features["train"]
     penalties = torch.tensor(grid, dtype=torch.float64, device=train_x.device) * len(train_x)
     models = fit_logistic_regression(
         train_x,
-        distributions(train_scores).to(train_x),
+        distributions(scores["train"]).to(train_x),
         penalties,
         num_classes=NUM_GRADES,
         tolerance=config.tolerance,
         max_steps=config.max_steps,
     )
-    answers = expected_scores(torch.softmax(models.logits(dev_x), dim=2))
-    gold = _as_array(dev_scores)
-    dev_pearsons = [pearson(_as_array(predicted), gold).value for predicted in answers]
+    on_dev = expected_scores(torch.softmax(models.logits(features["dev"]), dim=2))
+    gold = _as_array(scores["dev"])
+    dev_pearsons = [pearson(_as_array(predicted), gold).value for predicted in on_dev]
     best = int(np.argmax(dev_pearsons))
-    predicted = expected_scores(torch.softmax(models.logits(test_x)[best], dim=1))
-    return Relatedness(
-        predicted=_as_array(predicted),
-        dev_pearson=dev_pearsons[best],
-        regulariser=grid[best],
-        at_grid_edge=grid[best] in (min(grid), max(grid)),
-        num_fits=len(grid),
-        not_converged=int((~models.converged).sum()),
-        epochs=0,
-    )
+    answers = expected_scores(torch.softmax(models.logits(features["test"])[best], dim=1))
+    failed = int((~models.converged).sum())
+    return _Found(_as_array(answers), dev_pearsons[best], grid[best], failed)
 
 
 def distributions(scores: Tensor) -> Tensor:
-    """Returns the target [N, 5] of each score [N] for the cross-entropy.
+    """Returns the target [n, 5] of each score [n] for the cross-entropy.
 
     Differs from SentEval's targets for STS-B's scores below 1: these are all on grade 1, the
     nearest distribution. SentEval's rows sum to the score there, so that a pair weighs the less the

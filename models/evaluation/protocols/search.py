@@ -3,7 +3,7 @@
 Every protocol that learns classes is one search or several: nested folds are one for each outer
 fold, the others are one. All searches over the same items are solved together.
 
-Legend: N items, D features, R regularisers.
+Legend: N items, D features, F fits, R regularisers.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from torch import Tensor
 
 from models.evaluation.classifiers.adam_classifier import AdamConfig, fit_adam
 from models.evaluation.classifiers.logistic_regression import fit_logistic_regression
+from models.evaluation.classifiers.standardiser import Standardiser
 from models.evaluation.protocols.config import COMPATIBILITY_GRID, ProtocolConfig
 
 IntArray = npt.NDArray[np.int64]
@@ -71,8 +72,8 @@ def run_searches(
     Args:
         features: [N, D], of all items, where they are to be computed.
         labels: [N].
-        grid: C of the logistic regression, ascending, times ``config.grid_scale``; SentEval's own
-            classifier has another grid, which is its own.
+        grid: C of the logistic regression, ascending, times ``config.grid_scale``, unless the
+            configuration has penalties; SentEval's own classifier has a grid of its own.
 
     Raises:
         ValueError: a fit would train on items of one class only.
@@ -97,22 +98,19 @@ def _by_logistic_regression(
     num_classes: int,
     config: ProtocolConfig,
 ) -> list[Choice]:
-    """Solves all fits of all searches together."""
-    grid = tuple(c * config.grid_scale for c in grid)
+    """Chooses among the regularisers from the strongest on, each C of the grid or each λ."""
     fits = [fit for search in searches for fit in (search.train, *_inner_fits(search))]
-    penalties = torch.tensor([1.0 / c for c in grid], dtype=torch.float64).repeat(len(fits))
-    models = fit_logistic_regression(
-        features,
-        torch.from_numpy(labels).to(features.device),
-        penalties.to(features.device),
-        num_classes=num_classes,
-        rows=torch.from_numpy(np.stack(fits)).repeat_interleave(len(grid), dim=0),
-        tolerance=config.tolerance,
-        max_steps=config.max_steps,
-    )
-    answers = models.answers.cpu().numpy().reshape(len(fits), len(grid), len(labels))
-    failed = ~models.converged.cpu().numpy().reshape(len(fits), len(grid))
-    gaps = models.gaps.cpu().numpy().reshape(len(fits), len(grid))
+    sizes = torch.tensor([int(fit.sum()) for fit in fits], dtype=torch.float64)[:, None]
+    if config.penalties:
+        grid = tuple(sorted(config.penalties, reverse=True))
+        penalties_fr = sizes * torch.tensor(grid, dtype=torch.float64)
+    else:
+        grid = tuple(c * config.grid_scale for c in grid)
+        of_grid = torch.tensor([1.0 / c for c in grid], dtype=torch.float64)
+        penalties_fr = of_grid.expand(len(fits), -1)
+    solve = _each_standardised if config.standardise else _together
+    answers, converged, gaps = solve(features, labels, fits, penalties_fr, num_classes, config)
+    failed = ~converged
     choices: list[Choice] = []
     first = 0
     for search in searches:
@@ -137,6 +135,65 @@ def _by_logistic_regression(
         )
         first = last
     return choices
+
+
+_Solved = tuple[IntArray, BoolArray, FloatArray]
+"""Answers [F, R, N], whether the fits converged [F, R] and their gaps [F, R]."""
+
+
+def _together(
+    features: Tensor,
+    labels: IntArray,
+    fits: Sequence[BoolArray],
+    penalties_fr: Tensor,
+    num_classes: int,
+    config: ProtocolConfig,
+) -> _Solved:
+    """Solves all fits of all searches as one system."""
+    num_fits, num_penalties = penalties_fr.shape
+    models = fit_logistic_regression(
+        features,
+        torch.from_numpy(labels).to(features.device),
+        penalties_fr.flatten().to(features.device),
+        num_classes=num_classes,
+        rows=torch.from_numpy(np.stack(fits)).repeat_interleave(num_penalties, dim=0),
+        tolerance=config.tolerance,
+        max_steps=config.max_steps,
+    )
+    return (
+        models.answers.cpu().numpy().reshape(num_fits, num_penalties, len(labels)),
+        models.converged.cpu().numpy().reshape(num_fits, num_penalties),
+        models.gaps.cpu().numpy().reshape(num_fits, num_penalties),
+    )
+
+
+def _each_standardised(
+    features: Tensor,
+    labels: IntArray,
+    fits: Sequence[BoolArray],
+    penalties_fr: Tensor,
+    num_classes: int,
+    config: ProtocolConfig,
+) -> _Solved:
+    """Solves fit by fit, in float64, as each has features of its own: standardised on its items."""
+    solved: list[_Solved] = []
+    for fit, penalties in zip(fits, penalties_fr, strict=True):
+        chosen = torch.from_numpy(np.flatnonzero(fit)).to(features.device)
+        train = features[chosen].double()
+        standardise = Standardiser.fit(train)
+        models = fit_logistic_regression(
+            standardise(train),
+            torch.from_numpy(labels[fit]).to(features.device),
+            penalties.to(features.device),
+            num_classes=num_classes,
+            tolerance=config.tolerance,
+            max_steps=config.max_steps,
+        )
+        answers = models.predict(standardise(features.double()))
+        found = (answers, models.converged, models.gaps)
+        solved.append(tuple(part.cpu().numpy() for part in found))  # type: ignore[arg-type]
+    stacked = [np.stack(parts) for parts in zip(*solved, strict=True)]
+    return stacked[0], stacked[1], stacked[2]
 
 
 def _inner_fits(search: Search) -> list[BoolArray]:

@@ -9,6 +9,7 @@ Legend: b sentences of a batch, d_v width of a view, k components, D width of th
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
@@ -301,3 +302,30 @@ def representation_named(name: str, /, **changes: Any) -> Representation:
             "changed by field"
         )
     return REPRESENTATIONS[name].changed(changes)
+
+
+def described(representation: Mapping[str, Any]) -> str:
+    """Returns the name and what differs from the preset of that name.
+
+    As in ``multi-view, views INV, remove_components 0``. A name that is no preset's stands by
+    itself: whoever gave it said by it what is meant.
+
+    Args:
+        representation: as a result holds it, of this release or of an earlier one.
+    """
+    name = str(representation.get("name", ""))
+    if name not in REPRESENTATIONS:
+        return name
+    preset = REPRESENTATIONS[name].to_dict()
+    changed = [
+        f"{field} {_in_words(value)}"
+        for field, value in representation.items()
+        if value != preset.get(field)
+    ]
+    return ", ".join([name, *changed])
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return "+".join(map(str, value))
+    return value if isinstance(value, str) else json.dumps(value)

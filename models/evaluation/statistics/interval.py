@@ -1,7 +1,9 @@
-"""A figure with its bounds, and how they are read off resampled figures."""
+"""A figure with its bounds, or with its deviation over seeds."""
 
 from __future__ import annotations
 
+import statistics
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,3 +44,25 @@ def percentile_interval(
     tail = 50.0 * (1.0 - confidence)
     low, high = np.percentile(resampled, [tail, 100.0 - tail])
     return Interval(value, float(low), float(high))
+
+
+@dataclass(frozen=True, slots=True)
+class SeedMean:
+    """A figure over seeds."""
+
+    mean: float
+    deviation: float | None
+    """Sample standard deviation (over n − 1); None for a single seed, which tells none."""
+    num_seeds: int
+
+
+def over_seeds(values: Sequence[float]) -> SeedMean:
+    """Returns mean and deviation of one figure a seed.
+
+    Raises:
+        ValueError: no seed.
+    """
+    if not values:
+        raise ValueError("a mean over seeds needs at least one seed")
+    deviation = statistics.stdev(values) if len(values) > 1 else None
+    return SeedMean(statistics.fmean(values), deviation, len(values))

@@ -1,10 +1,13 @@
-"""Samples of items drawn with replacement within their groups, and any scores of them.
+"""Samples of items drawn with replacement, and any scores of them.
 
 The folds of a nested cross-validation and the subsets of a similarity task keep their sizes, so
-each is drawn from by itself (stratified bootstrap; Davison & Hinkley 1997, section 3.2). What the
-intervals cover is another draw of test items; not another training set, seed or fold.
+each is drawn from by itself (stratified bootstrap; Davison & Hinkley 1997, section 3.2). Where the
+data say which items belong together, such as the sentences of a document, these clusters are drawn
+instead: their items resemble each other, so single items would be drawn as if there were more of
+them than there are (section 3.8). What the intervals cover is another draw of test items; not
+another training set, seed or fold, nor documents of another kind.
 
-Legend: R resamples, n items.
+Legend: R resamples, n items, C clusters.
 """
 
 from __future__ import annotations
@@ -30,6 +33,10 @@ WEIGHTS_AT_ONCE = 1_000_000
 
 
 _BETWEEN = Range("lie between 0 and 1", lambda value: 0.0 < value < 1.0)
+MIN_UNITS = 10
+"""Fewer documents in a task's test split are not resampled, but its sentences: the spread of so
+few would be a guess. The interval is then too narrow for other documents, and the report says
+so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,44 +60,79 @@ class Resampling(Config):
             yield min(step, self.num_resamples - start)
 
 
+def draws_units(units: Sequence[object]) -> bool:
+    """Returns whether test items of these units are drawn unit by unit."""
+    return len(set(units)) >= MIN_UNITS
+
+
+def clusters_of(sentences_n: IntArray, units_n: IntArray) -> IntArray:
+    """Returns the cluster of each test item, [n], with one meaning in all tasks.
+
+    Args:
+        sentences_n: number of each item's sentence.
+        units_n: number of each item's document or block, 0 or more.
+    """
+    if draws_units(units_n.tolist()):
+        return units_n
+    return -1 - sentences_n  # below zero, where no unit's number is
+
+
 def observed_scores(scorer: Scorer, num_items: int) -> dict[str, float]:
     """Returns the scores of the items as they are, each once."""
     return {name: float(value[0]) for name, value in scorer(np.ones((1, num_items))).items()}
 
 
 def bootstrap_scores(
-    scorer: Scorer, groups_n: IntArray, resampling: Resampling, *, stream: int = 0
+    scorer: Scorer,
+    groups_n: IntArray,
+    resampling: Resampling,
+    *,
+    stream: int = 0,
+    clusters_n: IntArray | None = None,
 ) -> dict[str, FloatArray]:
     """Returns each score of the resamples, [R].
 
-    The same groups, resampling and stream give the same draws, so the scores of two encoders on
-    the same items are paired, resample by resample.
+    The same groups, clusters, resampling and stream give the same draws, so the scores of two
+    encoders on the same items are paired, resample by resample.
 
     Args:
         groups_n: group of each item; items are drawn within it.
-        stream: keeps the draws of one task apart from another's, whatever their sizes.
+        stream: keeps the draws of one task apart from another's, whatever their sizes. Clusters
+            are not kept apart: tasks share them, see `models.evaluation.statistics.task_means`.
+        clusters_n: cluster of each item; whole clusters are drawn, whatever the groups.
     """
-    generator = np.random.default_rng([resampling.seed, stream])
-    parts = [
-        scorer(bootstrap_weights(groups_n, size, generator))
-        for size in resampling.block_sizes(len(groups_n))
-    ]
+    sizes = resampling.block_sizes(len(groups_n))
+    if clusters_n is None:
+        generator = np.random.default_rng([resampling.seed, stream])
+        parts = [scorer(bootstrap_weights(groups_n, size, generator)) for size in sizes]
+    else:
+        distinct, cluster_n = np.unique(clusters_n, return_inverse=True)
+        generator = np.random.default_rng(resampling.seed)
+        drawn = (times_drawn(len(distinct), size, generator) for size in sizes)
+        parts = [scorer(times_rc[:, cluster_n]) for times_rc in drawn]
     return concatenated(parts)
+
+
+def times_drawn(num: int, num_resamples: int, generator: np.random.Generator) -> FloatArray:
+    """Returns how often each of ``num`` things is among as many draws of them, [R, num].
+
+    Successive calls go on with the generator's numbers: how many resamples are made at a time
+    does not matter.
+    """
+    drawn = generator.integers(0, num, size=(num_resamples, num))
+    drawn += np.arange(num_resamples)[:, None] * num
+    counts = np.bincount(drawn.ravel(), minlength=num_resamples * num)
+    return counts.reshape(num_resamples, num).astype(np.float64)
 
 
 def bootstrap_weights(
     groups_n: IntArray, num_resamples: int, generator: np.random.Generator
 ) -> FloatArray:
     """Returns how often each item was drawn, [R, n]; each group's total is its size."""
-    num_items = len(groups_n)
-    weights_rn = np.empty((num_resamples, num_items))
-    row_r = np.arange(num_resamples)[:, None]
+    weights_rn = np.empty((num_resamples, len(groups_n)))
     for group in np.unique(groups_n):
         members = np.flatnonzero(groups_n == group)
-        size = len(members)
-        drawn = generator.integers(0, size, size=(num_resamples, size)) + row_r * size
-        counts = np.bincount(drawn.ravel(), minlength=num_resamples * size)
-        weights_rn[:, members] = counts.reshape(num_resamples, size)
+        weights_rn[:, members] = times_drawn(len(members), num_resamples, generator)
     return weights_rn
 
 

@@ -4,6 +4,7 @@ Permutation (Noreen 1989, approximate randomisation; Dror et al. 2018, section 3
 difference which encoder answered, swapping the two answers to an item would not either. Each
 item is swapped or not by a fair coin, both sides are scored anew, and p is the share of such
 swaps, the observed one among them, whose difference is at least as large as the observed one.
+Items of a cluster, such as a document, share their coin.
 
 Bootstrap: twice the smaller share of resampled differences on either side of zero, that is, the
 largest 1 − confidence at which the percentile interval excludes zero.
@@ -23,13 +24,14 @@ import numpy.typing as npt
 from models.evaluation.statistics.resampling import Resampling, Scorer, concatenated
 
 FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
 
 ROUNDING = 1e-9
 """By how much a difference may fall short of the observed one and still count as equal to it."""
 
 
 def permutation_p_values(
-    scorers: Sequence[Scorer], num_items: int, resampling: Resampling, *, stream: int = 0
+    scorers: Sequence[Scorer], coin_of_n: IntArray, resampling: Resampling, *, stream: int = 0
 ) -> dict[str, float]:
     """Returns the two-sided p value of each score's difference.
 
@@ -37,14 +39,17 @@ def permutation_p_values(
         scorers: each scores weights over 2n answers, [R, 2n]: those of the first encoder, then
             those of the second. Several are pairs of seeds, swapped by the same coins and
             averaged, so that an item's answers stay together.
+        coin_of_n: number of each item's coin, from 0; items of one cluster have one.
         stream: as in `bootstrap_scores`.
     """
     generator = np.random.default_rng([resampling.seed, stream])
+    num_items, num_coins = len(coin_of_n), int(coin_of_n.max()) + 1
     observed = _differences(scorers, np.zeros((1, num_items)))
-    parts = [
-        _differences(scorers, generator.integers(0, 2, (size, num_items)).astype(np.float64))
+    coins = (
+        generator.integers(0, 2, (size, num_coins)).astype(np.float64)
         for size in resampling.block_sizes(2 * num_items)
-    ]
+    )
+    parts = [_differences(scorers, thrown[:, coin_of_n]) for thrown in coins]
     p_values = {}
     for name, swapped_r in concatenated(parts).items():
         as_large = np.abs(swapped_r) >= abs(observed[name][0]) - ROUNDING

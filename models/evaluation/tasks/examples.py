@@ -63,9 +63,10 @@ def arranged(task: EvaluationTask, examples: Examples, files: Mapping[str, str])
         for example in split
         for sentence in example.sentences()
     )
+    ordered = {name: sorted(split, key=Example.sort_key) for name, split in splits.items()}
     return TaskData(
         sentences=tuple(positions),
-        splits={name: _items(task, split, positions) for name, split in splits.items()},
+        splits={name: items_of(task, split, positions) for name, split in ordered.items()},
         class_names=examples.class_names or task.classes,
         left_out=left_out,
         replaced={"empty sentence, given as a period": num_empty} if num_empty else {},
@@ -99,15 +100,19 @@ def _as_text(tokens: Tokens) -> str:
     return " ".join(tokens) or EMPTY_SENTENCE
 
 
-def _items(
+def items_of(
     task: EvaluationTask, examples: Sequence[Example], positions: Mapping[str, int]
 ) -> Items:
-    ordered = sorted(examples, key=Example.sort_key)
-    labels = np.array([e.label for e in ordered], dtype=np.float64)
+    """Returns the items of examples, in their order.
+
+    Args:
+        positions: of each sentence among those of the dataset.
+    """
+    labels = np.array([e.label for e in examples], dtype=np.float64)
     is_score = task.protocol in ("relatedness", "similarity")
-    seconds = [positions[_as_text(e.second)] for e in ordered if e.second is not None]
+    seconds = [positions[_as_text(e.second)] for e in examples if e.second is not None]
     return Items(
-        first=np.array([positions[_as_text(e.first)] for e in ordered], dtype=np.int64),
+        first=np.array([positions[_as_text(e.first)] for e in examples], dtype=np.int64),
         labels=labels if is_score else labels.astype(np.int64),
         second=np.array(seconds, dtype=np.int64) if task.pairs else None,
     )

@@ -7,14 +7,22 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from models.evaluation.tasks.examples import Examples
-from models.evaluation.tasks.pair_files import read_mrpc, read_sick, read_sts_benchmark
-from models.evaluation.tasks.polarity_files import read_polarity
-from models.evaluation.tasks.probing_files import read_probing_file
-from models.evaluation.tasks.sst_files import read_sst_binary, read_sst_fine
-from models.evaluation.tasks.sts_files import file_roles, read_sts
+from models.evaluation.tasks.pair_files import (
+    file_roles,
+    read_mrpc,
+    read_sick,
+    read_sts,
+    read_sts_benchmark,
+)
+from models.evaluation.tasks.sentence_files import (
+    read_polarity,
+    read_probing_file,
+    read_sst_binary,
+    read_sst_fine,
+    read_trec,
+)
 from models.evaluation.tasks.task import EvaluationTask
 from models.evaluation.tasks.text_file import Encoding, TextFile
-from models.evaluation.tasks.trec_files import read_trec
 
 Loader = Callable[[EvaluationTask, Mapping[str, TextFile]], Examples]
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
-from models.evaluation.tasks.derived import DerivedNote, read_note
-from models.evaluation.tasks.examples import arranged
+from models.evaluation.tasks.derived import (
+    SENTENCES_NAME,
+    DerivedNote,
+    DerivedSentences,
+    read_note,
+    read_sentences,
+)
+from models.evaluation.tasks.examples import Examples, arranged, items_of
 from models.evaluation.tasks.layout import DATASETS
 from models.evaluation.tasks.task import EvaluationTask, TaskData
 from models.evaluation.tasks.text_file import read_text_file
@@ -28,8 +33,21 @@ def derived_note(task: EvaluationTask, data_folder: Path) -> DerivedNote | None:
     Raises:
         ValueError: a damaged note.
     """
-    path = next(iter(DATASETS[task.dataset].files.values()))
-    return read_note((data_folder / path).parent)
+    return read_note(_folder_of(task, data_folder))
+
+
+def derived_sentences(task: EvaluationTask, data_folder: Path) -> DerivedSentences | None:
+    """Returns the sentences of the tasks that this one was derived with, None for a published one.
+
+    Raises:
+        ValueError: a damaged note, or sentences that are not those that it names.
+    """
+    note = derived_note(task, data_folder)
+    return None if note is None else read_sentences(_folder_of(task, data_folder), note)
+
+
+def _folder_of(task: EvaluationTask, data_folder: Path) -> Path:
+    return (data_folder / next(iter(DATASETS[task.dataset].files.values()))).parent
 
 
 def load_task(task: EvaluationTask, data_folder: Path) -> TaskData:
@@ -64,11 +82,34 @@ def load_task(task: EvaluationTask, data_folder: Path) -> TaskData:
     examples = dataset.load(task, files)
     empty = [name for name, split in examples.splits.items() if not split]
     if empty:
-        folder = (data_folder / next(iter(dataset.files.values()))).parent
         raise ValueError(
-            f"{task.name}: the files in {folder} hold no item of {', '.join(empty)}; restore them "
-            f"from the published data"
+            f"{task.name}: the files in {_folder_of(task, data_folder)} hold no item of "
+            f"{', '.join(empty)}; restore them from the published data"
         )
     digests = {path: files[role].sha256 for role, path in dataset.files.items()}
-    data = arranged(task, examples, digests)
-    return data if note is None else replace(data, derived_from=note.corpus)
+    if note is None:
+        return arranged(task, examples, digests)
+    return _derived(task, data_folder, note, examples, digests)
+
+
+def _derived(
+    task: EvaluationTask,
+    data_folder: Path,
+    note: DerivedNote,
+    examples: Examples,
+    digests: dict[str, str],
+) -> TaskData:
+    """Returns the data of a derived task: in the order of its file, with the folder's sentences."""
+    folder = _folder_of(task, data_folder)
+    sentences = read_sentences(folder, note)
+    positions = {text: place for place, text in enumerate(sentences.texts)}
+    path = folder / SENTENCES_NAME
+    return TaskData(
+        sentences=sentences.texts,
+        splits={name: items_of(task, split, positions) for name, split in examples.splits.items()},
+        class_names=examples.class_names,
+        files={**digests, str(path.relative_to(data_folder)): sentences.sha256},
+        derived_from=note.corpus,
+        units=sentences.units,
+        protocol=note.protocol,
+    )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -64,7 +64,7 @@ class TaskData:
     sentences: tuple[str, ...]
     """The distinct sentences of the whole dataset, tokens joined by single spaces, in the order
     of their first appearance: equal for all tasks of a dataset. An empty one is given as a period,
-    as SentEval's own examples do."""
+    as SentEval's own examples do. Derived tasks have those of their corpus in common."""
     splits: Mapping[str, Items]
     """``all`` (nested folds); ``train`` and ``test`` (folds); ``train``, ``dev`` and ``test``
     (split, relatedness); one a subset (similarity)."""
@@ -78,3 +78,7 @@ class TaskData:
     """sha256 of each file that was read, by its path within the data folder."""
     derived_from: str = ""
     """The corpus that the task was derived from; empty for the published task."""
+    units: IntArray | None = None
+    """[sentences]; number of the document that each is from, where the data say so."""
+    protocol: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of ``ProtocolConfig`` that the data ask for."""

@@ -49,5 +49,6 @@ def read_source(sentences: Path, constituents: Path, config: ProbingConfig) -> S
             sentences, constituents, "constituents", shard, [row.position for row in held_out]
         )
         for row, tree in zip(held_out, trees, strict=True):
-            found.append(SourceSentence(row) if None in tree else SourceSentence(row, *tree))
+            spans = () if None in tree else tree[:4]
+            found.append(SourceSentence(row, *spans))
     return SourceText(sentences, tuple(found))

@@ -1,0 +1,119 @@
+"""What is said below tables: which tasks are derived, how data depart from the published ones, and
+what makes scores doubtful."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from models.evaluation.probing.export import SENTEVAL_FOLDER, evaluation_tasks
+from models.evaluation.task_result import TaskResult
+from models.report.markdown import count, section
+
+
+def task_title(task: str, corpora: Mapping[str, str]) -> str:
+    """Returns what a table calls a task.
+
+    Args:
+        corpora: the corpus of each derived task, by the task's name.
+    """
+    return f"{task} (derived)" if task in corpora else task
+
+
+def derived_notes(corpora: Mapping[str, str]) -> list[str]:
+    """Returns one note a corpus; none where all tasks are the published ones."""
+    tasks: dict[str, list[str]] = {}
+    for task, corpus in corpora.items():
+        tasks.setdefault(corpus, []).append(task)
+    return [
+        f"{', '.join(names)}: derived from {corpus}, other sentences and labels than those of the "
+        "published tasks of these names; no published figure compares. Their intervals draw whole "
+        "documents, where a task has enough of them."
+        for corpus, names in tasks.items()
+    ]
+
+
+def exported_section(probing_folder: Path, tasks: Sequence[str]) -> str:
+    """Returns how any encoder is scored on the probing tasks of a run.
+
+    Args:
+        tasks: the probing tasks that the corpus was large enough for.
+    """
+    command = (
+        "python -m models.evaluate --encoder package.module:function \\\n"
+        f"  --data {probing_folder / SENTEVAL_FOLDER} \\\n"
+        f"  --tasks {','.join(evaluation_tasks(tasks))}"
+    )
+    return section(
+        "The same tasks for any encoder",
+        f"`{probing_folder / SENTEVAL_FOLDER}` holds the probing tasks in SentEval's format. A "
+        "function of your own from a list of strings to a matrix is scored on them by",
+        f"```sh\n{command}\n```",
+        "The protocol is the same as above, and the tasks bring their documents and parses: "
+        "such figures stand beside those of the table, and a model of this run gets its own again.",
+    )
+
+
+def data_remarks(results: Iterable[TaskResult]) -> list[str]:
+    """Returns one note a remark, with the tasks that it holds for; none where there is no reason.
+
+    Args:
+        results: of all encoders and seeds, in the order in which the tasks are to be named.
+    """
+    tasks: dict[str, list[str]] = {}
+    for result in results:
+        for remark in (*result.data.remarks, *_asked_for(result)):
+            named = tasks.setdefault(remark, [])
+            if result.task.name not in named:
+                named.append(result.task.name)
+    return [f"Data of {', '.join(names)}: {remark}." for remark, names in tasks.items()]
+
+
+def _asked_for(result: TaskResult) -> list[str]:
+    """Returns the settings of the classifier that the data ask for, if they ask for any."""
+    settings = ", ".join(f"{name} {value}" for name, value in result.data.protocol.items())
+    return [f"unless told otherwise they are scored with {settings}"] if settings else []
+
+
+def doubts(encoder: str, by_task: Mapping[str, Sequence[TaskResult]]) -> list[str]:
+    """Returns a note a kind of doubt about an encoder's scores; none where there is no reason.
+
+    Args:
+        encoder: what the table calls it.
+        by_task: the results of its seeds, at least one a task.
+    """
+    kinds = (
+        ("sentences that it refused, scored as zeros", _refused),
+        ("fits that stopped before the tolerance was reached", _not_converged),
+        ("searches that chose the smallest or largest regulariser offered", _at_edge),
+    )
+    notes = []
+    for kind, said_of in kinds:
+        found = {task: said_of(results) for task, results in by_task.items()}
+        said = [f"{task} {text}" for task, text in found.items() if text]
+        if said:
+            notes.append(f"{encoder}: {kind}: {'; '.join(said)}.")
+    return notes
+
+
+def _refused(results: Sequence[TaskResult]) -> str:
+    """Returns count and share of the distinct sentences, of the seed that refused most."""
+    data = max((result.data for result in results), key=lambda record: record.refused_share)
+    if not data.num_refused:
+        return ""
+    return (
+        f"{count(data.num_refused)} of {count(data.num_sentences)} distinct "
+        f"({100 * data.refused_share:.2f} %)"
+    )
+
+
+def _not_converged(results: Sequence[TaskResult]) -> str:
+    failed = sum(result.outcome.not_converged for result in results)
+    fits = sum(result.outcome.num_fits for result in results)
+    return f"{count(failed)} of {count(fits)}" if failed else ""
+
+
+def _at_edge(results: Sequence[TaskResult]) -> str:
+    at_edge = sum(result.outcome.at_grid_edge for result in results)
+    searches = sum(len(result.outcome.regularisers) for result in results)
+    return f"{count(at_edge)} of {count(searches)}" if at_edge else ""
