@@ -263,6 +263,8 @@ def standing_result(path: Path, task: EvaluationTask, evaluation: Evaluation) ->
     )
     same = same and result.data.refused_share <= evaluation.max_refused
     same = same and result.data.remarks == remarks_of(evaluation.data_manifest, task.dataset)
+    note = derived_note(task, evaluation.data_folder)
+    same = same and result.data.protocol == ({} if note is None else note.protocol)
     return result if same and result.resampling == evaluation.resampling else None
 
 

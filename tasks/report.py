@@ -69,7 +69,14 @@ class WriteReport(EncoderParameters, Artefact):
         )
         scoring = self.clone(EvaluateEncoder, derived=True)
         return [
-            (row, scoring.clone(encoder=row.encoder, representation_changes=row.representation))
+            (
+                row,
+                scoring.clone(
+                    encoder=row.encoder,
+                    representation_changes=row.representation,
+                    after_plain=bool(row.representation),
+                ),
+            )
             for row in declared
         ]
 

@@ -230,6 +230,11 @@ class EvaluateEncoder(SentEvalStage):
         description="Where in the list to begin: encoders that run side by side then parse "
         "different sentences first, and find each other's.",
     )
+    after_plain = luigi.BoolParameter(
+        significant=False,
+        description="Wait until the encoder is scored without changes of its representation, and "
+        "find its embeddings, where a table has both.",
+    )
 
     @cached_property
     def evaluations(self) -> list[EvaluateTask]:
@@ -241,14 +246,11 @@ class EvaluateEncoder(SentEvalStage):
         ]
 
     def requires(self) -> dict[str, Artefact]:
-        """Returns the data and what the encoder takes: its model, or trained word vectors.
-
-        On derived tasks another representation of it waits for the plain one, whose embeddings it
-        finds: a table has them all, and each would embed the same sentences.
-        """
+        """Returns the data and what the encoder takes: its model, or trained word vectors."""
         needed = self.inputs(*(task.declaration.dataset for task in self.evaluations))
-        if self.derived and self.representation_changes:
-            needed["plain"] = self.clone(EvaluateEncoder, representation_changes={})
+        if self.after_plain:
+            plain = {"representation_changes": {}, "after_plain": False}
+            needed["plain"] = self.clone(EvaluateEncoder, **plain)
         return needed
 
     def content(self) -> dict[str, Any]:

@@ -294,11 +294,12 @@ def test_a_baseline_on_derived_tasks_needs_no_training(
 
 
 def test_a_view_alone_waits_for_the_embeddings_of_the_whole(tmp_path: Path, text: Path) -> None:
-    base = {"work_folder": tmp_path, "source": "files", "paths": str(text), "derived": True}
-    alone = EvaluateEncoder(**base, representation_changes={"views": ["0-DEP"]})
+    base = {"work_folder": tmp_path, "source": "files", "paths": str(text)}
+    alone = {row.name: task for row, task in WriteReport(**base).rows}["view_0-DEP"]
 
-    assert alone.requires()["plain"].task_id == EvaluateEncoder(**base).task_id
-    assert "plain" not in EvaluateEncoder(**base).requires()
+    whole = EvaluateEncoder(**base, derived=True)
+    assert alone.requires()["plain"].task_id == whole.task_id
+    assert "plain" not in whole.requires()
     assert [task.task for task in alone.evaluations] == [task.name for task in PROBING]
 
 
