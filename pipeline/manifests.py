@@ -170,12 +170,14 @@ def write_dataset_manifest(
     *,
     config: Mapping[str, Any],
     num_shards: int | None = None,
+    seconds: float | None = None,
 ) -> DatasetManifest:
     """Marks a stage complete: sums its shards up and writes ``manifest.json``.
 
     Args:
         config: the resolved configuration that determined the content.
         num_shards: how many shards the stage has; by default up to the last one in the folder.
+        seconds: the stage's own time; by default the sum over its shards.
 
     Raises:
         FileNotFoundError: a shard is missing or not complete; names their numbers.
@@ -190,7 +192,7 @@ def write_dataset_manifest(
             f"{folder}: shards {', '.join(missing)} of {num_shards} are missing or not complete; "
             "run the stage again"
         )
-    manifest = sum_up(stage, shards, config=config)
+    manifest = sum_up(stage, shards, config=config, seconds=seconds)
     write_json_atomically(folder / MANIFEST_NAME, asdict(manifest))
     return manifest
 
@@ -202,12 +204,7 @@ def sum_up(
     config: Mapping[str, Any],
     seconds: float | None = None,
 ) -> DatasetManifest:
-    """Returns the manifest of a stage that has these shards.
-
-    Args:
-        config: the resolved configuration that determined the content.
-        seconds: the stage's own time; by default the sum over its shards.
-    """
+    """Returns the manifest of a stage that has these shards; see `write_dataset_manifest`."""
     drops: Counter[str] = Counter()
     for shard in shards:
         drops.update(shard.drops)

@@ -202,7 +202,8 @@ def _suspect_dependencies(trees: pa.Table, num_tokens: Ints | None) -> Mask:
     top = len(values)
     head = np.append(np.where((values == 0) | outside, top, heads.starts[rows] + values - 1), top)
     in_cycle = _chain_ends(head, heads.lengths)[:-1] != top
-    return suspect | (roots != 1) | heads.rows_with(outside | in_cycle)
+    suspect |= (roots != 1) | heads.rows_with(outside | in_cycle)
+    return suspect
 
 
 def _chain_ends(successor: Ints, lengths: Ints) -> Ints:
