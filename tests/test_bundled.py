@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS, REPOSITORY, shown
+from tasks.senteval import EvaluateTask
 
 STAGES = ("dependencies", "constituents")
 
@@ -38,17 +39,22 @@ def test_help_names_folders_as_they_stand_in_the_repository() -> None:
     assert all(path.is_dir() for path in (*BUNDLED_PARSERS.values(), BUNDLED_VECTORS))
 
 
-@pytest.mark.parametrize("encoder", ["bag_of_words", "random-0"])
-def test_a_baseline_is_made_in_another_folder(tmp_path: Path, encoder: str) -> None:
-    said = run_in(tmp_path, "-m", "models.encode", encoder, "--output", "out.npy")
+def test_parsers_and_vectors_are_found_from_another_folder(tmp_path: Path) -> None:
+    said = run_in(tmp_path, "-m", "models.encode", "random-0", "--output", "out.npy")
 
     assert "1 sentences, 0 refused" in said
     assert [path.name for path in tmp_path.iterdir()] == ["out.npy"]
 
 
-def test_tasks_have_the_same_digest_in_another_folder(tmp_path: Path) -> None:
+def test_tasks_have_the_same_digest_in_another_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(REPOSITORY)
+    names = ("trained", "random-0")
+    here = [EvaluateTask(encoder=name).digest for name in names]
     code = (
         "from tasks.senteval import EvaluateTask\n"
-        "print([EvaluateTask(encoder=name).digest for name in ('trained', 'random-0')])"
+        f"print([EvaluateTask(encoder=name).digest for name in {names}])"
     )
-    assert run_in(tmp_path, "-c", code) == run_in(REPOSITORY, "-c", code)
+
+    assert run_in(tmp_path, "-c", code).splitlines()[0] == str(here)
