@@ -61,7 +61,7 @@ def make_altered_sentences(
             f"{config.hold_out.remedy} or give a larger corpus"
         )
     write_plan(out, halves)
-    _write(text, halves, out, started)
+    _write(text, halves, out)
     return write_dataset_manifest(
         out,
         "sentences",
@@ -70,10 +70,11 @@ def make_altered_sentences(
             "alteration_version": ALTERATION_VERSION,
             "made": ", ".join(KINDS),
         },
+        seconds=time.perf_counter() - started,
     )
 
 
-def _write(text: SourceText, halves: Mapping[str, Halves], out: Path, since: float) -> None:
+def _write(text: SourceText, halves: Mapping[str, Halves], out: Path) -> None:
     source = {sentence.row.dataset_row: sentence.row for sentence in text.sentences}
     rows: list[tuple[str, HeldOutRow, tuple[str, ...]]] = [
         (kind, source[row], parts.altered[row])
@@ -97,7 +98,6 @@ def _write(text: SourceText, halves: Mapping[str, Halves], out: Path, since: flo
             }
         )
         extra = {NOT_SELECTED: not_selected} if number == 0 else {}
-        seconds, since = time.perf_counter() - since, time.perf_counter()
-        write_shard(out, "sentences", number, table, drops={}, extra=extra, seconds=seconds)
+        write_shard(out, "sentences", number, table, drops={}, extra=extra)
         first += len(part)
         number += 1
