@@ -17,11 +17,14 @@ from models.evaluation.probing.candidates import Candidate
 from models.evaluation.probing.config import SPLITS
 from models.evaluation.probing.declarations import TASKS
 from models.evaluation.probing.export import (
+    PROTOCOL,
     SENTEVAL_FOLDER,
     evaluation_tasks,
     senteval_path,
     write_senteval_files,
 )
+from models.evaluation.protocols.config import ProtocolConfig
+from models.evaluation.statistics.resampling import Resampling
 from models.evaluation.task_result import DataRecord, TaskResult, read_results
 from models.evaluation.tasks.declarations import PROBING
 from models.evaluation.tasks.derived import NOTE_NAME, DerivedNote, read_note, write_note
@@ -88,6 +91,15 @@ def test_each_of_sentevals_probing_tasks_has_one_derived_task() -> None:
     assert sorted(evaluation_tasks(NAMES)) == sorted(task.name for task in PROBING)
     assert senteval_path("tense") == Path("probing/past_present.txt")
     assert senteval_path("odd_word_out") == Path("probing/odd_man_out.txt")
+
+
+def test_how_derived_tasks_are_scored_is_pinned(folder: Path) -> None:
+    """Whoever changes it changes the digest of the probing data, and every figure on them."""
+    asked = {"standardise": True, "penalties": [1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0]}
+    assert load("Tense", folder / "probing" / SENTEVAL_FOLDER).protocol == PROTOCOL == asked
+    config, resampling = ProtocolConfig().on_data(asked), Resampling()
+    assert (config.tolerance, config.max_steps) == (1e-6, 500)
+    assert (resampling.num_resamples, resampling.seed, resampling.confidence) == (2000, 0, 0.95)
 
 
 def test_a_line_is_split_class_and_tokens(tmp_path: Path) -> None:

@@ -39,6 +39,9 @@ ANOTHER_VERSION = "version of the protocols"
 ARRAY_TYPES = ("|u1", "<i2", "<f8")
 """How numbers are stored, narrowest first; an array takes the first that holds it exactly."""
 
+_ARRAYS = ("predicted", "gold", "groups", "clusters")
+"""Of the predictions; the last one only where there are clusters."""
+
 
 @dataclass(frozen=True, slots=True)
 class EncoderIdentity:
@@ -365,22 +368,17 @@ def _task(value: Mapping[str, Any]) -> EvaluationTask:
 
 
 def _packed_predictions(predictions: Predictions) -> dict[str, Any]:
-    names = ["predicted", "gold", "groups"]
-    if predictions.clusters is not None:
-        names.append("clusters")
-    arrays = {name: _packed(getattr(predictions, name)) for name in names}
+    found = {name: getattr(predictions, name) for name in _ARRAYS}
+    arrays = {name: _packed(array) for name, array in found.items() if array is not None}
     return {**arrays, "group_names": list(predictions.group_names)}
 
 
 def _unpacked_predictions(value: Mapping[str, Any]) -> Predictions:
-    clusters = value.get("clusters")
-    return Predictions(
-        predicted=_unpacked(value["predicted"]),
-        gold=_unpacked(value["gold"]),
-        groups=_unpacked(value["groups"]).astype(np.int64),
-        group_names=tuple(value["group_names"]),
-        clusters=None if clusters is None else _unpacked(clusters).astype(np.int64),
-    )
+    arrays = {name: _unpacked(value[name]) for name in _ARRAYS if name in value}
+    numbers = {
+        name: arrays[name].astype(np.int64) for name in ("groups", "clusters") if name in arrays
+    }
+    return Predictions(**(arrays | numbers), group_names=tuple(value["group_names"]))
 
 
 def _packed(array: npt.NDArray[Any]) -> dict[str, Any]:

@@ -100,14 +100,7 @@ def _by_logistic_regression(
 ) -> list[Choice]:
     """Chooses among the regularisers from the strongest on, each C of the grid or each λ."""
     fits = [fit for search in searches for fit in (search.train, *_inner_fits(search))]
-    sizes = torch.tensor([int(fit.sum()) for fit in fits], dtype=torch.float64)[:, None]
-    if config.penalties:
-        grid = tuple(sorted(config.penalties, reverse=True))
-        penalties_fr = sizes * torch.tensor(grid, dtype=torch.float64)
-    else:
-        grid = tuple(c * config.grid_scale for c in grid)
-        of_grid = torch.tensor([1.0 / c for c in grid], dtype=torch.float64)
-        penalties_fr = of_grid.expand(len(fits), -1)
+    grid, penalties_fr = _penalties(fits, grid, config)
     solve = _each_standardised if config.standardise else _together
     answers, converged, gaps = solve(features, labels, fits, penalties_fr, num_classes, config)
     failed = ~converged
@@ -135,6 +128,19 @@ def _by_logistic_regression(
         )
         first = last
     return choices
+
+
+def _penalties(
+    fits: Sequence[BoolArray], grid: tuple[float, ...], config: ProtocolConfig
+) -> tuple[tuple[float, ...], Tensor]:
+    """Returns the regularisers, the strongest first, and their penalties [F, R], float64."""
+    if config.penalties:
+        grid = tuple(sorted(config.penalties, reverse=True))
+        sizes = torch.tensor([int(fit.sum()) for fit in fits], dtype=torch.float64)
+        return grid, sizes[:, None] * torch.tensor(grid, dtype=torch.float64)
+    grid = tuple(c * config.grid_scale for c in grid)
+    of_grid = torch.tensor([1.0 / c for c in grid], dtype=torch.float64)
+    return grid, of_grid.expand(len(fits), -1)
 
 
 _Solved = tuple[IntArray, BoolArray, FloatArray]
