@@ -133,7 +133,7 @@ def test_held_out_is_a_function_of_name_fraction_and_seed() -> None:
 
 
 def test_a_fraction_beyond_one_is_refused() -> None:
-    with pytest.raises(ValueError, match="between 0 and 1, not 30"):
+    with pytest.raises(ValueError, match="fraction must lie in \\[0, 1\\], got 30"):
         HoldOut(30, 0).takes("a")
 
 

@@ -68,7 +68,8 @@ def test_only_what_altering_reads_is_in_its_digest(name: str) -> None:
         "min_tokens", "max_tokens", "max_sentences",
     }  # fmt: skip
     config = ProbingConfig()
-    value = "block" if name == "held_out_unit" else getattr(config, name) * 0.9
+    own = getattr(config, name)
+    value = "block" if name == "held_out_unit" else type(own)(own * 0.9)
     if name in {"seed", "held_out_seed"}:
         value = 1
     changed = replace(config, **{name: value})

@@ -129,7 +129,7 @@ def _finish(run: TrainingLoop, survey: CorpusSurvey, out: Path, provenance: Prov
         return
     best = run.folder.best
     _save_result(out, run.model, provenance, best.path)
-    summary = _summary_of(run, survey, metrics_of(out / METRICS_FILE), best.record)
+    summary = summary_of(run, survey, metrics_of(out / METRICS_FILE), best.record)
     write_json_atomically(out / SUMMARY_FILE, {"identity": provenance.identity, **summary})
 
 
@@ -162,7 +162,7 @@ def _ignore(share: float, status: str) -> None:
     del share, status
 
 
-def _summary_of(
+def summary_of(
     run: TrainingLoop,
     survey: CorpusSurvey,
     metrics: Iterable[Mapping[str, Any]],
