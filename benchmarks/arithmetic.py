@@ -13,7 +13,7 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 
 from benchmarks.gemm_speed import measure_gemm
-from models.kernels.gemm import MAX_ERROR
+from models.encoders.kernels.gemm import MAX_ERROR
 
 _FACTORS_AT = {
     "aten::mm": 0,

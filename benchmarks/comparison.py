@@ -17,7 +17,7 @@ from benchmarks.arithmetic import StepCost
 from benchmarks.contestants import REFERENCES, Entry, Runner, Task
 from benchmarks.step_process import StepProcess
 from benchmarks.training_step import relative_difference
-from models.kernels.gemm import GemmBackend, gemm_kept
+from models.encoders.kernels.gemm import GemmBackend, gemm_kept
 
 LARGEST_DIFFERENCE = {torch.float32: 1e-5, torch.bfloat16: 0.05}
 """Of outputs and of gradients, by norm; more is an error, not rounding.

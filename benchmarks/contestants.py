@@ -25,9 +25,9 @@ from benchmarks.references import (
 from benchmarks.training_step import TrainingStep
 from models.corpus.sentence_block import SentenceBlock
 from models.encoders import build_encoder
-from models.kernels.gemm import GemmBackend, use_gemm
-from models.sentence_batch import SentenceBatch
-from models.sentence_model import batch_of
+from models.encoders.kernels.gemm import GemmBackend, use_gemm
+from models.encoders.sentence_batch import SentenceBatch
+from models.model.sentence_model import batch_of
 
 VIEWS = ("DEP", "CONST", "SEQ")
 

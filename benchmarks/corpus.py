@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus
 from models.corpus.sentence_block import SentenceBlock
 from models.words.word_vectors import WordVectors
-from pipeline.manifests import MANIFEST_NAME, read_dataset_manifest
-from pipeline.shards import read_shard
+from pipeline.shards.manifests import MANIFEST_NAME, read_dataset_manifest
+from pipeline.shards.shards import read_shard
 
 DEFAULT_CORPORA = Path("data/work/corpora")
 DEFAULT_SENTENCES = f"python-docs-*/sentences/{MANIFEST_NAME}"

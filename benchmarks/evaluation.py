@@ -28,21 +28,21 @@ from benchmarks.references.sklearn_protocol import (
     Solver,
 )
 from benchmarks.report import Table, fail, header, print_last_line, print_table
+from models.config.training_presets import preset
+from models.encoding.named_encoder import resolve_encoder
+from models.encoding.reading_encoder import EncoderSettings
 from models.evaluation.embedding_cache import EmbeddingCache
 from models.evaluation.evaluate_task import learn
-from models.evaluation.outcome import Outcome
 from models.evaluation.protocols.config import (
     FOLDS_GRID,
     NESTED_GRID,
     SPLIT_GRID,
     ProtocolConfig,
 )
+from models.evaluation.protocols.outcome import Outcome
 from models.evaluation.representations.representation import representation_named
 from models.evaluation.scores import score
-from models.text.named_encoder import resolve_encoder
-from models.text.reading_encoder import EncoderSettings
-from models.training_presets import preset
-from pipeline.job import available_cores
+from pipeline.base.job import available_cores
 
 WIDE_ENCODER = '{"views": ["SEQ", "SEQ"], "hidden_size": 600}'
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import torch
 
 from benchmarks.corpus import corpus_folders
+from models.encoding.encoder_interface import Encoder
 from models.evaluation.embedding_cache import EmbeddingCache
 from models.evaluation.evaluate_task import features_by_split
 from models.evaluation.features import Featuriser
@@ -22,9 +23,8 @@ from models.evaluation.representations.representation import Representation
 from models.evaluation.tasks.declarations import tasks_named
 from models.evaluation.tasks.load import load_task, missing_files
 from models.evaluation.tasks.task import EvaluationTask, Items, TaskData
-from models.text.encoder_interface import Encoder
-from pipeline.manifests import read_dataset_manifest
-from pipeline.shards import read_shard
+from pipeline.shards.manifests import read_dataset_manifest
+from pipeline.shards.shards import read_shard
 
 MR_SIZE = 10_662
 """Sentences of MR (Pang & Lee 2005), which the task made of the default run is cut to."""

@@ -17,15 +17,15 @@ from benchmarks.references.plain_frameworks import (
     PlainGenerative,
     PlainStep,
 )
+from models.config.training_config import Precision, TrainingConfig
+from models.config.views import needed_stages
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
 from models.corpus.sentence_block import SentenceBlock
-from models.kernels.gemm import GemmBackend
-from models.ranks import ALONE
-from models.sentence_model import SentenceModel, TrainingBatch, build_model
+from models.encoders.kernels.gemm import GemmBackend
+from models.model.ranks import ALONE
+from models.model.sentence_model import SentenceModel, TrainingBatch, build_model
 from models.training.batches import TrainingBatches
 from models.training.learner import Learner
-from models.training_config import Precision, TrainingConfig
-from models.views import needed_stages
 from models.words.word_vectors import WordVectors
 
 OURS = "ours"

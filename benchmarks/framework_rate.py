@@ -10,11 +10,11 @@ import torch
 
 from benchmarks.framework_contestants import OURS, REFERENCES, Contestant, Step, Turn
 from benchmarks.training_rate import wait_for
+from models.config.training_config import TrainingConfig
 from models.corpus.sentence_block import SentenceBlock
-from models.kernels.gemm import use_gemm
+from models.encoders.kernels.gemm import use_gemm
 from models.training.batches import prefetched
 from models.training.machine import process_state_kept, set_gpu_precision
-from models.training_config import TrainingConfig
 
 LARGEST_DIFFERENCE = {"generative": 0.05, "discriminative": 1e-4}
 """Of first losses, relative, in float32; more is an error. A generative loss hangs on its draws."""

@@ -27,10 +27,10 @@ from benchmarks.framework_tables import comparison_table, figures
 from benchmarks.gemm_speed import measure_training_products
 from benchmarks.report import fail, header, print_last_line, print_table
 from benchmarks.training_rate import device_name, device_of
+from models.config.training_config import Precision, TrainingConfig
+from models.config.training_presets import preset
 from models.corpus.parsed_corpus import CorpusFolders
-from models.kernels.gemm import MAX_ERROR, GemmBackend
-from models.training_config import Precision, TrainingConfig
-from models.training_presets import preset
+from models.encoders.kernels.gemm import MAX_ERROR, GemmBackend
 
 PRESETS = ("B-G", "B-D")
 STRUCTURED_VIEWS = ("DEP", "CONST")

@@ -1,4 +1,4 @@
-"""How fast and how exact each backend of `models.kernels.gemm` multiplies float32 matrices."""
+"""How fast and how exact each backend of `models.encoders.kernels.gemm` multiplies float32 matrices."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from models.kernels.gemm import (
+from models.encoders.kernels.gemm import (
     MAX_ERROR,
     GemmBackend,
     available_backends,

@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.report import Table, fail, header, print_last_line, print_table
-from pipeline.atomic_files import TEMPORARY_SUFFIX
-from pipeline.digest import sha256_of_file
-from pipeline.manifests import MANIFEST_NAME, read_dataset_manifest
+from pipeline.base.atomic_files import TEMPORARY_SUFFIX
+from pipeline.base.digest import sha256_of_file
+from pipeline.shards.manifests import MANIFEST_NAME, read_dataset_manifest
 
 TASKS = ("ParseDependencies", "ParseConstituents")
 OF_THE_RUN = ("seconds", "sentences_per_second")

@@ -28,10 +28,10 @@ import pyarrow as pa
 
 from benchmarks.orchestration_tasks import COST_SUFFIX, children_cpu_seconds
 from benchmarks.report import Table, fail, header, print_last_line, print_table
-from pipeline.job import available_cores
-from pipeline.manifests import write_dataset_manifest
-from pipeline.schema import schema_for
-from pipeline.shards import write_shard
+from pipeline.base.job import available_cores
+from pipeline.shards.manifests import write_dataset_manifest
+from pipeline.shards.schema import schema_for
+from pipeline.shards.shards import write_shard
 from tasks import SplitSentences
 
 REPOSITORY = Path(__file__).resolve().parent.parent

@@ -1,6 +1,6 @@
 """The shard job of the orchestration benchmark: a real one, whose parser only says "a chain".
 
-``python -m benchmarks.orchestration_job JOB.json`` does all that ``pipeline.parse_shard`` does
+``python -m benchmarks.orchestration_job JOB.json`` does all that ``pipeline.parsing.parse_shard`` does
 (reads, checks, writes, renames, sums up) but load a parser, and leaves beside the job file how
 much CPU time its process took, starting and imports included.
 """
@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pipeline.job import Progress, run_from_command_line
-from pipeline.parsers.base import Sentence
-from pipeline.parsing import ParseJob, parse_shard
+from pipeline.base.job import Progress, run_from_command_line
+from pipeline.parsers.adapters.base import Sentence
+from pipeline.parsing.rows import ParseJob, parse_shard
 from pipeline.trees.parses import DependencyParse
 
 

@@ -30,8 +30,8 @@ from benchmarks.parsing_processes import ProcessRates, process_rates
 from benchmarks.parsing_rate import measure
 from benchmarks.parsing_tables import Results, parsing_table, process_table
 from benchmarks.report import fail, header, print_last_line, print_table
-from pipeline.bundled import BUNDLED_PARSERS
-from pipeline.job import available_cores
+from pipeline.base.bundled import BUNDLED_PARSERS
+from pipeline.base.job import available_cores
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.references import benepar_parse, supar_predict
-from pipeline.parsers.base import Sentence
+from pipeline.parsers.adapters.base import Sentence
 from pipeline.parsers.constituency.benepar_adapter import BeneparConstituencyParser
 from pipeline.parsers.constituency.model import load_constituency_model
 from pipeline.parsers.dependency.model import load_dependency_model

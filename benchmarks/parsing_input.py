@@ -8,10 +8,10 @@ from itertools import islice
 from pathlib import Path
 
 from benchmarks.corpus import corpus_folders
-from pipeline.manifests import read_dataset_manifest
-from pipeline.parsers.base import MAX_TOKENS, Sentence, reject_input
-from pipeline.shards import read_shard
-from pipeline.treebanks.conllu import read_treebank
+from pipeline.parsers.adapters.base import MAX_TOKENS, Sentence, reject_input
+from pipeline.shards.manifests import read_dataset_manifest
+from pipeline.shards.shards import read_shard
+from pipeline.trees.conllu import read_treebank
 from pipeline.trees.parses import DependencyParse
 
 WARM_UP_SENTENCES = 100

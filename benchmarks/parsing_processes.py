@@ -13,10 +13,10 @@ from pathlib import Path
 import pyarrow as pa
 
 from benchmarks.parsing_contestants import Sentences
-from pipeline.job_process import run_job_process
-from pipeline.manifests import read_shard_manifest
-from pipeline.schema import schema_for
-from pipeline.shards import write_shard
+from pipeline.base.job_process import run_job_process
+from pipeline.shards.manifests import read_shard_manifest
+from pipeline.shards.schema import schema_for
+from pipeline.shards.shards import write_shard
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,9 @@ def _slowest_seconds(jobs: list[dict[str, object]]) -> float:
 
 def _seconds(job: dict[str, object]) -> float:
     output = Path(str(job["output"]))
-    run_job_process("pipeline.parse_shard", job, output / "job.json", lambda *_: None, threads=1)
+    run_job_process(
+        "pipeline.parsing.parse_shard", job, output / "job.json", lambda *_: None, threads=1
+    )
     manifest = read_shard_manifest(output, 0)
     assert manifest is not None, f"{output}: the job ended and left no shard"
     return manifest.seconds

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from benchmarks.parsing_contestants import Contestant, Sentences
-from pipeline.treebanks.conllu import TreebankSentence
-from pipeline.treebanks.dependency_scores import score_dependencies
+from pipeline.trees.conllu import TreebankSentence
+from pipeline.trees.dependency_scores import score_dependencies
 from pipeline.trees.parses import DependencyParse
 
 

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from benchmarks.report import Table, fail, header, print_last_line, print_table
-from pipeline.shards import rows_in_shard
+from pipeline.shards.shards import rows_in_shard
 
 GIB = 1 << 30
 

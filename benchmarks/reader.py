@@ -25,8 +25,8 @@ from benchmarks.training_rate import (
     make_setup,
     measure_training,
 )
-from models.training_config import TrainingConfig
-from models.training_presets import PRESETS
+from models.config.training_config import TrainingConfig
+from models.config.training_presets import PRESETS
 
 
 @dataclass(frozen=True, slots=True)

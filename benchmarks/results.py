@@ -30,14 +30,14 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.report import REPOSITORY, processor
-from models.evaluation.probing.config import PROBING_VERSION
+from models.config.training_config import TRAINING_VERSION
+from models.evaluation.derived.held_out.config import PROBING_VERSION
 from models.evaluation.protocols.config import PROTOCOL_VERSION
-from models.training_config import TRAINING_VERSION
-from pipeline.atomic_files import write_text_atomically
-from pipeline.digest import sha256_of_file
-from pipeline.parsers.folder_files import checksum_of_parser_folder
-from pipeline.parsing import PARSING_VERSION
-from pipeline.sentences.tokenization import TOKENIZATION_VERSION
+from pipeline.base.atomic_files import write_text_atomically
+from pipeline.base.digest import sha256_of_file
+from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder
+from pipeline.parsing.rows import PARSING_VERSION
+from pipeline.text.sentences.tokenization import TOKENIZATION_VERSION
 
 RESULTS = REPOSITORY / "docs" / "results"
 README = REPOSITORY / "README.md"

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.corpus.sentence_block import SentenceBlock
-from models.sentence_batch import SentenceBatch
+from models.encoders.sentence_batch import SentenceBatch
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,13 +24,13 @@ import pyarrow as pa
 
 from benchmarks.corpus import corpus_folders
 from benchmarks.report import Table, fail, header, print_last_line, print_table
-from pipeline.atomic_files import write_json_atomically
-from pipeline.bundled import BUNDLED_PARSERS
-from pipeline.job import WATCH_FLAG
-from pipeline.job_process import job_environment
-from pipeline.manifests import read_dataset_manifest
-from pipeline.parsing import PARSED_STAGES
-from pipeline.shards import ShardWriter, read_row_groups
+from pipeline.base.atomic_files import write_json_atomically
+from pipeline.base.bundled import BUNDLED_PARSERS
+from pipeline.base.job import WATCH_FLAG
+from pipeline.base.job_process import job_environment
+from pipeline.parsing.rows import PARSED_STAGES
+from pipeline.shards.manifests import read_dataset_manifest
+from pipeline.shards.shards import ShardWriter, read_row_groups
 
 PARTS = 10
 _MIB = 1 << 20
@@ -128,7 +128,7 @@ def follow_job(job: dict[str, object], scratch: Path, *, every_seconds: float) -
     """Runs a shard job in a process of its own and samples its memory.
 
     Args:
-        job: what its file says, see `pipeline.parse_shard`.
+        job: what its file says, see `pipeline.parsing.parse_shard`.
         scratch: folder for that file.
 
     Raises:
@@ -139,7 +139,7 @@ def follow_job(job: dict[str, object], scratch: Path, *, every_seconds: float) -
     errors = scratch / "errors.txt"
     with errors.open("w", encoding="utf-8") as stream:
         process = subprocess.Popen(
-            [sys.executable, "-m", "pipeline.parse_shard", str(path), WATCH_FLAG],
+            [sys.executable, "-m", "pipeline.parsing.parse_shard", str(path), WATCH_FLAG],
             stdin=subprocess.PIPE,  # the job ends with whoever holds its other end
             stdout=subprocess.PIPE,
             stderr=stream,

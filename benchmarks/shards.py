@@ -22,8 +22,8 @@ from benchmarks.corpus import STAGES, corpus_folders, identity
 from benchmarks.report import Table, fail, header, print_last_line, print_table
 from pipeline.inspect.check import faults_of
 from pipeline.inspect.dataset import select
-from pipeline.manifests import quarantine_path, read_dataset_manifest, shard_path
-from pipeline.shards import read_shard
+from pipeline.shards.manifests import quarantine_path, read_dataset_manifest, shard_path
+from pipeline.shards.shards import read_shard
 
 PARSED = STAGES[1:]
 

@@ -12,8 +12,8 @@ from benchmarks.arithmetic import milliseconds_by_kind, profiled
 from benchmarks.contestants import VIEWS, Task
 from benchmarks.training_step import TrainingStep
 from models.encoders import build_encoder
-from models.kernels.gemm import use_gemm
-from models.sentence_batch import SentenceBatch
+from models.encoders.kernels.gemm import use_gemm
+from models.encoders.sentence_batch import SentenceBatch
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,8 @@ from benchmarks.training_rate import (
     measure_training,
     rate_row,
 )
-from models.training_config import Precision, TrainingConfig
-from models.training_presets import PRESETS
+from models.config.training_config import Precision, TrainingConfig
+from models.config.training_presets import PRESETS
 
 PUBLISHED_SENTENCES = 40e6
 """Simoulin & Crabbé 2021 trained on 40 M sentences, for 39 hours on a GTX 1080 Ti."""

@@ -11,13 +11,13 @@ from typing import TypeAlias
 import torch
 
 from benchmarks.corpus import random_vectors
+from models.config.training_config import TrainingConfig
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
-from models.ranks import ALONE
-from models.sentence_model import SentenceModel, TrainingBatch, build_model
+from models.model.ranks import ALONE
+from models.model.sentence_model import SentenceModel, TrainingBatch, build_model
 from models.training.batches import TrainingBatches, cut, prefetched
 from models.training.learner import Learner
 from models.training.machine import peak_memory_gib, set_gemm, set_gpu_precision
-from models.training_config import TrainingConfig
 
 Moment: TypeAlias = "float | torch.cuda.Event"
 

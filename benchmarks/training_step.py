@@ -1,7 +1,7 @@
 """One training step of a sentence encoder, and how long it takes.
 
 All steps but the first of a kind are measured. Our encoders by then have the memory that they keep
-from step to step (`models.functions.buffers`), as they have in a training; autograd takes its own
+from step to step (`models.encoders.level_loops.buffers`), as they have in a training; autograd takes its own
 from the operating system in every step, page by page, as it does in a training. That is part of
 what makes the difference between them.
 
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from models.kernels.gemm import GemmBackend, use_gemm
+from models.encoders.kernels.gemm import GemmBackend, use_gemm
 
 LEARNING_RATE = 1e-4
 

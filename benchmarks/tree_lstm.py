@@ -30,7 +30,7 @@ from benchmarks.schedule_rate import schedule_rates
 from benchmarks.step_profile import profile_rows
 from benchmarks.tree_lstm_tables import Results, comparison_table, profile_table, schedule_table
 from models.corpus.parsed_corpus import CorpusFolders
-from models.kernels.gemm import choose_gemm, use_gemm
+from models.encoders.kernels.gemm import choose_gemm, use_gemm
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 

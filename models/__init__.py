@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from models.text.reading_encoder import OnRefusal
-    from models.text_encoder import TextEncoder
+    from models.encoding.reading_encoder import OnRefusal
+    from models.encoding.text_encoder import TextEncoder
 
 __all__ = ["load"]
 
@@ -34,7 +34,7 @@ def load(
 
     Args:
         path: the model's folder. (Views of several, MODEL@VIEW+MODEL@VIEW, are for the command
-            lines and `models.text.named_encoder.resolve_encoder`.)
+            lines and `models.encoding.named_encoder.resolve_encoder`.)
         device: torch's name of where to parse and embed.
         on_refusal: ``error`` for a sentence that cannot be taken (empty, longer than the parsers'
             510 tokens, rejected by one), or ``zero`` for a vector of zeros, listed in ``refused``.
@@ -47,8 +47,8 @@ def load(
         ValueError: parsers or vectors are not found, or are others than the model's.
     """
     # torch is not loaded by importing the package: whoever defines tasks forks processes.
-    from models.text.reading_encoder import EncoderSettings
-    from models.text_encoder import load_text_encoder
+    from models.encoding.reading_encoder import EncoderSettings
+    from models.encoding.text_encoder import load_text_encoder
 
     settings = EncoderSettings(
         device=device,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import traceback
 
-from models.text.own_encoder import OwnEncoderError
+from models.encoding.own_encoder import OwnEncoderError
 
 MISTAKE = 2
 """Exit code of a user's mistake, which argparse gives for one in the options, too."""

@@ -19,7 +19,7 @@ from models.evaluation.statistics.interval import CONFIDENCE, NUM_RESAMPLES
 from models.evaluation.statistics.resampling import Resampling
 from models.evaluation.task_result import Result, read_results
 from models.report.comparison_table import comparison_table
-from pipeline.atomic_files import write_json_atomically
+from pipeline.base.atomic_files import write_json_atomically
 
 
 def main(argv: Sequence[str] | None = None) -> int:

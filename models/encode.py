@@ -18,12 +18,12 @@ from typing import IO, get_args
 import numpy as np
 
 from models.command_line import told
-from models.text.encoder_interface import Encoder, FloatArray, ViewEncoder
-from models.text.encoder_names import FORMS
-from models.text.named_encoder import resolve_encoder
-from models.text.reading_encoder import EncoderSettings, ReadingEncoder
-from models.views import Pooling
-from pipeline.atomic_files import TEMPORARY_SUFFIX
+from models.config.views import Pooling
+from models.encoding.encoder_interface import Encoder, FloatArray, ViewEncoder
+from models.encoding.encoder_names import FORMS
+from models.encoding.named_encoder import resolve_encoder
+from models.encoding.reading_encoder import EncoderSettings, ReadingEncoder
+from pipeline.base.atomic_files import TEMPORARY_SUFFIX
 
 SECONDS_BETWEEN_REPORTS = 5.0
 

@@ -21,6 +21,8 @@ from pathlib import Path
 from typing import Any, get_args
 
 from models.command_line import told
+from models.config.training_presets import PRESETS, preset
+from models.encoding.encoder_names import FORMS, parse_encoder_name
 from models.evaluate_tasks import execute
 from models.evaluation.evaluate_task import MAX_REFUSED
 from models.evaluation.protocols.config import Classifier, ProtocolConfig
@@ -32,10 +34,8 @@ from models.evaluation.representations.representation import (
 from models.evaluation.task_result import AbsentResult, results_by_file
 from models.evaluation.tasks.declarations import TASKS, tasks_named
 from models.report.evaluation_table import evaluation_table
-from models.text.encoder_names import FORMS, parse_encoder_name
-from models.training_presets import PRESETS, preset
-from pipeline.digest import digest_of, sha256_of_file
-from pipeline.job import available_cores
+from pipeline.base.digest import digest_of, sha256_of_file
+from pipeline.base.job import available_cores
 
 DEFAULT_PRESET = "laptop"
 """Whose architecture an untrained encoder has."""

@@ -5,7 +5,7 @@ The job names the encoder, the tasks and where their data lies::
     {"encoder": "data/work/models/DEP-CONST-…", "name": "DEP,CONST trained", "tasks": ["MR"],
      "data": "senteval/data", "out": "results", "cache": "embeddings", "threads": 2}
 
-``encoder`` is what ``models.text.encoder_names`` describes. One JSON file a task comes
+``encoder`` is what ``models.encoding.encoder_names`` describes. One JSON file a task comes
 out, also for a task whose data is absent; ``out`` may also be an object from each task to a folder
 of its own. Further keys, all optional: ``representation`` and ``protocol`` (fields that differ from
 their defaults), ``seed`` (of the encoder, for the result), ``data_manifest`` (what
@@ -30,6 +30,13 @@ from typing import Any
 import numpy as np
 import torch
 
+from models.config.training_config import TrainingConfig
+from models.encoding.encoder_interface import Encoder, MeasuredEncoder, ViewEncoder
+from models.encoding.given_parses import keep_given
+from models.encoding.named_encoder import resolve_encoder, words_beside
+from models.encoding.own_encoder import RememberingEncoder
+from models.encoding.reading_encoder import EncoderSettings
+from models.encoding.text_encoder import available_device
 from models.evaluation.data_origin import remarks_of
 from models.evaluation.embedding_cache import EmbeddingCache
 from models.evaluation.evaluate_task import MAX_REFUSED, Evaluation, evaluate_task
@@ -55,15 +62,8 @@ from models.evaluation.tasks.load import (
     load_task,
 )
 from models.evaluation.tasks.task import EvaluationTask
-from models.text.encoder_interface import Encoder, MeasuredEncoder, ViewEncoder
-from models.text.given_parses import keep_given
-from models.text.named_encoder import resolve_encoder, words_beside
-from models.text.own_encoder import RememberingEncoder
-from models.text.reading_encoder import EncoderSettings
-from models.text_encoder import available_device
-from models.training_config import TrainingConfig
-from pipeline.digest import digest_of, sha256_of_file
-from pipeline.job import Progress, run_from_command_line
+from pipeline.base.digest import digest_of, sha256_of_file
+from pipeline.base.job import Progress, run_from_command_line
 
 _NEEDED = ("encoder", "tasks", "data", "out")
 _OPTIONAL = (

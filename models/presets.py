@@ -13,11 +13,11 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from models.model_folder import num_parameters
+from models.config.training_config import TrainingConfig
+from models.config.training_presets import PRESETS
+from models.model.model_folder import num_parameters
+from models.model.sentence_model import SentenceModel
 from models.report.markdown import count, markdown_table
-from models.sentence_model import SentenceModel
-from models.training_config import TrainingConfig
-from models.training_presets import PRESETS
 from models.words.word_vectors import WordVectors
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from models.training.launching import Place, device_of, launch, set_threads
 from models.training.settings import LaunchSettings
-from pipeline.job import Progress, end_with_parent, run_from_command_line
+from pipeline.base.job import Progress, end_with_parent, run_from_command_line
 
 SECONDS_BETWEEN_REPORTS = 0.5
 
@@ -62,7 +62,7 @@ def execute(values: Mapping[str, Any], progress: Progress, place: Place | None =
     set_threads(_launch_settings(values).threads, place)
     import torch
 
-    from models.ranks import joined_ranks
+    from models.model.ranks import joined_ranks
     from models.training.job import TrainingJob
     from models.training.train_views import train
 

@@ -17,12 +17,12 @@ from typing import ClassVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from models.corpus.held_out import HoldOut
-from pipeline.atomic_files import TEMPORARY_SUFFIX
-from pipeline.config_fields import Config
-from pipeline.job import Progress, run_job_from_command_line
-from pipeline.manifests import read_dataset_manifest
-from pipeline.shards import read_shard
+from models.config.held_out import HoldOut
+from pipeline.base.atomic_files import TEMPORARY_SUFFIX
+from pipeline.base.config_fields import Config
+from pipeline.base.job import Progress, run_job_from_command_line
+from pipeline.shards.manifests import read_dataset_manifest
+from pipeline.shards.shards import read_shard
 from pipeline.vectors.train_word_vectors import SkipGramConfig, imported_gensim, train_on_tokens
 
 _COLUMNS = ("document_id", "sentence_index", "tokens")

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 
 import luigi
 
-from pipeline.atomic_files import sweep_unfinished, write_json_atomically
-from pipeline.digest import digest_of, remembered_sha256
-from pipeline.schema import SCHEMA_VERSION
+from pipeline.base.atomic_files import sweep_unfinished, write_json_atomically
+from pipeline.base.digest import digest_of, remembered_sha256
+from pipeline.shards.schema import SCHEMA_VERSION
 from tasks.process import show_progress
 
 CONFIG_NAME = "config.json"

@@ -9,11 +9,9 @@ from typing import Any
 
 import luigi
 
-from models.model_description import OPTION_OF_STAGE
-from pipeline.digest import remembered_sha256
-from pipeline.parsers.checkpoints.official import OFFICIAL_PARSERS, RELEASED_WEIGHTS
-from pipeline.parsers.convert import CONVERSION_VERSION, convert_checkpoint
-from pipeline.parsers.folder_files import (
+from models.model.model_description import OPTION_OF_STAGE
+from pipeline.base.digest import remembered_sha256
+from pipeline.parsers.adapters.folder_files import (
     DESCRIPTION_NAME,
     PARSER_FILES,
     STAGE_OF_KIND,
@@ -21,7 +19,9 @@ from pipeline.parsers.folder_files import (
     checksum_of_parser_folder,
     named_kind,
 )
-from pipeline.parsing import TRANSFORMER_LIBRARIES, library_versions
+from pipeline.parsers.checkpoints.official import OFFICIAL_PARSERS, RELEASED_WEIGHTS
+from pipeline.parsers.convert import CONVERSION_VERSION, convert_checkpoint
+from pipeline.parsing.rows import TRANSFORMER_LIBRARIES, library_versions
 from tasks.artefact import Artefact, checksum
 
 

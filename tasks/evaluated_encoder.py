@@ -7,13 +7,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from models.model_description import MODEL_FILE, OPTION_OF_STAGE, WEIGHTS_FILE, read_model_config
-from models.text.encoder_interface import chosen_views, name_of, placed
-from models.text.encoder_names import EncoderName, ModelViews, parse_encoder_name
-from models.text.versions import describe_encoding
-from models.training_config import TrainingConfig
-from models.views import needed_stages
-from pipeline.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS
+from models.config.training_config import TrainingConfig
+from models.config.views import needed_stages
+from models.encoding.encoder_interface import chosen_views, name_of, placed
+from models.encoding.encoder_names import EncoderName, ModelViews, parse_encoder_name
+from models.encoding.versions import describe_encoding
+from models.model.model_description import (
+    MODEL_FILE,
+    OPTION_OF_STAGE,
+    WEIGHTS_FILE,
+    read_model_config,
+)
+from pipeline.base.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS
 from tasks.artefact import Artefact, checksum
 from tasks.checkpoints import UsedParser, used_parser
 from tasks.parameters import (
@@ -39,7 +44,7 @@ class EvaluatedEncoder:
     label: str
     """What folders are called after it."""
     spec: str
-    """What the job calls it: a name of the grammar of `models.text.encoder_names`, too."""
+    """What the job calls it: a name of the grammar of `models.encoding.encoder_names`, too."""
     content: dict[str, Any]
     """Everything that determines its embeddings."""
     settings: dict[str, Any] = field(default_factory=dict)

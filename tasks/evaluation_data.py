@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import luigi
 
-from pipeline.digest import remembered_sha256
-from pipeline.evaluation_data import (
+from pipeline.base.digest import remembered_sha256
+from pipeline.downloads.evaluation_data import (
     EXAMINATION_VERSION,
     MANIFEST_NAME,
     SENTEVAL_SETS,
@@ -24,7 +24,7 @@ from pipeline.evaluation_data import (
     read_manifest,
     write_manifest,
 )
-from pipeline.sentences.tokenization import TOKENIZATION_VERSION
+from pipeline.text.sentences.tokenization import TOKENIZATION_VERSION
 from tasks.artefact import Artefact, checksum
 from tasks.parameters import EvaluationDataParameters
 

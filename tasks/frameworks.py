@@ -13,7 +13,9 @@ from typing import Any
 
 import luigi
 
-from models.frameworks import (
+from models.config.training_presets import preset
+from models.encoding.encoder_names import BAG_OF_WORDS
+from models.frameworks.frameworks import (
     PUBLISHED_PRESETS,
     Framework,
     FrameworkRow,
@@ -25,15 +27,13 @@ from models.frameworks import (
     together,
     word_rows,
 )
-from models.report.frameworks_table import (
+from models.frameworks.frameworks_table import (
     FrameworkComparison,
     TrainingRecord,
     TrainingText,
     frameworks_table,
 )
-from models.text.encoder_names import BAG_OF_WORDS
-from models.training_presets import preset
-from pipeline.atomic_files import write_bytes_atomically, write_json_atomically
+from pipeline.base.atomic_files import write_bytes_atomically, write_json_atomically
 from tasks.artefact import Artefact
 from tasks.parameters import (
     CorpusParameters,
@@ -61,7 +61,7 @@ class CompareFrameworks(
 ):
     """Trains frameworks on one corpus and scores their views, alone and together.
 
-    What is compared is declared in `models.frameworks`; presets and representations are the
+    What is compared is declared in `models.frameworks.frameworks`; presets and representations are the
     frameworks' own. Output: ``frameworks.md``, our scores with the papers' beside them, random
     weights of the same architectures and the mean of the same word vectors; and a folder a row of
     the results, as ``python -m models.compare`` takes them.

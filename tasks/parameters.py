@@ -9,7 +9,7 @@ import luigi
 
 from models.evaluation.protocols.config import ProtocolConfig
 from models.evaluation.representations.representation import representation_named
-from pipeline.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS, shown
+from pipeline.base.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS, shown
 
 
 def joined(changes: Mapping[str, Any], own: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -166,7 +166,7 @@ class HeldOutParameters:
     probing_changes = luigi.DictParameter(
         default={},
         description="Sizes and limits of the probing tasks to change, as JSON: "
-        "'{\"test_size\": 5000}'. models/evaluation/probing/config.py describes them all.",
+        "'{\"test_size\": 5000}'. models/evaluation/derived/held_out/config.py describes them all.",
     )
 
 
@@ -181,7 +181,7 @@ class VectorTrainingParameters:
 
 
 class TrainingParameters(VectorTrainingParameters):
-    """What is trained: a preset of `models.training_presets`, and what differs from it."""
+    """What is trained: a preset of `models.config.training_presets`, and what differs from it."""
 
     views = luigi.Parameter(
         default="",
@@ -198,7 +198,7 @@ class TrainingParameters(VectorTrainingParameters):
     changes = luigi.DictParameter(
         default={},
         description="Fields of the preset to change, as JSON: "
-        '\'{"hidden_size": 600, "epochs": 2}\'. models/training_config.py describes them all.',
+        '\'{"hidden_size": 600, "epochs": 2}\'. models/config/training_config.py describes them all.',
     )
     seed = luigi.IntParameter(default=0, description="Seed of initial weights and batch order.")
     further_seeds = luigi.ListParameter(

@@ -10,9 +10,11 @@ from typing import Any, ClassVar
 
 import luigi
 
-from pipeline.atomic_files import write_json_atomically
-from pipeline.digest import digest_of
-from pipeline.manifests import (
+from pipeline.base.atomic_files import write_json_atomically
+from pipeline.base.digest import digest_of
+from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder, named_kind
+from pipeline.parsing.rows import ParseJob, describe_parsing
+from pipeline.shards.manifests import (
     DatasetManifest,
     complete_shards,
     parser_problems,
@@ -20,8 +22,6 @@ from pipeline.manifests import (
     read_shard_manifest,
     write_dataset_manifest,
 )
-from pipeline.parsers.folder_files import checksum_of_parser_folder, named_kind
-from pipeline.parsing import ParseJob, describe_parsing
 from pipeline.storage.location import named_address, portable_address
 from pipeline.storage.shard_job import read_parser_files
 from pipeline.storage.sharing import SharedParses
@@ -56,7 +56,7 @@ class ParseShard(luigi.Task):
     Input: a sentence shard. Output: the parsed shard of the same number, rows in the same order.
     """
 
-    job_module: ClassVar[str] = "pipeline.parse_shard"
+    job_module: ClassVar[str] = "pipeline.parsing.parse_shard"
     """What runs as the job's process; takes the job file that `run` describes."""
 
     stage = luigi.ChoiceParameter(choices=["dependencies", "constituents"])

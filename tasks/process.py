@@ -10,8 +10,8 @@ from typing import Any
 
 import luigi
 
-from pipeline.job import end_with_parent
-from pipeline.job_process import run_job_process
+from pipeline.base.job import end_with_parent
+from pipeline.base.job_process import run_job_process
 
 
 def run_job(

@@ -15,7 +15,7 @@ from models.report.inputs import REPORT_VERSION, ReportInputs, StageRecord, inst
 from models.report.probing_table import RowFiles
 from models.report.report import write_report
 from models.report.rows import RowDeclaration, declare_rows
-from pipeline.manifests import read_dataset_manifest
+from pipeline.shards.manifests import read_dataset_manifest
 from tasks.artefact import Artefact
 from tasks.evaluated_encoder import EncoderParameters
 from tasks.parsing import ParseStage

@@ -10,12 +10,12 @@ from urllib.parse import urlsplit
 
 import luigi
 
-from pipeline.corpora.document import Source
-from pipeline.corpora.files import FilesConfig, TextFiles
-from pipeline.corpora.python_docs import PythonDocs
-from pipeline.download import download
-from pipeline.sentences.filter import SentenceConfig
-from pipeline.sentences.split import describe_splitter, split_sentences
+from pipeline.downloads.download import download
+from pipeline.text.corpora.document import Source
+from pipeline.text.corpora.files import FilesConfig, TextFiles
+from pipeline.text.corpora.python_docs import PythonDocs
+from pipeline.text.sentences.filter import SentenceConfig
+from pipeline.text.sentences.split import describe_splitter, split_sentences
 from tasks.artefact import Artefact
 from tasks.parameters import CorpusParameters
 from tasks.process import show_progress

@@ -9,6 +9,8 @@ from typing import Any
 
 import luigi
 
+from models.encoding.encoder_interface import chosen_views
+from models.encoding.encoder_names import BAG_OF_WORDS, FORMS
 from models.evaluation.protocols.config import PROTOCOL_VERSION
 from models.evaluation.tasks.declarations import PROBING, TASKS_VERSION, task_named, tasks_named
 from models.evaluation.tasks.derived import NOTE_NAME
@@ -16,10 +18,8 @@ from models.evaluation.tasks.layout import DATASETS
 from models.evaluation.tasks.load import missing_files
 from models.evaluation.tasks.task import EvaluationTask
 from models.report.rows import RANDOM_SEEDS
-from models.text.encoder_interface import chosen_views
-from models.text.encoder_names import BAG_OF_WORDS, FORMS
-from pipeline.atomic_files import write_bytes_atomically, write_json_atomically
-from pipeline.evaluation_data import SENTEVAL_SETS
+from pipeline.base.atomic_files import write_bytes_atomically, write_json_atomically
+from pipeline.downloads.evaluation_data import SENTEVAL_SETS
 from tasks.artefact import Artefact, checksum
 from tasks.evaluated_encoder import EncoderParameters, EvaluatedEncoder
 from tasks.evaluation_data import DownloadSentEval

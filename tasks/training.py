@@ -8,13 +8,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from models.config.training_config import TRAINING_VERSION, TrainingConfig
+from models.config.training_presets import preset
+from models.config.views import needed_stages
 from models.corpus.parsed_corpus import CorpusFolders
 from models.training.job import TrainingJob
 from models.training.settings import LaunchSettings, RunSettings
-from models.training_config import TRAINING_VERSION, TrainingConfig
-from models.training_presets import preset
-from models.views import needed_stages
-from pipeline.job import available_cores
+from pipeline.base.job import available_cores
 from tasks.artefact import Artefact
 from tasks.parameters import (
     CorpusParameters,

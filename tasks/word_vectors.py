@@ -8,7 +8,7 @@ from typing import Any
 
 import luigi
 
-from models.corpus.held_out import HoldOut
+from models.config.held_out import HoldOut
 from models.train_word_vectors import WordVectorJob
 from pipeline.vectors.train_word_vectors import FACTS_FILE, VECTORS_FILE, WORDS_FILE, SkipGramConfig
 from tasks.artefact import Artefact, checksum

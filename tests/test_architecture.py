@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-REPOSITORY = Path(__file__).resolve().parent.parent
+from tests.support.repository import REPOSITORY
+
 FLOORS = ("pipeline", "models", "tasks")
 
 ALLOWED_BELOW = {"pipeline": {"pipeline"}, "models": {"models", "pipeline"}, "tasks": set(FLOORS)}
@@ -17,16 +18,16 @@ ALLOWED_BELOW = {"pipeline": {"pipeline"}, "models": {"models", "pipeline"}, "ta
 # A library -> the places (path prefixes) that may import it.
 HOMES = {
     "luigi": ("tasks/",),
-    "spacy": ("pipeline/sentences/tokenization.py",),
+    "spacy": ("pipeline/text/sentences/tokenization.py",),
     "supar": ("pipeline/parsers/",),
     "benepar": ("pipeline/parsers/", "pipeline/parser_training/"),
     "nltk": ("pipeline/",),
     "gensim": ("pipeline/vectors/",),
     "torch": ("pipeline/parsers/", "pipeline/parser_training/", "models/"),
-    "zstandard": ("pipeline/corpora/",),
+    "zstandard": ("pipeline/text/corpora/",),
     "matplotlib": ("models/report/",),
     "tqdm": ("models/",),
-    "triton": ("models/kernels/fused",),
+    "triton": ("models/encoders/kernels/fused",),
     "ray": ("tasks/ray_engine.py",),
 }
 
@@ -98,7 +99,10 @@ def test_what_training_builds_on_does_not_import_it() -> None:
 
 
 def test_the_way_from_text_to_vectors_does_not_import_what_evaluates_them() -> None:
-    ways = [*(REPOSITORY / "models" / "text").glob("*.py"), REPOSITORY / "models/text_encoder.py"]
+    ways = [
+        *(REPOSITORY / "models" / "text").glob("*.py"),
+        REPOSITORY / "models/encoding/text_encoder.py",
+    ]
     assert len(ways) > 2
     wrong = [path.name for path in ways if "models.evaluation" in path.read_text(encoding="utf-8")]
     assert wrong == []
@@ -125,7 +129,7 @@ def test_defining_the_tasks_loads_no_heavy_library() -> None:
     assert result.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("wing", ["pipeline.evaluation_data"])
+@pytest.mark.parametrize("wing", ["pipeline.downloads.evaluation_data"])
 def test_a_wing_is_entered_by_its_door_alone(wing: str) -> None:
     wrong = [
         str(path.relative_to(REPOSITORY))

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-REPOSITORY = Path(__file__).resolve().parent.parent
+from tests.support.repository import REPOSITORY
+
 WITH_PATHS = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")
 ROOTS = ("pipeline", "models", "tasks", "data", "tests", "docs", "benchmarks")
 MADE_BY_RUNS = "data/work"

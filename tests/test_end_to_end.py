@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from models.evaluation.probing.export import evaluation_tasks
+from models.evaluation.derived.export import evaluation_tasks
 from models.evaluation.task_result import TaskResult, read_results
-from pipeline.manifests import read_dataset_manifest
-from tests.stories import write_stories
+from pipeline.shards.manifests import read_dataset_manifest
+from tests.support.repository import REPOSITORY
+from tests.support.stories import write_stories
 
-REPOSITORY = Path(__file__).resolve().parent.parent
 LUIGI = Path(sys.executable).with_name("luigi")
 CHANGES = {"hidden_size": 16, "epochs": 2, "batch_size": 40, "held_out_batches": 5}
 OPTIONS = ("--changes", json.dumps(CHANGES), "--held-out-fraction", "0.5")

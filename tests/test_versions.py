@@ -6,13 +6,14 @@ import importlib.metadata
 import subprocess
 import sys
 from dataclasses import fields, replace
-from pathlib import Path
 
 import pytest
 
-from models.evaluation.probing import classes, depth_classes, selection, splits
-from models.evaluation.probing.alterations.bigram_shift import shift
-from models.evaluation.probing.config import (
+from models.config.training_config import TRAINING_VERSION
+from models.encoding.versions import describe_encoding
+from models.evaluation.derived import classes, depth_classes, selection, splits
+from models.evaluation.derived.alterations.bigram_shift import shift
+from models.evaluation.derived.held_out.config import (
     ALTERATION_VERSION,
     PROBING_VERSION,
     ProbingConfig,
@@ -20,18 +21,17 @@ from models.evaluation.probing.config import (
 from models.evaluation.protocols.config import PROTOCOL_VERSION
 from models.evaluation.statistics import resampling
 from models.report.inputs import REPORT_VERSION
-from models.text.versions import describe_encoding
-from models.training_config import TRAINING_VERSION
+from tests.support.repository import REPOSITORY
 
 
 def test_versions_are_read_without_torch() -> None:
     code = (
-        "import models.training_config, models.report.rows, "
-        "models.evaluation.probing.config, models.evaluation.protocols.config, "
-        "models.evaluation.probing.build, models.report.report, models.text.versions, "
+        "import models.config.training_config, models.report.rows, "
+        "models.evaluation.derived.held_out.config, models.evaluation.protocols.config, "
+        "models.evaluation.derived.build, models.report.report, models.encoding.versions, "
         "sys; print('torch' in sys.modules)"
     )
-    repository = Path(__file__).resolve().parent.parent
+    repository = REPOSITORY
     result = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=repository, check=True
     )
@@ -78,8 +78,8 @@ def test_only_what_altering_reads_is_in_its_digest(name: str) -> None:
 
 
 TREES, WORDS = ("DEP", "CONST"), None
-ENCODING = "models.text.versions"
-PARSING = "pipeline.parsing"
+ENCODING = "models.encoding.versions"
+PARSING = "pipeline.parsing.rows"
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_another_release_of_a_library_changes_the_encoders_that_use_it(
         return "1000.0" if name == library else known(name)
 
     monkeypatch.setattr("importlib.metadata.version", installed)
-    monkeypatch.setattr("pipeline.sentences.tokenization.version", installed)
+    monkeypatch.setattr("pipeline.text.sentences.tokenization.version", installed)
 
     after = [describe_encoding(views) for views in kinds]
     assert [v for v, a, b in zip(kinds, after, before, strict=True) if a != b] == changed

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from models.corpus.sentence_block import SentenceBlock
-from models.sentence_model import batch_of
+from models.model.sentence_model import batch_of
 
 
 class Reference(nn.Module, ABC):

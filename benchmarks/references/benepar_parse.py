@@ -16,7 +16,7 @@ import torch
 from benepar.parse_base import CompressedParserOutput
 from benepar.parse_chart import ChartParser
 
-from pipeline.parsers.base import Sentence
+from pipeline.parsers.adapters.base import Sentence
 from pipeline.parsers.constituency.chart_model import from_benepar_label
 from pipeline.parsers.constituency.model import ConstituencyModel
 from pipeline.trees.flat import TOP_LABEL, from_brackets

@@ -18,13 +18,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from models.corpus.held_out import HoldOut
+from models.config.held_out import HoldOut
+from models.config.views import STAGE_OF_VIEW, VIEWS
 from models.corpus.sentence_block import SentenceBlock
-from models.views import STAGE_OF_VIEW, VIEWS
 from models.words.word_vectors import Coverage, WordVectors
-from pipeline.config_fields import Config
-from pipeline.manifests import read_dataset_manifest, shard_path
-from pipeline.shards import read_shard
+from pipeline.base.config_fields import Config
+from pipeline.shards.manifests import read_dataset_manifest, shard_path
+from pipeline.shards.shards import read_shard
 
 Part = Literal["train", "held_out", "all"]
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from models.views import Pooling
+from models.config.views import Pooling
 from models.words.word_vectors import WordVectors
 
 MAX_TOKENS = 32_767
@@ -35,7 +35,7 @@ class SentenceBlock:
     heads: NDArray[np.int16] | None = None
     """[T]; 1-based within the sentence, 0 is the root. None unless a view needs it."""
     binary_left: NDArray[np.int16] | None = None
-    """[T - N]; see ``pipeline.schema``. None unless a view needs it."""
+    """[T - N]; see ``pipeline.shards.schema``. None unless a view needs it."""
     binary_right: NDArray[np.int16] | None = None
     """[T - N]."""
 

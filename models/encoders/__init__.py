@@ -2,8 +2,8 @@
 
 In: a `SentenceBatch` and the vectors of its word types, [T, E]. Out: one vector a sentence, [B, H];
 for pooling in evaluation all states of the sentences (`base.SentenceStates`). A file holds a view's
-parameters and equations; in what order its states are computed stands in `models.schedules`, the
-loop over that order with its gradient in `models.functions`, a step of it in `models.kernels`.
+parameters and equations; in what order its states are computed stands in `models.encoders.order`, the
+loop over that order with its gradient in `models.encoders.level_loops`, a step of it in `models.encoders.kernels`.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Any
 
 from torch import nn
 
+from models.config.training_config import DepCell, Init
+from models.config.views import VIEWS
 from models.encoders.base import SentenceEncoder
 from models.encoders.child_sum import ChildSumTreeLSTM
 from models.encoders.gru import GRU
 from models.encoders.nary import NaryTreeLSTM
 from models.encoders.word_averages import BagOfWords, LinearAverage
-from models.training_config import DepCell, Init
-from models.views import VIEWS
 
 __all__ = [
     "GRU",
@@ -51,7 +51,7 @@ def build_encoder(
     """Returns a new `SentenceEncoder` for the view.
 
     Args:
-        view: one of `models.views.VIEWS`.
+        view: one of `models.config.views.VIEWS`.
         word_size: E, the width of a word vector.
         hidden_size: H, the width of a sentence's vector, except of BOW's, which is E.
         init: how the weights start.

@@ -17,8 +17,8 @@ from typing import Protocol, TypeVar
 import torch
 from torch import Tensor
 
-from models.sentence_batch import SentenceBatch
-from models.views import Pooling
+from models.config.views import Pooling
+from models.encoders.sentence_batch import SentenceBatch
 
 ScheduleT = TypeVar("ScheduleT")
 

@@ -29,13 +29,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from models.config.training_config import DepCell, Init
 from models.encoders.base import SentenceStates, require
 from models.encoders.initialisation import initialise, open_forget_gates
-from models.functions.buffers import BufferPool
-from models.functions.child_sum import ChildSumFunction, child_sum_states
-from models.schedules import DependencySchedule
-from models.sentence_batch import SentenceBatch
-from models.training_config import DepCell, Init
+from models.encoders.level_loops.buffers import BufferPool
+from models.encoders.level_loops.child_sum import ChildSumFunction, child_sum_states
+from models.encoders.order import DependencySchedule
+from models.encoders.sentence_batch import SentenceBatch
 
 
 class ChildSumCell(nn.Module):
@@ -74,7 +74,7 @@ class ChildSumTreeLSTM(nn.Module):
     """A sentence is the state h of its dependency tree's root.
 
     Leaves are computed once per word type, inner nodes whose children are leaves once per distinct
-    word and children, the others level by level (`models.schedules.dependency`).
+    word and children, the others level by level (`models.encoders.order.dependency`).
     """
 
     def __init__(

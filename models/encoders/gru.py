@@ -18,13 +18,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from models.config.training_config import Init
 from models.encoders.base import SentenceStates
 from models.encoders.initialisation import initialise, open_recurrent_gates
-from models.functions.buffers import BufferPool
-from models.functions.gru import GRUFunction, gru_states
-from models.schedules import Reading, SequenceSchedule
-from models.sentence_batch import SentenceBatch
-from models.training_config import Init
+from models.encoders.level_loops.buffers import BufferPool
+from models.encoders.level_loops.gru import GRUFunction, gru_states
+from models.encoders.order import Reading, SequenceSchedule
+from models.encoders.sentence_batch import SentenceBatch
 
 
 class GRUCell(nn.Module):
@@ -44,7 +44,7 @@ class GRUCell(nn.Module):
     def read_words(self, word_vectors: Tensor) -> Tensor:
         """Returns what is known of the gates before a state comes in, [T, 4H].
 
-        In the order of `models.functions.gru`: W^n x + b^n, W^r x + b^r + d^r, W^z x + b^z + d^z
+        In the order of `models.encoders.level_loops.gru`: W^n x + b^n, W^r x + b^r + d^r, W^z x + b^z + d^z
         and d^n.
         """
         H, dtype = self.hidden_size, word_vectors.dtype

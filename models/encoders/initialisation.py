@@ -9,7 +9,7 @@ from typing import get_args
 import torch
 from torch import Tensor, nn
 
-from models.training_config import Init
+from models.config.training_config import Init
 
 UNIFORM_BOUND = 0.005
 """Half-width of "uniform": a later text of Simoulin & Crabbé's chapter."""

@@ -21,13 +21,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from models.config.training_config import Init
 from models.encoders.base import SentenceStates, require
 from models.encoders.initialisation import initialise, open_forget_gates
-from models.functions.buffers import BufferPool
-from models.functions.nary import NaryFunction, nary_states
-from models.schedules import BinarySchedule
-from models.sentence_batch import SentenceBatch
-from models.training_config import Init
+from models.encoders.level_loops.buffers import BufferPool
+from models.encoders.level_loops.nary import NaryFunction, nary_states
+from models.encoders.order import BinarySchedule
+from models.encoders.sentence_batch import SentenceBatch
 
 
 class BinaryCell(nn.Module):
@@ -55,7 +55,7 @@ class NaryTreeLSTM(nn.Module):
     """A sentence is the state h of its binarized constituency tree's root.
 
     Leaves are computed once per word type, pairs of words once per distinct pair, the other nodes
-    level by level (`models.schedules.binary`).
+    level by level (`models.encoders.order.binary`).
     """
 
     def __init__(self, *, word_size: int, hidden_size: int, init: Init = "xavier") -> None:

@@ -15,10 +15,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from models.config.training_config import Init
 from models.encoders.base import SentenceStates
 from models.encoders.initialisation import initialise
-from models.sentence_batch import SentenceBatch
-from models.training_config import Init
+from models.encoders.sentence_batch import SentenceBatch
 
 
 class BagOfWords(nn.Module):

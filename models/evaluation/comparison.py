@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.evaluation.averages import average_differences
-from models.evaluation.outcome import Predictions
+from models.evaluation.protocols.outcome import Predictions
 from models.evaluation.scores import (
     check_items,
     main_metric,

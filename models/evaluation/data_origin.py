@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from models.evaluation.tasks.layout import DATASETS
-from pipeline.evaluation_data import FileEntry, read_manifest_file
+from pipeline.downloads.evaluation_data import FileEntry, read_manifest_file
 
 FIRST_USE = "taken on first use, no published sha256"
 OTHER_BYTES = "not SentEval's file byte for byte"

@@ -22,7 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from models.text.encoder_interface import (
+from models.config.views import Pooling
+from models.encoding.encoder_interface import (
     OPAQUE_VIEW,
     CompositeEncoder,
     Encoder,
@@ -31,11 +32,10 @@ from models.text.encoder_interface import (
     ViewEncoder,
     key_of,
 )
-from models.text.own_encoder import CallableEncoder
-from models.views import Pooling
-from pipeline.atomic_files import TEMPORARY_SUFFIX, write_json_atomically
-from pipeline.digest import sentences_digest, sha256_of_file
-from pipeline.refusal import RefusedSentence
+from models.encoding.own_encoder import CallableEncoder
+from pipeline.base.atomic_files import TEMPORARY_SUFFIX, write_json_atomically
+from pipeline.base.digest import sentences_digest, sha256_of_file
+from pipeline.base.refusal import RefusedSentence
 
 logger = logging.getLogger(__name__)
 

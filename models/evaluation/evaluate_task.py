@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 import torch
 
+from models.encoding.encoder_interface import Encoder
 from models.evaluation.data_origin import remarks_of
 from models.evaluation.embedding_cache import EmbeddingCache, Embeddings
 from models.evaluation.features import Featuriser
-from models.evaluation.outcome import Outcome
 from models.evaluation.protocols.classes import folds_of_train, given_split, nested_folds
 from models.evaluation.protocols.config import PROTOCOL_VERSION, ProtocolConfig
+from models.evaluation.protocols.outcome import Outcome
 from models.evaluation.protocols.relatedness import RelatednessConfig, relatedness
 from models.evaluation.protocols.similarity import cosine_similarity
 from models.evaluation.representations.representation import Representation
@@ -32,7 +33,6 @@ from models.evaluation.task_result import (
 )
 from models.evaluation.tasks.load import AbsentDataError, load_task
 from models.evaluation.tasks.task import EvaluationTask, TaskData
-from models.text.encoder_interface import Encoder
 
 MAX_REFUSED = 0.1
 """Above this share, scores say little of an encoder, and a wrong language or parser is likely."""

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from models.encoding.encoder_interface import FloatArray
 from models.evaluation.representations.representation import Components, Representation
 from models.evaluation.tasks.task import EvaluationTask, Items, TaskData
-from models.text.encoder_interface import FloatArray
 
 IntArray = npt.NDArray[np.int64]
 

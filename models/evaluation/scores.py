@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from models.evaluation.outcome import Predictions
+from models.evaluation.protocols.outcome import Predictions
 from models.evaluation.statistics.correlation import average_ranks, is_constant, standardised
 from models.evaluation.statistics.interval import Interval, percentile_interval
 from models.evaluation.statistics.resampling import (

@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from models.evaluation.outcome import Outcome, Predictions
+from models.evaluation.protocols.outcome import Outcome, Predictions
 from models.evaluation.scores import score_intervals, undefined_scores
 from models.evaluation.statistics.interval import Interval
 from models.evaluation.statistics.resampling import Resampling
 from models.evaluation.tasks.task import EvaluationTask, TaskData
-from pipeline.atomic_files import write_json_atomically
-from pipeline.digest import DIGEST_CHARACTERS
+from pipeline.base.atomic_files import write_json_atomically
+from pipeline.base.digest import DIGEST_CHARACTERS
 
 FORMAT = "treeviews task result"
 FORMAT_VERSION = 1

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from models.corpus.sentence_block import SentenceBlock
-from models.schedules.arrays import distinct_words, to_tensor
+from models.encoders.order.arrays import distinct_words, to_tensor
 
 LookUp = Callable[[Tensor], Tensor]
 """From vocabulary ids [T] to their word vectors [T, E], as the encoders see them; the unknown

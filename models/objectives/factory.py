@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from torch import nn
 
-from models.decoders.decoder import build_decoder
+from models.config.training_config import TrainingConfig
 from models.objectives.contrastive import ContrastiveObjective
+from models.objectives.decoders.decoder import build_decoder
 from models.objectives.discriminative import DiscriminativeObjective
 from models.objectives.generative import GenerativeObjective
 from models.objectives.joint import JointObjective
-from models.training_config import TrainingConfig
 
 
 def build_objective(

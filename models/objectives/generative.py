@@ -25,8 +25,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from models.config.training_config import TrainingConfig
 from models.objectives.base import LookUp, NextWords, ObjectiveResult, SentenceContext
-from models.training_config import TrainingConfig
 
 RESOLUTION = 2**53
 """Equal parts that the probabilities are counted in; doubles hold every such number exactly."""
@@ -43,7 +43,7 @@ class GenerativeObjective(nn.Module):
         """Makes the objective; `set_word_counts` completes it.
 
         Args:
-            decoder: a `models.decoders.decoder.Decoder`.
+            decoder: a `models.objectives.decoders.decoder.Decoder`.
             num_words: V, the unknown word included.
             config: the variant, of an objective with a generative part.
         """

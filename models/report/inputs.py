@@ -10,9 +10,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from models.evaluation.probing.alterations.make import NOT_SELECTED
+from models.evaluation.derived.alterations.make import NOT_SELECTED
 from models.report.probing_table import RowFiles
-from pipeline.manifests import DatasetManifest
+from pipeline.shards.manifests import DatasetManifest
 
 REPORT_VERSION = 6
 """Raised when the same results would give another report."""

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from models.encoding.encoder_names import BAG_OF_WORDS
 from models.report.probing_table import ProbingRow, ProbingTable, SeedSpread
 from models.report.rows import (
     MAJORITY_ROW,
@@ -19,8 +20,7 @@ from models.report.rows import (
     is_random_row,
     is_trained_row,
 )
-from models.text.encoder_names import BAG_OF_WORDS
-from pipeline.atomic_files import TEMPORARY_SUFFIX
+from pipeline.base.atomic_files import TEMPORARY_SUFFIX
 
 DOTS_PER_INCH = 130
 LEGEND_WIDTH = 40

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from models.encoding.encoder_names import BAG_OF_WORDS
 from models.evaluation.averages import average_over_tasks
 from models.evaluation.comparison import Comparison, ComparisonConfig, compare
-from models.evaluation.outcome import Outcome
-from models.evaluation.probing.declarations import TASKS
+from models.evaluation.derived.declarations import TASKS
+from models.evaluation.protocols.outcome import Outcome
 from models.evaluation.statistics.interval import Interval, over_seeds
 from models.evaluation.task_result import (
     EncoderIdentity,
@@ -31,7 +32,6 @@ from models.report.rows import (
     is_random_row,
     is_trained_row,
 )
-from models.text.encoder_names import BAG_OF_WORDS
 
 RANDOM_WEIGHTS = "random weights"
 """Stands for the rows of all random seeds together."""

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from models.evaluation.probing.build import read_summary
+from models.evaluation.derived.build import read_summary
 from models.report import sections
 from models.report.inputs import REPORT_VERSION, ReportInputs
 from models.report.notes import notes_section
@@ -22,7 +22,7 @@ from models.report.probing_table import (
 )
 from models.report.table_notes import exported_section
 from models.training.logs import METRICS_FILE, SUMMARY_FILE, read_metrics
-from pipeline.atomic_files import write_json_atomically, write_text_atomically
+from pipeline.base.atomic_files import write_json_atomically, write_text_atomically
 
 REPORT_NAME = "report.md"
 MARKER_NAME = "report.json"

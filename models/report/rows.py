@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from models.text.encoder_names import BAG_OF_WORDS
+from models.encoding.encoder_names import BAG_OF_WORDS
 
 TRAINED = "trained"
 RANDOM_SEEDS = (0, 1, 2)

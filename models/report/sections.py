@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from models.evaluation.probing.config import SPLITS
+from models.evaluation.derived.held_out.config import SPLITS
 from models.report.inputs import ReportInputs, StageRecord
 from models.report.markdown import (
     bullets,

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from models.evaluation.probing.export import SENTEVAL_FOLDER, evaluation_tasks
+from models.evaluation.derived.export import SENTEVAL_FOLDER, evaluation_tasks
 from models.evaluation.task_result import TaskResult
 from models.report.markdown import count, section
 

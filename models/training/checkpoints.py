@@ -16,7 +16,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from pipeline.atomic_files import rename_durably, write_json_atomically
+from pipeline.base.atomic_files import rename_durably, write_json_atomically
 
 TENSORS_FILE = "tensors.safetensors"
 STATE_FILE = "state.json"

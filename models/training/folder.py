@@ -13,7 +13,7 @@ import numpy as np
 from torch import Tensor
 
 from models.corpus.parsed_corpus import CorpusSurvey, ParsedCorpus
-from models.ranks import Ranks
+from models.model.ranks import Ranks
 from models.training.checkpoints import (
     BestModel,
     Checkpoint,
@@ -32,7 +32,7 @@ from models.training.logs import (
 )
 from models.training.settings import RunSettings
 from models.words.word_vectors import Coverage
-from pipeline.atomic_files import write_bytes_atomically, write_json_atomically
+from pipeline.base.atomic_files import write_bytes_atomically, write_json_atomically
 
 CHECKPOINTS_FOLDER = "checkpoints"
 SURVEY_FILE = "survey.json"

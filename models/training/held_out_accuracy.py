@@ -10,7 +10,7 @@ import torch
 
 from models.corpus.parsed_corpus import ParsedCorpus
 from models.corpus.sentence_block import SentenceBlock
-from models.sentence_model import SentenceModel
+from models.model.sentence_model import SentenceModel
 from models.training.batches import cut
 
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
+from models.config.training_config import TRAINING_VERSION, TrainingConfig
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Part, Selection
-from models.model_description import parsers_of_corpus
+from models.model.model_description import parsers_of_corpus
 from models.training.settings import LaunchSettings, RunSettings
-from models.training_config import TRAINING_VERSION, TrainingConfig
 from models.words.word_vectors import WordVectors
-from pipeline.config_fields import Config
-from pipeline.digest import digest_of
-from pipeline.manifests import read_dataset_manifest
+from pipeline.base.config_fields import Config
+from pipeline.base.digest import digest_of
+from pipeline.shards.manifests import read_dataset_manifest
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Provenance:
     identity: str
     """Digest of all that determines the result."""
     origin: Mapping[str, Any]
-    """The same for people, and for `models.model_folder`."""
+    """The same for people, and for `models.model.model_folder`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from models.training.settings import LaunchSettings
-from pipeline.job import THREAD_VARIABLES, available_cores
+from pipeline.base.job import THREAD_VARIABLES, available_cores
 
 if TYPE_CHECKING:
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError, ProcessFailure
@@ -113,7 +113,7 @@ def device_of(device: str, place: Place) -> str:
     Raises:
         ValueError: no such device, or processes would share one.
     """
-    from pipeline.parsers.device import automatic_device
+    from pipeline.parsers.adapters.device import automatic_device
 
     device = automatic_device(device)
     kind, _, index = device.partition(":")

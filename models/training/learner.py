@@ -7,15 +7,15 @@ import math
 import torch
 from torch import nn
 
-from models.ranks import (
+from models.config.training_config import TrainingConfig
+from models.model.ranks import (
     Ranks,
     average_buffers,
     average_gradients,
     average_result,
     reduce_joint_gradients,
 )
-from models.sentence_model import SentenceModel, TrainingBatch
-from models.training_config import TrainingConfig
+from models.model.sentence_model import SentenceModel, TrainingBatch
 
 _FUSED_DEVICES = frozenset({"cpu", "cuda"})
 """Where PyTorch has Adam as one kernel."""

@@ -15,10 +15,10 @@ import numpy as np
 import torch
 
 from models.corpus.parsed_corpus import ParsedCorpus
-from models.kernels.gemm import GemmBackend
-from models.model_folder import save_model
-from models.ranks import Ranks
-from models.sentence_model import SentenceModel, TrainingBatch
+from models.encoders.kernels.gemm import GemmBackend
+from models.model.model_folder import save_model
+from models.model.ranks import Ranks
+from models.model.sentence_model import SentenceModel, TrainingBatch
 from models.training.batches import TrainingBatches, prefetched
 from models.training.checkpoints import Checkpoint, capture, restore
 from models.training.folder import TrainingFolder, open_checkpoint
@@ -28,7 +28,7 @@ from models.training.learner import Learner, learning_rate_at
 from models.training.logs import TimeLeft, progress_bar
 from models.training.machine import gemm_for, peak_memory_gib, set_gemm, set_gpu_precision
 from models.training.settings import RunSettings
-from pipeline.job import Progress
+from pipeline.base.job import Progress
 
 
 class TrainingDivergedError(ValueError):

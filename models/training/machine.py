@@ -13,9 +13,9 @@ import numpy as np
 import pyarrow as pa
 import torch
 
-from models.kernels.gemm import GemmBackend, choose_gemm, gemm_kept, use_gemm
+from models.config.training_config import Precision
+from models.encoders.kernels.gemm import GemmBackend, choose_gemm, gemm_kept, use_gemm
 from models.training.settings import GemmChoice
-from models.training_config import Precision
 
 GIB = 1 << 30
 

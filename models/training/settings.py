@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
-from pipeline.config_fields import Config, Count, Natural, at_least
+from pipeline.base.config_fields import Config, Count, Natural, at_least
 
 GemmChoice = Literal["auto", "default", "onednn"]
 """Which matrix product the CPU uses; auto: oneDNN's on AMD's processors where it is as

@@ -17,9 +17,9 @@ from typing import Any
 import torch
 
 from models.corpus.parsed_corpus import CorpusFolders, CorpusSurvey
-from models.model_folder import load_weights, num_parameters, save_model
-from models.ranks import ALONE, Ranks
-from models.sentence_model import SentenceModel, build_model
+from models.model.model_folder import load_weights, num_parameters, save_model
+from models.model.ranks import ALONE, Ranks
+from models.model.sentence_model import SentenceModel, build_model
 from models.training.batches import TrainingBatches, num_batches
 from models.training.folder import CHECKPOINTS_FOLDER, keep_survey, surveyed
 from models.training.job import Provenance, TrainingJob
@@ -28,8 +28,8 @@ from models.training.loop import TrainingData, TrainingLoop
 from models.training.machine import peak_memory_gib, process_state_kept, versions
 from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
-from pipeline.atomic_files import write_json_atomically
-from pipeline.job import Progress
+from pipeline.base.atomic_files import write_json_atomically
+from pipeline.base.job import Progress
 
 BEST_FOLDER = "best"
 MEASURES = ("generative_loss", "discriminative_loss", "temperature", "orthonormality")

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from pipeline.digest import sha256_of_file
+from pipeline.base.digest import sha256_of_file
 from pipeline.inspect.dataset import Selection, StageFolder
 from pipeline.inspect.row_checks import DocumentOrder, faults_in_rows
 from pipeline.inspect.stats import parser_failures
-from pipeline.manifests import (
+from pipeline.shards.manifests import (
     MANIFEST_NAME,
     DatasetManifest,
     ShardManifest,
@@ -32,7 +32,7 @@ from pipeline.manifests import (
     remedy,
     shard_path,
 )
-from pipeline.shards import read_shard
+from pipeline.shards.shards import read_shard
 
 RERUN = f"delete {MANIFEST_NAME} and run the stage again"
 CONTENT_FACTS = ("sha256", "rows", "drops", "quarantine_sha256")

@@ -12,15 +12,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.manifests import (
+from pipeline.shards.manifests import (
     MANIFEST_NAME,
     SHARD_GLOB,
     read_dataset_manifest,
     shard_numbers,
     shard_path,
 )
-from pipeline.schema import STAGE_KEY, STAGES
-from pipeline.shards import read_shard
+from pipeline.shards.schema import STAGE_KEY, STAGES
+from pipeline.shards.shards import read_shard
 
 SHARD_MANIFEST_GLOB = "[0-9]" * 5 + ".json"
 CONFIG_NAME = "config.json"

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.inspect.dataset import Selection, StageFolder
-from pipeline.manifests import ShardManifest, read_shard_manifest
-from pipeline.parsing import PARSER_FAULTS
-from pipeline.shards import read_shard
+from pipeline.parsing.rows import PARSER_FAULTS
+from pipeline.shards.manifests import ShardManifest, read_shard_manifest
+from pipeline.shards.shards import read_shard
 
 COUNTED = {
     "dependencies": {"relations": "deprels"},

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pipeline.job import Progress, run_from_command_line
+from pipeline.base.job import Progress, run_from_command_line
 
 COMMANDS = ("dependency", "constituency", "joint-trees", "guided-trees")
 

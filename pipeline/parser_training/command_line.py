@@ -18,8 +18,8 @@ from pipeline.parser_training.dependency.training import (
     DependencyTraining,
     DependencyTrainingConfig,
 )
-from pipeline.parser_training.optimizer import PRODUCT_TYPES
-from pipeline.parser_training.training import TrainingConfig, train_parser
+from pipeline.parser_training.epochs.optimizer import PRODUCT_TYPES
+from pipeline.parser_training.epochs.training import TrainingConfig, train_parser
 
 KINDS: dict[str, tuple[type[TrainingConfig], Callable[[Any], Any]]] = {
     "dependency": (DependencyTrainingConfig, DependencyTraining),

@@ -23,15 +23,20 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from pipeline.digest import sha256_of_file
-from pipeline.download import DownloadError
-from pipeline.parsers.checkpoints.isolation import ConversionJob, run_isolated
+from pipeline.base.digest import sha256_of_file
+from pipeline.downloads.download import DownloadError
+from pipeline.parsers.adapters.folder_files import (
+    DESCRIPTION_NAME,
+    STAGES,
+    TRANSFORMER_FOLDER,
+    WEIGHTS_NAME,
+)
 from pipeline.parsers.checkpoints.official import (
     OFFICIAL_PARSERS,
     RELEASED_WEIGHTS,
     fetch_official,
 )
-from pipeline.parsers.folder_files import DESCRIPTION_NAME, STAGES, TRANSFORMER_FOLDER, WEIGHTS_NAME
+from pipeline.parsers.isolation import ConversionJob, run_isolated
 
 DOWNLOADS = Path("data/work/downloads")
 CONVERSION_VERSION = 1

@@ -8,16 +8,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pipeline.parsers.adapter import BatchedParser
-from pipeline.parsers.base import SentenceParser
-from pipeline.parsers.folder_files import (
+from pipeline.parsers.adapters.adapter import BatchedParser
+from pipeline.parsers.adapters.base import SentenceParser
+from pipeline.parsers.adapters.folder_files import (
     DESCRIPTION_NAME,
     PLAIN_CONSTITUENCY,
     PLAIN_DEPENDENCY,
     STAGE_OF_KIND,
     TRANSFORMER_DEPENDENCY,
 )
-from pipeline.parsers.parser_folder import kind_of_parser_folder
+from pipeline.parsers.adapters.parser_folder import kind_of_parser_folder
 from pipeline.trees.parses import Parse
 
 

@@ -17,7 +17,7 @@ from urllib.parse import urlencode, urlsplit
 import pyarrow as pa
 from pyarrow import fs
 
-from pipeline.atomic_files import TEMPORARY_SUFFIX, sweep_unfinished, write_bytes_atomically
+from pipeline.base.atomic_files import TEMPORARY_SUFFIX, sweep_unfinished, write_bytes_atomically
 
 ENDPOINT_VARIABLE = "AWS_ENDPOINT_URL"
 LEFT_SECONDS = 24 * 3600.0

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from pipeline.job_process import run_job_process
-from pipeline.parsers.folder_files import parser_file_names
-from pipeline.parsing import ParseJob, describe_parsing
+from pipeline.base.job_process import run_job_process
+from pipeline.parsers.adapters.folder_files import parser_file_names
+from pipeline.parsing.rows import ParseJob, describe_parsing
 from pipeline.storage.location import Storage
 from pipeline.storage.stage import ShardOrigin, StoredStage
 
@@ -44,10 +44,10 @@ class StoredShardJob:
     parser_name: str
     """Name of the parser's folder."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Further fields of the job's file (see `pipeline.parse_shard`), such as ``device``."""
+    """Further fields of the job's file (see `pipeline.parsing.parse_shard`), such as ``device``."""
     parsing: Mapping[str, Any] = field(default_factory=dict)
     """What `describe_parsing` says where the result's digest was made."""
-    module: str = "pipeline.parse_shard"
+    module: str = "pipeline.parsing.parse_shard"
     """What runs as the parsing process."""
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from pipeline.lock import locked
-from pipeline.manifests import read_shard_manifest, shard_path
+from pipeline.base.lock import locked
+from pipeline.shards.manifests import read_shard_manifest, shard_path
 from pipeline.storage.location import Storage, named_address, portable_address
 from pipeline.storage.shard_job import StoredShardJob
 from pipeline.storage.stage import ShardOrigin, StoredStage

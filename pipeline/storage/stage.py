@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from pipeline.atomic_files import json_bytes, write_bytes_atomically
-from pipeline.manifests import (
+from pipeline.base.atomic_files import json_bytes, write_bytes_atomically
+from pipeline.shards.manifests import (
     MANIFEST_NAME,
     ShardManifest,
     dataset_manifest_of,

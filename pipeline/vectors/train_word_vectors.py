@@ -27,13 +27,13 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.atomic_files import write_text_atomically
-from pipeline.config_fields import Config, Count, Natural, Positive, at_least
-from pipeline.corpora.document import Source
-from pipeline.corpora.files import TextFiles
-from pipeline.digest import sha256_of_file
-from pipeline.refusal import Refusal
-from pipeline.sentences.tokenization import TOKENIZATION_VERSION, EnglishTokenizer
+from pipeline.base.atomic_files import write_text_atomically
+from pipeline.base.config_fields import Config, Count, Natural, Positive, at_least
+from pipeline.base.digest import sha256_of_file
+from pipeline.base.refusal import Refusal
+from pipeline.text.corpora.document import Source
+from pipeline.text.corpora.files import TextFiles
+from pipeline.text.sentences.tokenization import TOKENIZATION_VERSION, EnglishTokenizer
 
 logger = logging.getLogger(__name__)
 

@@ -16,7 +16,6 @@ import torch
 from torch import Tensor
 
 from models.evaluation.classifiers.checks import check_items
-from models.evaluation.outcome import Outcome, Predictions
 from models.evaluation.protocols.config import (
     FOLDS_GRID,
     NESTED_GRID,
@@ -24,6 +23,7 @@ from models.evaluation.protocols.config import (
     ProtocolConfig,
 )
 from models.evaluation.protocols.folds import stratified_folds
+from models.evaluation.protocols.outcome import Outcome, Predictions
 from models.evaluation.protocols.search import BoolArray, Choice, Search, run_searches
 
 IntArray = npt.NDArray[np.int64]

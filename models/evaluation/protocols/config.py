@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
-from pipeline.config_fields import POSITIVE, Config, Count, Positive, at_least
+from pipeline.base.config_fields import POSITIVE, Config, Count, Positive, at_least
 
 PROTOCOL_VERSION = 1
 """Raised when the same representations and configuration would give other predictions."""

@@ -30,10 +30,10 @@ from models.evaluation.classifiers.adam_relatedness import (
 from models.evaluation.classifiers.checks import check_finite, check_items
 from models.evaluation.classifiers.grades import NUM_GRADES, expected_scores, grade_targets
 from models.evaluation.classifiers.logistic_regression import fit_logistic_regression
-from models.evaluation.outcome import Outcome, Predictions
 from models.evaluation.protocols.config import Classifier, ProtocolConfig
+from models.evaluation.protocols.outcome import Outcome, Predictions
 from models.evaluation.statistics.correlation import pearson
-from pipeline.config_fields import POSITIVE, Config, Count, Positive
+from pipeline.base.config_fields import POSITIVE, Config, Count, Positive
 
 FloatArray = npt.NDArray[np.float64]
 

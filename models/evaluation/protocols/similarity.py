@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from models.evaluation.outcome import Outcome, Predictions
+from models.evaluation.protocols.outcome import Outcome, Predictions
 
 FloatArray = npt.NDArray[np.float64]
 Vectors = npt.NDArray[np.float32]

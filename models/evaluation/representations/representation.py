@@ -16,14 +16,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
-from models.evaluation.representations.principal_component import (
-    Method,
-    principal_components,
-    remove_components,
-)
-from models.evaluation.representations.projection import random_projection
-from models.evaluation.tasks.task import Protocol
-from models.text.encoder_interface import (
+from models.config.views import Pooling
+from models.encoding.encoder_interface import (
     OPAQUE_VIEW,
     WORDS_VIEW,
     FloatArray,
@@ -32,8 +26,14 @@ from models.text.encoder_interface import (
     key_of,
     view_and_pooling,
 )
-from models.views import Pooling
-from pipeline.config_fields import Config, Natural, at_least
+from models.evaluation.representations.principal_component import (
+    Method,
+    principal_components,
+    remove_components,
+)
+from models.evaluation.representations.projection import random_projection
+from models.evaluation.tasks.task import Protocol
+from pipeline.base.config_fields import Config, Natural, at_least
 
 Combine = Literal["concatenate", "average"]
 Components = Mapping[str, FloatArray]

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.evaluation.statistics.interval import CONFIDENCE, NUM_RESAMPLES
-from pipeline.config_fields import Config, Count, Natural, Range
+from pipeline.base.config_fields import Config, Count, Natural, Range
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -20,9 +20,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.atomic_files import write_json_atomically
-from pipeline.digest import sha256_of_file
-from pipeline.schema import schema_for
+from pipeline.base.atomic_files import write_json_atomically
+from pipeline.base.digest import sha256_of_file
+from pipeline.shards.schema import schema_for
 
 NOTE_NAME = "derived.json"
 SENTENCES_NAME = "sentences.parquet"

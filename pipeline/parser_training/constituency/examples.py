@@ -19,7 +19,7 @@ from pipeline.parsers.constituency.chart_model import (
     to_benepar_label,
     word_table,
 )
-from pipeline.treebanks.bracketed import BracketedSentence
+from pipeline.trees.bracketed import BracketedSentence
 
 IGNORED_TAG = -100
 """What cross entropy leaves out: sentence marks and padding."""

@@ -19,7 +19,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from pipeline.atomic_files import write_text_atomically
+from pipeline.base.atomic_files import write_text_atomically
 from pipeline.parser_training.constituency.chart_scores import (
     SpanIndex,
     all_spans,
@@ -28,7 +28,7 @@ from pipeline.parser_training.constituency.chart_scores import (
     fencepost_projection,
     label_scores,
 )
-from pipeline.parsers.batches import length_batches
+from pipeline.parsers.adapters.batches import length_batches
 from pipeline.parsers.constituency.chart_decoder import best_spans
 from pipeline.parsers.constituency.chart_model import (
     START_ROW,
@@ -38,7 +38,7 @@ from pipeline.parsers.constituency.chart_model import (
 )
 from pipeline.parsers.constituency.decoding import labelled_trees
 from pipeline.parsers.constituency.model import ConstituencyModel, load_constituency_model
-from pipeline.treebanks.conllu import TreebankSentence, read_treebank
+from pipeline.trees.conllu import TreebankSentence, read_treebank
 from pipeline.trees.flat import TOP_LABEL, to_brackets
 from pipeline.trees.parses import ConstituencyParse
 

@@ -26,8 +26,8 @@ from pipeline.parser_training.constituency.examples import (
     build_vocabularies,
 )
 from pipeline.parser_training.constituency.loss import chart_losses
-from pipeline.parser_training.optimizer import OptimizerConfig
-from pipeline.parser_training.training import (
+from pipeline.parser_training.epochs.optimizer import OptimizerConfig
+from pipeline.parser_training.epochs.training import (
     ParserTraining,
     TrainingConfig,
     check_known,
@@ -41,7 +41,7 @@ from pipeline.parsers.constituency.model import (
     new_constituency_model,
     save_constituency_model,
 )
-from pipeline.treebanks.bracketed import BracketedSentence, read_bracketed
+from pipeline.trees.bracketed import BracketedSentence, read_bracketed
 
 logger = logging.getLogger(__name__)
 

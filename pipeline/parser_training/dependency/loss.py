@@ -17,7 +17,7 @@ from pipeline.parsers.dependency.network import BiaffineNetwork
 from pipeline.parsers.dependency.spellings import encode_spellings
 from pipeline.parsers.dependency.token_batch import TokenBatch, token_batch
 from pipeline.parsers.dependency.vocabulary import ROOT_WORD, DependencyVocabulary
-from pipeline.treebanks.conllu import TreebankSentence
+from pipeline.trees.conllu import TreebankSentence
 
 
 @dataclass(frozen=True)

@@ -27,12 +27,12 @@ from pipeline.parser_training.dependency.word_embedding import (
     extended_by_vectors,
     with_plain_embedding,
 )
-from pipeline.parser_training.training import (
+from pipeline.parser_training.epochs.training import (
     ParserTraining,
     TrainingConfig,
     check_known,
 )
-from pipeline.parsers.batches import shuffled_length_batches
+from pipeline.parsers.adapters.batches import shuffled_length_batches
 from pipeline.parsers.dependency.evaluate import evaluate_dependency_parser
 from pipeline.parsers.dependency.model import (
     DependencyModel,
@@ -47,7 +47,7 @@ from pipeline.parsers.dependency.network import (
 )
 from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
 from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
-from pipeline.treebanks.conllu import TreebankSentence, read_treebank
+from pipeline.trees.conllu import TreebankSentence, read_treebank
 
 logger = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.download import DownloadConfig, DownloadError, download
+from pipeline.downloads.download import DownloadConfig, DownloadError, download
 
 RELEASED_WEIGHTS = "benepar_model.bin"
 """The pickle in a folder that benepar released."""

@@ -16,8 +16,8 @@ import torch
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel, AutoTokenizer, PreTrainedTokenizerBase
 
-from pipeline.parsers.folder_files import TRANSFORMER_FOLDER
-from pipeline.parsers.parser_folder import (
+from pipeline.parsers.adapters.folder_files import TRANSFORMER_FOLDER
+from pipeline.parsers.adapters.parser_folder import (
     ParserModel,
     read_parser_folder,
     write_parser_folder,

@@ -8,12 +8,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from pipeline.parsers.base import SentenceParser
+from pipeline.base.refusal import Refusal
+from pipeline.parsers.adapters.base import SentenceParser
+from pipeline.parsers.adapters.evaluate_command import evaluation_arguments, print_evaluation
 from pipeline.parsers.constituency.benepar_adapter import BeneparConstituencyParser
-from pipeline.parsers.evaluate_command import evaluation_arguments, print_evaluation
-from pipeline.refusal import Refusal
-from pipeline.treebanks.bracket_scores import BracketScores, score_brackets
-from pipeline.treebanks.bracketed import BracketedSentence, read_bracketed
+from pipeline.trees.bracket_scores import BracketScores, score_brackets
+from pipeline.trees.bracketed import BracketedSentence, read_bracketed
 from pipeline.trees.flat import TOP_LABEL
 from pipeline.trees.parses import ConstituencyParse
 

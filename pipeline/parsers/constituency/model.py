@@ -8,13 +8,13 @@ from pathlib import Path
 import torch
 from benepar.parse_chart import ChartParser
 
+from pipeline.parsers.adapters.folder_files import DESCRIPTION_NAME, PLAIN_CONSTITUENCY
+from pipeline.parsers.adapters.parser_folder import read_parser_folder, write_parser_folder
 from pipeline.parsers.constituency.chart_model import (
     ChartModelConfig,
     ChartVocabularies,
     build_chart_parser,
 )
-from pipeline.parsers.folder_files import DESCRIPTION_NAME, PLAIN_CONSTITUENCY
-from pipeline.parsers.parser_folder import read_parser_folder, write_parser_folder
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from benepar.partitioned_transformer import (
 )
 from torch import Tensor
 
-from pipeline.parsers.fixed_product import FixedProduct
+from pipeline.parsers.adapters.fixed_product import FixedProduct
 
 _ROWS_AT_ONCE = {"cpu": 512, "cuda": 1 << 20}
 """On a CPU few enough that what is made of them between two layers stays in a core's cache."""

@@ -15,8 +15,10 @@ import torch.nn.functional as F
 from benepar.ptb_unescape import guess_space_after
 from torch import Tensor
 
-from pipeline.parsers.adapter import BatchedParser
-from pipeline.parsers.base import Sentence
+from pipeline.base.refusal import Refusal
+from pipeline.parsers.adapters.adapter import BatchedParser
+from pipeline.parsers.adapters.base import Sentence
+from pipeline.parsers.adapters.precision import products_in
 from pipeline.parsers.checkpoints.transformer_folder import subword_limit
 from pipeline.parsers.constituency.chart_model import from_benepar_label
 from pipeline.parsers.constituency.decoding import trees_of_fenceposts
@@ -25,8 +27,6 @@ from pipeline.parsers.constituency.transformer_model import (
     TransformerChartModel,
     load_transformer_chart_model,
 )
-from pipeline.parsers.precision import products_in
-from pipeline.refusal import Refusal
 from pipeline.trees.parses import ConstituencyParse
 
 UNTAGGED = "UNK"

@@ -12,8 +12,8 @@ from typing import Any
 from benepar.nkutil import HParams
 from benepar.parse_chart import ChartParser
 
+from pipeline.parsers.adapters.folder_files import TRANSFORMER_CONSTITUENCY
 from pipeline.parsers.checkpoints.transformer_folder import read_transformer_parser
-from pipeline.parsers.folder_files import TRANSFORMER_CONSTITUENCY
 
 TRANSFORMER_PREFIX = "pretrained_model."
 """How benepar's names of the transformer's weights begin."""

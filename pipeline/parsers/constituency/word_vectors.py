@@ -12,9 +12,9 @@ from benepar.char_lstm import CharacterLSTM
 from benepar.parse_chart import ChartParser
 from torch import Tensor
 
+from pipeline.parsers.adapters.fused_lstm import last_states
+from pipeline.parsers.adapters.word_cache import WORDS_AT_ONCE, WordCache
 from pipeline.parsers.constituency.chart_model import START_ROW, STOP_ROW, WordTable, word_table
-from pipeline.parsers.fused_lstm import last_states
-from pipeline.parsers.word_cache import WORDS_AT_ONCE, WordCache
 
 MAX_WORD_CHARACTERS = 256
 """The model reads no further into a word, so that a giant token costs no more than a long one."""

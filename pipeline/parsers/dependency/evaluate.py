@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from pipeline.parsers.base import SentenceParser
+from pipeline.base.refusal import Refusal
+from pipeline.parsers.adapters.base import SentenceParser
+from pipeline.parsers.adapters.evaluate_command import evaluation_arguments, print_evaluation
 from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
-from pipeline.parsers.evaluate_command import evaluation_arguments, print_evaluation
-from pipeline.refusal import Refusal
-from pipeline.treebanks.conllu import TreebankSentence, read_treebank
-from pipeline.treebanks.dependency_scores import (
+from pipeline.trees.conllu import TreebankSentence, read_treebank
+from pipeline.trees.dependency_scores import (
     DependencyScores,
     score_dependencies,
 )

@@ -14,8 +14,8 @@ import torch
 from supar.modules import MLP, Biaffine
 from torch import Tensor, nn
 
+from pipeline.parsers.adapters.fixed_product import FixedProduct
 from pipeline.parsers.dependency.network import BiaffineNetwork
-from pipeline.parsers.fixed_product import FixedProduct
 
 ARCS_AT_ONCE = {"cpu": 128, "cuda": 1 << 14}
 """Arcs whose R x D products are held at a time: in a core's cache they take a third of the time."""

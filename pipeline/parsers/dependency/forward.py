@@ -16,10 +16,10 @@ import torch.nn.functional as F
 from supar.modules import Biaffine
 from torch import Tensor, nn
 
+from pipeline.parsers.adapters.fused_lstm import bidirectional_layer
 from pipeline.parsers.dependency.fixed_scorers import ARCS_AT_ONCE, FixedRelations
 from pipeline.parsers.dependency.network import BiaffineNetwork
 from pipeline.parsers.dependency.token_batch import TokenBatch
-from pipeline.parsers.fused_lstm import bidirectional_layer
 
 MASKED = -1e30
 """Arc score of a padding position as head."""

@@ -6,10 +6,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from pipeline.parsers.adapters.folder_files import PLAIN_DEPENDENCY
+from pipeline.parsers.adapters.parser_folder import read_parser_folder, write_parser_folder
 from pipeline.parsers.dependency.network import BiaffineNetwork, NetworkSizes, build_network
 from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
-from pipeline.parsers.folder_files import PLAIN_DEPENDENCY
-from pipeline.parsers.parser_folder import read_parser_folder, write_parser_folder
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from pipeline.parsers.adapters.fused_lstm import last_states, read_by_length
+from pipeline.parsers.adapters.word_cache import WordCache
 from pipeline.parsers.dependency.network import BiaffineNetwork
 from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
-from pipeline.parsers.fused_lstm import last_states, read_by_length
-from pipeline.parsers.word_cache import WordCache
 
 _WIDTHS = (5, 8, 12)
 """Words of up to so many characters are read together: most are far shorter than the longest."""

@@ -13,16 +13,16 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from pipeline.parsers.adapter import BatchedParser
-from pipeline.parsers.base import Sentence
+from pipeline.base.refusal import Refusal
+from pipeline.parsers.adapters.adapter import BatchedParser
+from pipeline.parsers.adapters.base import Sentence
+from pipeline.parsers.adapters.precision import products_in
 from pipeline.parsers.dependency.decoding import trees_of_states
 from pipeline.parsers.dependency.transformer_model import (
     TransformerDependencyModel,
     load_transformer_dependency_model,
 )
 from pipeline.parsers.dependency.vocabulary import ROOT_WORD
-from pipeline.parsers.precision import products_in
-from pipeline.refusal import Refusal
 from pipeline.trees.parses import DependencyParse
 
 _CACHED_WORDS = 100_000

@@ -11,10 +11,10 @@ from typing import Any
 
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
+from pipeline.parsers.adapters.folder_files import TRANSFORMER_DEPENDENCY
 from pipeline.parsers.checkpoints.transformer_folder import read_transformer_parser
 from pipeline.parsers.dependency.network import BiaffineNetwork
 from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
-from pipeline.parsers.folder_files import TRANSFORMER_DEPENDENCY
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from pipeline.treebanks.conllu import TreebankSentence
+from pipeline.trees.conllu import TreebankSentence
 
 PAD, UNKNOWN, ROOT = "<pad>", "<unk>", "<bos>"
 """supar's special entries; ``ROOT`` stands at position 0 of every sentence."""

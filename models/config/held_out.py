@@ -1,0 +1,107 @@
+"""Which sentences are kept out of training: a pure function of their place in the text."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.base.config_fields import Config, Count, Share
+
+HeldOutUnit = Literal["document", "block"]
+
+_RANGE = 1 << 64
+
+
+@dataclass(frozen=True, slots=True)
+class HoldOut(Config):
+    """A choice of units of text that are held out.
+
+    It depends on names and positions alone, so training, held-out accuracy and probing agree
+    without a file between them, and a document added to a corpus moves no other one. A document
+    that is renamed may change sides.
+    """
+
+    called: ClassVar[str] = "held-out setting"
+
+    fraction: Share = 0.3
+    """Expected share of the units held out, 0 to 1."""
+    seed: int = 0
+    unit: HeldOutUnit = "document"
+    """Whole documents; or blocks of successive sentences, for a corpus of few documents. Texts of
+    one author then stand on both sides, so documents are the stricter choice."""
+    block_sentences: Count = 50
+    """Length of a block. No context pair crosses from training to held-out sentences, as neither
+    side has the other's; but neighbours at a block's edges speak of the same things."""
+
+    @classmethod
+    def of(cls, settings: Any) -> HoldOut:
+        """Returns the choice that ``held_out_fraction`` and its like ask for."""
+        return cls(
+            settings.held_out_fraction,
+            settings.held_out_seed,
+            settings.held_out_unit,
+            settings.held_out_block_sentences,
+        )
+
+    @property
+    def remedy(self) -> str:
+        """What gives more held-out sentences, as a message says it."""
+        if self.unit == "document":
+            return "hold out blocks of sentences (--held-out-unit block), raise --held-out-fraction"
+        return "raise --held-out-fraction, lower held_out_block_sentences"
+
+    @property
+    def remedy_of_too_much(self) -> str:
+        """What leaves more sentences to train on, as a message says it."""
+        if self.unit == "document":
+            return (
+                "lower --held-out-fraction, give more documents or hold out blocks of sentences "
+                "(--held-out-unit block)"
+            )
+        return "lower --held-out-fraction or held_out_block_sentences, or give more text"
+
+    def unit_of(self, document_id: str, sentence_index: int) -> str:
+        """Returns the name of the unit that a sentence belongs to."""
+        if self.unit == "document":
+            return document_id
+        return f"{document_id}\t{sentence_index // self.block_sentences}"
+
+    def takes(self, unit: str) -> bool:
+        """Returns whether a unit is held out."""
+        digest = hashlib.sha256(f"{self.seed}:{unit}".encode()).digest()
+        return int.from_bytes(digest[:8], "big") < self.fraction * _RANGE
+
+    def mask(
+        self,
+        documents: Sequence[str],
+        document_of_row: NDArray[np.int32],
+        sentence_index: NDArray[np.int32],
+    ) -> NDArray[np.bool_]:
+        """Returns which rows are held out, [n]; each unit is hashed once.
+
+        Args:
+            documents: the distinct document names of the rows.
+            document_of_row: [n]; index into ``documents``.
+            sentence_index: [n]; position in the document.
+        """
+        if not len(document_of_row):
+            return np.zeros(0, dtype=np.bool_)
+        blocks = np.zeros(len(sentence_index), dtype=np.int64)
+        if self.unit == "block":
+            blocks = sentence_index.astype(np.int64) // self.block_sentences
+        num_blocks = int(blocks.max()) + 1
+        keys = document_of_row.astype(np.int64) * num_blocks + blocks
+        distinct, of_row = np.unique(keys, return_inverse=True)
+        taken = [
+            self.takes(
+                self.unit_of(documents[key // num_blocks], key % num_blocks * self.block_sentences)
+            )
+            for key in distinct.tolist()
+        ]
+        mask: NDArray[np.bool_] = np.array(taken, dtype=np.bool_)[of_row]
+        return mask

@@ -1,0 +1,352 @@
+"""Everything that determines a training's result, field by field with its source.
+
+Sources: A = Simoulin & Crabbé 2021 (structured views), Q = Logeswaran & Lee 2018 (QuickThoughts,
+A's baseline), B = Tang & de Sa 2018 (multi-view frameworks), C = Tang & de Sa 2019 (invertible
+decoders). Where a paper leaves a value open, the docstring says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+from models.config.held_out import HeldOutUnit, HoldOut
+from models.config.views import INVERSE, VIEWS
+from pipeline.base.config_fields import (
+    POSITIVE,
+    Config,
+    Count,
+    Natural,
+    Positive,
+    Range,
+    Share,
+    at_least,
+    marked,
+)
+
+TRAINING_VERSION = 3
+"""Raised when the same configuration, corpus and word vectors would train to another model."""
+
+Critic = Literal["bilinear", "inner_product"]
+"""How a view is scored against another's context."""
+Normalise = Literal["none", "batch_norm", "l2"]
+"""What happens to a view before the critic."""
+Anchor = Literal["excluded", "zeroed", "included"]
+"""An anchor among its own candidates: left out, with score 0, or, in the discriminative objective,
+as a candidate and a positive like its neighbours."""
+ObjectiveName = Literal["contrastive", "generative", "discriminative", "both"]
+"""What views are trained to do; both: generative and discriminative."""
+DecoderName = Literal["linear", "bijective"]
+"""From a sentence's vector to the words' space: one projection, or coupling layers before it."""
+Partition = Literal["halves", "alternate"]
+"""Which components a coupling layer leaves as they are: a half, or every other one."""
+Activation = Literal["relu", "tanh"]
+"""Between the layers of a coupling network."""
+Init = Literal["xavier", "uniform", "xavier_open", "he", "orthonormal"]
+"""How an encoder's weights start."""
+LearningRateSchedule = Literal["constant", "linear", "cosine"]
+"""How the learning rate falls."""
+WordVectorUse = Literal["frozen", "trained"]
+"""Whether word vectors are given and stay, or are learnt."""
+WordInit = Literal["xavier", "uniform"]
+"""How trained word vectors start; uniform: within 0.1 of zero (QuickThoughts)."""
+Embeddings = Literal["shared", "separate"]
+"""Whether both views look words up in one table of trained vectors, or each in its own."""
+Targets = Literal["soft", "each"]
+"""A sentence with several neighbours: one softmax over all candidates with equal targets, or each
+neighbour against the negatives alone."""
+DepCell = Literal["child_sum", "attentive"]
+"""How a dependency node sums its children: equally, or by attention."""
+Precision = Literal["float32", "tf32", "bfloat16"]
+"""In what precision the encoders multiply."""
+KeptWeights = Literal["last", "best"]
+"""Which weights a training ends with."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShapesEncoder:
+    """Marks the fields that an untrained encoder depends on, and so the digest of one."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadIf:
+    """Marks a field that only some trainings read; in the others it is idle."""
+
+    holds: Callable[[TrainingConfig], bool]
+
+
+SHAPES = ShapesEncoder()
+CONTRASTIVE = ReadIf(lambda config: config.objective == "contrastive")
+IN_CONTEXT = ReadIf(lambda config: config.objective != "generative")
+AGREEING = ReadIf(lambda config: config.objective in {"discriminative", "both"})
+PREDICTING = ReadIf(lambda config: config.has_decoder)
+COUPLING = ReadIf(lambda config: config.has_decoder and config.decoder == "bijective")
+WITH_COMPONENT = ReadIf(lambda config: config.remove_top_component)
+WITH_TEMPERATURE = ReadIf(
+    lambda config: config.objective != "contrastive" or config.normalise == "l2"
+)
+BOTH = ReadIf(lambda config: config.objective == "both")
+OF_SEQ = ReadIf(lambda config: "SEQ" in config.views)
+OF_DEP = ReadIf(lambda config: "DEP" in config.views)
+NOT_OF_BOW = ReadIf(lambda config: set(config.views) != {"BOW"})
+
+ShareBelow1 = Annotated[float, Range("lie in [0, 1)", lambda value: 0 <= value < 1)]
+OrthonormalRate = Annotated[
+    float, Range("lie in [0, 0.5], as a larger one overshoots", lambda value: 0 <= value <= 0.5)
+]
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingConfig(Config):
+    """A training of one or two views. Machine settings are not here; see `RunSettings`."""
+
+    called: ClassVar[str] = "training setting"
+
+    views: Annotated[tuple[str, ...], SHAPES] = ("DEP", "CONST")
+    """A, section Language views: the anchor's view and its context's. B: f and g. A generative
+    training has f alone, a discriminative one may have a single view (B, table 6)."""
+    objective: Annotated[ObjectiveName, SHAPES] = "contrastive"
+    """A: contrastive; B: generative (section 2.2), discriminative (2.3) or both (appendix 5);
+    C: generative. Both predicts words from the first view."""
+    hidden_size: Annotated[Count, SHAPES, NOT_OF_BOW] = 256
+    """Width of a view. A, section Experiments: 4800 over two views and two vocabularies, on UMBC; a
+    small corpus does not fill that."""
+    word_vectors: Annotated[WordVectorUse, SHAPES] = "frozen"
+    """A, section Experiments: pretrained and frozen, or trained from Xavier's initialisation."""
+    trained_word_size: Annotated[Count, SHAPES] = 300
+    """Dimensions of trained word vectors (A: 300); frozen ones bring their own."""
+    trained_word_init: Annotated[WordInit, SHAPES] = "xavier"
+    """A, section Experiments: Xavier; Q: uniform within 0.1 of zero."""
+    trained_words: Annotated[int | None, at_least(1), SHAPES] = None
+    """Only so many words are trained, the first of the file of word vectors, which is in order of
+    frequency; the others are unknown. A, section Experiments, and Q: 50,000. None trains all.
+
+    Differs from A and Q, which at inference expand the vocabulary to two million words by a linear
+    map from pretrained vectors."""
+    embeddings: Annotated[Embeddings, SHAPES] = "shared"
+    """Whether the views share trained word vectors (open in A) or have their own (Q: "a distinct
+    set of embeddings for each encoder", as A's Method puts it). Frozen ones are the same."""
+    vector_rms: Annotated[float | None, POSITIVE, SHAPES] = 0.35
+    """Root mean square of a component to which frozen vectors are scaled; None leaves them.
+
+    Open in A. Measured: word2vec vectors scaled to about 0.35 train; the same at 1.0 do not."""
+    batch_size: Annotated[int, at_least(2)] = 400
+    """Successive sentences in a batch (A, section Experiments; Q)."""
+    context_size: Annotated[Count, IN_CONTEXT] = 1
+    """Sentences to either side that count as context (A, section Contrastive learning; Q: 1; B,
+    discriminative: 3). A generative training predicts the next sentence."""
+    gather_negatives: bool = True
+    """Whether all sentences of a batch are candidates, on any number of devices, or those of one of
+    its parts alone. A and Q trained on one device."""
+    parts: Count = 1
+    """Parts of a batch if negatives are not gathered; each is computed on a device of its own."""
+    epochs: Count = 3
+    """Open in A; Q passes once over its books. On the embedded corpus the held-out loss falls for
+    three epochs and no further."""
+    max_tokens: Annotated[int | None, at_least(1)] = 50
+    """Longer sentences are skipped (Q; open in A)."""
+    learning_rate: Positive = 2e-3
+    """Of Adam. A and Q: 5e-4; at a hundredth of their data 2e-3 with decay learns faster."""
+    schedule: LearningRateSchedule = "linear"
+    """How the learning rate falls to zero; A and Q keep it constant."""
+    warmup_fraction: ShareBelow1 = 0.05
+    """Share of the steps over which the learning rate, constant or falling, first rises."""
+    weight_decay: Annotated[float, at_least(0)] = 0.0
+    """L2 penalty in Adam; a later text of A has 1e-4."""
+    gradient_clip: Annotated[float | None, POSITIVE] = 5.0
+    """Largest gradient norm (Q: 5.0; open in A); None does not clip."""
+    word_dropout: ShareBelow1 = 0.0
+    """Share of each token's word vector that is zeroed in training. A, section
+    Experiments: no dropout."""
+    precision: Annotated[Precision, SHAPES] = "float32"
+    """Of the encoders' products: float32; tf32, which a GPU rounds to (on a CPU it is float32);
+    bfloat16, in which the objective stays float32 (under tf32 its products are rounded as well).
+    Weights and word vectors are float32. Open in A and Q."""
+    normalise: Annotated[Normalise, CONTRASTIVE] = "batch_norm"
+    """What happens to a view before the critic. A: none. Contrastive objective only."""
+    symmetric: Annotated[bool, CONTRASTIVE] = True
+    """Whether each view also predicts the other's context; A trains one side. Contrastive only: B's
+    agreement is symmetric."""
+    critic: Annotated[Critic, CONTRASTIVE] = "bilinear"
+    """A, section Contrastive learning: bilinear; Q: inner product. Contrastive only: B's cosine is
+    a part of its objective."""
+    anchor: Annotated[Anchor, IN_CONTEXT] = "excluded"
+    """The anchor among its own candidates: left out (a later text of A) or with score 0 (Q). B,
+    equation 3: included, as one of its own positives. Not of the generative objective."""
+    targets: Annotated[Targets, CONTRASTIVE] = "soft"
+    """Several neighbours: soft targets, equal over them, in one softmax (Q; A trains "using the
+    contrastive objective from" Q), or each against the negatives alone (A's formula). Contrastive
+    only."""
+    remove_top_component: Annotated[bool, AGREEING] = True
+    """Whether each view loses its top principal component before the agreement (B, section 2.4).
+    Discriminative objective only."""
+    power_iterations: Annotated[Count, AGREEING, WITH_COMPONENT] = 5
+    """By which that component is estimated (B, appendix 2)."""
+    temperature: Annotated[Positive, IN_CONTEXT, WITH_TEMPERATURE] = 1.0
+    """τ before training, of the agreement and of normalise l2 (B, appendix 3: 1, "decreased
+    consistently through training"; a model with τ fixed at its final value "performed similarly").
+    Some hundred steps hardly move it: a short training does well to start lower."""
+    negatives: Annotated[Count, PREDICTING] = 5
+    """Negative samples a word, K (B, appendix 3). Generative objective only, as what follows."""
+    shared_negatives: Annotated[Count, PREDICTING] = 1024
+    """Words drawn for a batch, over which the expectation of B's equation 1 is taken. Differs from
+    word2vec, which draws K for every word; the expectation is the same, the variance smaller."""
+    noise_power: Annotated[Share, PREDICTING] = 0.75
+    """Of the unigram distribution that they are drawn from (B and C, after equation 1)."""
+    decoder: Annotated[DecoderName, SHAPES, PREDICTING] = "linear"
+    """B, section 2.2, and C, section 3.3.1: linear; C, section 3.3.2: bijective."""
+    orthonormal_rate: Annotated[OrthonormalRate, PREDICTING] = 0.01
+    """β of the update after each step (B, equation 2); 0 is "without invertible constraint" (B,
+    table 6). A step removes 2 β of the distance to 1. At a constant learning rate 0.01 leaves
+    singular values between 0.8 and 1.4 after a thousand steps, where Adam's moves and the update
+    cancel, and with a rate that falls it takes some thousand steps to bring them within 0.01 of 1;
+    0.5 holds them there from the first hundred on."""
+    coupling_layers: Annotated[Count, SHAPES, COUPLING] = 2
+    """Of a bijective decoder; with two, each half has been added to once. Open in C, as what
+    follows."""
+    coupling_partition: Annotated[Partition, SHAPES, COUPLING] = "halves"
+    """Which half of the components a layer leaves as it is; layers take turns."""
+    coupling_width: Annotated[int | None, at_least(1), SHAPES, COUPLING] = None
+    """Of a coupling network's hidden layers; None: as wide as what it adds to."""
+    coupling_depth: Annotated[Count, SHAPES, COUPLING] = 1
+    """Hidden layers of a coupling network."""
+    coupling_activation: Annotated[Activation, SHAPES, COUPLING] = "relu"
+    """After each of them."""
+    generative_weight: Annotated[Positive, BOTH] = 1.0
+    """Of the generative loss beside the discriminative one under both. Open in B."""
+    bidirectional: Annotated[bool, SHAPES, OF_SEQ] = False
+    """Whether SEQ reads both ways, half of the width each (Q: 600 a direction; B: 1024; C: 1200).
+    A: one way."""
+    dep_cell: Annotated[DepCell, SHAPES, OF_DEP] = "child_sum"
+    """A, section Language views: Child-Sum; a later text of A: attentive. Of DEP only."""
+    init: Annotated[Init, SHAPES] = "xavier"
+    """A, section Experiments: Xavier; a later text of A: uniform; B, appendix 3: he, with gates'
+    biases of 1; C, appendix A: orthonormal; xavier_open: Xavier, but for forget gates' biases of
+    1."""
+    held_out_fraction: ShareBelow1 = 0.3
+    """Share of documents, or of blocks, that are never trained on."""
+    held_out_seed: int = 0
+    """Of the choice of held-out documents; apart from ``seed``, so that runs are comparable."""
+    held_out_unit: HeldOutUnit = "document"
+    """Whole documents are held out, or blocks of sentences where documents are few."""
+    held_out_block_sentences: Count = 50
+    """Length of such a block."""
+    held_out_batches: Natural = 100
+    """At most so many batches measure the held-out context accuracy."""
+    held_out_every_steps: Annotated[int | None, at_least(1)] = None
+    """Measures also at every multiple of so many steps, not only before the first epoch and after
+    each; with one epoch there is else no choice of a best step."""
+    keep: KeptWeights = "last"
+    """Which weights are the result: the last, or those of the lowest held-out loss. Open in A and
+    Q."""
+    seed: Natural = 0
+    """Of the initial weights and of the batches' order."""
+
+    def _check_together(self) -> None:
+        """Refuses views, objectives and weights that do not go together.
+
+        Raises:
+            ValueError: names the fields and what they must be.
+        """
+        if not 1 <= len(self.views) <= 2 or any(view not in VIEWS for view in self.views):
+            raise ValueError(f"views must be one or two of {', '.join(VIEWS)}, not {self.views}")
+        if self.bidirectional and self.hidden_size % 2:
+            raise ValueError(
+                f"hidden_size must be even if bidirectional is true, not {self.hidden_size}"
+            )
+        if self.keep == "best" and not self.held_out_batches:
+            raise ValueError("keep best needs held_out_batches of at least 1, not 0")
+        if self.gather_negatives and self.parts > 1:
+            raise ValueError(f"parts must be 1 if gather_negatives is true, not {self.parts}")
+        self._check_objective()
+
+    def _check_objective(self) -> None:
+        if self.objective == "contrastive" and len(self.views) != 2:
+            raise ValueError(f"the contrastive objective needs two views, not {self.views}")
+        if self.objective == "generative" and len(self.views) != 1:
+            raise ValueError(
+                f"the generative objective trains one view, not {self.views}; both trains two"
+            )
+        if self.objective == "both" and len(self.views) != 2:
+            raise ValueError(f"objective both trains two views, not {self.views}")
+        if self.has_decoder and self.word_vectors == "trained":
+            raise ValueError(
+                f"word_vectors must be frozen under the {self.objective} objective: words that "
+                "are predicted must not move (Tang & de Sa 2018, section 2.2)"
+            )
+        wanted = ["excluded", "zeroed" if self.objective == "contrastive" else "included"]
+        if self.objective != "generative" and self.anchor not in wanted:
+            raise ValueError(
+                f"anchor must be {' or '.join(wanted)} under the {self.objective} objective, not "
+                f"{self.anchor}"
+            )
+
+    @property
+    def hold_out(self) -> HoldOut:
+        """Which sentences are never trained on."""
+        return HoldOut.of(self)
+
+    def check_processes(self, processes: int) -> None:
+        """Refuses a number of processes that would train to another model.
+
+        Raises:
+            ValueError: negatives are not gathered, and there is not one process a part.
+        """
+        if not self.gather_negatives and processes != self.parts:
+            raise ValueError(
+                f"without gather_negatives each part of a batch takes a process of its own: parts "
+                f"is {self.parts}, processes is {processes}; make them equal"
+            )
+
+    def check_trainable(self) -> None:
+        """Refuses views that can be embedded by, but not trained.
+
+        Raises:
+            ValueError: nothing of the finished model would change, or views of unlike width are to
+                agree; names the remedy.
+        """
+        is_words = [view == "BOW" for view in self.views]
+        if all(is_words) and self.word_vectors == "frozen" and not self.has_decoder:
+            raise ValueError(
+                f"views {', '.join(self.views)} of frozen word vectors have nothing to train; take "
+                "LIN for BOW"
+            )
+        if self.objective in {"discriminative", "both"} and len(set(is_words)) > 1:
+            raise ValueError(
+                f"views {', '.join(self.views)} cannot agree: BOW is as wide as the word vectors; "
+                "take LIN for BOW"
+            )
+
+    @property
+    def has_decoder(self) -> bool:
+        """Whether words are predicted, by a decoder whose inverse is one more view."""
+        return self.objective in {"generative", "both"}
+
+    @property
+    def test_views(self) -> tuple[str, ...]:
+        """The views of the finished model: those trained and, last, the decoder's inverse."""
+        return (*self.views, INVERSE) if self.has_decoder else self.views
+
+    @property
+    def embedding_width(self) -> int:
+        """Width of a sentence's embedding, all views side by side, BOW taken to be as wide."""
+        return len(self.test_views) * self.hidden_size
+
+    def architecture(self) -> dict[str, Any]:
+        """Returns the fields that an untrained encoder depends on."""
+        names = marked(TrainingConfig, ShapesEncoder)
+        return {name: value for name, value in self.to_dict().items() if name in names}
+
+    def idle(self, names: Iterable[str]) -> list[str]:
+        """Returns those of the named fields that change nothing in this training.
+
+        They are no mistake, since one set of changes may be handed to several trainings; but
+        whoever changes one should know that it does nothing there.
+        """
+        conditions = marked(TrainingConfig, ReadIf)
+        return [
+            name
+            for name in names
+            if not all(condition.holds(self) for condition in conditions.get(name, []))
+        ]

@@ -1,0 +1,316 @@
+"""Triton kernels of the Tree-LSTMs and of the gated recurrent unit.
+
+Arguments and shapes: `models.encoders.kernels.cells.Cells`, what `Pairs`, `PairStates` and `PairGradients`
+hold one by one; a program handles BLOCK of the H columns of one row or edge.
+"""
+
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+from models.encoders.kernels.fused_arithmetic import (
+    INDICES,
+    add,
+    columns_of_program,
+    read,
+    row_of_program,
+    sigmoid,
+    sigmoid_backward,
+    tanh,
+    tanh_backward,
+)
+
+
+@triton.jit
+def lstm_forward_kernel(
+    gates: tl.tensor,
+    kept: tl.tensor,
+    hidden: tl.tensor,
+    memory: tl.tensor,
+    squashed: tl.tensor,
+    H: tl.constexpr,
+    BLOCK: tl.constexpr,
+) -> None:
+    """One program a node."""
+    row = row_of_program()
+    column = columns_of_program(BLOCK)
+    inside = column < H
+    at = row * H + column
+    gate = gates + row * (3 * H) + column
+
+    i = sigmoid(read(gate, inside))
+    o = sigmoid(read(gate + H, inside))
+    u = tanh(read(gate + 2 * H, inside))
+    c = i * u
+    if kept is not None:
+        c += read(kept + at, inside)
+    s = tanh(c)
+
+    tl.store(gate, i, mask=inside)
+    tl.store(gate + H, o, mask=inside)
+    tl.store(gate + 2 * H, u, mask=inside)
+    tl.store(memory + at, c, mask=inside)
+    tl.store(squashed + at, s, mask=inside)
+    tl.store(hidden + at, o * s, mask=inside)
+
+
+@triton.jit
+def lstm_backward_kernel(
+    gates: tl.tensor,
+    squashed: tl.tensor,
+    grad_hidden: tl.tensor,
+    grad_memory: tl.tensor,
+    H: tl.constexpr,
+    BLOCK: tl.constexpr,
+) -> None:
+    """One program a node."""
+    row = row_of_program()
+    column = columns_of_program(BLOCK)
+    inside = column < H
+    at = row * H + column
+    gate = gates + row * (3 * H) + column
+
+    i = read(gate, inside)
+    o = read(gate + H, inside)
+    u = read(gate + 2 * H, inside)
+    s = read(squashed + at, inside)
+    dh = read(grad_hidden + at, inside)
+    dc = read(grad_memory + at, inside) + tanh_backward(dh * o, s)
+
+    tl.store(grad_memory + at, dc, mask=inside)
+    tl.store(gate, sigmoid_backward(dc * u, i), mask=inside)
+    tl.store(gate + H, sigmoid_backward(dh * s, o), mask=inside)
+    tl.store(gate + 2 * H, tanh_backward(dc * i, u), mask=inside)
+
+
+@triton.jit(do_not_specialize_on_alignment=INDICES)
+def forget_forward_kernel(
+    product: tl.tensor,
+    forget: tl.tensor,
+    memory: tl.tensor,
+    children: tl.tensor,
+    parents: tl.tensor,
+    keep: tl.tensor,
+    kept: tl.tensor,
+    H: tl.constexpr,
+    BLOCK: tl.constexpr,
+) -> None:
+    """One program an edge."""
+    edge = row_of_program()
+    column = columns_of_program(BLOCK)
+    inside = column < H
+    child = edge
+    if children is not None:
+        child = tl.load(children + edge)
+    of_child = child * H + column
+    of_parent = tl.load(parents + edge) * H + column
+
+    f = sigmoid(read(product + of_child, inside) + read(forget + of_parent, inside))
+    tl.store(keep + edge * H + column, f, mask=inside)
+    add(kept + of_parent, f * read(memory + of_child, inside), inside)
+
+
+@triton.jit(do_not_specialize_on_alignment=INDICES)
+def forget_backward_kernel(
+    keep: tl.tensor,
+    memory: tl.tensor,
+    children: tl.tensor,
+    parents: tl.tensor,
+    grad_kept: tl.tensor,
+    grad_product: tl.tensor,
+    grad_forget: tl.tensor,
+    grad_memory: tl.tensor,
+    H: tl.constexpr,
+    BLOCK: tl.constexpr,
+) -> None:
+    """One program an edge."""
+    edge = row_of_program()
+    column = columns_of_program(BLOCK)
+    inside = column < H
+    child = edge
+    if children is not None:
+        child = tl.load(children + edge)
+    of_child = child * H + column
+    of_parent = tl.load(parents + edge) * H + column
+
+    f = read(keep + edge * H + column, inside)
+    asked = read(grad_kept + of_parent, inside)
+    grad = sigmoid_backward(asked * read(memory + of_child, inside), f)
+    if children is None:  # each child has one edge, so nobody else writes to its rows
+        tl.store(grad_product + of_child, grad, mask=inside)
+        of_memory = grad_memory + of_child
+        tl.store(of_memory, read(of_memory, inside) + asked * f, mask=inside)
+    else:
+        add(grad_product + of_child, grad, inside)
+        add(grad_memory + of_child, asked * f, inside)
+    add(grad_forget + of_parent, grad, inside)
+
+
+@triton.jit(do_not_specialize_on_alignment=INDICES)
+def add_rows_kernel(
+    target: tl.tensor,
+    target_rows: tl.tensor,
+    source: tl.tensor,
+    source_rows: tl.tensor,
+    H: tl.constexpr,
+    BLOCK: tl.constexpr,
+) -> None:
+    """One program a pair of rows."""
+    pair = row_of_program()
+    column = columns_of_program(BLOCK)
+    inside = column < H
+    row = pair
+    if source_rows is not None:
+        row = tl.load(source_rows + pair)
+    values = read(source + row * H + column, inside)
+    add(target + tl.load(target_rows + pair) * H + column, values, inside)
+
+
+@triton.jit(do_not_specialize_on_alignment=INDICES)
+def pair_forward_kernel(
+    gates: tl.tensor,
+    left_product: tl.tensor,
+    right_product: tl.tensor,
+    left_operand: tl.tensor,
+    right_operand: tl.tensor,
+    left_row: tl.tensor,
+    right_row: tl.tensor,
+    memory: tl.tensor,
+    node_hidden: tl.tensor,
+    node_memory: tl.tensor,
+    node_squashed: tl.tensor,
+    H: tl.constexpr,
+    BLOCK: tl.constexpr,
+) -> None:
+    """One program a node of a binary tree; ``memory`` is of all rows, ``node_*`` of the nodes.
+
+    Children are of other rows than the nodes of the call, so no program reads what another writes.
+    """
+    row = row_of_program()
+    column = columns_of_program(BLOCK)
+    inside = column < H
+    at = row * H + column
+    gate = gates + row * (5 * H) + column
+    left = left_product + tl.load(left_operand + row) * (5 * H) + column
+    right = right_product + tl.load(right_operand + row) * (5 * H) + column
+    left_c = read(memory + tl.load(left_row + row) * H + column, inside)
+    right_c = read(memory + tl.load(right_row + row) * H + column, inside)
+
+    i = sigmoid(read(left, inside) + read(right, inside))
+    o = sigmoid(read(left + H, inside) + read(right + H, inside))
+    u = tanh(read(left + 2 * H, inside) + read(right + 2 * H, inside))
+    f_1 = sigmoid(read(left + 3 * H, inside) + read(right + 3 * H, inside))
+    f_2 = sigmoid(read(left + 4 * H, inside) + read(right + 4 * H, inside))
+    c = i * u + f_1 * left_c + f_2 * right_c
+    s = tanh(c)
+
+    tl.store(gate, i, mask=inside)
+    tl.store(gate + H, o, mask=inside)
+    tl.store(gate + 2 * H, u, mask=inside)
+    tl.store(gate + 3 * H, f_1, mask=inside)
+    tl.store(gate + 4 * H, f_2, mask=inside)
+    tl.store(node_memory + at, c, mask=inside)
+    tl.store(node_squashed + at, s, mask=inside)
+    tl.store(node_hidden + at, o * s, mask=inside)
+
+
+@triton.jit(do_not_specialize_on_alignment=INDICES)
+def pair_backward_kernel(
+    gates: tl.tensor,
+    left_row: tl.tensor,
+    right_row: tl.tensor,
+    memory: tl.tensor,
+    node_squashed: tl.tensor,
+    node_grad_hidden: tl.tensor,
+    node_grad_memory: tl.tensor,
+    grad_memory: tl.tensor,
+    H: tl.constexpr,
+    BLOCK: tl.constexpr,
+) -> None:
+    """One program a node; children may be shared by the nodes of a call."""
+    row = row_of_program()
+    column = columns_of_program(BLOCK)
+    inside = column < H
+    at = row * H + column
+    gate = gates + row * (5 * H) + column
+    of_left = tl.load(left_row + row) * H + column
+    of_right = tl.load(right_row + row) * H + column
+
+    i = read(gate, inside)
+    o = read(gate + H, inside)
+    u = read(gate + 2 * H, inside)
+    f_1 = read(gate + 3 * H, inside)
+    f_2 = read(gate + 4 * H, inside)
+    s = read(node_squashed + at, inside)
+    dh = read(node_grad_hidden + at, inside)
+    dc = read(node_grad_memory + at, inside) + tanh_backward(dh * o, s)
+
+    tl.store(node_grad_memory + at, dc, mask=inside)
+    tl.store(gate, sigmoid_backward(dc * u, i), mask=inside)
+    tl.store(gate + H, sigmoid_backward(dh * s, o), mask=inside)
+    tl.store(gate + 2 * H, tanh_backward(dc * i, u), mask=inside)
+    left_c = read(memory + of_left, inside)
+    right_c = read(memory + of_right, inside)
+    tl.store(gate + 3 * H, sigmoid_backward(dc * left_c, f_1), mask=inside)
+    tl.store(gate + 4 * H, sigmoid_backward(dc * right_c, f_2), mask=inside)
+    add(grad_memory + of_left, dc * f_1, inside)
+    add(grad_memory + of_right, dc * f_2, inside)
+
+
+@triton.jit
+def gru_forward_kernel(
+    gates: tl.tensor,
+    previous: tl.tensor,
+    hidden: tl.tensor,
+    H: tl.constexpr,
+    BLOCK: tl.constexpr,
+) -> None:
+    """One program a sentence."""
+    row = row_of_program()
+    column = columns_of_program(BLOCK)
+    inside = column < H
+    at = row * H + column
+    gate = gates + row * (4 * H) + column
+
+    r = sigmoid(read(gate + H, inside))
+    z = sigmoid(read(gate + 2 * H, inside))
+    n = tanh(read(gate, inside) + r * read(gate + 3 * H, inside))
+    h = read(previous + at, inside)
+
+    tl.store(gate, n, mask=inside)
+    tl.store(gate + H, r, mask=inside)
+    tl.store(gate + 2 * H, z, mask=inside)
+    tl.store(hidden + at, n + z * (h - n), mask=inside)
+
+
+@triton.jit
+def gru_backward_kernel(
+    gates: tl.tensor,
+    previous: tl.tensor,
+    grad_hidden: tl.tensor,
+    H: tl.constexpr,
+    BLOCK: tl.constexpr,
+) -> None:
+    """One program a sentence."""
+    row = row_of_program()
+    column = columns_of_program(BLOCK)
+    inside = column < H
+    at = row * H + column
+    gate = gates + row * (4 * H) + column
+
+    n = read(gate, inside)
+    r = read(gate + H, inside)
+    z = read(gate + 2 * H, inside)
+    m = read(gate + 3 * H, inside)
+    h = read(previous + at, inside)
+    dh = read(grad_hidden + at, inside)
+
+    grad_n = tanh_backward(dh * (1.0 - z), n)
+    grad_z = sigmoid_backward(dh * (h - n), z)
+    grad_r = sigmoid_backward(grad_n * m, r)
+    tl.store(grad_hidden + at, dh * z, mask=inside)
+    tl.store(gate, grad_n, mask=inside)
+    tl.store(gate + H, grad_r, mask=inside)
+    tl.store(gate + 2 * H, grad_z, mask=inside)
+    tl.store(gate + 3 * H, grad_n * r, mask=inside)

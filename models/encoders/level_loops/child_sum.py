@@ -1,0 +1,220 @@
+"""The Child-Sum Tree-LSTM over a batch's schedule, forward and backward.
+
+Equations: `models.encoders.child_sum`. Rows and groups: `models.encoders.order`.
+
+Legend: B sentences, T word types, R state rows, K leaves, M = R - K inner rows, H hidden.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from models.encoders.kernels.cells import Cells
+from models.encoders.kernels.choice import cells_for
+from models.encoders.level_loops.buffers import BufferPool, Lease, add_product, single_use
+from models.encoders.level_loops.child_aggregation import AddedSums, AttendedSums, ChildSums
+from models.encoders.order import DependencySchedule
+from models.encoders.order.node_groups import NodeGroup, node_groups
+
+
+@dataclass(frozen=True, slots=True)
+class _Pass:
+    """The buffers of one forward pass, which the backward pass overwrites with gradients."""
+
+    schedule: DependencySchedule
+    groups: list[NodeGroup]
+    lease: Lease
+    cells: Cells
+    sums: ChildSums
+    gates: Tensor
+    """[R, 3H]."""
+    hidden: Tensor
+    """[R, H]; h, and likewise c and tanh(c)."""
+    memory: Tensor
+    squashed: Tensor
+    keep: Tensor
+    """[edges, H]; f."""
+
+    @classmethod
+    def begin(
+        cls, schedule: DependencySchedule, lease: Lease, cells: Cells, sums: ChildSums, width: int
+    ) -> _Pass:
+        rows = len(schedule.words)
+        return cls(
+            schedule=schedule,
+            groups=node_groups(schedule),
+            lease=lease,
+            cells=cells,
+            sums=sums,
+            gates=lease.empty("gates", rows, 3 * width),
+            hidden=lease.empty("hidden", rows, width),
+            memory=lease.empty("memory", rows, width),
+            squashed=lease.empty("squashed", rows, width),
+            keep=lease.empty("keep", schedule.num_edges, width),
+        )
+
+    def climb(self, word_gates: Tensor, word_forget: Tensor, child: Tensor) -> None:
+        """Computes all states; arguments as in `ChildSumFunction.forward`."""
+        s, H = self.schedule, child.shape[0]
+        torch.index_select(word_gates, 0, s.words, out=self.gates)
+        forget = self.lease.empty("forget", s.num_inner, H)
+        torch.index_select(word_forget, 0, s.words[s.num_leaves :], out=forget)
+        kept = self.lease.total("kept", s.num_inner, H)
+        product = self.lease.empty("product", len(s.words), H)
+        for group in self.groups:
+            states = group.states
+            if group.inner is not None:
+                self.sums.multiply(self.gates[states], group)
+            self.cells.lstm_forward(
+                self.gates[states],
+                None if group.inner is None else kept[group.inner],
+                self.hidden[states],
+                self.memory[states],
+                self.squashed[states],
+            )
+            if (edges := group.edges) is not None:
+                torch.mm(self.hidden[states], child.T, out=product[states])
+                self.cells.forget_forward(
+                    product[states],
+                    forget[edges.first_parent :],
+                    self.memory[states],
+                    edges.children,
+                    edges.parents,
+                    self.keep[edges.numbers],
+                    kept[edges.first_parent :],
+                )
+                self.sums.add(self.hidden[states], edges)
+
+    def descend(self, grad_roots: Tensor, child: Tensor) -> tuple[Tensor, Tensor]:
+        """Turns ``gates`` into their gradients; returns those of product [·, H], forget [M, H]."""
+        s, lease, (R, H) = self.schedule, self.lease, self.hidden.shape
+        grad_hidden = lease.total("grad_hidden", R, H)
+        self.cells.add_rows(grad_hidden, s.roots, grad_roots.contiguous(), None)
+        grad_memory = lease.total("grad_memory", R, H)
+        grad_kept = grad_memory[s.num_leaves :]
+        grad_forget = lease.total("grad_forget", s.num_inner, H)
+        num_pushing = max((g.states.stop for g in self.groups if g.edges is not None), default=0)
+        grad_product = lease.total("grad_product", num_pushing, H)
+        for group in reversed(self.groups):
+            states = group.states
+            if (edges := group.edges) is not None:
+                self.cells.forget_backward(
+                    self.keep[edges.numbers],
+                    self.memory[states],
+                    edges.children,
+                    edges.parents,
+                    grad_kept[edges.first_parent :],
+                    grad_product[states],
+                    grad_forget[edges.first_parent :],
+                    grad_memory[states],
+                )
+                self.sums.add_backward(self.hidden[states], edges, grad_hidden[states])
+                add_product(grad_hidden[states], grad_product[states], child)
+            self.cells.lstm_backward(
+                self.gates[states], self.squashed[states], grad_hidden[states], grad_memory[states]
+            )
+            if group.inner is not None:
+                self.sums.multiply_backward(self.gates[states], group)
+        return grad_product, grad_forget
+
+
+def _climbed(
+    word_gates: Tensor,
+    word_forget: Tensor,
+    child_sum: Tensor,
+    child: Tensor,
+    schedule: DependencySchedule,
+    pool: BufferPool,
+    word_query: Tensor | None,
+) -> _Pass:
+    """Returns the pass with all states; arguments as in `ChildSumFunction.forward`."""
+    lease, cells = pool.lease(word_gates), cells_for(word_gates)
+    sums: ChildSums
+    if word_query is None:
+        sums = AddedSums(schedule, child_sum, lease, cells)
+    else:
+        inner_words = schedule.words[schedule.num_leaves :]
+        sums = AttendedSums(child_sum, word_query.index_select(0, inner_words))
+    p = _Pass.begin(schedule, lease, cells, sums, child.shape[0])
+    p.climb(word_gates, word_forget, child)
+    return p
+
+
+@torch.no_grad()
+def child_sum_states(
+    word_gates: Tensor,
+    word_forget: Tensor,
+    child_sum: Tensor,
+    child: Tensor,
+    schedule: DependencySchedule,
+    pool: BufferPool,
+    word_query: Tensor | None = None,
+) -> Tensor:
+    """Returns the distinct nodes' h, [R, H], without a gradient.
+
+    Arguments as in `ChildSumFunction.forward`.
+    """
+    arguments = (word_gates, word_forget, child_sum, child, schedule, pool, word_query)
+    return _climbed(*arguments).hidden.clone()
+
+
+class ChildSumFunction(torch.autograd.Function):
+    """Root states from what the words give, with one weight-gradient product a matrix."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        word_gates: Tensor,
+        word_forget: Tensor,
+        child_sum: Tensor,
+        child: Tensor,
+        schedule: DependencySchedule,
+        pool: BufferPool,
+        word_query: Tensor | None = None,
+    ) -> Tensor:
+        """Returns the roots' h, [B, H].
+
+        Args:
+            word_gates: [T, 3H]; W x + b of i, o, u for each word type.
+            word_forget: [T, H]; W x + b of f.
+            child_sum: [3H, H]; U of i, o, u.
+            child: [H, H]; U of f.
+            schedule: on the tensors' device.
+            pool: where the buffers come from.
+            word_query: [T, H]; q for each word type, if children are summed by attention.
+        """
+        p = _climbed(word_gates, word_forget, child_sum, child, schedule, pool, word_query)
+        ctx.save_for_backward(child, child_sum)  # both, to have them checked for changes
+        ctx.buffers, ctx.num_words = p, len(word_gates)
+        return p.hidden.index_select(0, schedule.roots)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_roots: Tensor) -> tuple[Tensor | None, ...]:
+        """Returns the gradients of the tensors of `forward`."""
+        child, _ = ctx.saved_tensors
+        p: _Pass = single_use(ctx)
+        grad_product, grad_forget = p.descend(grad_roots, child)
+        K, words = p.schedule.num_leaves, p.schedule.words
+        dtype = p.gates.dtype
+
+        def by_word(name: str, grad: Tensor, words: Tensor) -> Tensor:
+            total = p.lease.total(name, ctx.num_words, grad.shape[1])
+            p.cells.add_rows(total, words, grad, None)
+            return total.to(dtype, copy=True)
+
+        grad_query = p.sums.grad_of_query()
+        return (
+            by_word("gates_by_word", p.gates, words),
+            by_word("forget_by_word", grad_forget, words[K:]),
+            p.sums.grad_of_weight(p.gates[K:]),
+            torch.mm(grad_product.to(dtype).T, p.hidden[: len(grad_product)]),
+            None,
+            None,
+            None if grad_query is None else by_word("query_by_word", grad_query, words[K:]),
+        )

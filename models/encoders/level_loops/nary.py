@@ -1,0 +1,283 @@
+"""The binary N-ary Tree-LSTM over a batch's schedule, forward and backward.
+
+Equations: `models.encoders.nary`. Rows and operands: `models.encoders.order.binary`.
+
+Legend: T word types (= leaf rows), Q cherries, M inner rows, R = T + M state rows, P operands of a
+side, P_S of them shared, H hidden.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from models.encoders.kernels.cells import Cells, PairGradients, Pairs, PairStates
+from models.encoders.kernels.choice import cells_for
+from models.encoders.level_loops.buffers import BufferPool, Lease, single_use, write_product
+from models.encoders.order import BinarySchedule
+from models.encoders.order.binary import Side
+
+
+@dataclass(frozen=True, slots=True)
+class _Level:
+    """A level of the core; for each side, which state rows and which operands its nodes are."""
+
+    inner: slice
+    states: tuple[slice, slice]
+    operands: tuple[slice, slice]
+
+    def by_side(self) -> Iterator[tuple[slice, slice]]:
+        """Yields the state rows and the operands of the left ones, then of the right ones."""
+        return zip(self.states, self.operands, strict=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pass:
+    """The buffers of one forward pass, which the backward pass overwrites with gradients."""
+
+    schedule: BinarySchedule
+    lease: Lease
+    cells: Cells
+    word_gates: Tensor
+    """[T, 3H]; of the leaves."""
+    gates: Tensor
+    """[M, 5H]; of the inner nodes."""
+    hidden: Tensor
+    """[R, H]; h, and likewise c and tanh(c)."""
+    memory: Tensor
+    squashed: Tensor
+    products: tuple[Tensor, Tensor]
+    """[P, 5H] for each side; U h of its operands, on the way back their gradients."""
+
+    @classmethod
+    def begin(cls, schedule: BinarySchedule, lease: Lease, cells: Cells, width: int) -> _Pass:
+        rows = schedule.num_rows
+        left, right = len(schedule.left.operands), len(schedule.right.operands)
+        return cls(
+            schedule=schedule,
+            lease=lease,
+            cells=cells,
+            word_gates=lease.empty("word_gates", schedule.num_leaves, 3 * width),
+            gates=lease.empty("gates", schedule.num_inner, 5 * width),
+            hidden=lease.empty("hidden", rows, width),
+            memory=lease.empty("memory", rows, width),
+            squashed=lease.empty("squashed", rows, width),
+            products=(
+                lease.empty("left_product", left, 5 * width),
+                lease.empty("right_product", right, 5 * width),
+            ),
+        )
+
+    @property
+    def sides(self) -> tuple[Side, Side]:
+        """Left and right."""
+        return self.schedule.left, self.schedule.right
+
+    def core_levels(self) -> list[_Level]:
+        """Returns the core's levels, deepest first."""
+        s = self.schedule
+        reached = [s.left.num_shared, s.right.num_shared]
+        levels = []
+        for number, (first, last) in enumerate(pairwise(s.level_starts)):
+            inner = slice(s.num_cherries + first, s.num_cherries + last)
+            states, operands, row = [], [], s.num_leaves + inner.start
+            for side, counts in enumerate((s.left.level_counts, s.right.level_counts)):
+                count = counts[number]
+                states.append(slice(row, row + count))
+                operands.append(slice(reached[side], reached[side] + count))
+                row += count
+                reached[side] += count
+            levels.append(_Level(inner, (states[0], states[1]), (operands[0], operands[1])))
+        return levels
+
+    def pairs(self, inner: slice) -> Pairs:
+        """Returns the children of some inner nodes."""
+        left, right = self.sides
+        return Pairs(
+            left.operand_of[inner],
+            right.operand_of[inner],
+            left.children[inner],
+            right.children[inner],
+        )
+
+    def states(self, inner: slice) -> PairStates:
+        """Returns the states, those of some inner nodes singled out."""
+        first = self.schedule.num_leaves
+        return PairStates(
+            self.hidden, self.memory, self.squashed, first + inner.start, first + inner.stop
+        )
+
+    def multiply(
+        self, side: int, operands: slice, hidden: Tensor, child_pair: Tensor, bias: Tensor
+    ) -> None:
+        """Multiplies operands with these states, [·, H]; the left ones carry the bias."""
+        H = hidden.shape[1]
+        out = self.products[side][operands]
+        if side == 0:
+            torch.addmm(bias, hidden, child_pair[:, :H].T, out=out)
+        else:
+            torch.mm(hidden, child_pair[:, H:].T, out=out)
+
+    def multiply_shared(self, operands: list[slice], child_pair: Tensor, bias: Tensor) -> None:
+        """Multiplies operands of both sides whose rows do not stand side by side."""
+        for number, (side, some) in enumerate(zip(self.sides, operands, strict=True)):
+            hidden = self.hidden.index_select(0, side.operands[some])
+            self.multiply(number, some, hidden, child_pair, bias)
+
+    def gather_operands(self, side: int, operands: slice) -> Tensor:
+        """Returns the gradients of the products of operands with one parent, [·, 5H]."""
+        first = self.sides[side].num_shared
+        parents = self.sides[side].core_parents[operands.start - first : operands.stop - first]
+        return torch.index_select(self.gates, 0, parents, out=self.products[side][operands])
+
+    def operands_backward(
+        self, side: int, operands: slice, weight: Tensor, grad_hidden: Tensor
+    ) -> None:
+        """Adds what shared operands' products ask of their states."""
+        grad = torch.mm(self.products[side][operands], weight)
+        self.cells.add_rows(grad_hidden, self.sides[side].operands[operands], grad, None)
+
+    def shared_total(self, side: int) -> Tensor:
+        """Returns zeros for the gradients of a side's shared operands, which have many parents.
+
+        They are the operands' own rows of ``products``, unless those are too coarse to add up in.
+        """
+        own = self.products[side][: self.sides[side].num_shared]
+        if own.dtype != torch.bfloat16:
+            return own.zero_()
+        return self.lease.total(f"shared_{side}", *own.shape)
+
+    def inner_backward(self, inner: slice, gradients: PairGradients) -> None:
+        """Turns inner nodes' gates into their gradients."""
+        self.cells.pair_backward(
+            self.gates[inner], self.pairs(inner), self.states(inner), gradients
+        )
+
+    def core_backward(self, child_pair: Tensor, gradients: PairGradients) -> None:
+        """Goes down the core, from the roots."""
+        weights = child_pair.split(self.hidden.shape[1], 1)
+        for level in reversed(self.core_levels()):
+            for number, (states, operands) in enumerate(level.by_side()):
+                if states.stop > states.start:
+                    grad = self.gather_operands(number, operands)
+                    write_product(gradients.hidden[states], grad, weights[number])
+            self.inner_backward(level.inner, gradients)
+
+    def shared_backward(self, child_pair: Tensor, gradients: PairGradients) -> None:
+        """Goes on down from the core to the cherries and from both to the leaves."""
+        weights = child_pair.split(self.hidden.shape[1], 1)
+        totals = [self.shared_total(number) for number in range(2)]
+        T, cherries = self.schedule.num_leaves, slice(0, self.schedule.num_cherries)
+
+        def to_operands(number: int, operands: slice) -> None:
+            if totals[number].dtype != self.gates.dtype:
+                self.products[number][operands] = totals[number][operands]
+            self.operands_backward(number, operands, weights[number], gradients.hidden)
+
+        for number, side in enumerate(self.sides):
+            rows = side.operand_of.index_select(0, side.shared_parents)
+            self.cells.add_rows(totals[number], rows, self.gates, side.shared_parents)
+            to_operands(number, side.cherry_operands)
+        self.inner_backward(cherries, gradients)
+        for number, side in enumerate(self.sides):
+            self.cells.add_rows(
+                totals[number], side.operand_of[cherries], self.gates[cherries], None
+            )
+            to_operands(number, side.leaf_operands)
+        self.cells.lstm_backward(
+            self.word_gates, self.squashed[:T], gradients.hidden[:T], gradients.memory[:T]
+        )
+
+    def compute_inner(self, inner: slice) -> None:
+        """Computes inner nodes whose children's products are there."""
+        if inner.start < inner.stop:
+            self.cells.pair_forward(
+                self.gates[inner], *self.products, self.pairs(inner), self.states(inner)
+            )
+
+
+def _climbed(
+    word_gates: Tensor, child_pair: Tensor, bias: Tensor, schedule: BinarySchedule, pool: BufferPool
+) -> _Pass:
+    """Returns the pass with all states; arguments as in `NaryFunction.forward`."""
+    H = child_pair.shape[1] // 2
+    lease = pool.lease(word_gates)
+    p = _Pass.begin(schedule, lease, cells_for(word_gates), H)
+    T, Q = schedule.num_leaves, schedule.num_cherries
+    p.word_gates.copy_(word_gates)
+    p.cells.lstm_forward(p.word_gates, None, p.hidden[:T], p.memory[:T], p.squashed[:T])
+
+    p.multiply_shared([side.leaf_operands for side in p.sides], child_pair, bias)
+    p.compute_inner(slice(0, Q))
+    p.multiply_shared([side.cherry_operands for side in p.sides], child_pair, bias)
+    for level in p.core_levels():
+        p.compute_inner(level.inner)
+        for number, (states, operands) in enumerate(level.by_side()):
+            p.multiply(number, operands, p.hidden[states], child_pair, bias)
+    return p
+
+
+@torch.no_grad()
+def nary_states(
+    word_gates: Tensor, child_pair: Tensor, bias: Tensor, schedule: BinarySchedule, pool: BufferPool
+) -> Tensor:
+    """Returns the distinct nodes' h, [R, H], without a gradient.
+
+    Arguments as in `NaryFunction.forward`.
+    """
+    return _climbed(word_gates, child_pair, bias, schedule, pool).hidden.clone()
+
+
+class NaryFunction(torch.autograd.Function):
+    """Root states from what the words give, with one weight-gradient product a matrix."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        word_gates: Tensor,
+        child_pair: Tensor,
+        bias: Tensor,
+        schedule: BinarySchedule,
+        pool: BufferPool,
+    ) -> Tensor:
+        """Returns the roots' h, [B, H].
+
+        Args:
+            word_gates: [T, 3H]; W x + b of i, o, u for each word type.
+            child_pair: [5H, 2H]; U of i, o, u, f_1, f_2, for [left; right].
+            bias: [5H].
+            schedule: on the tensors' device.
+            pool: where the buffers come from.
+        """
+        p = _climbed(word_gates, child_pair, bias, schedule, pool)
+        ctx.save_for_backward(child_pair)
+        ctx.buffers = p
+        return p.hidden.index_select(0, schedule.roots)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_roots: Tensor) -> tuple[Tensor | None, ...]:
+        """Returns the gradients of the three tensors of `forward`."""
+        (child_pair,) = ctx.saved_tensors
+        p: _Pass = single_use(ctx)
+        H, R = child_pair.shape[1] // 2, p.schedule.num_rows
+        gradients = PairGradients(
+            p.lease.total("grad_hidden", R, H), p.lease.total("grad_memory", R, H)
+        )
+        p.cells.add_rows(gradients.hidden, p.schedule.roots, grad_roots.contiguous(), None)
+        p.core_backward(child_pair, gradients)
+        p.shared_backward(child_pair, gradients)
+
+        grad_pair = torch.empty_like(child_pair)
+        for number, (side, columns) in enumerate(zip(p.sides, grad_pair.split(H, 1), strict=True)):
+            hidden = p.hidden.index_select(0, side.operands)
+            torch.mm(p.products[number].T, hidden, out=columns)
+        # Every inner node has one left child, so these hold each node's gradient once.
+        grad_bias = p.products[0].sum(0)
+        return p.word_gates.clone(), grad_pair, grad_bias, None, None

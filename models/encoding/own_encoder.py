@@ -1,0 +1,179 @@
+"""A user's own function or object as an encoder whose answers are checked.
+
+Legend: n sentences, b of a batch, d width.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from models.encoding.encoder_interface import Encoder, FloatArray
+
+Function = Callable[[list[str]], Any]
+
+DEFAULT_BATCH_SIZE = 128
+"""Sentences a call, as SentEval's own batches."""
+
+
+class OwnEncoderError(ValueError):
+    """A user's own code raised an exception, which is this one's cause."""
+
+
+class CallableEncoder:
+    """Calls a function from sentences to vectors on batches, and refuses what is no embedding."""
+
+    def __init__(
+        self, function: Function, name: str, *, batch_size: int = DEFAULT_BATCH_SIZE
+    ) -> None:
+        """Takes the function.
+
+        Args:
+            function: from a list of b strings to a matrix [b, d] (numpy, torch or lists).
+            name: for messages.
+            batch_size: sentences of a call; 0 gives all of them in one.
+        """
+        if batch_size < 0:
+            raise ValueError(f"batch_size must be 0 or more, not {batch_size}")
+        self.name = name
+        self.batch_size = batch_size
+        """A function may look at all of a batch, so what is kept is found by its size too."""
+        self._function = function
+
+    def encode(self, sentences: Sequence[str]) -> FloatArray:
+        """Returns the embeddings, float32 [n, d].
+
+        Raises:
+            OwnEncoderError: the function raised an exception; names the function and the batch.
+            ValueError: no sentences, or an answer that is no finite matrix with a row a sentence
+                and the width of the others.
+        """
+        if not sentences:
+            raise ValueError(
+                f"{self.name}: an encoder of one's own tells no width for no sentences"
+            )
+        size = self.batch_size or len(sentences)
+        batches: list[FloatArray] = []
+        for start in range(0, len(sentences), size):
+            batch = list(sentences[start : start + size])
+            vectors = self._checked(self._answer(batch, start), batch, start)
+            if batches and vectors.shape[1] != batches[0].shape[1]:
+                raise ValueError(
+                    f"{self.name}: {vectors.shape[1]} numbers a sentence from sentence {start} on, "
+                    f"{batches[0].shape[1]} before; all embeddings must have one width"
+                )
+            batches.append(vectors)
+        return np.concatenate(batches)
+
+    def _answer(self, batch: list[str], start: int) -> Any:
+        try:
+            return self._function(batch)
+        except Exception as error:
+            raise OwnEncoderError(
+                f"{self.name}: raised {_in_words(error)} for sentences {start} to "
+                f"{start + len(batch) - 1} (from 0), the first {batch[0][:80]!r}"
+            ) from error
+
+    def _checked(self, answer: Any, batch: list[str], start: int) -> FloatArray:
+        if hasattr(answer, "detach"):  # a tensor, wherever it lies
+            answer = answer.detach().float().cpu().numpy()
+        try:
+            vectors: FloatArray = np.asarray(answer, dtype=np.float32)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"{self.name}: gave {type(answer).__name__}, no matrix of numbers ({error})"
+            ) from error
+        if vectors.ndim != 2 or len(vectors) != len(batch) or not vectors.shape[1]:
+            raise ValueError(
+                f"{self.name}: gave shape {list(vectors.shape)} for {len(batch)} sentences; give "
+                f"[{len(batch)}, d], one row a sentence"
+            )
+        wrong = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
+        if len(wrong):
+            raise ValueError(
+                f"{self.name}: the embedding of sentence {start + wrong[0]} is not finite: "
+                f"{batch[wrong[0]][:80]!r}"
+            )
+        return vectors
+
+
+class RememberingEncoder:
+    """Gives the embeddings of the last list of sentences again without asking the encoder.
+
+    For encoders that nothing is kept of: tasks of one dataset that follow one another share them.
+    """
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._encoder = encoder
+        self._sentences: tuple[str, ...] = ()
+        self._embeddings: FloatArray | None = None
+
+    def encode(self, sentences: Sequence[str]) -> FloatArray:
+        """Returns the embeddings, float32 [n, d]; errors are the encoder's."""
+        if self._embeddings is None or self._sentences != tuple(sentences):
+            self._embeddings = None  # frees the memory before more is taken
+            self._embeddings = self._encoder.encode(sentences)
+            self._sentences = tuple(sentences)
+        return self._embeddings
+
+
+def import_encoder(spec: str) -> tuple[Any, Function]:
+    """Returns what ``package.module:name`` stands for and its function from strings to vectors.
+
+    The name is an object with ``encode``, a function from a list of strings to vectors, or a
+    function or class without arguments that gives one of these.
+
+    Raises:
+        OwnEncoderError: the module, or what makes the encoder, raised an exception; names it.
+        ValueError: no such module or name, or it is no encoder; names the remedy.
+    """
+    module_name, _, attribute = spec.partition(":")
+    try:
+        found: Any = importlib.import_module(module_name)
+    except ImportError as error:
+        raise ValueError(
+            f"{spec}: {module_name} cannot be imported ({error}); run from the folder that holds "
+            "it, or put that into PYTHONPATH"
+        ) from error
+    except Exception as error:
+        raise OwnEncoderError(
+            f"{spec}: importing {module_name} raised {_in_words(error)}"
+        ) from error
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            public = [name for name in dir(found) if not name.startswith("_")]
+            raise ValueError(f"{spec}: nothing called {part!r} there, only {', '.join(public)}")
+        found = getattr(found, part)
+    if _takes_nothing(found):
+        try:
+            found = found()
+        except Exception as error:
+            raise OwnEncoderError(f"{spec}: making it raised {_in_words(error)}") from error
+    function = getattr(found, "encode", found)
+    if not callable(function):
+        raise ValueError(
+            f"{spec}: {type(found).__name__} is no encoder; give a function from a list of "
+            "strings to a matrix [n, d], or an object with such a method encode"
+        )
+    return found, function
+
+
+def _in_words(error: Exception) -> str:
+    said = str(error)
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+
+
+def _takes_nothing(found: Any) -> bool:
+    """Returns whether something must be called to have an encoder: a class, or a maker of one."""
+    if inspect.isclass(found):
+        return True
+    if hasattr(found, "encode") or not callable(found):
+        return False
+    try:
+        return not inspect.signature(found).parameters
+    except ValueError:  # built in, without a signature
+        return False

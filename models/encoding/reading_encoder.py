@@ -1,0 +1,243 @@
+"""Encoders that read raw sentences in chunks, by batches of like length; of them the bag of words.
+
+Legend: n sentences, H width of a view, d width of all views together.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal, get_args
+
+import numpy as np
+
+from models.config.training_config import TrainingConfig
+from models.config.training_presets import PRESETS
+from models.config.views import Pooling
+from models.corpus.sentence_block import SentenceBlock, pooled_words
+from models.encoding.encoder_interface import FloatArray
+from models.encoding.parse_cache import ParseCache
+from models.encoding.sentence_reader import SentenceReader
+from models.encoding.versions import describe_encoding
+from models.model.model_description import OPTION_OF_STAGE
+from models.words.word_vectors import WordVectors
+from pipeline.base.config_fields import Config, at_least
+from pipeline.base.digest import digest_of
+from pipeline.base.refusal import RefusedSentence
+
+OnRefusal = Literal["error", "zero"]
+
+BATCH_SIZE = 256
+"""Sentences embedded at once, unless the settings say another number."""
+SENTENCES_AT_ONCE = 2_048
+"""Sentences tokenized, parsed and kept together; bounds the memory of their parses."""
+MAX_NAMED = 20
+"""Refused sentences that a message names; the rest are counted."""
+TOKENS_AT_ONCE = 16_384
+"""Tokens of a batch, unless a single sentence has more; bounds the memory of their states."""
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderSettings(Config):
+    """What encoders are made with, each taking what concerns it.
+
+    Machine, batches and refusals change nothing of the embedding of a sentence that can be taken.
+    """
+
+    called: ClassVar[str] = "encoder setting"
+
+    device: str = "cpu"
+    batch_size: Annotated[int | None, at_least(0)] = None
+    """Sentences at once, fewer where they are long; None takes what the kind of encoder has by
+    default."""
+    on_refusal: OnRefusal = "zero"
+    """A sentence that cannot be taken ends it all, or is a vector of zeros and listed."""
+    vectors: Path | None = None
+    """Word vectors; by default a model's own, and for baselines those that ship."""
+    dependency_parser: Path | None = None
+    """By default a model's own, and for untrained ones that which ships."""
+    constituency_parser: Path | None = None
+    parses: Path | None = None
+    """Folder that keeps tokens and parses, for all encoders that read the same sentences."""
+    config: TrainingConfig = PRESETS["laptop"]
+    """Whose architecture an untrained encoder has."""
+
+    def parser(self, stage: str) -> Path | None:
+        """Returns where the parser of a stage lies, if that is said."""
+        path: Path | None = getattr(self, OPTION_OF_STAGE[stage])
+        return path
+
+
+class ReadingEncoder(ABC):
+    """Raw sentences in, one vector a sentence out, in their order."""
+
+    def __init__(self, reader: SentenceReader, settings: EncoderSettings | None = None) -> None:
+        """Takes what reads sentences.
+
+        Raises:
+            ValueError: a batch of no sentences.
+        """
+        self.settings = settings or EncoderSettings()
+        if self.settings.batch_size == 0:
+            raise ValueError("batch_size must be at least 1, got 0")
+        self.refused: list[RefusedSentence] = []
+        """Sentences of the last call that became zeros."""
+        self._reader = reader
+
+    @property
+    def fails_on_refusal(self) -> bool:
+        """Whether a sentence that cannot be taken is an error instead of zeros."""
+        return self.settings.on_refusal == "error"
+
+    @property
+    @abstractmethod
+    def digest(self) -> str:
+        """Of everything that determines the embeddings of a sentence, but for rounding."""
+
+    @abstractmethod
+    def widths(self, pooling: Sequence[Pooling] = ("last",)) -> dict[str, int]:
+        """Returns the width of each array of `encode_views`, by its key and in its order."""
+
+    @abstractmethod
+    def _embed(self, block: SentenceBlock, pooling: Sequence[Pooling]) -> dict[str, FloatArray]:
+        """Returns the vectors of one batch, [b, H] by key."""
+
+    def encode(
+        self, sentences: Sequence[str], *, pooling: Sequence[Pooling] = ("last",)
+    ) -> FloatArray:
+        """Returns the embeddings, float32 [n, d]: all views and poolings side by side.
+
+        Args:
+            sentences: raw text; each string is one sentence.
+            pooling: how a view's states become one vector; several stand side by side.
+
+        Raises:
+            ValueError: no list of strings; or sentences cannot be taken and ``on_refusal`` is
+                ``error``: names them, the reasons and the remedy. All empty and too long ones are
+                found before any is parsed.
+        """
+        views = self.encode_views(sentences, pooling)
+        return np.concatenate(list(views.values()), axis=1)
+
+    def encode_views(
+        self,
+        sentences: Sequence[str],
+        pooling: Sequence[Pooling] = ("last",),
+        *,
+        on_progress: Callable[[float], None] | None = None,
+    ) -> dict[str, FloatArray]:
+        """Returns each view's vectors, float32 [n, H], by view and pooling (``0-DEP.last``).
+
+        Args:
+            sentences: raw text; each string is one sentence.
+            pooling: how a view's states become one vector.
+            on_progress: told the share of the sentences done.
+
+        Raises:
+            ValueError: see `encode`.
+        """
+        sentences = _listed(sentences)
+        _check(pooling)
+        if self.fails_on_refusal:
+            _fail_if_any(self._reader.refused_unread(sentences))
+        widths = self.widths(pooling)
+        arrays = {key: np.zeros((len(sentences), w), np.float32) for key, w in widths.items()}
+        self.refused = []
+        parses = self.settings.parses
+        cache = None if parses is None else ParseCache(parses)
+        for start in range(0, len(sentences), SENTENCES_AT_ONCE):
+            piece = sentences[start : start + SENTENCES_AT_ONCE]
+            read = self._reader.read(piece, start, cache=cache)
+            if self.fails_on_refusal:
+                _fail_if_any(read.refusals)
+            self.refused += read.refusals
+            for batch in self._batches(read.block):
+                for key, vectors in self._embed(batch, pooling).items():
+                    arrays[key][batch.rows] = vectors
+            if on_progress is not None:
+                on_progress(min(1.0, (start + SENTENCES_AT_ONCE) / len(sentences)))
+        return arrays
+
+    def _batches(self, block: SentenceBlock) -> Iterator[SentenceBlock]:
+        """Yields the sentences in batches of like length, so that few levels run half empty."""
+        by_length = np.argsort(block.lengths, kind="stable")
+        lengths = block.lengths[by_length]
+        start = 0
+        while start < len(by_length):
+            limit = start + (self.settings.batch_size or BATCH_SIZE)
+            # Sorted, so a batch's tokens are at most its size times its last length.
+            tokens = lengths[start:limit] * np.arange(1, len(lengths[start:limit]) + 1)
+            stop = start + max(1, int(np.searchsorted(tokens, TOKENS_AT_ONCE, side="right")))
+            yield block.take(by_length[start:stop])
+            start = stop
+
+
+class WordsEncoder(ReadingEncoder):
+    """Mean, maximum and minimum of a sentence's word vectors; unknown words are zero vectors.
+
+    Its view is ``words``. Words have no last state, so their mean is given for it; asked for both,
+    it gives that one array.
+    """
+
+    def __init__(self, vectors: WordVectors, settings: EncoderSettings | None = None) -> None:
+        super().__init__(SentenceReader(vectors, {}), settings)
+        self.vectors = vectors
+
+    @cached_property
+    def digest(self) -> str:
+        """Of word vectors and tokenization."""
+        return digest_of(
+            {"encoding": describe_encoding(None), "read_with": self._reader.describe()}
+        )
+
+    def widths(self, pooling: Sequence[Pooling] = ("last",)) -> dict[str, int]:
+        """Returns the width of each array of `encode_views`, by its key and in its order."""
+        return {f"words.{name}": self.vectors.size for name in _given(pooling)}
+
+    def _embed(self, block: SentenceBlock, pooling: Sequence[Pooling]) -> dict[str, FloatArray]:
+        return {
+            f"words.{name}": pooled_words(self.vectors, block, name) for name in _given(pooling)
+        }
+
+
+def _given(pooling: Sequence[Pooling]) -> list[Pooling]:
+    return list(dict.fromkeys("mean" if name == "last" else name for name in pooling))
+
+
+def _fail_if_any(refusals: Sequence[RefusedSentence]) -> None:
+    if not refusals:
+        return
+    named = [str(refusal) for refusal in refusals[:MAX_NAMED]]
+    if len(refusals) > MAX_NAMED:
+        named.append(f"and {len(refusals) - MAX_NAMED} more")
+    raise ValueError(
+        f"{'; '.join(named)}; leave out what cannot be taken, or give on_refusal='zero' for a "
+        "vector of zeros in its place"
+    )
+
+
+def _listed(sentences: Iterable[str]) -> list[str]:
+    """Returns the sentences as a list, whatever holds them in an order."""
+    if isinstance(sentences, str):
+        raise ValueError("give a list of sentences, not one string")
+    if not isinstance(sentences, Iterable) or isinstance(sentences, bytes | Mapping | Set):
+        raise ValueError(f"give a list of sentences, not {type(sentences).__name__}")
+    listed = list(sentences)
+    for index, sentence in enumerate(listed):
+        if not isinstance(sentence, str):
+            raise ValueError(
+                f"sentence {index} (from 0) is {type(sentence).__name__}, not a string"
+            )
+    return listed
+
+
+def _check(pooling: Sequence[Pooling]) -> None:
+    unknown = [name for name in pooling if name not in get_args(Pooling)]
+    if unknown or not pooling or len(set(pooling)) < len(pooling):
+        raise ValueError(
+            f"pooling must name one or several of {', '.join(get_args(Pooling))}, got "
+            f"{list(pooling)}"
+        )

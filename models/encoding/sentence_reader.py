@@ -1,0 +1,225 @@
+"""Raw sentences to flat arrays: cleaned, tokenized, parsed, looked up in a vocabulary.
+
+Everything here is what the corpus stages do, so a sentence is read as it would be in training.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from models.corpus.sentence_block import MAX_TOKENS, SentenceBlock
+from models.encoding.parse_cache import ParseCache
+from models.encoding.parse_table import (
+    TOKENS,
+    flat_values,
+    offsets_of,
+    parse_table,
+    rejections_of,
+    token_table,
+)
+from models.encoding.versions import describe_tokens
+from models.words.word_vectors import WordVectors
+from pipeline.base.refusal import Refusal, RefusedSentence
+from pipeline.parsers.adapters.base import MAX_TOKENS as MAX_PARSED_TOKENS
+from pipeline.parsers.adapters.base import Sentence, SentenceParser, reject_input
+from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder
+from pipeline.parsing.rows import Row, describe_parsing, row_of
+from pipeline.text.sentences.filter import clean_text
+from pipeline.text.sentences.tokenization import EnglishTokenizer
+from pipeline.trees.parses import Parse
+
+logger = logging.getLogger(__name__)
+
+Parsers = Mapping[str, SentenceParser[Parse]]
+"""Parse stage -> its parser."""
+
+
+class LazyParser:
+    """A ``SentenceParser`` over a parser's folder, loaded when the first sentence is parsed.
+
+    Whoever finds embeddings or parses in a cache needs its checksum alone, which is read from the
+    folder in a fraction of the time that supar and benepar take to import.
+    """
+
+    def __init__(self, stage: str, path: Path, *, device: str = "cpu") -> None:
+        """Reads the folder's checksum and no more.
+
+        Args:
+            stage: what it parses, ``dependencies`` or ``constituents``.
+            path: the parser's folder.
+            device: torch's name of where to parse.
+
+        Raises:
+            ValueError: a file is missing.
+        """
+        self.name = path.resolve().name
+        self.checksum = checksum_of_parser_folder(path)
+        self._stage, self._path, self._device = stage, path, device
+
+    def parse(self, sentences: Sequence[Sentence]) -> Sequence[Parse | Refusal]:
+        """Returns one parse or rejection per sentence, in input order.
+
+        Raises:
+            ValueError: the folder holds another kind of parser, or has changed meanwhile.
+            MemoryError, RuntimeError: memory or a device failed.
+        """
+        return self._parser.parse(sentences)
+
+    @cached_property
+    def _parser(self) -> SentenceParser[Parse]:
+        from pipeline.parsers.load import load_parser
+
+        started = time.perf_counter()
+        parser = load_parser(
+            self._path, self._stage, device=self._device, expected_checksum=self.checksum
+        )
+        logger.info("loaded parser %s in %.1f s", self._path, time.perf_counter() - started)
+        return parser
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReadSentences:
+    """Sentences read, and those that were not."""
+
+    block: SentenceBlock
+    """Those that were; ``rows`` holds their positions."""
+    refusals: list[RefusedSentence]
+
+
+def content_of(stage: str, checksum: str = "") -> dict[str, Any]:
+    """Returns everything but the sentences that determines a stage's table.
+
+    Args:
+        checksum: of the stage's parser, if it parses.
+    """
+    if stage == TOKENS:
+        return describe_tokens()
+    parser = {"checksum": checksum, **describe_parsing(stage)}
+    return {"tokens": describe_tokens(), "parser": parser}
+
+
+class SentenceReader:
+    """A tokenizer, a vocabulary and the parsers that some views need."""
+
+    def __init__(self, vectors: WordVectors, parsers: Parsers) -> None:
+        """Takes the parsers of some stages; none for views that read words alone."""
+        self.vectors = vectors
+        self._parsers = dict(parsers)
+
+    @cached_property
+    def _tokenizer(self) -> EnglishTokenizer:
+        return EnglishTokenizer()  # spaCy takes a second to import, for nothing if tokens are kept
+
+    def describe(self) -> dict[str, Any]:
+        """Returns the data that sentences are read with, for a digest.
+
+        Code and libraries are `models.encoding.versions.describe_encoding`'s.
+        """
+        return {
+            "vectors": self.vectors.checksum,
+            "parsers": {stage: parser.checksum for stage, parser in self._parsers.items()},
+        }
+
+    def read(
+        self, sentences: Sequence[str], first: int = 0, *, cache: ParseCache | None = None
+    ) -> ReadSentences:
+        """Returns the sentences' arrays; each string is one sentence, whatever it holds.
+
+        Args:
+            first: position of the first one, for ``rows`` and refusals.
+            cache: gives what it has of these sentences as one piece, and keeps the rest.
+
+        Raises:
+            MemoryError, RuntimeError: memory or a device failed in a parser.
+        """
+
+        def stage_table(stage: str, make: Callable[[], pa.Table]) -> pa.Table:
+            if cache is None:
+                return make()
+            return cache.table(stage, self._content(stage), sentences, make)
+
+        tokens = stage_table(TOKENS, partial(self._tokenize, sentences))
+        parses = {
+            stage: stage_table(stage, partial(self._parse, stage, tokens))
+            for stage in self._parsers
+        }
+        rejections = rejections_of(tokens)
+        for table in parses.values():  # of two parsers that refuse it, the first one's word counts
+            rejections = rejections_of(table) | rejections
+        taken = np.array([i for i in range(len(sentences)) if i not in rejections], dtype=np.int64)
+        refusals = [
+            RefusedSentence(first + i, r.reason, r.detail) for i, r in sorted(rejections.items())
+        ]
+        block = self._block(tokens, parses, taken)
+        return ReadSentences(replace(block, rows=taken + first), refusals)
+
+    def refused_unread(self, sentences: Sequence[str]) -> list[RefusedSentence]:
+        """Returns the sentences that are refused for being empty or too long, in their order.
+
+        Quick, for no parser is asked, and only sentences that may be too long are tokenized.
+        """
+        limit = MAX_PARSED_TOKENS if self._parsers else MAX_TOKENS
+        texts = ((i, clean_text(sentence)[0]) for i, sentence in enumerate(sentences))
+        # No token is shorter than a character.
+        doubtful = {i: text for i, text in texts if not 0 < len(text) <= limit}
+        if not doubtful:
+            return []
+        tokenized = self._tokenizer.tokenize(list(doubtful.values()))
+        rejections = [reject_input(text.words, limit) for text in tokenized]
+        return [
+            RefusedSentence(i, rejection.reason, rejection.detail)
+            for i, rejection in zip(doubtful, rejections, strict=True)
+            if rejection is not None
+        ]
+
+    def _content(self, stage: str) -> dict[str, Any]:
+        """Returns everything but the sentences that determines a stage's table."""
+        return content_of(stage, "" if stage == TOKENS else self._parsers[stage].checksum)
+
+    def _tokenize(self, sentences: Sequence[str]) -> pa.Table:
+        texts = self._tokenizer.tokenize([clean_text(sentence)[0] for sentence in sentences])
+        tokens = [text.words for text in texts]
+        return token_table(tokens, [reject_input(words, MAX_TOKENS) for words in tokens])
+
+    def _parse(self, stage: str, token_rows: pa.Table) -> pa.Table:
+        """Returns a stage's table of all sentences, whatever another stage makes of them."""
+        tokens = token_rows.column("tokens").to_pylist()
+        refused = rejections_of(token_rows)
+        asked = [i for i in range(len(tokens)) if i not in refused]
+        parses = self._parsers[stage].parse([tokens[i] for i in asked])
+        rows: list[Row | Refusal | None] = [None] * len(tokens)
+        for i, parse in zip(asked, parses, strict=True):
+            rows[i] = parse if isinstance(parse, Refusal) else row_of(parse, tokens[i])
+        return parse_table(stage, rows)
+
+    def _block(
+        self, tokens: pa.Table, parses: Mapping[str, pa.Table], taken: NDArray[np.int64]
+    ) -> SentenceBlock:
+        """Returns the sentences of these rows as flat arrays; ``rows`` is not set yet."""
+
+        def flat(name: str, stage: str) -> NDArray[np.int16] | None:
+            if stage not in parses:
+                return None
+            values: NDArray[np.int16] = flat_values(parses[stage], name, taken).to_numpy()
+            return values
+
+        return SentenceBlock(
+            token_ids=self.vectors.token_ids(flat_values(tokens, "tokens", taken))[0],
+            offsets=offsets_of(tokens, "tokens", taken),
+            documents=np.zeros(len(taken), dtype=np.int32),
+            sentence_index=np.arange(len(taken), dtype=np.int32),
+            rows=np.arange(len(taken), dtype=np.int64),
+            heads=flat("heads", "dependencies"),
+            binary_left=flat("binary_left", "constituents"),
+            binary_right=flat("binary_right", "constituents"),
+        )

@@ -1,0 +1,173 @@
+"""A trained or an untrained model as an encoder of raw sentences.
+
+Legend: n sentences, b of a batch, H width of a view.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from models.config.views import Pooling, needed_stages
+from models.corpus.sentence_block import SentenceBlock
+from models.encoding.encoder_interface import FloatArray
+from models.encoding.reading_encoder import EncoderSettings, ReadingEncoder
+from models.encoding.sentence_reader import LazyParser, Parsers, SentenceReader
+from models.encoding.versions import describe_encoding
+from models.model.model_description import find_parser, read_model_description, recorded_parsers
+from models.model.model_folder import load_model, random_model
+from models.model.sentence_model import SentenceModel, batch_of
+from models.model.sentence_views import SentenceViews
+from models.words.vector_files import load_word_vectors
+from pipeline.base.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS
+from pipeline.base.digest import digest_of
+from pipeline.parsers.adapters.device import automatic_device
+
+_ARCHITECTURE = (
+    "views",
+    "bidirectional",
+    "dep_cell",
+    "precision",
+    "decoder",
+    "coupling_partition",
+    "coupling_activation",
+)
+"""Fields of a configuration that say what is computed with the weights, and are not their shapes.
+Without a decoder the last ones change nothing but the digest."""
+
+
+class TextEncoder(ReadingEncoder):
+    """Tokenizes, parses and embeds raw sentences as the model's own corpus was.
+
+    Not for several threads at once: buffers are reused from call to call.
+    """
+
+    def __init__(
+        self,
+        model: SentenceModel,
+        parsers: Parsers,
+        settings: EncoderSettings | None = None,
+    ) -> None:
+        """Takes a model over, in evaluation mode.
+
+        Args:
+            parsers: of the stages that the model's views read, and no others.
+
+        Raises:
+            ValueError: a parser is missing.
+        """
+        needed = needed_stages(model.encoder.views)
+        if missing := [stage for stage in needed if stage not in parsers]:
+            raise ValueError(f"views {model.encoder.views} need parsers of {missing}")
+        parsers = {stage: parsers[stage] for stage in needed}
+        super().__init__(SentenceReader(model.vectors, parsers), settings)
+        self.config = model.config
+        self.vectors = model.vectors
+        """Those that tokens are looked up by, as loaded."""
+        self.device = torch.device(self.settings.device)
+        self._views = SentenceViews(model).to(self.device).eval()
+
+    @cached_property
+    def digest(self) -> str:
+        """Of weights, architecture, word vectors, parsers and tokenization."""
+        architecture = {name: getattr(self.config, name) for name in _ARCHITECTURE}
+        return digest_of(
+            {
+                "encoding": describe_encoding(self.config.views),
+                "architecture": architecture,
+                "weights": _checksum(self._views),
+                "read_with": self._reader.describe(),
+            }
+        )
+
+    def widths(self, pooling: Sequence[Pooling] = ("last",)) -> dict[str, int]:
+        """Returns the width of each array of `encode_views`, by its key and in its order."""
+        return {
+            f"{view}.{name}": width
+            for view, width in zip(self._views.names, self._views.widths, strict=True)
+            for name in pooling
+        }
+
+    @torch.no_grad()
+    def _embed(self, block: SentenceBlock, pooling: Sequence[Pooling]) -> dict[str, FloatArray]:
+        batch = batch_of(block, with_nodes=set(pooling) != {"last"})
+        pooled = self._views.pool(batch.to(self.device), pooling)
+        vectors = [view[name] for view in pooled for name in pooling]
+        arrays = [vector.float().cpu().numpy() for vector in vectors]
+        return dict(zip(self.widths(pooling), arrays, strict=True))
+
+
+def load_text_encoder(folder: Path, settings: EncoderSettings | None = None) -> TextEncoder:
+    """Returns a trained model with the parsers of its corpus; see `models.load`.
+
+    The parsers are found and verified now, and loaded when the first sentence is parsed.
+
+    Raises:
+        FileNotFoundError: no model there.
+        ValueError: word vectors, or a parser that its views need, are not found, or what is found
+            is another one.
+    """
+    settings = _on_this_machine(settings)
+    description = read_model_description(folder)
+    stages = needed_stages(description["config"]["views"])
+    records = recorded_parsers(description, stages)
+    paths = {stage: find_parser(stage, records[stage], settings.parser(stage)) for stage in stages}
+    model = load_model(folder, vectors_path=settings.vectors)
+    return TextEncoder(model, _lazy_parsers(paths, settings), settings)
+
+
+def random_text_encoder(seed: int, settings: EncoderSettings | None = None) -> TextEncoder:
+    """Returns the settings' architecture with untrained weights, a function of the seed.
+
+    Raises:
+        FileNotFoundError: word vectors are not there.
+        ValueError: the folder of a parser lacks a file.
+    """
+    settings = _on_this_machine(settings)
+    stages = needed_stages(settings.config.views)
+    paths = {stage: settings.parser(stage) or BUNDLED_PARSERS[stage] for stage in stages}
+    vectors = load_word_vectors(settings.vectors or BUNDLED_VECTORS)
+    model = random_model(settings.config, vectors, seed)
+    return TextEncoder(model, _lazy_parsers(paths, settings), settings)
+
+
+def _on_this_machine(settings: EncoderSettings | None) -> EncoderSettings:
+    settings = settings or EncoderSettings()
+    return replace(settings, device=available_device(settings.device))
+
+
+def _lazy_parsers(paths: Mapping[str, Path], settings: EncoderSettings) -> Parsers:
+    return {stage: LazyParser(stage, path, device=settings.device) for stage, path in paths.items()}
+
+
+def available_device(name: str) -> str:
+    """Returns the name of a device that this machine has; of ``auto``, cuda where there is one.
+
+    Raises:
+        ValueError: no such device here.
+    """
+    name = automatic_device(name)
+    try:
+        torch.zeros(1, device=name).item()  # a device without memory, such as meta, cannot tell
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).splitlines()[0]
+        raise ValueError(f"device {name!r} is not to be had here ({reason}); use cpu") from error
+    return name
+
+
+def _checksum(views: SentenceViews) -> str:
+    """Returns the sha256 of a module's saved state, the same on every device."""
+    digest = hashlib.sha256()
+    state: dict[str, Any] = views.state_dict()
+    for name in sorted(state):
+        array = state[name].detach().cpu().numpy()
+        digest.update(f"{name} {array.dtype} {array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()

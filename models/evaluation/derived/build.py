@@ -1,0 +1,192 @@
+"""Builds the probing data of a parsed corpus: ten tasks, or the reason why one is absent."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from models.evaluation.derived.candidates import Candidate
+from models.evaluation.derived.declarations import TASKS, ProbingTask, in_declared_order
+from models.evaluation.derived.export import SENTEVAL_FOLDER, write_senteval_files
+from models.evaluation.derived.held_out.config import SPLITS, ProbingConfig
+from models.evaluation.derived.held_out.stable_order import text_key
+from models.evaluation.derived.selection import Chosen, choose, num_available
+from models.evaluation.derived.sentences import ParsedFolders, ParsedSentence, read_held_out
+from models.evaluation.derived.splits import TextSplits, WordSplits, split_shares
+from models.evaluation.statistics.resampling import draws_units
+from pipeline.base.atomic_files import write_json_atomically
+
+SUMMARY_NAME = "probing.json"
+FORMAT_VERSION = 4
+
+
+def build_probing(
+    corpus: ParsedFolders,
+    altered: ParsedFolders,
+    out: Path,
+    config: ProbingConfig,
+    *,
+    parsers: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """Writes the probing data of a corpus's held-out documents.
+
+    ``senteval/`` holds the items in SentEval's format, with their sentences' documents and parses
+    (see ``export``), and ``probing.json`` the summary, written last: without it the data do not
+    exist.
+
+    Args:
+        corpus: the parsed corpus.
+        altered: the parsed output of ``make_altered_sentences``.
+        out: folder to write.
+        parsers: checksum of the weights of each stage's parser, as far as it is known: encoders
+            that read by the same parsers take the sentences' parses as they are.
+
+    Returns:
+        The summary: classes, counts and chance of each task, absent tasks with reasons, counts
+        of sentences left out, and the configuration.
+
+    Raises:
+        FileNotFoundError: a stage is not complete.
+        ValueError: no sentence is left, too few for any task, or the stages do not fit together.
+    """
+    intact, changed = read_held_out(corpus, altered, config)
+    excluded = Counter(no_parse=intact.num_without_parse + changed.num_without_parse)
+    sentences = _usable([*intact.parsed, *changed.parsed], excluded, config)
+    if not sentences:
+        raise ValueError(
+            f"{corpus.sentences}: no held-out sentence is left for probing "
+            f"({dict(excluded)}); {config.hold_out.remedy} or give a larger corpus"
+        )
+    built = _build_tasks(sentences, config)
+    if not built.tasks:
+        raise ValueError(f"{corpus.sentences}: {_shortfall(built, len(sentences), config)}")
+    summary = {
+        "format_version": FORMAT_VERSION,
+        "config": config.to_dict(),
+        "tasks": built.tasks,
+        "absent": built.absent,
+        "num_rows": intact.num_rows + changed.num_rows,
+        "num_usable": len(sentences),
+        "excluded": dict(sorted(excluded.items())),
+    }
+    # A corpus's folder bears its name, and the digest of what its text was made from.
+    name = corpus.sentences.resolve().parent.name
+    write_senteval_files(
+        out / SENTEVAL_FOLDER, built.chosen, built.absent, corpus=name, parsers=parsers or {}
+    )
+    write_json_atomically(out / SUMMARY_NAME, summary)
+    return summary
+
+
+def read_summary(folder: Path) -> dict[str, Any]:
+    """Returns the summary of a complete probing folder.
+
+    Raises:
+        FileNotFoundError: the folder is not complete.
+        ValueError: written by another version.
+    """
+    path = folder / SUMMARY_NAME
+    if not path.exists():
+        raise FileNotFoundError(
+            f"{folder}: no {SUMMARY_NAME}, so the probing data are not complete; build them again"
+        )
+    summary: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    if summary.get("format_version") != FORMAT_VERSION:
+        raise ValueError(
+            f"{path}: format version {summary.get('format_version')}, this release reads "
+            f"{FORMAT_VERSION}; build the probing data again"
+        )
+    tasks = summary["tasks"]
+    summary["tasks"] = {name: tasks[name] for name in in_declared_order(tasks)}
+    return summary
+
+
+@dataclass(slots=True)
+class _Built:
+    tasks: dict[str, Any] = field(default_factory=dict)
+    absent: dict[str, str] = field(default_factory=dict)
+    available: dict[str, int] = field(default_factory=dict)
+    """Sentences that each task's balanced classes could take."""
+    chosen: dict[str, Chosen] = field(default_factory=dict)
+
+
+def _build_tasks(sentences: Sequence[ParsedSentence], config: ProbingConfig) -> _Built:
+    built = _Built()
+    for task in TASKS:
+        candidates = task.candidates(sentences, config)
+        built.available[task.name] = num_available(task, candidates, config)
+        shares = split_shares(built.available[task.name], config)
+        kind = WordSplits if task.split_by == "target_word" else TextSplits
+        splits = kind(candidates, shares, config)
+        by_split: dict[str, list[Candidate]] = defaultdict(list)
+        for candidate in candidates:
+            by_split[splits.of(candidate)].append(candidate)
+        chosen, reason = choose(task, by_split, config)
+        if reason is not None:
+            built.absent[task.name] = reason
+            continue
+        built.tasks[task.name] = _describe(task, chosen, splits.unit, config)
+        built.chosen[task.name] = chosen
+    return built
+
+
+def _shortfall(built: _Built, num_usable: int, config: ProbingConfig) -> str:
+    """Returns what the task with the most sentences lacks, and what would give it them."""
+    nearest = max(built.absent, key=lambda name: built.available[name])
+    fields = ("min_train", "min_dev", "min_test", "min_class_train")
+    halved = json.dumps({name: max(1, getattr(config, name) // 2) for name in fields})
+    return (
+        f"{num_usable} usable held-out sentences are too few for any of the {len(TASKS)} probing "
+        f"tasks. The nearest, {nearest}, has {built.available[nearest]} after balancing: "
+        f"{built.absent[nearest]}. Give more text, {config.hold_out.remedy}, or accept smaller "
+        f"tasks, such as --probing-changes '{halved}'"
+    )
+
+
+def _usable(
+    sentences: Iterable[ParsedSentence], excluded: Counter[str], config: ProbingConfig
+) -> list[ParsedSentence]:
+    seen: set[str] = set()
+    usable: list[ParsedSentence] = []
+    for sentence in sentences:
+        text = text_key(sentence.tokens)
+        if not config.takes_length(len(sentence.tokens)):
+            excluded["outside_length_limits"] += 1
+        elif text in seen:
+            excluded["duplicate_text"] += 1
+        else:
+            seen.add(text)
+            usable.append(sentence)
+    return usable
+
+
+def _describe(
+    task: ProbingTask, chosen: Chosen, split_by: str, config: ProbingConfig
+) -> dict[str, Any]:
+    counts = {split: Counter(c.label for c in chosen[split]) for split in SPLITS}
+    train = [c.sentence for c in chosen["train"]]
+    test = [c.sentence for c in chosen["test"]]
+    commonest = min(counts["train"], key=lambda label: (-counts["train"][label], label))
+    units = [sentence.unit for sentence in test]
+    by_unit = draws_units(units)
+    return {
+        "description": task.description,
+        "label_rule": task.label_rule,
+        "citation": task.citation,
+        "differs": task.differs,
+        "published_chance": task.published_chance,
+        "balance": task.balance,
+        "split_by": split_by,
+        "classes": sorted(counts["train"]),
+        "counts": {split: dict(sorted(counts[split].items())) for split in SPLITS},
+        "sizes": {split: len(chosen[split]) for split in SPLITS},
+        # Of the test sentences, those that the commonest class of the training split is right on.
+        "chance": 100.0 * counts["test"][commonest] / len(test),
+        "resampled_by": config.held_out_unit if by_unit else "sentence",
+        "num_resampled": len(set(units)) if by_unit else len(test),
+        "measures": {name: measure(train) for name, measure in task.measures.items()},
+    }

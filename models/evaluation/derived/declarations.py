@@ -1,0 +1,164 @@
+"""The ten probing tasks, declared: what is asked, how classes form, what differs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from models.evaluation.derived import classes, depth_classes, label_rules
+from models.evaluation.derived.candidates import Candidate
+from models.evaluation.derived.held_out.config import ProbingConfig
+from models.evaluation.derived.sentences import ParsedSentence
+
+CONNEAU_2018 = (
+    "Conneau, Kruszewski, Lample, Barrault and Baroni 2018, What you can cram into a single "
+    "$&!#* vector: Probing sentence embeddings for linguistic properties, ACL"
+)
+
+Balance = Literal["equal", "even"]
+SplitBy = Literal["document", "target_word"]
+
+
+@dataclass(frozen=True, slots=True)
+class ProbingTask:
+    """One probing task; its behaviour stands in ``build``, once for all."""
+
+    name: str
+    evaluation_task: str
+    """Name of the published task that it corresponds to, in ``models.evaluation.tasks``."""
+    description: str
+    label_rule: str
+    """How a sentence gets its label, in words."""
+    candidates: Callable[[Sequence[ParsedSentence], ProbingConfig], list[Candidate]]
+    """The sentences the task can use, labelled."""
+    published_chance: float
+    """Majority baseline of the published task, in percent (Conneau et al. 2018, table 2)."""
+    differs: str
+    """How it differs from the published task; empty where it does not."""
+    balance: Balance = "even"
+    """``equal``: all classes cut to the rarest; ``even``: only the commonest are cut, to at most
+    a fifth of a split, or one and a half equal shares where classes are few."""
+    split_by: SplitBy = "document"
+    measures: Mapping[str, Callable[[Sequence[ParsedSentence]], float]] = field(
+        default_factory=dict
+    )
+    """Further figures of the chosen training sentences, by name, for the summary."""
+    citation: str = CONNEAU_2018
+
+
+TASKS: tuple[ProbingTask, ...] = (
+    ProbingTask(
+        name="sentence_length",
+        evaluation_task="SentLen",
+        description="How many words the sentence has",
+        label_rule="number of tokens, in bins that are quantiles of the held-out sentences",
+        candidates=classes.length_bins,
+        published_chance=20.0,
+        differs="bins are quantiles rather than fixed ranges",
+    ),
+    ProbingTask(
+        name="word_content",
+        evaluation_task="WC",
+        description="Which one of a set of words the sentence contains",
+        label_rule="the only word of the set in the sentence; the set holds mid-frequency words",
+        candidates=classes.word_content,
+        published_chance=0.5,
+        differs="a few dozen words rather than 1,000, as many as have enough sentences each",
+    ),
+    ProbingTask(
+        name="tree_depth",
+        evaluation_task="TreeDepth",
+        description="How deep the constituency tree is",
+        label_rule="constituents on the longest path from the root to a word",
+        candidates=depth_classes.tree_depths,
+        published_chance=17.9,
+        differs="decorrelated from length by thinning cells of depth and length towards the "
+        "product of their marginals, rather than by drawing from a Gaussian",
+        measures={"depth_length_correlation": depth_classes.depth_length_correlation},
+    ),
+    ProbingTask(
+        name="top_constituents",
+        evaluation_task="TopConst",
+        description="Which constituents stand right below the top S",
+        label_rule="sequence of labels below S: the most common ones, and one class for others",
+        candidates=classes.common_top_constituents,
+        published_chance=5.0,
+        differs="classes as even as the data allows; rare sequences join the class of others",
+    ),
+    ProbingTask(
+        name="bigram_shift",
+        evaluation_task="BShift",
+        description="Whether two adjacent words were swapped",
+        label_rule="shifted or intact; a sentence appears as one of them, never as both",
+        candidates=classes.by_alteration("bigram_shift", "shifted"),
+        published_chance=50.0,
+        differs="the first word and punctuation stay in place, so case gives nothing away",
+        balance="equal",
+    ),
+    ProbingTask(
+        name="tense",
+        evaluation_task="Tense",
+        description="The tense of the main clause",
+        label_rule="tag of the finite verb: VBD past, VBP or VBZ present; the root's first "
+        "auxiliary or copula, else the root",
+        candidates=classes.by_rule(label_rules.tense),
+        published_chance=50.0,
+        differs="target verbs are not disjoint between splits, since auxiliaries, a handful of "
+        "forms, are the target of most sentences",
+        balance="equal",
+    ),
+    ProbingTask(
+        name="subject_number",
+        evaluation_task="SubjNum",
+        description="The number of the main clause's subject",
+        label_rule="tag of the root's nsubj: NN, NNP singular; NNS, NNPS plural",
+        candidates=classes.by_rule(label_rules.subject_number),
+        published_chance=50.0,
+        differs="",
+        balance="equal",
+        split_by="target_word",
+    ),
+    ProbingTask(
+        name="object_number",
+        evaluation_task="ObjNum",
+        description="The number of the main clause's direct object",
+        label_rule="tag of the root's obj: NN, NNP singular; NNS, NNPS plural",
+        candidates=classes.by_rule(label_rules.object_number),
+        published_chance=50.0,
+        differs="",
+        balance="equal",
+        split_by="target_word",
+    ),
+    ProbingTask(
+        name="odd_word_out",
+        evaluation_task="SOMO",
+        description="Whether a noun or verb was replaced by one that does not belong",
+        label_rule="replaced or intact; a sentence appears as one of them, never as both",
+        candidates=classes.by_alteration("odd_word_out", "replaced"),
+        published_chance=50.0,
+        differs="two sentences exchange their words, so both classes have the same words equally "
+        "often; tags agree, bigrams with both neighbours occur about as often elsewhere in the "
+        "corpus; proper nouns and auxiliaries stay; replacements are not disjoint between splits",
+        balance="equal",
+    ),
+    ProbingTask(
+        name="coordination_inversion",
+        evaluation_task="CoordInv",
+        description="Whether two coordinated clauses stand in the other order",
+        label_rule="inverted or intact, of sentences whose top S is S CC S, with or without a "
+        "comma; a sentence appears as one of them, never as both",
+        candidates=classes.by_alteration("coordination_inversion", "inverted"),
+        published_chance=50.0,
+        differs="first words take the case that the text gives them in their new place; a "
+        "sentence for which that is not known is left out",
+        balance="equal",
+    ),
+)
+
+
+def in_declared_order(names: Iterable[str]) -> list[str]:
+    """Returns task names in the order of their declarations, unknown ones last."""
+    declared = [task.name for task in TASKS]
+    found = set(names)
+    return [*(name for name in declared if name in found), *sorted(found - set(declared))]

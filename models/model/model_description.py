@@ -1,0 +1,234 @@
+"""What a model's folder says of itself, and where its parsers and word vectors lie now.
+
+Loads no torch: ``model.json`` alone is read.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from models.config.training_config import TrainingConfig
+from models.words.vector_files import load_word_vectors
+from models.words.word_vectors import WordVectors
+from pipeline.base.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS
+from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder
+from pipeline.shards.manifests import read_dataset_manifest
+
+logger = logging.getLogger(__name__)
+
+WEIGHTS_FILE = "model.safetensors"
+MODEL_FILE = "model.json"
+FORMAT_VERSION = 2
+OPTION_OF_STAGE = {"dependencies": "dependency_parser", "constituents": "constituency_parser"}
+"""Parse stage -> the argument that says where its parser lies."""
+_OF_ANOTHER_RELEASE = "{path}: not a model of this release ({error}); train again"
+
+
+def read_model_description(folder: Path) -> dict[str, Any]:
+    """Returns ``model.json``.
+
+    Raises:
+        FileNotFoundError: no model there.
+        ValueError: a format that this release does not read.
+    """
+    path = folder / MODEL_FILE
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"{folder}: no trained model here; give the folder of a model, or run the training "
+            "first"
+        )
+    try:
+        description: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(_OF_ANOTHER_RELEASE.format(path=path, error=error)) from error
+    if description.get("format_version") != FORMAT_VERSION:
+        raise ValueError(
+            f"{path}: format version {description.get('format_version')}, this release reads "
+            f"{FORMAT_VERSION}; train again or install the release that wrote it"
+        )
+    return description
+
+
+def read_model_config(folder: Path) -> TrainingConfig:
+    """Returns the configuration of a model.
+
+    Raises:
+        FileNotFoundError: no model there.
+        ValueError: its configuration is that of another release; names the file.
+    """
+    description = read_model_description(folder)
+    try:
+        return TrainingConfig.from_dict(description["config"])
+    except (KeyError, ValueError) as error:
+        path = folder / MODEL_FILE
+        raise ValueError(_OF_ANOTHER_RELEASE.format(path=path, error=error)) from error
+
+
+@dataclass(frozen=True, slots=True)
+class ParserRecord:
+    """A parser as a model's folder names it."""
+
+    name: str
+    checksum: str
+    """See `checksum_of_parser_folder`."""
+    path: Path | None
+    """Where it lay in training; None if that is not known."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the fields as JSON knows them."""
+        path = None if self.path is None else str(self.path.absolute())
+        return {"name": self.name, "checksum": self.checksum, "path": path}
+
+
+def parsers_of_corpus(
+    folders: Mapping[str, Path], paths: Mapping[str, Path]
+) -> dict[str, ParserRecord]:
+    """Returns the parser of each parse stage, as its shards' manifests name it.
+
+    Stages whose shards name no parser are left out.
+
+    Args:
+        folders: folder of each stage.
+        paths: where the stages' parsers lie, as far as that is known.
+
+    Raises:
+        FileNotFoundError: a stage is not complete.
+        ValueError: the shards of a stage are by several parsers.
+    """
+    records = {}
+    for stage, folder in folders.items():
+        if stage not in OPTION_OF_STAGE:
+            continue
+        shards = read_dataset_manifest(folder, stage).shards
+        found = {(s.extra.get("parser"), s.extra.get("parser_checksum")) for s in shards}
+        if len(found) > 1:
+            raise ValueError(
+                f"{folder}: shards by several parsers {sorted(map(str, found))}; parse all of the "
+                "corpus with one"
+            )
+        for name, checksum in found:
+            if checksum is not None:
+                records[stage] = ParserRecord(
+                    str(name), checksum_of_weights(checksum), paths.get(stage)
+                )
+    return records
+
+
+def checksum_of_weights(checksum: str) -> str:
+    """Returns a parser folder's checksum from that of a parser, which may name its arithmetic.
+
+    After a dash stands the arithmetic of a fast parse of a corpus. It is no part of which parser a
+    model needs: raw text is few sentences, and is parsed exactly.
+    """
+    return checksum.partition("-")[0]
+
+
+def recorded_parsers(
+    description: Mapping[str, Any], stages: list[str]
+) -> dict[str, ParserRecord | None]:
+    """Returns what a model's description knows of the parsers of these stages.
+
+    A model made before parsers were recorded has them from its corpus; None if that is gone or
+    names none.
+
+    Args:
+        description: see `read_model_description`.
+    """
+    records: dict[str, ParserRecord | None] = {}
+    for stage in stages:
+        if (values := description.get("parsers", {}).get(stage)) is not None:
+            path = values.get("path")
+            weights = checksum_of_weights(values["checksum"])
+            path = None if path is None else Path(path)
+            records[stage] = ParserRecord(values["name"], weights, path)
+            continue
+        folder = description.get("corpus", {}).get(stage)
+        try:
+            found = {} if folder is None else parsers_of_corpus({stage: Path(folder)}, {})
+        except (FileNotFoundError, ValueError) as error:
+            logger.warning("parser of %s: not to be had from the corpus: %s", stage, error)
+            found = {}
+        records[stage] = found.get(stage)
+    return records
+
+
+def find_parser(stage: str, record: ParserRecord | None, given: Path | None) -> Path:
+    """Returns the folder of the parser that a stage needs, its checksum verified.
+
+    Looked for where the user says, else where it lay in training, else among the bundled ones.
+
+    Args:
+        record: None if it is not known which parser that is; then only ``given`` will do.
+        given: where the user says it lies.
+
+    Raises:
+        ValueError: no such folder, or another parser; names the argument that helps.
+    """
+    option = OPTION_OF_STAGE[stage]
+    if record is None:
+        if given is None:
+            raise ValueError(
+                f"the model does not say which parser made its {stage}: it was trained before "
+                f"parsers were recorded and its corpus is gone; give {option}=FOLDER"
+            )
+        logger.warning("%s: taken as given; the model names no checksum to compare", given)
+        return given
+    if given is not None:
+        candidates = [given]
+    else:
+        candidates = [path for path in (record.path, BUNDLED_PARSERS[stage]) if path is not None]
+    faults = []
+    for path in candidates:
+        fault = _fault(path, record.checksum)
+        if fault is None:
+            return path
+        faults.append(fault)
+    raise ValueError(
+        f"the {stage} parser {record.name!r} of the model (checksum {record.checksum[:12]}…) was "
+        f"not found: {'; '.join(faults)}; give {option}=FOLDER of that parser"
+    )
+
+
+def load_recorded_vectors(checksum: str, recorded: Path, given: Path | None = None) -> WordVectors:
+    """Returns the word vectors with this checksum.
+
+    Looked for where the user says, else where they lay in training, else those that ship.
+
+    Args:
+        checksum: see `WordVectors.checksum`.
+        recorded: where they lay in training.
+        given: where the user says they lie.
+
+    Raises:
+        ValueError: they are not there; says what each place holds, and the argument that helps.
+    """
+    faults = []
+    for path in (recorded, BUNDLED_VECTORS) if given is None else (given,):
+        try:
+            vectors = load_word_vectors(path)
+        except (OSError, ValueError) as error:
+            faults.append(str(error))
+            continue
+        if vectors.checksum == checksum:
+            return vectors
+        faults.append(f"{path}: other word vectors (checksum {vectors.checksum[:12]}…)")
+    raise ValueError(
+        f"the word vectors of the model (checksum {checksum[:12]}…) were not found: "
+        f"{'; '.join(faults)}; give vectors=PATH of those"
+    )
+
+
+def _fault(path: Path, checksum: str) -> str | None:
+    """Returns why a folder is not the parser with this checksum, or None if it is."""
+    if not path.is_dir():
+        return f"{path}: no such folder"
+    try:
+        found = checksum_of_parser_folder(path)
+    except ValueError as error:
+        return str(error)
+    return None if found == checksum else f"{path}: another parser (checksum {found[:12]}…)"

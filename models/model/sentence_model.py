@@ -1,0 +1,197 @@
+"""The views of a sentence and the objective that trains them, built from a configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from models.config.training_config import TrainingConfig
+from models.corpus.sentence_block import SentenceBlock
+from models.encoders.order.arrays import on_device
+from models.encoders.sentence_batch import SentenceBatch
+from models.model.multi_view import MultiViewEncoder, TokenRange
+from models.model.ranks import ALONE, Ranks, gather_rows
+from models.objectives.base import Objective, ObjectiveResult, SentenceContext
+from models.objectives.decoders.decoder import Decoder
+from models.objectives.factory import build_objective, generative_of
+from models.words.embedding import WordEmbedding
+from models.words.word_vectors import WordVectors
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrainingBatch:
+    """Successive sentences ready to be computed; on several ranks, what is one's own of them."""
+
+    sentences: SentenceBatch | None
+    """Those that this rank encodes; None if it has none, as of a batch smaller than the ranks."""
+    context: SentenceContext
+    """Of the sentences that take part in the objective."""
+    num_sentences: int
+    """Sentences of all ranks together."""
+    tokens: TokenRange | None = None
+    """Place of this rank's tokens among those of all ranks, where dropout depends on it."""
+
+    def to(self, device: torch.device | str) -> TrainingBatch:
+        """Returns the batch with its tensors on ``device``."""
+        return on_device(self, device)
+
+
+class SentenceModel(nn.Module):
+    """All that training changes (encoders, critic, decoder) and the words it stands on."""
+
+    encoder: MultiViewEncoder
+
+    def __init__(self, config: TrainingConfig, vectors: WordVectors) -> None:
+        """Draws the initial weights from torch's current random state.
+
+        Args:
+            vectors: as loaded; frozen ones are scaled as the configuration says.
+
+        Raises:
+            ValueError: the views cannot be scored against each other.
+        """
+        super().__init__()
+        self.config = config
+        if config.word_vectors == "trained" and config.trained_words is not None:
+            vectors = vectors.first(config.trained_words)
+        self.vectors = vectors
+        """Those that tokens are looked up by."""
+        self.encoder = MultiViewEncoder(config, self._embeddings())
+        self.objective: nn.Module = build_objective(
+            config, self.encoder.widths, word_size=self._word_size, num_words=len(vectors.words)
+        )
+
+    @property
+    def decoder(self) -> Decoder | None:
+        """What predicts words, if anything does; its inverse is one more view."""
+        generative = generative_of(self.objective)
+        return None if generative is None else cast(Decoder, generative.decoder)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the model stands."""
+        return self.encoder.device
+
+    @property
+    def _word_size(self) -> int:
+        return cast(WordEmbedding, self.encoder.embeddings[0]).word_size
+
+    def _embeddings(self) -> list[WordEmbedding]:
+        """Returns one embedding for all views, or one for each."""
+        config, vectors = self.config, self.vectors
+        if config.word_vectors == "trained":
+            draw = {"xavier": WordEmbedding.xavier, "uniform": WordEmbedding.uniform}
+            num_tables = len(config.views) if config.embeddings == "separate" else 1
+            new = draw[config.trained_word_init]
+            return [new(len(vectors.words), config.trained_word_size) for _ in range(num_tables)]
+        # Two frozen tables would hold the same vectors twice.
+        scale = 1.0 if config.vector_rms is None else vectors.scale_to(config.vector_rms)
+        return [WordEmbedding.frozen(torch.from_numpy(vectors.matrix), scale=scale)]
+
+    def forward(self, batch: TrainingBatch, ranks: Ranks = ALONE) -> ObjectiveResult:
+        """Returns the objective of successive sentences; see `models.objectives`.
+
+        Args:
+            batch: made for the same ranks.
+            ranks: on several and with ``gather_negatives`` the objective is that of all their
+                sentences together, else that of this rank's.
+        """
+        views = self._views(batch)
+        if self.config.gather_negatives:
+            num_rows = len(batch.context.documents)
+            views = [gather_rows(view, ranks, num_rows) for view in views]
+        elif batch.sentences is None:
+            return self._nothing(views)
+        objective = cast(Objective, self.objective)
+        return objective(views, batch.context, self._look_up)
+
+    def set_word_counts(self, counts: NDArray[np.int64]) -> None:
+        """Tells an objective that draws words how often each stands in the training text.
+
+        Args:
+            counts: [V].
+        """
+        generative = generative_of(self.objective)
+        if generative is not None:
+            generative.set_word_counts(torch.from_numpy(counts))
+
+    def constrain(self) -> dict[str, Tensor]:
+        """Puts weights back to where they must lie after a step; returns scalars for the log."""
+        return cast(Objective, self.objective).constrain()
+
+    def _look_up(self, word_ids: Tensor) -> Tensor:
+        return self.encoder.look_up(word_ids)[0]
+
+    def _views(self, batch: TrainingBatch) -> list[Tensor]:
+        """Returns the views of this rank's sentences, [b, H_v] each."""
+        if batch.sentences is not None:
+            views: list[Tensor] = self.encoder(batch.sentences, batch.tokens)
+            return views
+        self.encoder.skip(batch.tokens)
+        like = self.encoder.look_up(torch.zeros(1, dtype=torch.int64, device=self.device))[0]
+        # Differentiable like those of the other ranks, which all take part in the exchange.
+        return [like.new_zeros(0, width).requires_grad_() for width in self.encoder.widths]
+
+    def training_batch(self, block: SentenceBlock, ranks: Ranks = ALONE) -> TrainingBatch:
+        """Returns what this rank computes of a block of successive sentences in training."""
+        start, stop = ranks.part(len(block))
+        part = block.slice(start, stop)
+        sentences, tokens = None, None
+        if len(part):
+            sentences = batch_of(part, share_words=not self.config.word_dropout)
+        if self.config.word_dropout:
+            ends = int(block.offsets[start]), int(block.offsets[stop])
+            tokens = TokenRange(*ends, total=int(block.offsets[-1]))
+        of_objective = block if self.config.gather_negatives else part
+        context = SentenceContext.of(of_objective, with_next_words=self.config.has_decoder)
+        return TrainingBatch(sentences, context, num_sentences=len(block), tokens=tokens)
+
+    def result_of(self, block: SentenceBlock) -> ObjectiveResult:
+        """Returns the objective of a block of successive sentences, on this process alone."""
+        context = SentenceContext.of(block, with_next_words=self.config.has_decoder)
+        batch = TrainingBatch(batch_of(block), context, num_sentences=len(block))
+        return self.forward(batch.to(self.device))
+
+    def _nothing(self, views: Sequence[Tensor]) -> ObjectiveResult:
+        """Returns the result of no sentences, differentiable like any other."""
+        loss = torch.stack([view.sum() for view in views]).sum()
+        none = loss.detach()
+        unknown = torch.full_like(none, torch.nan)
+        names = cast(Objective, self.objective).measure_names
+        return ObjectiveResult(loss, none, none, none.long(), dict.fromkeys(names, unknown))
+
+
+def build_model(config: TrainingConfig, vectors: WordVectors, seed: int) -> SentenceModel:
+    """Returns an untrained model whose weights are a function of the seed.
+
+    The caller's random state is left as it was.
+    """
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return SentenceModel(config, vectors)
+
+
+def batch_of(
+    block: SentenceBlock, *, share_words: bool = True, with_nodes: bool = False
+) -> SentenceBatch:
+    """Returns a block's sentences as the encoders take them.
+
+    Args:
+        share_words: whether tokens of one word share its vector; see `SentenceBatch`.
+        with_nodes: whether all states of the sentences will be asked for; see `SentenceBatch`.
+    """
+    return SentenceBatch.from_arrays(
+        block.token_ids,
+        block.offsets,
+        block.heads,
+        block.binary_left,
+        block.binary_right,
+        share_words=share_words,
+        with_nodes=with_nodes,
+    )

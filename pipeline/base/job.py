@@ -1,0 +1,143 @@
+"""The frame of a job that runs in its own process: one JSON file in, progress lines out.
+
+A job is started as ``python -m <module> JOB.json``. It prints one JSON object a line on standard
+output, ``{"progress": 0.4, "status": "..."}``, and exits 0 when done. When it cannot, it exits 1
+with one line on standard error, and the traceback stands beside the job file. It ends by itself
+when the process that started it dies, so a killed run leaves no job behind that writes beside its
+successor.
+"""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+import select
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pipeline.base.config_fields import Config
+
+J = TypeVar("J", bound=Config)
+
+Progress = Callable[[float, str], None]
+"""Takes the fraction done (0 to 1) and a sentence for a person."""
+
+WATCH_FLAG = "--end-with-standard-input"
+"""Given by a process that holds the other end of the job's standard input."""
+
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+"""Where numerical libraries read, when they are loaded, how many threads they may use."""
+
+ORPHANED_EXIT_CODE = 75
+PARENT_POLL_SECONDS = 0.5
+
+
+def available_cores() -> int:
+    """Returns how many CPU cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def print_progress(fraction: float, status: str) -> None:
+    """Prints one progress line."""
+    line = {"progress": round(min(max(fraction, 0.0), 1.0), 4), "status": status}
+    print(json.dumps(line), flush=True)
+
+
+def _exit_when_orphaned() -> None:
+    """Blocks until standard input reaches its end, then ends the process at once."""
+    descriptor = sys.stdin.fileno()
+    while True:
+        select.select([descriptor], [], [])
+        if not os.read(descriptor, 4096):
+            os._exit(ORPHANED_EXIT_CODE)
+
+
+def end_with_parent(parent_id: int) -> None:
+    """Ends this process when it is no longer a child of ``parent_id``, from a thread.
+
+    For children whose parent holds no pipe to them; it takes up to `PARENT_POLL_SECONDS`.
+    """
+
+    def watch() -> None:
+        while os.getppid() == parent_id:
+            time.sleep(PARENT_POLL_SECONDS)
+        os._exit(ORPHANED_EXIT_CODE)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def run_from_command_line(
+    execute: Callable[[Mapping[str, Any], Progress], None],
+    argv: Sequence[str] | None = None,
+    *,
+    part: str = "",
+) -> int:
+    """Reads the job named on the command line, runs it, and returns the exit code.
+
+    Args:
+        execute: does the work; takes the job and a progress callback. What it raises is printed
+            in one line that names the file with the traceback.
+        argv: the arguments after the program's name.
+        part: which of the processes that run this job together this is, such as ``rank-1``; its
+            traceback has a file of its own.
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    watched = WATCH_FLAG in arguments
+    files = [argument for argument in arguments if argument != WATCH_FLAG]
+    if len(files) != 1:
+        print(f"usage: python -m MODULE JOB.json [{WATCH_FLAG}], got {arguments}", file=sys.stderr)
+        return 2
+    path = Path(files[0])
+    try:
+        job = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, json.JSONDecodeError) as error:
+        print(f"{path}: not a job file ({error})", file=sys.stderr)
+        return 2
+    if watched:
+        threading.Thread(target=_exit_when_orphaned, daemon=True).start()
+    _remove_tracebacks(path, part)
+    try:
+        execute(job, print_progress)
+    except Exception as error:
+        trace = _write_traceback(_traceback_path(path, part))
+        print(f"{type(error).__name__}: {error}{trace}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def run_job_from_command_line(
+    kind: type[J], execute: Callable[[J, Progress], None], *, part: str = ""
+) -> int:
+    """Does the same for jobs that are a configuration of their own, see `Config.from_dict`.
+
+    What is wrong with the job's file is told like whatever else ends a job.
+    """
+    return run_from_command_line(
+        lambda values, progress: execute(kind.from_dict(values), progress), part=part
+    )
+
+
+def _traceback_path(job_path: Path, part: str) -> Path:
+    return job_path.with_name(".".join([job_path.name, *filter(None, [part]), "traceback.txt"]))
+
+
+def _remove_tracebacks(job_path: Path, part: str) -> None:
+    """Removes what an earlier run left; the process that is no part removes those of all."""
+    names = f"{glob.escape(job_path.name)}.{f'{part}.' if part else '*'}traceback.txt"
+    for stale in job_path.parent.glob(names):
+        stale.unlink(missing_ok=True)
+
+
+def _write_traceback(path: Path) -> str:
+    """Writes the exception in hand to a file; returns the words that say where."""
+    with suppress(OSError):  # such as a full disk, which must not hide the first error
+        path.write_text(traceback.format_exc(), encoding="utf-8")
+        return f" [traceback: {path}]"
+    return ""

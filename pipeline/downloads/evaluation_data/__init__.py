@@ -1,0 +1,36 @@
+"""SentEval's data: where each set comes from, how its files are made, and what is there of it.
+
+In: the sets' names, and a mirror or the declared addresses, or a folder of the user's own. Out: a
+folder laid out as SentEval's ``data``, and its manifest. Everybody else imports from here alone.
+"""
+
+from pipeline.downloads.evaluation_data.collect import collect_datasets
+from pipeline.downloads.evaluation_data.declaration import Dataset, digest_of_declaration
+from pipeline.downloads.evaluation_data.fetch import FetchConfig
+from pipeline.downloads.evaluation_data.make import EXAMINATION_VERSION, examine_folder
+from pipeline.downloads.evaluation_data.manifest import (
+    MANIFEST_NAME,
+    DataManifest,
+    FileEntry,
+    read_manifest,
+    read_manifest_file,
+    write_manifest,
+)
+from pipeline.downloads.evaluation_data.sources import SENTEVAL_SETS, datasets_named
+
+__all__ = [
+    "EXAMINATION_VERSION",
+    "MANIFEST_NAME",
+    "SENTEVAL_SETS",
+    "DataManifest",
+    "Dataset",
+    "FetchConfig",
+    "FileEntry",
+    "collect_datasets",
+    "datasets_named",
+    "digest_of_declaration",
+    "examine_folder",
+    "read_manifest",
+    "read_manifest_file",
+    "write_manifest",
+]

@@ -1,0 +1,143 @@
+"""What is there of SentEval's data, set by set: the folder's ``manifest.json``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from pipeline.base.atomic_files import write_json_atomically
+from pipeline.base.digest import sha256_of_file
+
+MANIFEST_NAME = "manifest.json"
+MANIFEST_VERSION = 1
+
+Proof = Literal["declared", "finished", "first use", "none"]
+"""Why a file's bytes are believed. ``declared``: the download has the declared sha256;
+``finished``: the file is SentEval's own, byte for byte; ``first use``: the download has the sha256
+that it had when a user first accepted it; ``none``: a user's own folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileEntry:
+    """One file that is there."""
+
+    sha256: str
+    num_bytes: int
+    num_lines: int
+    proof: Proof
+    as_senteval: bool | None
+    """Whether it is SentEval's own file byte for byte; None where that file's sha256 is unknown."""
+    source: str
+    """The address it came from, or the user's folder."""
+    remark: str = ""
+    """How it departs from SentEval's file, in words; empty where it does not as far as known."""
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetEntry:
+    """One set: all its files, or none and the reason."""
+
+    state: Literal["present", "absent"]
+    reason: str = ""
+    """Why it is absent."""
+    licence: str = ""
+    files: Mapping[str, FileEntry] = field(default_factory=dict)
+    """By the path within the folder."""
+    seconds: float = 0.0
+    """Of downloading, unpacking and making the files."""
+    tried_at: float = 0.0
+    """When it was last asked for or looked at, in seconds since 1970."""
+
+
+@dataclass(frozen=True, slots=True)
+class DataManifest:
+    """All sets that were asked for so far, and the downloads taken on trust."""
+
+    datasets: Mapping[str, DatasetEntry] = field(default_factory=dict)
+    trusted: Mapping[str, str] = field(default_factory=dict)
+    """sha256 of each undeclared download that a user accepted, by its name; later runs ask for
+    the same."""
+
+    def lacking(
+        self,
+        names: Sequence[str],
+        folder: Path,
+        sha256_of: Callable[[Path], str] = sha256_of_file,
+    ) -> dict[str, str]:
+        """Returns which of these sets are not there as they were brought, with the reason.
+
+        Args:
+            folder: holds the files of those that are listed as present.
+            sha256_of: how a file's sha256 is found.
+        """
+        reasons = {name: self._why_absent(name, folder, sha256_of) for name in names}
+        return {name: reason for name, reason in reasons.items() if reason}
+
+    def tried_in_vain(self, names: Sequence[str], since: float) -> bool:
+        """Returns whether all of these sets were asked for since a moment, and were absent.
+
+        Args:
+            since: in seconds since 1970.
+        """
+        entries = [self.datasets[name] for name in names if name in self.datasets]
+        tried = [one for one in entries if one.state == "absent" and one.tried_at >= since]
+        return len(tried) == len(names)
+
+    def _why_absent(self, name: str, folder: Path, sha256_of: Callable[[Path], str]) -> str:
+        entry = self.datasets.get(name)
+        if entry is None:
+            return "not asked for yet"
+        changed = [
+            path
+            for path, file in entry.files.items()
+            if not (folder / path).is_file() or sha256_of(folder / path) != file.sha256
+        ]
+        return f"{', '.join(changed)} removed or changed since" if changed else entry.reason
+
+
+def write_manifest(folder: Path, manifest: DataManifest) -> None:
+    """Writes the folder's manifest, whole or not at all."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_json_atomically(folder / MANIFEST_NAME, {"version": MANIFEST_VERSION, **asdict(manifest)})
+
+
+def read_manifest(folder: Path) -> DataManifest:
+    """Returns the folder's manifest; an empty one where none has been written.
+
+    Raises:
+        ValueError: the file is damaged or of another version.
+    """
+    path = folder / MANIFEST_NAME
+    return read_manifest_file(path) if path.exists() else DataManifest()
+
+
+def read_manifest_file(path: Path) -> DataManifest:
+    """Returns the manifest in a file.
+
+    Raises:
+        FileNotFoundError: no such file.
+        ValueError: the file is damaged or of another version.
+    """
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+        if value["version"] != MANIFEST_VERSION:
+            raise ValueError(f"version {value['version']}, expected {MANIFEST_VERSION}")
+        datasets = {name: _entry(entry) for name, entry in value["datasets"].items()}
+        return DataManifest(datasets, dict(value["trusted"]))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ValueError(
+            f"{path}: not a manifest of evaluation data ({error}); delete {path.parent} and "
+            "run the download again"
+        ) from error
+
+
+def _entry(value: dict[str, object]) -> DatasetEntry:
+    files = value.pop("files")
+    assert isinstance(files, dict)
+    return DatasetEntry(
+        **value,  # type: ignore[arg-type]
+        files={path: FileEntry(**file) for path, file in files.items()},
+    )

@@ -1,0 +1,239 @@
+"""The training of a parser of either kind, resumable at every epoch.
+
+A kind says what it is made of as a `ParserTraining`; the loop, the moving average, the choice of
+the epoch and what stays on disk are the same for both.
+"""
+
+from __future__ import annotations
+
+import copy
+import logging
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import DTypeLike
+from torch import Tensor, nn
+
+from pipeline.parser_training.epochs.checkpoint import TrainingState
+from pipeline.parser_training.epochs.optimizer import OptimizerConfig, update_weights
+from pipeline.parser_training.epochs.training_folder import TrainingFolder
+from pipeline.parsers.adapters.folder_files import PARSER_FILES
+from pipeline.trees.bracketed import BracketedSentence
+from pipeline.trees.conllu import TreebankSentence
+
+logger = logging.getLogger(__name__)
+
+_NUM_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """What determines a trained parser of either kind, beside the content of its files."""
+
+    train_files: tuple[Path, ...]
+    dev_files: tuple[Path, ...]
+    """The epoch with the best score on these together is kept."""
+    exclude_document_prefixes: tuple[str, ...] = ()
+    """Documents left out of both, by the beginning of their id."""
+    initial_parser: Path | None = None
+    """Folder of a parser to go on from, or none; its sizes and vocabularies are kept."""
+    optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
+    batch_tokens: int = 1500
+    """Bound of a batch's padded size."""
+    max_sentence_tokens: int = 150
+    """Longer training sentences are left out; the log counts them."""
+    seed: int = 1
+
+    at_least_one: ClassVar[tuple[str, ...]] = ("batch_tokens", "max_sentence_tokens")
+    """Fields of which less than 1 means nothing."""
+
+    def __post_init__(self) -> None:
+        if not self.train_files or not self.dev_files:
+            raise ValueError("a training needs at least one train file and one dev file")
+        for name in self.at_least_one:
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be >= 1, got {getattr(self, name)}")
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Every file that is read."""
+        initial = self.initial_parser
+        of_initial = () if initial is None else tuple(initial / name for name in PARSER_FILES)
+        return self.train_files + self.dev_files + self.further_files + of_initial
+
+    @property
+    def further_files(self) -> tuple[Path, ...]:
+        """Files that one kind of parser reads."""
+        return ()
+
+    def as_json(self) -> dict[str, Any]:
+        """Returns the configuration as JSON values, files by the end of their path only."""
+        values = asdict(self)
+        for name, value in vars(self).items():
+            if isinstance(value, tuple) and all(isinstance(path, Path) for path in value):
+                values[name] = ["/".join(path.parts[-3:]) for path in value]
+            elif isinstance(value, Path):
+                values[name] = "/".join(value.parts[-3:])
+        if self.initial_parser is not None:
+            values["initial_parser"] = self.initial_parser.name
+        return values
+
+
+ConfigT = TypeVar("ConfigT", bound=TrainingConfig)
+SentenceT = TypeVar("SentenceT", bound=TreebankSentence | BracketedSentence)
+BatchT = TypeVar("BatchT")
+
+
+class ParserTraining(ABC, Generic[ConfigT, SentenceT, BatchT]):
+    """The weights in training, the sentences they learn from, and what one kind does with them."""
+
+    loss_names: ClassVar[tuple[str, ...]]
+    """Of the losses whose means stand in ``metrics.jsonl``."""
+    metrics_dtype: ClassVar[DTypeLike] = np.float64
+    """What these means are taken in."""
+
+    def __init__(self, config: ConfigT) -> None:
+        """Reads the treebanks and builds the network before the first step.
+
+        Raises:
+            ValueError: a file is missing or malformed, or no sentence is left to train on.
+        """
+        self.config = config
+        self.dev: list[SentenceT] = self._read("dev")
+        train: list[SentenceT] = self._read("train")
+        kept = [
+            sentence for sentence in train if len(sentence.tokens) <= config.max_sentence_tokens
+        ]
+        if not kept:
+            raise ValueError(
+                f"none of {len(train)} training sentences has at most "
+                f"{config.max_sentence_tokens} tokens; raise max_sentence_tokens"
+            )
+        self.num_sentences = len(kept)
+        torch.manual_seed(config.seed)
+        network = self._start(kept)
+        logger.info("%d sentences, %d too long left out", len(kept), len(train) - len(kept))
+        averaged = copy.deepcopy(network).eval().requires_grad_(False)
+        self.state = TrainingState(network, averaged, config.optimizer.new_optimizer(network))
+
+    @abstractmethod
+    def _read(self, part: str) -> list[SentenceT]:
+        """Returns the sentences of ``train`` or ``dev``, at least one."""
+
+    @abstractmethod
+    def _start(self, sentences: list[SentenceT]) -> nn.Module:
+        """Takes the training sentences; returns the network before the first step."""
+
+    @abstractmethod
+    def _batches(self, seed: int) -> Sequence[BatchT]:
+        """Returns the training sentences in the batches of the next epoch."""
+
+    @abstractmethod
+    def _losses(self, batch: BatchT) -> tuple[Tensor, Sequence[Tensor]]:
+        """Returns what is to fall, and the losses of `loss_names`."""
+
+    @abstractmethod
+    def dev_scores(self) -> tuple[Mapping[str, Any], float, str]:
+        """Returns how well the averaged weights do on the development sentences.
+
+        The scores as JSON values, the one that chooses the epoch, and that one in words.
+        """
+
+    @abstractmethod
+    def save(self, folder: Path) -> object:
+        """Writes the averaged weights as a parser folder."""
+
+    @staticmethod
+    @abstractmethod
+    def headline(dev: Mapping[str, Any]) -> dict[str, float]:
+        """Returns those development scores that name a parser's quality, as they are reported."""
+
+    def train_epoch(self) -> dict[str, float]:
+        """Takes the next epoch's steps and returns its means, rate and speed."""
+        config, state, started = self.config, self.state, time.monotonic()
+        # Seeded by the epoch, so that a resumed training draws what an uninterrupted one would.
+        seed = config.seed * 100_003 + state.epoch + 1
+        torch.manual_seed(seed)
+        state.network.train()
+        batches = self._batches(seed)
+        rows = []
+        for index, batch in enumerate(batches):
+            with config.optimizer.autocast():
+                loss, parts = self._losses(batch)
+            epochs = state.epoch + index / len(batches)
+            norm = update_weights(state, loss, config.optimizer, epochs=epochs)
+            rows.append([*(part.item() for part in parts), norm])
+        seconds = time.monotonic() - started
+        names = (*self.loss_names, "gradient_norm")
+        means = (np.cumsum(np.array(rows, self.metrics_dtype), 0)[-1] / len(batches)).tolist()
+        return {
+            **{name: round(mean, 6) for name, mean in zip(names, means, strict=True)},
+            "learning_rate": config.optimizer.rate_after(state.epoch + 1),
+            "train_seconds": round(seconds, 1),
+            "train_sentences_per_second": round(self.num_sentences / seconds, 1),
+        }
+
+
+def train_parser(
+    training: ParserTraining[Any, Any, Any],
+    out_dir: Path,
+    on_progress: Callable[[float, str], None] | None = None,
+) -> dict[str, Any]:
+    """Trains a parser and returns its summary; ``out_dir`` is then a parser folder.
+
+    A call that finds an earlier one's checkpoint in ``out_dir`` goes on from its last epoch and
+    ends with the same weights. ``metrics.jsonl``, ``training.json`` and ``scores.json`` stay beside
+    the parser.
+
+    Args:
+        training: freshly built.
+        out_dir: made where missing; holds ``parser.json`` only once training is complete.
+        on_progress: called after each epoch with the finished share (0 to 1) and a message.
+
+    Returns:
+        ``checksum``, ``best_epoch``, ``num_parameters``, ``dev`` (scores of the kept epoch on the
+        dev files), ``seconds``.
+
+    Raises:
+        ValueError: ``out_dir`` holds a finished parser or another training's checkpoint.
+    """
+    started, config, state = time.monotonic(), training.config, training.state
+    folder = TrainingFolder(state, out_dir, config=config.as_json(), files=config.files)
+    while state.epoch < config.optimizer.num_epochs:
+        metrics = training.train_epoch()
+        dev, score, words = training.dev_scores()
+        folder.end_epoch(metrics, dev, score, save=training.save)
+        loss = training.loss_names[0]
+        message = f"{loss.replace('_', ' ')} {metrics[loss]:.3f}, dev {words}"
+        logger.info("epoch %d: %s", state.epoch, message)
+        if on_progress is not None:
+            on_progress(state.epoch / config.optimizer.num_epochs, message)
+    summary = folder.finish(headline=training.headline)
+    return summary | {"seconds": round(time.monotonic() - started, 1)}
+
+
+def check_known(parser: Path, kind: str, needed: Iterable[str], known: Collection[str]) -> None:
+    """Checks that a parser can give every name that the training set asks for.
+
+    Args:
+        parser: folder of the parser to go on from.
+        kind: what the names are, such as ``relations``.
+        needed: those of the training set.
+        known: those of the parser, whose scores are as many.
+
+    Raises:
+        ValueError: it cannot; names the parser, what it lacks and the remedy.
+    """
+    unknown = sorted(set(needed) - set(known))
+    if unknown:
+        shown = ", ".join(unknown[:_NUM_SHOWN]) + (", …" if len(unknown) > _NUM_SHOWN else "")
+        raise ValueError(
+            f"{parser}: knows {len(known)} {kind}, not these {len(unknown)} of the training files: "
+            f"{shown}; rename them in the files, leave their sentences out, or train from the start"
+        )

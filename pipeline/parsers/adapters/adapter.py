@@ -1,0 +1,173 @@
+"""What all parser adapters do alike: refusals, batches of like length, retries, arithmetic."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Generic, Self, TypeVar
+
+import torch
+
+from pipeline.base.refusal import Refusal
+from pipeline.parsers.adapters.base import MAX_TOKENS, Sentence, reject_input
+from pipeline.parsers.adapters.batches import length_batches
+from pipeline.parsers.adapters.parser_folder import ParserModel
+from pipeline.parsers.adapters.precision import checksum_in, dtype_for, name_of
+from pipeline.parsers.adapters.retry import parse_or_reject
+
+ModelT = TypeVar("ModelT", bound=ParserModel)
+ParseT = TypeVar("ParseT")
+
+
+class BatchedParser(ABC, Generic[ModelT, ParseT]):
+    """A ``SentenceParser[ParseT]`` that parses sentences of like size together.
+
+    Deterministic: apart from the last bits of a score, which depend on the shape of a matrix
+    product, a sentence's batch has no influence on its answer.
+    """
+
+    default_batch_tokens: ClassVar[int]
+    """Bound of a batch's size where none is given: what suits a CPU."""
+
+    precision: str
+    """Arithmetic of the encoder: ``float32``, ``bfloat16`` or ``float16``."""
+
+    def __init__(
+        self,
+        model: ModelT,
+        *,
+        name: str,
+        checksum: str = "",
+        precision: str = "exact",
+        max_tokens: int | None = None,
+        batch_tokens: int | None = None,
+    ) -> None:
+        """Takes a loaded model.
+
+        Args:
+            model: put into evaluation mode; its device is where parsing happens.
+            name: readable, used in paths.
+            checksum: of all that determines the answers but the arithmetic; the parser's own also
+                names that where it is not the weights'. Empty for a model that is on no disk.
+            precision: ``exact`` or ``fast``, see ``pipeline.parsers.adapters.precision``.
+            max_tokens: longer sentences are rejected as ``too_long``; by default ``MAX_TOKENS`` or
+                as many as the model takes.
+            batch_tokens: bound of a batch's size, see `_sizes`; a longer sentence stands alone. A
+                setting of the machine.
+
+        Raises:
+            ValueError: the model has fewer positions than ``max_tokens`` needs, no token fits in a
+                batch, or the precision is unknown.
+        """
+        self._batch_tokens = self.default_batch_tokens if batch_tokens is None else batch_tokens
+        if self._batch_tokens < 1:
+            raise ValueError(f"batch_tokens must be at least 1, got {batch_tokens}")
+        limit = self._position_limit(model)
+        if max_tokens is not None and limit is not None and max_tokens > limit:
+            raise ValueError(f"max_tokens={max_tokens}, but the model takes {limit}")
+        most = MAX_TOKENS if max_tokens is None else max_tokens
+        self._max_tokens = most if limit is None else min(most, limit)
+        weight = next(model.network.eval().parameters())
+        self._device = weight.device
+        self._dtype = dtype_for(precision, weight.device, exact=weight.dtype)
+        self.precision = name_of(self._dtype)
+        self.name = name
+        self.checksum = checksum_in(checksum, self._dtype, exact=weight.dtype)
+        self._take(model)
+
+    @classmethod
+    def load(
+        cls,
+        path: Path,
+        *,
+        device: str = "cpu",
+        precision: str = "exact",
+        batch_tokens: int | None = None,
+        expected_checksum: str | None = None,
+    ) -> Self:
+        """Returns the parser of a folder; executes nothing from it and asks no hub.
+
+        Args:
+            path: a folder that a training or a conversion wrote; its name becomes the parser's.
+            device: torch's name of where to parse.
+            precision: ``exact``, or ``fast`` for arithmetic that may change a few answers.
+            batch_tokens: bound of a batch's size; None: the parser's own.
+            expected_checksum: where given, the folder must have exactly this checksum.
+
+        Raises:
+            ValueError: a file is missing, damaged, or of another kind; names the file and the
+                remedy.
+        """
+        model, checksum = cls._load_model(path, expected_checksum=expected_checksum)
+        model.network.to(device)
+        return cls(
+            model,
+            name=path.resolve().name,
+            checksum=checksum,
+            precision=precision,
+            batch_tokens=batch_tokens,
+        )
+
+    @torch.inference_mode()
+    def parse(self, sentences: Sequence[Sentence]) -> list[ParseT | Refusal]:
+        """Returns one tree or rejection per sentence, in input order; never raises for input.
+
+        Any non-empty string is a token. Reasons of rejection: ``empty``, ``empty_token``,
+        ``too_long``, ``parser_error``, ``out_of_memory``, and those that `_sizes` gives.
+
+        Raises:
+            MemoryError, RuntimeError: memory or the device failed.
+        """
+        answers: dict[int, ParseT | Refusal] = {}
+        for position, sentence in enumerate(sentences):
+            rejection = reject_input(sentence, self._max_tokens)
+            if rejection is not None:
+                answers[position] = rejection
+        accepted = [position for position in range(len(sentences)) if position not in answers]
+        sizes: dict[int, int] = {}
+        for position, size in zip(
+            accepted, self._sizes_or_reject(sentences, accepted), strict=True
+        ):
+            if isinstance(size, Refusal):
+                answers[position] = size
+            else:
+                sizes[position] = size
+        positions = list(sizes)
+        for batch in self._batches(list(sizes.values())):
+            members = [positions[index] for index in batch]
+            parsed = parse_or_reject(self._parse_batch, [sentences[i] for i in members])
+            answers.update(zip(members, parsed, strict=True))
+        return [answers[position] for position in range(len(sentences))]
+
+    def _sizes_or_reject(
+        self, sentences: Sequence[Sentence], accepted: Sequence[int]
+    ) -> list[int | Refusal]:
+        if not accepted:
+            return []
+        return parse_or_reject(self._sizes, [sentences[position] for position in accepted])
+
+    def _position_limit(self, model: ModelT) -> int | None:
+        """Returns how many tokens a sentence of the model may have; None: any number."""
+        return None
+
+    @staticmethod
+    @abstractmethod
+    def _load_model(path: Path, /, *, expected_checksum: str | None = None) -> tuple[Any, str]:
+        """Returns the model of a parser folder and its checksum."""
+
+    @abstractmethod
+    def _take(self, model: ModelT) -> None:
+        """Prepares the model for prediction in ``self._dtype`` on ``self._device``."""
+
+    @abstractmethod
+    def _sizes(self, sentences: Sequence[Sentence]) -> list[int | Refusal]:
+        """Reads sentences ahead; returns what each takes of a batch, or why it cannot be read."""
+
+    def _batches(self, sizes: Sequence[int]) -> Iterable[list[int]]:
+        """Returns the sentences' positions in batches, shortest first."""
+        return length_batches(sizes, max_tokens=self._batch_tokens)
+
+    @abstractmethod
+    def _parse_batch(self, sentences: Sequence[Sentence]) -> list[ParseT]:
+        """Returns one parse a sentence."""

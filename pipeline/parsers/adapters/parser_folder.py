@@ -1,0 +1,181 @@
+"""A parser on disk: ``weights.safetensors`` beside ``parser.json``, so that loading runs no code.
+
+Weights of our own training are stored in half precision (half the size; scores of both bundled
+parsers are unchanged to the second decimal) and read back as float32; those of a converted
+checkpoint keep theirs, so that its answers stay the same. A transformer inside a parser is a folder
+of its own beside the two files, each of its files named in ``parser.json`` with its sha256.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save
+from torch import nn
+
+from pipeline.base.digest import sha256_of_file
+from pipeline.parsers.adapters.folder_files import (
+    DESCRIPTION_NAME,
+    WEIGHTS_NAME,
+    checksum_of_parser_folder,
+    missing_parser_file,
+    read_description,
+)
+
+FORMAT_VERSION = 1
+
+
+class ParserModel(Protocol):
+    """A network with what its input and its answers are made with."""
+
+    @property
+    def network(self) -> nn.Module:
+        """Returns the network."""
+        ...
+
+
+def write_parser_folder(
+    path: Path,
+    kind: str,
+    config: Mapping[str, Any],
+    tensors: Mapping[str, torch.Tensor],
+    *,
+    halved: bool = True,
+    subfolder: str = "",
+) -> str:
+    """Writes a parser's folder and returns its checksum.
+
+    The description is written last and names the weights' sha256, so a folder that a killed
+    writer left behind is refused by ``read_parser_folder``.
+
+    Args:
+        path: the folder, made where missing; its parser, if any, is replaced.
+        kind: what can read it, such as ``benepar-chart``.
+        config: JSON-serialisable; everything but the weights (sizes, vocabularies).
+        tensors: the state dictionary.
+        halved: whether floating tensors are rounded to float16.
+        subfolder: of ``path``, filled already; its files belong to the parser.
+
+    Raises:
+        ValueError: a weight is not finite in half precision.
+    """
+    stored = _half if halved else _as_it_is
+    weights = save({name: stored(name, tensor) for name, tensor in tensors.items()})
+    description: dict[str, Any] = {
+        "format_version": FORMAT_VERSION,
+        "kind": kind,
+        "weights_sha256": hashlib.sha256(weights).hexdigest(),
+        "config": dict(config),
+    }
+    if subfolder:
+        files = sorted(file for file in (path / subfolder).rglob("*") if file.is_file())
+        description["files"] = {
+            file.relative_to(path).as_posix(): sha256_of_file(file) for file in files
+        }
+    path.mkdir(parents=True, exist_ok=True)
+    _replace(path / WEIGHTS_NAME, weights)
+    text = json.dumps(description, ensure_ascii=True, indent=1) + "\n"
+    _replace(path / DESCRIPTION_NAME, text.encode())
+    return checksum_of_parser_folder(path)
+
+
+def read_parser_folder(
+    path: Path, kind: str, *, expected_checksum: str | None = None
+) -> tuple[dict[str, Any], dict[str, torch.Tensor], str]:
+    """Returns a parser's config, its weights as float32 and its checksum.
+
+    Args:
+        path: a folder that ``write_parser_folder`` wrote.
+        kind: the kind the caller can use.
+        expected_checksum: where given, the folder must have exactly this checksum.
+
+    Raises:
+        ValueError: a file is missing or damaged, or holds another kind or format; the message
+            names the file and the remedy.
+    """
+    description = _checked_description(path)
+    if description["kind"] != kind:
+        raise ValueError(
+            f"{path / DESCRIPTION_NAME}: a parser of kind {description['kind']!r}, but {kind!r} is "
+            f"needed here"
+        )
+    weights_path = path / WEIGHTS_NAME
+    if not weights_path.is_file():
+        raise ValueError(missing_parser_file(weights_path))
+    own = {WEIGHTS_NAME: description["weights_sha256"]}
+    for name, sha256 in (own | description.get("files", {})).items():
+        _check_file(path / name, sha256)
+    checksum = checksum_of_parser_folder(path)
+    if expected_checksum is not None and checksum != expected_checksum:
+        raise ValueError(
+            f"{path}: checksum {checksum} differs from the expected {expected_checksum}; "
+            f"restore the parser's files or correct the expected checksum"
+        )
+    try:
+        stored = load_file(weights_path)
+    except SafetensorError as error:
+        raise ValueError(f"{weights_path}: not a safetensors file ({error})") from error
+    tensors = {k: v.float() if v.is_floating_point() else v for k, v in stored.items()}
+    return description["config"], tensors, checksum
+
+
+def kind_of_parser_folder(path: Path) -> str:
+    """Returns the kind that a parser's description names.
+
+    Raises:
+        ValueError: the description is missing or is none.
+    """
+    return str(_checked_description(path)["kind"])
+
+
+def _checked_description(path: Path) -> dict[str, Any]:
+    file, description = path / DESCRIPTION_NAME, read_description(path)
+    if not isinstance(description, dict) or not {"kind", "config", "weights_sha256"} <= set(
+        description
+    ):
+        raise ValueError(f"{file}: not a parser's description; write it by training a parser")
+    if description.get("format_version") != FORMAT_VERSION:
+        raise ValueError(
+            f"{file}: format version {description.get('format_version')!r}, this version reads "
+            f"{FORMAT_VERSION}; train the parser again"
+        )
+    return description
+
+
+def _check_file(file: Path, sha256: str) -> None:
+    if not file.is_file():
+        raise ValueError(
+            f"{file}: no such file, but {DESCRIPTION_NAME} names it; restore the parser's files "
+            f"together or convert its checkpoint again"
+        )
+    if sha256_of_file(file) != sha256:
+        raise ValueError(
+            f"{file}: sha256 differs from the one in {DESCRIPTION_NAME}; the file is damaged or "
+            f"from another parser: restore the parser's files together"
+        )
+
+
+def _replace(file: Path, content: bytes) -> None:
+    temporary = file.with_name(file.name + ".partial")
+    temporary.write_bytes(content)
+    temporary.replace(file)
+
+
+def _as_it_is(name: str, tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.detach().cpu().contiguous().clone()  # not shared with another weight
+
+
+def _half(name: str, tensor: torch.Tensor) -> torch.Tensor:
+    tensor = tensor.detach().cpu().contiguous()
+    if not tensor.is_floating_point():
+        return tensor
+    half = tensor.half()
+    if not bool(torch.isfinite(half).all()):
+        raise ValueError(f"weight {name!r} is not finite in half precision; training diverged")
+    return half

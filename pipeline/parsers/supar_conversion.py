@@ -1,0 +1,231 @@
+"""Takes over a parser that supar itself built, trained or saved.
+
+supar's parser is read by its attributes alone, so that what a checkpoint holds may be inert.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from transformers import PreTrainedTokenizerBase
+
+from pipeline.parsers.adapters.folder_files import TRANSFORMER_DEPENDENCY
+from pipeline.parsers.checkpoints.transformer_folder import (
+    find_transformer,
+    load_strictly,
+    write_transformer_parser,
+)
+from pipeline.parsers.dependency.model import (
+    DependencyModel,
+    save_dependency_model,
+    vocabulary_as_json,
+)
+from pipeline.parsers.dependency.network import BiaffineNetwork, NetworkSizes, build_network
+from pipeline.parsers.dependency.transformer_model import (
+    SubwordRules,
+    TransformerDependencyDescription,
+    transformer_prefix,
+)
+from pipeline.parsers.dependency.vocabulary import SPECIALS, DependencyVocabulary
+
+BIAFFINE_DEPENDENCY = "biaffine-dependency"
+"""supar's name of the one class of parser that can be taken over."""
+
+_PRETRAINED = "pretrained.weight"
+_PRETRAINED_PROJECTION = "embed_proj."
+_NETWORK_ARGUMENTS = {
+    name: parameter.default
+    for name, parameter in inspect.signature(BiaffineNetwork.__init__).parameters.items()
+    if name not in {"self", "kwargs"}
+}
+_UNUSED = ("bert", "elmo", "elmo_bos_eos", "n_tags")
+
+
+@dataclass(frozen=True)
+class _SuparParser:
+    """What determines the answers of supar's parser."""
+
+    args: dict[str, Any]
+    tensors: dict[str, Tensor]
+    fields: dict[str, Any]
+    """Of the tokens, by name: ``words``, ``chars``, ``bert``."""
+    relations: list[str]
+
+
+def from_supar(parser: Any) -> DependencyModel:
+    """Returns a copy of a ``supar.BiaffineDependencyParser`` that gives the same answers.
+
+    Pretrained word vectors are joined with the trained ones once, here, where supar does so at each
+    prediction.
+
+    Args:
+        parser: in memory. Where it comes from a file, supar has already run that file's pickle:
+            load only files that you trust.
+
+    Raises:
+        ValueError: another class of parser, or features other than words and characters.
+    """
+    if type(parser.model) is not BiaffineNetwork:
+        raise ValueError(f"{type(parser.model).__name__} is no BiaffineDependencyModel")
+    return _plain_model(_read(vars(parser.model.args), parser.model.state_dict(), parser.transform))
+
+
+def convert_supar_checkpoint(state: Mapping[str, Any], folder: Path, *, transformer: str) -> str:
+    """Writes the parser folder of a checkpoint and returns its checksum.
+
+    Args:
+        state: what ``supar.Parser.save`` wrote.
+        transformer: a folder or hub's name with the configuration and tokenizer of the transformer
+            inside; empty where the checkpoint says it rightly or has none.
+
+    Raises:
+        ValueError: a parser that cannot be taken over, or the transformer's files are missing.
+    """
+    if state["name"] != BIAFFINE_DEPENDENCY:
+        raise ValueError(
+            f"supar's {state['name']!r} parser: only {BIAFFINE_DEPENDENCY!r} can be taken over"
+        )
+    tensors = dict(state["state_dict"])
+    if state["pretrained"] is not None:
+        tensors[_PRETRAINED] = state["pretrained"]
+    parser = _read(vars(state["args"]), tensors, state["transform"])
+    if parser.args["encoder"] == "bert" or "bert" in parser.args["feat"]:
+        return _convert_with_transformer(parser, folder, transformer)
+    return save_dependency_model(_plain_model(parser), folder, halved=False)
+
+
+def _read(args: Mapping[str, Any], tensors: Mapping[str, Tensor], transform: Any) -> _SuparParser:
+    known = {name: args.get(name, default) for name, default in _NETWORK_ARGUMENTS.items()}
+    features = [known["feat"]] if isinstance(known["feat"], str) else list(known["feat"] or [])
+    known["feat"] = [] if known["encoder"] == "bert" else features
+    if known["encoder"] not in {"lstm", "bert"} or set(known["feat"]) - {"char", "bert"}:
+        raise ValueError(
+            f"encoder={known['encoder']!r}, feat={features!r} cannot be taken over: only "
+            f"encoder='lstm' with feat of 'char' and 'bert', or encoder='bert', as tokens come "
+            f"without tags, lemmas or other vectors"
+        )
+    return _SuparParser(
+        args=known,
+        tensors={name: tensor.detach().cpu() for name, tensor in tensors.items()},
+        fields={field.name: field for field in transform.FORM if field is not None},
+        relations=list(transform.DEPREL.vocab.itos),
+    )
+
+
+def _plain_model(parser: _SuparParser) -> DependencyModel:
+    """Returns the model of a parser over words and characters."""
+    args = parser.args
+    if args["feat"] != ["char"]:
+        raise ValueError(f"encoder='lstm' with feat={args['feat']!r} cannot be taken over")
+    vocabulary = _vocabulary(parser)
+    tensors, word_embedding = _with_one_word_table(parser)
+    scale = args["n_arc_mlp"] ** args["scale"]
+    sizes = NetworkSizes(
+        word_embedding=word_embedding,
+        character_embedding=args["n_char_embed"],
+        character_hidden=args["n_char_hidden"],
+        character_features=args["n_feat_embed"],
+        lstm_hidden=args["n_lstm_hidden"],
+        lstm_layers=args["n_lstm_layers"],
+        arc_mlp=args["n_arc_mlp"],
+        relation_mlp=args["n_rel_mlp"],
+    )
+    network = build_network(sizes, vocabulary)
+    tensors["arc_attn.weight"] = tensors["arc_attn.weight"] / scale
+    load_strictly(network, tensors, what="the network of supar's arguments")
+    return DependencyModel(network.eval(), sizes, vocabulary)
+
+
+def _convert_with_transformer(parser: _SuparParser, folder: Path, given: str) -> str:
+    args, alone = parser.args, parser.args["encoder"] == "bert"
+    config, tokenizer = find_transformer(given, str(args["bert"]))
+    field = parser.fields["words" if alone else "bert"]
+    _check_tokenizer(tokenizer, field, str(args["bert"]))
+    tensors = parser.tensors
+    network = {name: value for name, value in args.items() if name not in _UNUSED}
+    vocabulary = None
+    if not alone:
+        tensors, width = _with_one_word_table(parser)
+        network |= {"n_embed": width, "n_pretrained": width}
+        network["n_words"] = len(tensors["word_embed.weight"])
+        vocabulary = _vocabulary(parser)
+    ids: Mapping[str, int] = field.vocab
+    rules = SubwordRules(
+        pad_id=ids[field.pad],
+        unknown_id=ids[field.unk],
+        root_id=ids[field.bos],
+        max_per_token=field.fix_len,
+        space_before=field.fn is not None,
+    )
+    description = TransformerDependencyDescription(
+        network=network,
+        subwords=asdict(rules),
+        relations=parser.relations,
+        vocabulary=None if vocabulary is None else vocabulary_as_json(vocabulary),
+    )
+    return write_transformer_parser(
+        folder,
+        TRANSFORMER_DEPENDENCY,
+        asdict(description),
+        tensors,
+        prefix=transformer_prefix(args["encoder"]),
+        transformer=config,
+        tokenizer=tokenizer,
+    )
+
+
+def _check_tokenizer(tokenizer: PreTrainedTokenizerBase, field: Any, named: str) -> None:
+    """Refuses a tokenizer that is not the one the parser was trained with."""
+    found, trained = tokenizer.get_vocab(), dict(field.vocab)
+    if found != trained:
+        differing = len(set(found.items()) ^ set(trained.items()))
+        raise ValueError(
+            f"the tokenizer has another vocabulary than the parser was trained with: {differing:,} "
+            f"entries differ; give --transformer the files of {named!r}"
+        )
+
+
+def _vocabulary(parser: _SuparParser) -> DependencyVocabulary:
+    words, characters = parser.fields["words"], parser.fields.get("chars")
+    return DependencyVocabulary(
+        words=list(words.vocab.itos),
+        characters=SPECIALS if characters is None else list(characters.vocab.itos),
+        relations=parser.relations,
+        max_word_characters=1 if characters is None else characters.fix_len,
+    )
+
+
+def _with_one_word_table(parser: _SuparParser) -> tuple[dict[str, Tensor], int]:
+    """Returns the weights with pretrained vectors, if any, inside the word table, and its width.
+
+    Pretrained vectors as wide as the trained ones are added to them, others are projected and stand
+    beside them; words known from the vectors alone share the trained vector of the unknown word.
+    """
+    tensors = dict(parser.tensors)
+    width, pretrained_width = parser.args["n_embed"], parser.args["n_pretrained"]
+    pretrained = tensors.pop(_PRETRAINED, None)
+    projection = {
+        name.removeprefix(_PRETRAINED_PROJECTION): tensors.pop(name)
+        for name in list(tensors)
+        if name.startswith(_PRETRAINED_PROJECTION)
+    }
+    if pretrained is None:
+        return tensors, width
+    trained = tensors["word_embed.weight"]
+    rows = torch.arange(len(pretrained))
+    rows[len(trained) :] = parser.args["unk_index"]
+    if width == pretrained_width:
+        tensors["word_embed.weight"] = trained[rows] + pretrained
+        return tensors, width
+    if not projection:
+        raise ValueError(f"pretrained vectors are not {pretrained_width} wide, as supar needs them")
+    projected = F.linear(pretrained, projection["weight"], projection["bias"])
+    tensors["word_embed.weight"] = torch.cat((trained[rows], projected), -1)
+    return tensors, width + pretrained_width

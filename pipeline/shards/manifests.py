@@ -1,0 +1,254 @@
+"""Manifests of shards and of stages: what stands complete, from what, with which content.
+
+A stage's folder holds ``00000.parquet`` (the rows), ``00000.quarantine.jsonl`` (what was refused
+and why) and ``00000.json`` (the manifest, written last: a shard without it does not exist). When
+all shards stand, ``manifest.json`` sums them up and marks the whole stage complete.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pipeline.base.atomic_files import write_json_atomically
+from pipeline.base.digest import sha256_of_file
+from pipeline.shards.schema import SCHEMA_VERSION
+
+MANIFEST_NAME = "manifest.json"
+SHARD_GLOB = "[0-9]" * 5 + ".parquet"
+ManifestT = TypeVar("ManifestT")
+
+
+@dataclass(frozen=True, slots=True)
+class ShardManifest:
+    """What is known of one complete shard."""
+
+    stage: str
+    schema_version: int
+    number: int
+    rows: int
+    bytes: int
+    sha256: str
+    drops: dict[str, int] = field(default_factory=dict)
+    """Number of sentences refused, by reason."""
+    seconds: float = 0.0
+    extra: dict[str, Any] = field(default_factory=dict)
+    has_quarantine: bool = True
+    """Whether every drop has a record beside the shard; not so where rows were merely selected."""
+    quarantine_sha256: str = ""
+    """Of the file with these records; empty where there is none, or an earlier release wrote it."""
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetManifest:
+    """What is known of one complete stage: its configuration and all its shards."""
+
+    stage: str
+    schema_version: int
+    config: dict[str, Any]
+    shards: tuple[ShardManifest, ...]
+    rows: int
+    drops: dict[str, int]
+    seconds: float
+
+
+def shard_path(folder: Path, number: int) -> Path:
+    """Returns the path of a shard's Parquet file."""
+    return folder / f"{number:05d}.parquet"
+
+
+def shard_numbers(folder: Path) -> list[int]:
+    """Returns the numbers of the shards whose rows are there, complete or not, in order."""
+    return sorted(int(path.stem) for path in folder.glob(SHARD_GLOB))
+
+
+def manifest_path(folder: Path, number: int) -> Path:
+    """Returns the path of a shard's manifest."""
+    return folder / f"{number:05d}.json"
+
+
+def quarantine_path(folder: Path, number: int) -> Path:
+    """Returns the path of the JSON lines that say what a shard refused and why."""
+    return folder / f"{number:05d}.quarantine.jsonl"
+
+
+def remedy(path: Path) -> str:
+    """Returns what to do about a shard that is damaged: every file that says it is complete."""
+    return (
+        f"delete {path.name}, {path.with_suffix('.json').name} and {MANIFEST_NAME} in "
+        f"{path.parent} and run the stage again"
+    )
+
+
+def _manifest_of(
+    source: str, content: bytes, build: Callable[[dict[str, Any]], ManifestT]
+) -> ManifestT:
+    """Returns a manifest of this release's version.
+
+    Raises:
+        ValueError: the file is damaged, or of another version; names it and the remedy.
+    """
+    try:
+        value = json.loads(content)
+        version = value["schema_version"]
+        if version == SCHEMA_VERSION:
+            return build(value)
+    except (ValueError, TypeError, KeyError) as error:
+        files = "it" if source.endswith(MANIFEST_NAME) else f"it and {MANIFEST_NAME} beside it"
+        raise ValueError(
+            f"{source}: not readable as a manifest ({type(error).__name__}: {error}); delete "
+            f"{files} and run the stage again"
+        ) from error
+    raise ValueError(
+        f"{source}: schema version {version}, this release reads {SCHEMA_VERSION}; delete the "
+        "stage's folder and run the stage again, or install the release that wrote it"
+    )
+
+
+def shard_manifest_of(source: str, content: bytes) -> ShardManifest:
+    """Returns the manifest of a shard from its bytes.
+
+    Args:
+        source: path or URL of the file, for the errors.
+
+    Raises:
+        ValueError: it is damaged, or of another version; names the source and the remedy.
+    """
+    return _manifest_of(source, content, lambda value: ShardManifest(**value))
+
+
+def dataset_manifest_of(source: str, content: bytes) -> DatasetManifest:
+    """Returns the manifest of a complete stage from its bytes; see `shard_manifest_of`."""
+
+    def build(value: dict[str, Any]) -> DatasetManifest:
+        shards = tuple(ShardManifest(**shard) for shard in value["shards"])
+        return DatasetManifest(**(value | {"shards": shards}))
+
+    return _manifest_of(source, content, build)
+
+
+def read_shard_manifest(folder: Path, number: int) -> ShardManifest | None:
+    """Returns the manifest of a shard, or None where the shard is not complete.
+
+    Raises:
+        ValueError: the manifest is damaged, or of another version; names it and the remedy.
+    """
+    path = manifest_path(folder, number)
+    if not path.exists() or not shard_path(folder, number).exists():
+        return None
+    return shard_manifest_of(str(path), path.read_bytes())
+
+
+def read_verified_manifest(folder: Path, number: int) -> ShardManifest | None:
+    """Returns what `read_shard_manifest` does, of a shard whose bytes are what it says.
+
+    Raises:
+        ValueError: the manifest or the rows are damaged; names the file and the remedy.
+    """
+    manifest = read_shard_manifest(folder, number)
+    path = shard_path(folder, number)
+    if manifest is not None and sha256_of_file(path) != manifest.sha256:
+        raise ValueError(f"{path}: sha256 differs from its manifest's; {remedy(path)}")
+    return manifest
+
+
+def complete_shards(folder: Path) -> list[ShardManifest]:
+    """Returns the manifests of the shards 0, 1, … up to the first that is not complete."""
+    found: list[ShardManifest] = []
+    while (manifest := read_shard_manifest(folder, len(found))) is not None:
+        found.append(manifest)
+    return found
+
+
+def write_dataset_manifest(
+    folder: Path,
+    stage: str,
+    *,
+    config: Mapping[str, Any],
+    num_shards: int | None = None,
+    seconds: float | None = None,
+) -> DatasetManifest:
+    """Marks a stage complete: sums its shards up and writes ``manifest.json``.
+
+    Args:
+        config: the resolved configuration that determined the content.
+        num_shards: how many shards the stage has; by default up to the last one in the folder.
+        seconds: the stage's own time; by default the sum over its shards.
+
+    Raises:
+        FileNotFoundError: a shard is missing or not complete; names their numbers.
+    """
+    if num_shards is None:
+        num_shards = max((number + 1 for number in shard_numbers(folder)), default=0)
+    found = [read_shard_manifest(folder, number) for number in range(num_shards)]
+    shards = [shard for shard in found if shard is not None]
+    if len(shards) < num_shards:
+        missing = [str(number) for number, shard in enumerate(found) if shard is None]
+        raise FileNotFoundError(
+            f"{folder}: shards {', '.join(missing)} of {num_shards} are missing or not complete; "
+            "run the stage again"
+        )
+    manifest = sum_up(stage, shards, config=config, seconds=seconds)
+    write_json_atomically(folder / MANIFEST_NAME, asdict(manifest))
+    return manifest
+
+
+def sum_up(
+    stage: str,
+    shards: Sequence[ShardManifest],
+    *,
+    config: Mapping[str, Any],
+    seconds: float | None = None,
+) -> DatasetManifest:
+    """Returns the manifest of a stage that has these shards; see `write_dataset_manifest`."""
+    drops: Counter[str] = Counter()
+    for shard in shards:
+        drops.update(shard.drops)
+    return DatasetManifest(
+        stage=stage,
+        schema_version=SCHEMA_VERSION,
+        config=dict(config),
+        shards=tuple(shards),
+        rows=sum(shard.rows for shard in shards),
+        drops=dict(sorted(drops.items())),
+        seconds=round(sum(s.seconds for s in shards) if seconds is None else seconds, 3),
+    )
+
+
+def read_dataset_manifest(folder: Path, stage: str | None = None) -> DatasetManifest:
+    """Returns the manifest of a complete stage.
+
+    Raises:
+        FileNotFoundError: the stage is not complete.
+        ValueError: the folder holds another stage.
+    """
+    path = folder / MANIFEST_NAME
+    if not path.exists():
+        raise FileNotFoundError(
+            f"{folder}: no {MANIFEST_NAME}, so this stage is not complete; run it again"
+        )
+    manifest = dataset_manifest_of(str(path), path.read_bytes())
+    if stage is not None and manifest.stage != stage:
+        raise ValueError(f"{folder}: holds {manifest.stage!r}, expected {stage!r}")
+    return manifest
+
+
+def parser_problems(shards: Iterable[ShardManifest]) -> Iterator[str]:
+    """Yields where shards of one stage are by several parsers, or in several arithmetics."""
+    numbers: dict[str, list[int]] = {}
+    for shard in shards:
+        if "parser_checksum" in shard.extra:
+            numbers.setdefault(str(shard.extra["parser_checksum"]), []).append(shard.number)
+    if len(numbers) > 1:
+        by_parser = "; ".join(f"{_short(checksum)}: {of}" for checksum, of in numbers.items())
+        yield f"has shards by several parsers ({by_parser}); parse all of them with one"
+
+
+def _short(checksum: str) -> str:
+    """Returns the beginning of a parser's checksum, with the arithmetic that it may end in."""
+    digest, mark, arithmetic = checksum.partition("-")
+    return f"{digest[:12]}{mark}{arithmetic}"

@@ -1,0 +1,255 @@
+"""Parquet shards that are whole or absent: atomic writes and verified reads.
+
+What a shard consists of is told in `pipeline.shards.manifests`. Rows lie in row groups as they come, in
+columns packed for their content; the same tables give the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipeline.base.atomic_files import (
+    TEMPORARY_SUFFIX,
+    rename_durably,
+    synchronise,
+    write_json_atomically,
+    write_text_atomically,
+)
+from pipeline.base.digest import sha256_of_file
+from pipeline.shards.manifests import (
+    ShardManifest,
+    manifest_path,
+    quarantine_path,
+    remedy,
+    shard_path,
+)
+from pipeline.shards.schema import SCHEMA_VERSION, STAGE_KEY, VERSION_KEY, schema_for
+
+FIRST_ROWS = 4_000
+MAX_ROWS = 100_000
+SHARDS_PER_DOUBLING = 4
+
+ROW_GROUP_ROWS = 10_000
+TEXT_LEVEL = 3
+TREE_LEVEL = 19
+"""zstd's levels. Trees are small and are parsed for milliseconds a sentence; the highest level
+takes a tenth of one and saves a twelfth of their bytes."""
+SPLIT_COLUMNS = frozenset({"heads", "span_starts", "span_ends"})
+"""Positions in a sentence, of whose bytes one varies and takes all values: packed byte by byte, an
+eighth smaller than through a dictionary, whose codes of seven bits hide the bytes from zstd."""
+
+
+def rows_in_shard(number: int, *, max_rows: int = MAX_ROWS) -> int:
+    """Returns how many rows shard ``number`` takes: doubling every four shards up to a maximum.
+
+    A small corpus still gives every core a shard, a corpus of 40 M sentences stays at a few
+    hundred of them, and the size of the corpus need not be known before it is read.
+    """
+    doublings = min(number // SHARDS_PER_DOUBLING, 32)
+    return min(max_rows, FIRST_ROWS << doublings)
+
+
+def _packing(schema: pa.Schema) -> dict[str, Any]:
+    """Returns how a schema's columns are packed."""
+    # The values of a list column are a Parquet column of their own name.
+    leaves = {name: f"{name}.list.element" for name in schema.names}
+    split = [leaf for name, leaf in leaves.items() if name in SPLIT_COLUMNS]
+    if not split:  # sentences
+        return {"compression": "zstd", "compression_level": TEXT_LEVEL}
+    return {
+        "compression": "zstd",
+        "compression_level": TREE_LEVEL,
+        "use_dictionary": [leaf for leaf in leaves.values() if leaf not in split],
+        "column_encoding": dict.fromkeys(split, "BYTE_STREAM_SPLIT"),
+    }
+
+
+class ShardWriter:
+    """Writes one shard piece by piece; it has its name when it is whole, or never.
+
+    A context: what was written is removed unless ``finish`` was reached.
+    """
+
+    def __init__(self, folder: Path, stage: str, number: int) -> None:
+        self._folder, self._stage, self._number = folder, stage, number
+        self._path = shard_path(folder, number)
+        self._temporary = self._path.with_name(f"{self._path.name}.{os.getpid()}{TEMPORARY_SUFFIX}")
+        self._schema = schema_for(stage)
+        self._file: pq.ParquetWriter | None = None
+        self._num_rows = 0
+
+    def __enter__(self) -> ShardWriter:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._file is not None:
+            with suppress(OSError):  # such as a full disk, which is why the rows are given up
+                self._file.close()
+        self._temporary.unlink(missing_ok=True)
+
+    def write(self, table: pa.Table) -> None:
+        """Appends rows in row groups of their own, `ROW_GROUP_ROWS` each but for the last.
+
+        Args:
+            table: rows castable to the stage's schema.
+
+        Raises:
+            ValueError: the table does not fit the stage's schema.
+        """
+        try:
+            rows = table.select(self._schema.names).cast(self._schema)
+        except (pa.ArrowInvalid, KeyError) as error:
+            raise ValueError(
+                f"shard {self._number} of {self._stage} does not fit its schema: {error}"
+            ) from error
+        self._opened().write_table(rows, row_group_size=ROW_GROUP_ROWS)
+        self._num_rows += rows.num_rows
+
+    def _opened(self) -> pq.ParquetWriter:
+        """Returns the file, which is there from the first rows on."""
+        if self._file is None:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            self._file = pq.ParquetWriter(self._temporary, self._schema, **_packing(self._schema))
+        return self._file
+
+    def finish(
+        self,
+        *,
+        drops: Mapping[str, int],
+        quarantine: Iterable[Mapping[str, Any]] | None = None,
+        extra: Mapping[str, Any] | None = None,
+        seconds: float = 0.0,
+    ) -> ShardManifest:
+        """Re-reads and names the shard, then writes its manifest; see `write_shard`.
+
+        Raises:
+            OSError: it does not read back with as many rows as were written.
+        """
+        self._opened().close()
+        if pq.ParquetFile(self._temporary).metadata.num_rows != self._num_rows:
+            raise OSError(f"{self._temporary} was not written whole; check the disk")
+        synchronise(self._temporary)
+        rename_durably(self._temporary, self._path)
+        quarantine_sha256 = ""
+        if quarantine is not None:
+            lines = "".join(json.dumps(record, sort_keys=True) + "\n" for record in quarantine)
+            path = quarantine_path(self._folder, self._number)
+            write_text_atomically(path, lines)
+            quarantine_sha256 = sha256_of_file(path)
+        manifest = ShardManifest(
+            stage=self._stage,
+            schema_version=SCHEMA_VERSION,
+            number=self._number,
+            rows=self._num_rows,
+            bytes=self._path.stat().st_size,
+            sha256=sha256_of_file(self._path),
+            drops=dict(sorted(drops.items())),
+            seconds=round(seconds, 3),
+            extra=dict(extra or {}),
+            has_quarantine=quarantine is not None,
+            quarantine_sha256=quarantine_sha256,
+        )
+        write_json_atomically(manifest_path(self._folder, self._number), asdict(manifest))
+        return manifest
+
+
+def write_shard(
+    folder: Path,
+    stage: str,
+    number: int,
+    table: pa.Table,
+    *,
+    drops: Mapping[str, int],
+    quarantine: Iterable[Mapping[str, Any]] | None = None,
+    extra: Mapping[str, Any] | None = None,
+    seconds: float = 0.0,
+) -> ShardManifest:
+    """Writes, re-reads and names one shard, then its manifest.
+
+    Args:
+        table: rows castable to the stage's schema.
+        drops: number of refused sentences by reason.
+        quarantine: one JSON-serialisable record with its ``reason`` per refused sentence; omitted
+            where a stage only selects rows, and keeps no account of the others.
+        extra: further facts for the manifest, such as a parser's checksum.
+
+    Raises:
+        ValueError: the table does not fit the stage's schema.
+    """
+    with ShardWriter(folder, stage, number) as writer:
+        writer.write(table)
+        return writer.finish(drops=drops, quarantine=quarantine, extra=extra, seconds=seconds)
+
+
+@contextmanager
+def _naming_damage(path: Path) -> Iterator[None]:
+    """Turns what Arrow raises for a damaged shard into a ValueError with the remedy."""
+    try:
+        yield
+    except (pa.ArrowException, UnicodeDecodeError, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # the system's, not Arrow's
+            raise
+        raise ValueError(f"{path}: not a whole Parquet file ({error}); {remedy(path)}") from error
+
+
+def _open_shard(path: Path, stage: str) -> pq.ParquetFile:
+    """Opens a Parquet file of this stage and of the version this code reads.
+
+    Raises:
+        FileNotFoundError: no such file.
+        ValueError: not a whole Parquet file, another stage, or an unknown schema version.
+    """
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: no such shard; run the stage that writes it")
+    with _naming_damage(path):
+        file = pq.ParquetFile(path)
+        metadata = file.schema_arrow.metadata or {}
+    found_stage = metadata.get(STAGE_KEY, b"?").decode()
+    found_version = metadata.get(VERSION_KEY, b"?").decode()
+    if found_stage != stage:
+        raise ValueError(f"{path}: holds {found_stage!r}, expected {stage!r}")
+    if found_version != str(SCHEMA_VERSION):
+        raise ValueError(
+            f"{path}: schema version {found_version}, this release reads {SCHEMA_VERSION}; delete "
+            "the stage's folder and run the stage again, or install the release that wrote it"
+        )
+    return file
+
+
+def read_shard(
+    folder: Path, stage: str, number: int, columns: Sequence[str] | None = None
+) -> pa.Table:
+    """Returns a shard's rows; see `read_row_groups`."""
+    # One by one: Arrow cannot read lists of dictionary strings over several row groups at once.
+    groups = list(read_row_groups(folder, stage, number, columns))
+    table = pa.concat_tables(groups) if groups else schema_for(stage).empty_table()
+    return table if columns is None else table.select(list(columns))
+
+
+def read_row_groups(
+    folder: Path, stage: str, number: int, columns: Sequence[str] | None = None
+) -> Iterator[pa.Table]:
+    """Yields a shard's rows group by group, so that one group is in memory at a time.
+
+    Args:
+        columns: the columns to read; all when omitted.
+
+    Raises:
+        FileNotFoundError: no such shard.
+        ValueError: the file is broken, of another stage, or of an unknown schema version.
+    """
+    path = shard_path(folder, number)
+    with _open_shard(path, stage) as file:
+        for group in range(file.num_row_groups):
+            with _naming_damage(path):
+                table = file.read_row_group(group, columns=columns and list(columns))
+            yield table

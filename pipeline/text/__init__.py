@@ -1,0 +1,1 @@
+"""Raw text to tokenized sentences: `corpora/` reads documents, `sentences/` splits them."""

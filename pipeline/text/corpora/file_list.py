@@ -1,0 +1,111 @@
+"""The files that a user's paths stand for: files, folders and globs, in a fixed order."""
+
+from __future__ import annotations
+
+import glob
+import logging
+import os
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipeline.text.corpora.compression import without_compression_suffix
+
+TEXT_SUFFIXES = (".txt", ".text", ".md")
+JSON_LINES_SUFFIXES = (".jsonl", ".ndjson")
+_READ_SUFFIXES = frozenset(TEXT_SUFFIXES + JSON_LINES_SUFFIXES)
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class TextFile:
+    """One file to read."""
+
+    path: Path
+    """Absolute; a symbolic link stays one, since its own name says what it holds."""
+    name: str
+    """Path below what all files have in common, with forward slashes; bytes that are not UTF-8 are
+    escaped, as in ``caf\\xe9.txt``."""
+
+    @property
+    def is_json_lines(self) -> bool:
+        """Whether every line is a JSON object."""
+        return without_compression_suffix(self.path).suffix.lower() in JSON_LINES_SUFFIXES
+
+
+def list_files(paths: Sequence[str | Path]) -> list[TextFile]:
+    """Returns the files of all paths, in the paths' order, a folder's and a glob's files sorted.
+
+    A file that is named outright is read whatever its suffix. Of a folder, searched to any depth,
+    hidden files are left out, and so are files that are not named like text and links to nothing,
+    which is logged. A file that is reached twice, by links too, is read once, under the name that
+    comes first.
+
+    Raises:
+        FileNotFoundError: a path or pattern that matches nothing.
+        ValueError: no path at all, or one without text files.
+    """
+    if not paths:
+        raise ValueError("source 'files' needs paths: files, folders or globs of your text")
+    found: dict[Path, Path] = {}
+    for entry in paths:
+        for path in _matching(str(entry)):
+            found.setdefault(path.resolve(), path.absolute())
+    tidy = {path: os.path.abspath(path) for path in found.values()}  # noqa: PTH100 - keeps links
+    common = os.path.commonpath([str(Path(path).parent) for path in tidy.values()])
+    return [TextFile(path, _name(Path(place).relative_to(common))) for path, place in tidy.items()]
+
+
+def _name(path: Path) -> str:
+    return os.fsencode(path.as_posix()).decode("utf-8", "backslashreplace")
+
+
+def _matching(entry: str) -> list[Path]:
+    """Returns the files of one path or glob, of which at least one must be text."""
+    path = Path(entry).expanduser()
+    matches = [path] if path.exists() else [Path(m) for m in sorted(_glob(str(path)))]
+    if not matches:
+        raise FileNotFoundError(f"{entry}: no such file, folder or match; check the path")
+    files = [
+        file for match in matches for file in (_in_folder(match) if match.is_dir() else [match])
+    ]
+    if not files:
+        raise ValueError(
+            f"{entry}: no text in this folder; looked for {', '.join(TEXT_SUFFIXES)} and "
+            f"{', '.join(JSON_LINES_SUFFIXES)}, each also compressed (.gz, .bz2, .xz, .zst)"
+        )
+    return files
+
+
+def _glob(pattern: str) -> list[str]:
+    return glob.glob(pattern, recursive=True)  # noqa: PTH207 - patterns may be absolute
+
+
+def _in_folder(folder: Path) -> list[Path]:
+    """Returns the text files of a folder, and logs how many others it holds."""
+    visible = [
+        path
+        for path in folder.rglob("*")
+        if not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    ]
+    dangling = sorted(path for path in visible if path.is_symlink() and not path.exists())
+    if dangling:
+        logger.warning(
+            "%s: %d links lead to no file and are left out (the first: %s); mend or remove them",
+            folder,
+            len(dangling),
+            dangling[0].relative_to(folder),
+        )
+    shown = [path for path in visible if path.is_file()]
+    files = [p for p in shown if without_compression_suffix(p).suffix.lower() in _READ_SUFFIXES]
+    if len(files) < len(shown):
+        suffixes = Counter(path.suffix.lower() or "no suffix" for path in set(shown) - set(files))
+        logger.warning(
+            "%s: %d files are not named like text and are left out (%s); name them to read them",
+            folder,
+            len(shown) - len(files),
+            ", ".join(f"{suffix}: {count}" for suffix, count in sorted(suffixes.items())),
+        )
+    return sorted(files, key=lambda path: path.relative_to(folder).as_posix())

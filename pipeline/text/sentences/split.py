@@ -1,0 +1,235 @@
+"""Cuts a source's documents into tokenized sentences and writes them as shards.
+
+A shard ends at a paragraph's end once it has its sentences, kept and refused, and its manifest says
+how far into the source it reaches. A killed run so goes on at the first shard that is not complete:
+what the complete ones hold is read past without being tokenized, and the result is byte-identical.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from pipeline.base.atomic_files import sweep_unfinished
+from pipeline.base.digest import digest_of
+from pipeline.base.job import Progress
+from pipeline.base.refusal import Refusal, excerpt_of
+from pipeline.shards.manifests import (
+    MANIFEST_NAME,
+    DatasetManifest,
+    ShardManifest,
+    complete_shards,
+    quarantine_path,
+    read_dataset_manifest,
+    write_dataset_manifest,
+)
+from pipeline.shards.shards import FIRST_ROWS, MAX_ROWS
+from pipeline.text.corpora.document import Paragraph, Source
+from pipeline.text.sentences.boundaries import BOUNDARY_VERSION, sentence_ranges
+from pipeline.text.sentences.filter import (
+    CLEANING_VERSION,
+    SentenceConfig,
+    clean_text,
+    refuse_sentence,
+)
+from pipeline.text.sentences.shard import Position, SentenceShard
+from pipeline.text.sentences.tokenization import (
+    TOKENIZATION_VERSION,
+    EnglishTokenizer,
+    spacy_version,
+)
+
+ITEMS_AT_ONCE = 256
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """One paragraph or refusal of the source and where it stands."""
+
+    document_number: int
+    """1 for the first document."""
+    document_id: str
+    content: Paragraph | Refusal
+
+
+def describe_splitter(config: SentenceConfig) -> dict[str, Any]:
+    """Returns everything but the text that determines the sentences, for a digest."""
+    return {
+        "config": asdict(config),
+        "spacy": spacy_version(),
+        "tokenization_version": TOKENIZATION_VERSION,
+        "cleaning_version": CLEANING_VERSION,
+        "boundary_version": BOUNDARY_VERSION,
+        "first_rows": FIRST_ROWS,
+        "max_rows": MAX_ROWS,
+    }
+
+
+def split_sentences(
+    source: Source, config: SentenceConfig, folder: Path, *, on_progress: Progress | None = None
+) -> DatasetManifest:
+    """Writes all sentence shards of a source, going on where a killed run stopped.
+
+    Args:
+        folder: where the shards go; empty, or holding shards of the same source and config.
+        on_progress: called now and then.
+
+    Returns:
+        The manifest, which marks the stage complete; an existing one is returned as it is.
+
+    Raises:
+        ValueError: the folder holds the sentences of something else, or the source has none.
+    """
+    described = {"corpus": source.describe(), "splitter": describe_splitter(config)}
+    fingerprint = digest_of(described)
+    folder.mkdir(parents=True, exist_ok=True)
+    shards = complete_shards(folder)
+    _check_fingerprint(folder, shards, fingerprint)
+    if (folder / MANIFEST_NAME).exists():
+        return read_dataset_manifest(folder, "sentences")
+    sweep_unfinished(folder)
+    position = Position(**shards[-1].extra["position"]) if shards else Position()
+    splitter = _Splitter(
+        source=source,
+        config=config,
+        folder=folder,
+        fingerprint=fingerprint,
+        position=position,
+        shard=SentenceShard(len(shards)),
+        on_progress=on_progress,
+    )
+    splitter.run()
+    return write_dataset_manifest(folder, "sentences", config=described)
+
+
+def _check_fingerprint(folder: Path, shards: list[ShardManifest], fingerprint: str) -> None:
+    for shard in shards:
+        if shard.extra.get("fingerprint") != fingerprint:
+            raise ValueError(
+                f"{folder}: shard {shard.number} was made from another text or with other "
+                "settings; delete the folder or choose another one"
+            )
+
+
+@dataclass(slots=True, kw_only=True)
+class _Splitter:
+    """One run over a source: what was reached, and the shard in the making."""
+
+    source: Source
+    config: SentenceConfig
+    folder: Path
+    fingerprint: str
+    position: Position
+    shard: SentenceShard
+    on_progress: Progress | None
+
+    def run(self) -> None:
+        """Consumes the rest of the source and writes its shards."""
+        tokenizer = EnglishTokenizer()
+        items = islice(_items(self.source), self.position.items, None)
+        while not self._limit_reached() and (batch := list(islice(items, ITEMS_AT_ONCE))):
+            texts = [c.text if isinstance(c := item.content, Paragraph) else "" for item in batch]
+            cleaned = [clean_text(text) for text in texts]
+            tokenized = tokenizer.tokenize([text for text, _ in cleaned])
+            for item, (_, repaired), text in zip(batch, cleaned, tokenized, strict=True):
+                if not self._limit_reached():
+                    self._take(item, text.words, text.spaces, repaired)
+            self._report()
+        if self.position.rows == 0:
+            raise ValueError(self._nothing_found())
+        if self.shard.lengths or self.shard.quarantine:
+            self._write_shard()
+
+    def _limit_reached(self) -> bool:
+        return 0 < self.config.limit <= self.position.rows
+
+    def _take(self, item: _Item, words: list[str], spaces: list[bool], repaired: int) -> None:
+        """Adds one item's sentences and refusals to the shard it belongs to."""
+        before = self.position
+        same_document = item.document_number == before.documents
+        index = before.next_sentence_index if same_document else 0
+        kept: list[tuple[int, list[str]]] = []
+        refused: list[dict[str, Any]] = []
+        room = self.config.limit - before.rows if self.config.limit else None
+        if isinstance(item.content, Refusal) or not words:
+            nothing = Refusal("empty", "a paragraph without a printable character")
+            why = item.content if isinstance(item.content, Refusal) else nothing
+            refused.append(_record(item, index, why))
+            index += 1  # a gap, so that no context reaches across what is missing
+        for start, end in sentence_ranges(words, spaces):
+            if room is not None and len(kept) == room:
+                break
+            tokens = words[start:end]
+            refusal = refuse_sentence(tokens, self.config)
+            if refusal is None:
+                kept.append((index, tokens))
+            else:
+                excerpt = excerpt_of(" ".join(tokens[:200]))
+                refused.append(_record(item, index, replace(refusal, excerpt=excerpt)))
+            index += 1
+        if self.shard.is_full:
+            self._write_shard()
+        for sentence_index, tokens in kept:
+            self.shard.add(item.document_id, sentence_index, tokens)
+        self.shard.quarantine.extend(refused)
+        self.shard.repaired_characters += repaired
+        self.position = Position(
+            documents=item.document_number,
+            items=before.items + 1,
+            next_sentence_index=index,
+            rows=before.rows + len(kept),
+        )
+
+    def _write_shard(self) -> None:
+        self.shard.write(self.folder, self.position, self.fingerprint)
+        self.shard = SentenceShard(self.shard.number + 1)
+
+    def _report(self) -> None:
+        if self.on_progress is not None:
+            fraction = self.source.fraction_read()
+            if self.config.limit:
+                fraction = max(fraction, self.position.rows / self.config.limit)
+            rows, documents = self.position.rows, self.position.documents
+            self.on_progress(fraction, f"{rows:,} sentences of {documents:,} documents")
+
+    def _nothing_found(self) -> str:
+        reasons = Counter(record["reason"] for record in self.shard.quarantine)
+        for written in complete_shards(self.folder):
+            reasons.update(written.drops)
+        if not reasons:
+            return "the source holds no text; check its path and format"
+        first = self._first_refused()
+        return (
+            f"no sentence could be taken from the source; refused: {dict(reasons)}; first, at "
+            f"{first['position']}: {first['reason']} ({first['detail']})"
+        )
+
+    def _first_refused(self) -> dict[str, Any]:
+        if self.shard.number == 0:
+            return self.shard.quarantine[0]
+        with quarantine_path(self.folder, 0).open(encoding="utf-8") as lines:
+            record: dict[str, Any] = json.loads(next(lines))
+        return record
+
+
+def _items(source: Source) -> Iterator[_Item]:
+    for number, document in enumerate(source.documents(), start=1):
+        for content in document.paragraphs:
+            yield _Item(number, document.document_id, content)
+
+
+def _record(item: _Item, index: int, refusal: Refusal) -> dict[str, Any]:
+    """Returns a line of the quarantine file."""
+    return {
+        "document_id": item.document_id,
+        "sentence_index": index,
+        "position": item.content.position,
+        "reason": refusal.reason,
+        "detail": refusal.detail,
+        "excerpt": refusal.excerpt,
+    }

@@ -1,0 +1,146 @@
+"""The parsing benchmark over tiny parsers with random weights; no times are judged."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks import parsing
+from benchmarks.parsing_contestants import EXACT, FAST, PARSE_SENTS, SUPAR, Contestant, Sentences
+from benchmarks.parsing_input import WARM_UP_SENTENCES, ParsingInput, corpus_input, treebank_input
+from benchmarks.parsing_rate import Measured, measure
+from benchmarks.parsing_tables import Results
+from pipeline.parsers.constituency.model import save_constituency_model
+from pipeline.parsers.dependency.model import DependencyModel, save_dependency_model
+from pipeline.parsers.dependency.network import NetworkSizes, build_network
+from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
+from pipeline.trees.conllu import TreebankSentence
+from pipeline.trees.parses import DependencyParse
+from tests.support.constituency_trees import tiny_model, toy_treebank
+from tests.support.dependency_examples import treebank, write_conllu
+from tests.support.parsed_corpora import stories, write_corpus
+
+FIGURES = {
+    *("dep_exact_vs_supar", "dep_fast_vs_supar", "dep_identical", "dep_fast_las_loss"),
+    *("const_vs_parse_sents", "const_vs_bucketed", "const_identical", "two_processes_vs_one"),
+}
+RIGHT = DependencyParse(heads=[2, 0], deprels=["nsubj", "root"])
+WRONG = DependencyParse(heads=[2, 0], deprels=["obj", "root"])
+
+
+@pytest.fixture(scope="module")
+def parsers(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    folder = tmp_path_factory.mktemp("parsers")
+    vocabulary = DependencyVocabulary.build(treebank(), min_word_frequency=1)
+    sizes = NetworkSizes(
+        word_embedding=12,
+        character_embedding=6,
+        character_hidden=8,
+        character_features=10,
+        lstm_hidden=16,
+        lstm_layers=2,
+        arc_mlp=14,
+        relation_mlp=9,
+    )
+    network = build_network(sizes, vocabulary).eval()
+    save_dependency_model(DependencyModel(network, sizes, vocabulary), folder / "dependency")
+    save_constituency_model(folder / "constituency", tiny_model(toy_treebank(60)))
+    return str(folder / "dependency"), str(folder / "constituency")
+
+
+@pytest.mark.slow
+def test_the_last_line_has_every_figure(
+    parsers: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = write_conllu(treebank(), tmp_path / "text.conllu")
+    arguments = ("--conllu", str(text), "--sentences", "6", "--parsers", *parsers)
+    assert parsing.main((*arguments, "--rounds", "1", "--shard-sentences", "20")) == 0
+    lines = capsys.readouterr().out.splitlines()
+    figures = json.loads(lines[-1])
+    assert set(figures) == FIGURES | {"las_measured_against", "sentences"}
+    assert (figures["las_measured_against"], figures["sentences"]) == ("treebank", 6)
+    assert figures["dep_identical"] == figures["const_identical"] == 1
+    assert sum(line.startswith("## ") for line in lines) == 2
+
+
+def results(text: ParsingInput, *, fast: DependencyParse) -> Results:
+    def measured(label: str, seconds: float, tree: object = RIGHT) -> Measured:
+        return Measured(label, 1, times=[3 * seconds, seconds], trees=[tree])
+
+    return Results(
+        text=text,
+        dependency={
+            SUPAR: measured(SUPAR, 6),
+            EXACT: measured(EXACT, 2),
+            FAST: measured(FAST, 1, fast),
+        },
+        constituency={
+            "benepar, buckets of 5": measured("benepar, buckets of 5", 4),
+            "benepar, buckets of 9": measured("benepar, buckets of 9", 3),
+            EXACT: measured(EXACT, 1),
+            PARSE_SENTS: measured(PARSE_SENTS, 30, WRONG),
+        },
+    )
+
+
+@pytest.mark.parametrize(("gold", "loss"), [([RIGHT], 50.0), ([WRONG], -50.0), (None, 50.0)])
+def test_ratios_are_of_the_best_rounds_and_the_loss_is_of_the_right_trees(
+    gold: list[DependencyParse] | None, loss: float
+) -> None:
+    tokens = [["Dogs", "bark"]]
+    figures = results(ParsingInput("text", tokens, tokens, gold), fast=WRONG).figures()
+    assert figures["dep_exact_vs_supar"] == 3
+    assert figures["dep_fast_vs_supar"] == 6
+    assert figures["const_vs_bucketed"] == 3
+    assert figures["const_vs_parse_sents"] == 30
+    assert figures["dep_identical"] == 1
+    assert figures["const_identical"] == 0  # one of the two that are compared differs
+    assert figures["dep_fast_las_loss"] == loss
+
+
+def test_all_take_turns_each_begun_anew_and_warmed_up_on_other_sentences() -> None:
+    acts: list[str] = []
+
+    def contestant(label: str) -> Contestant:
+        def start() -> tuple[object, object]:
+            acts.append(f"start {label}")
+            return parse, list
+
+        def parse(sentences: Sentences) -> list[DependencyParse]:
+            acts.append(f"{label} {len(sentences)}")
+            return [RIGHT] * len(sentences)
+
+        return Contestant(label, start)  # type: ignore[arg-type]
+
+    found = measure([contestant("a"), contestant("b")], [["x", "y"]] * 3, [["z"]], rounds=2)
+    turn = [act for label in "ab" for act in (f"start {label}", f"{label} 1", f"{label} 3")]
+    assert acts == turn * 2
+    assert all(len(one.times) == 2 and one.trees == [RIGHT] * 3 for one in found.values())
+
+
+def test_a_treebank_gives_its_trees_and_what_no_contestant_could_take_is_left_out(
+    tmp_path: Path,
+) -> None:
+    odd = TreebankSentence("odd", ["New York", "sleeps"], [2, 0], ["nsubj", "root"])
+    path = write_conllu([odd, *treebank()], tmp_path / "text.conllu")
+    found = treebank_input([path], 6)
+    assert [list(tokens) for tokens in found.sentences] == [s.tokens for s in treebank()[:6]]
+    assert found.gold is not None
+    assert found.gold[0].heads == treebank()[0].heads
+    assert [list(tokens) for tokens in found.warm_up] == [s.tokens for s in treebank()[6:]]
+    with pytest.raises(ValueError, match="there are only 8; lower --sentences"):
+        treebank_input([path], 9)
+
+
+def test_a_corpus_gives_its_sentences_without_trees(tmp_path: Path) -> None:
+    write_corpus(tmp_path, stories(20))
+    found = corpus_input(tmp_path, 10)
+    assert (len(found.sentences), found.gold) == (10, None)
+    assert len(found.warm_up) == WARM_UP_SENTENCES
+
+
+def test_numbers_below_what_they_may_be_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert parsing.main(("--rounds", "0")) == 2
+    assert "--rounds must be at least 1" in capsys.readouterr().err

@@ -1,0 +1,17 @@
+from benchmarks.references.supar_predict import predict, supar_parser
+from pipeline.parsers.dependency.model import load_dependency_model
+from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
+from tests.pipeline.parsers.dependency.test_supar_adapter import BUNDLED
+
+SENTENCES = [
+    ["The", "old", "gardener", "watered", "the", "red", "roses", "."],
+    ["Zyzzyva", "internationalization-friendly-identifiers", "<b>", "§"],
+    ["Go", "!"],
+]
+
+
+def test_supar_with_our_weights_answers_as_our_parser() -> None:
+    model, _ = load_dependency_model(BUNDLED)
+    assert predict(supar_parser(model), SENTENCES) == SuparDependencyParser.load(BUNDLED).parse(
+        SENTENCES
+    )

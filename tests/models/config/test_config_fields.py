@@ -1,0 +1,253 @@
+"""Every field of every configuration: its range, its way through JSON, and who mirrors it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, get_args, get_type_hints
+
+import luigi
+import numpy as np
+import pytest
+import torch
+
+from models.config.held_out import HoldOut
+from models.config.training_config import ReadIf, ShapesEncoder, TrainingConfig
+from models.config.training_presets import preset
+from models.config.views import VIEWS
+from models.evaluation.derived.held_out.config import ProbingConfig
+from models.evaluation.protocols.config import ProtocolConfig
+from models.evaluation.representations.representation import Representation
+from models.model.sentence_model import build_model
+from models.training.settings import LaunchSettings, RunSettings
+from models.words.word_vectors import WordVectors
+from pipeline.base.config_fields import Config, Count, Range, at_least, marked
+from pipeline.parsing.parse_shard import ParseShardJob
+from pipeline.text.sentences.filter import SentenceConfig
+from pipeline.vectors.train_word_vectors import SkipGramConfig
+from tasks.parameters import (
+    CorpusParameters,
+    HeldOutParameters,
+    ParserParameters,
+    SentEvalParameters,
+    TrainingParameters,
+)
+from tasks.word_vectors import TrainWordVectors
+from tests.models.training.test_training_options import a_block
+
+CONFIGS: tuple[type[Config], ...] = (
+    *(TrainingConfig, RunSettings, LaunchSettings, HoldOut, ProbingConfig, ProtocolConfig),
+    *(Representation, SkipGramConfig),
+)
+EVERY_FIELD = [(cls, field.name) for cls in CONFIGS for field in fields(cls)]
+NUMBERS = [
+    (cls, name)
+    for cls, name in EVERY_FIELD
+    if set(get_args(get_type_hints(cls)[name]) or [get_type_hints(cls)[name]]) & {int, float}
+]
+UNBOUNDED = {
+    *((cls, name) for cls, name in NUMBERS if name.endswith("seed")),
+    *((ProbingConfig, name) for name in ("min_tokens", "max_tokens", "max_sentences")),
+    *((ProbingConfig, name) for name in ("min_train", "min_dev", "min_test", "min_class_train")),
+    *((ProbingConfig, name) for name in ("num_words", "num_length_bins", "num_top_constituents")),
+    (ProbingConfig, "max_depth_length_correlation"),
+}
+"""Numbers of which any may be meant, or which are checked together."""
+
+
+def named(pair: tuple[type[Config], str]) -> str:
+    return f"{pair[0].__name__}-{pair[1]}"
+
+
+@pytest.mark.parametrize("pair", EVERY_FIELD, ids=named)
+def test_a_field_refuses_another_type_and_comes_back_from_json(
+    pair: tuple[type[Config], str],
+) -> None:
+    cls, name = pair
+    defaults = cls()
+
+    assert cls.from_dict(json.loads(json.dumps(defaults.to_dict()))) == defaults
+    with pytest.raises(ValueError, match=rf"^{cls.called} {name} must be .*, got {{'a': 1}}$"):
+        cls.from_dict({name: {"a": 1}})
+
+
+@pytest.mark.parametrize("pair", [pair for pair in NUMBERS if pair not in UNBOUNDED], ids=named)
+def test_a_number_says_its_range(pair: tuple[type[Config], str]) -> None:
+    cls, name = pair
+
+    assert marked(cls, Range)[name]
+    with pytest.raises(ValueError, match=rf"^{cls.called} {name} must .*, got -3"):
+        cls.from_dict({name: -3})
+
+
+@dataclass(frozen=True, slots=True)
+class Inner(Config):
+    size: Count = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Outer(Config):
+    called: ClassVar[str] = "job field"
+    inner: Inner
+    folders: Mapping[str, Any]
+    out: Path
+    rates: Annotated[tuple[float, ...], at_least(0)] = ()
+    kind: Literal["a", "b"] = "a"
+
+
+def test_paths_tuples_and_configurations_within_another_are_plain_json() -> None:
+    outer = Outer(Inner(3), {"a": 1}, Path("x"), (1, 2))
+
+    plain = outer.to_dict()
+
+    assert plain == json.loads(json.dumps(plain))
+    assert plain["inner"] == {"size": 3} and plain["rates"] == [1.0, 2.0]
+    assert Outer.from_dict(plain) == outer
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"outt": "x"}, r"unknown job fields \['outt'\]; known: .*; did you mean out\?"),
+        ({"inner": {"size": 0}}, "setting size must be at least 1, got 0"),
+        ({"inner": 3}, "job field inner must be an object, got 3"),
+        ({"out": 3}, "job field out must be a path, got 3"),
+        ({"rates": [1, -1]}, r"job field rates must be at least 0, got \[1, -1\]"),
+        ({"kind": "c"}, "job field kind must be one of a, b, got 'c'"),
+    ],
+)
+def test_what_is_wrong_is_named(changes: dict[str, Any], message: str) -> None:
+    fitting = {"inner": {}, "folders": {}, "out": "x"}
+    with pytest.raises(ValueError, match=message):
+        Outer.from_dict(fitting | changes)
+
+
+def test_a_missing_field_is_named() -> None:
+    with pytest.raises(ValueError, match=r"missing job fields \['folders', 'out'\]"):
+        Outer.from_dict({"inner": {}})
+
+
+OTHER_VALUES: dict[str, Any] = {
+    **{"objective": "discriminative", "anchor": "zeroed", "max_tokens": 9, "trained_words": 2},
+    **{"coupling_width": 3, "held_out_every_steps": 2, "keep": "best", "gradient_clip": 1.0},
+    **{"warmup_fraction": 0.5, "word_dropout": 0.5, "noise_power": 0.25, "orthonormal_rate": 0.5},
+    **{"held_out_fraction": 0.5, "gather_negatives": False, "vector_rms": 0.5, "parts": 2},
+}
+
+
+def another_value(config: TrainingConfig, name: str) -> Any:
+    """Returns a value of a field other than its own that fits the others."""
+    value, hint = getattr(config, name), get_type_hints(TrainingConfig)[name]
+    if name in OTHER_VALUES:
+        return OTHER_VALUES[name]
+    if isinstance(value, bool):
+        return not value
+    return (
+        value + 2
+        if isinstance(value, int | float)
+        else next(choice for choice in get_args(hint) if choice not in (value, "included"))
+    )
+
+
+@pytest.mark.parametrize(
+    "name",
+    sorted(
+        {field.name for field in fields(TrainingConfig)}
+        - marked(TrainingConfig, ShapesEncoder).keys()
+    ),
+)
+def test_a_field_that_shapes_no_encoder_leaves_an_untrained_one_as_it_is(name: str) -> None:
+    """So the digest of a random encoder holds all that it must."""
+    vectors = WordVectors.from_rows(list("abcd"), np.eye(4, 6, dtype=np.float32))
+    for views in ([view] * 2 for view in VIEWS if view != "BOW"):
+        config = preset("laptop", views=views, hidden_size=4)
+        changes = {"gather_negatives": False} if name == "parts" else {}
+        other = config.changed({name: another_value(config, name), **changes})
+        assert other.architecture() == config.architecture()
+        one, two = (build_model(c, vectors, 0).eval() for c in (config, other))
+        block = a_block([1, 2, 3])
+        with torch.no_grad():
+            views_of = [m.encoder(m.training_batch(block).sentences) for m in (one, two)]
+        assert all(torch.equal(a, b) for a, b in zip(*views_of, strict=True))
+
+
+def test_the_architecture_is_what_digests_of_random_encoders_have_always_held() -> None:
+    assert set(TrainingConfig().architecture()) == {
+        *("views", "objective", "hidden_size", "bidirectional", "dep_cell", "init", "precision"),
+        *("word_vectors", "embeddings", "trained_word_size", "trained_word_init", "trained_words"),
+        *("vector_rms", "decoder", "coupling_layers", "coupling_partition", "coupling_width"),
+        *("coupling_depth", "coupling_activation"),
+    }
+
+
+def test_a_field_that_only_some_trainings_read_is_read_by_one() -> None:
+    presets = [preset("laptop", normalise="l2"), preset("laptop", views=("SEQ", "DEP"))]
+    presets += [preset(name, decoder="bijective") for name in ("B-G", "B-D", "B-GD")]
+
+    for name in marked(TrainingConfig, ReadIf):
+        assert any(not config.idle([name]) for config in presets), name
+    assert all(config.idle(["epochs", "seed"]) == [] for config in presets)
+
+
+MIRRORS: tuple[tuple[type, type[Config], dict[str, str]], ...] = (
+    (
+        CorpusParameters,
+        SentenceConfig,  # type: ignore[assignment]
+        {"limit": "limit", "min_tokens": "min_tokens", "max_tokens": "max_tokens"},
+    ),
+    (
+        HeldOutParameters,
+        TrainingConfig,
+        {f"held_out_{name}": f"held_out_{name}" for name in ("fraction", "seed", "unit")},
+    ),
+    (
+        HeldOutParameters,
+        ProbingConfig,
+        {f"held_out_{name}": f"held_out_{name}" for name in ("fraction", "seed", "unit")}
+        | {"probing_seed": "seed"},
+    ),
+    (TrainWordVectors, HoldOut, {"held_out_block_sentences": "block_sentences"}),
+    (
+        ParserParameters,
+        ParseShardJob,
+        {"parser_precision": "precision", "parser_batch_tokens": "batch_tokens"},
+    ),
+    (TrainingParameters, TrainingConfig, {"seed": "seed"}),
+    (TrainingParameters, LaunchSettings, {"processes": "processes"}),
+    (
+        TrainingParameters,
+        RunSettings,
+        {name: name for name in ("gemm", "keep_checkpoints", "checkpoint_every_seconds")},
+    ),
+    (
+        SentEvalParameters,
+        ProtocolConfig,
+        {"classifier": "classifier", "folds": "num_folds", "grid_scale": "grid_scale"},
+    ),
+)
+KINDS = {int: luigi.IntParameter, float: luigi.FloatParameter, str: luigi.Parameter}
+
+
+@pytest.mark.parametrize(
+    ("task", "config", "parameter", "field"),
+    [(task, config, *pair) for task, config, pairs in MIRRORS for pair in pairs.items()],
+)
+def test_a_parameter_has_the_type_default_and_choices_of_the_field_that_it_sets(
+    task: type, config: type[Config], parameter: str, field: str
+) -> None:
+    declared: Any = getattr(task, parameter)
+    (default,) = (f.default for f in fields(config) if f.name == field)
+    hint = get_type_hints(config)[field]
+
+    assert declared.task_value("a task", parameter) == default
+    if choices := get_args(hint):
+        assert isinstance(declared, luigi.ChoiceParameter)
+        assert declared._choices == set(choices)
+    else:
+        assert type(declared) is KINDS[hint]
+
+
+def test_changing_one_field_keeps_the_others() -> None:
+    assert TrainingConfig().changed({"seed": 3}) == replace(TrainingConfig(), seed=3)

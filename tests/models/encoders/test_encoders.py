@@ -1,0 +1,495 @@
+"""Encoders against recursions over single nodes, in float64: outputs and every gradient."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor, nn
+
+from models.config.training_config import Init
+from models.config.views import VIEWS
+from models.encoders import BagOfWords, LinearAverage, build_encoder
+from models.encoders.initialisation import UNIFORM_BOUND
+from models.encoders.sentence_batch import SentenceBatch
+from tests.support.tree_oracles import (
+    Sentence,
+    batch_of,
+    child_sum_state,
+    gru_state,
+    linear_average,
+    nary_state,
+    random_sentence,
+)
+
+E, H, V = 5, 4, 9
+TOLERANCE = 1e-12
+
+ORACLES: dict[str, Callable[..., Tensor]] = {
+    "SEQ": gru_state,
+    "SEQ in both directions": gru_state,
+    "DEP": child_sum_state,
+    "DEP by attention": child_sum_state,
+    "CONST": nary_state,
+    "LIN": linear_average,
+}
+OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
+    "SEQ in both directions": ("SEQ", {"bidirectional": True}),
+    "DEP by attention": ("DEP", {"dep_cell": "attentive"}),
+}
+ENCODERS = (*VIEWS, *OPTIONS)
+WITH_WEIGHTS = tuple(view for view in VIEWS if view != "BOW")
+WITH_BUFFERS = tuple(view for view in ORACLES if view != "LIN")
+
+
+def make_encoder(name: str) -> nn.Module:
+    torch.manual_seed(0)
+    view, options = OPTIONS.get(name, (name, {}))
+    encoder = build_encoder(view, word_size=E, hidden_size=H, **options).double()
+    for parameter in encoder.parameters():
+        nn.init.normal_(parameter)  # biases too, so that a lost one shows
+    return encoder
+
+
+def make_vectors() -> Tensor:
+    generator = torch.Generator().manual_seed(1)
+    return torch.randn(V, E, dtype=torch.float64, generator=generator).requires_grad_()
+
+
+def encode(encoder: nn.Module, sentences: list[Sentence], vectors: Tensor) -> Tensor:
+    batch = batch_of(sentences)
+    return encoder(batch, vectors[batch.word_ids])
+
+
+def recurse(view: str, encoder: nn.Module, sentences: list[Sentence], vectors: Tensor) -> Tensor:
+    return torch.stack([ORACLES[view](encoder, s, vectors[s.words]) for s in sentences])
+
+
+def gradients(output: Tensor, encoder: nn.Module, vectors: Tensor) -> list[Tensor]:
+    weights = torch.randn(output.shape, dtype=torch.float64, generator=torch.manual_seed(2))
+    inputs = [vectors, *encoder.parameters()]
+    found = torch.autograd.grad((output * weights).sum(), inputs, allow_unused=True)
+    return [torch.zeros_like(i) if g is None else g for i, g in zip(inputs, found, strict=True)]
+
+
+def assert_same_as_oracle(view: str, sentences: list[Sentence]) -> None:
+    encoder, vectors = make_encoder(view), make_vectors()
+    output = encode(encoder, sentences, vectors)
+    expected = recurse(view, encoder, sentences, vectors)
+    torch.testing.assert_close(output, expected, rtol=TOLERANCE, atol=TOLERANCE)
+    for found, wanted in zip(
+        gradients(output, encoder, vectors), gradients(expected, encoder, vectors), strict=True
+    ):
+        # A gradient is a sum over the batch: its rounding error grows with its largest entry.
+        scale = max(1.0, float(wanted.abs().max()))
+        torch.testing.assert_close(found, wanted, rtol=0, atol=TOLERANCE * scale)
+
+
+def chain(length: int) -> Sentence:
+    """Every word depends on the next; every constituent but the first word branches left."""
+    inner = list(range(length - 1))
+    return Sentence(
+        words=[k % V for k in range(length)],
+        heads=[*range(2, length + 1), 0],
+        left=[*inner[1:], -1],
+        right=[-length + k for k in inner],
+    )
+
+
+def star(length: int) -> Sentence:
+    """Every word depends on the first; every constituent branches right."""
+    inner = list(range(length - 1))
+    return Sentence(
+        words=[k % V for k in range(length)],
+        heads=[0] + [1] * (length - 1),
+        left=[-1 - k for k in inner],
+        right=[*inner[1:], -length],
+    )
+
+
+ONE_WORD = Sentence(words=[3], heads=[0], left=[], right=[])
+
+
+@pytest.mark.parametrize("view", ORACLES)
+@pytest.mark.parametrize(
+    "sentences",
+    [
+        pytest.param([ONE_WORD], id="one word"),
+        pytest.param([ONE_WORD, ONE_WORD], id="only one-word sentences"),
+        pytest.param([ONE_WORD, star(4), ONE_WORD, chain(3)], id="one word among others"),
+        pytest.param([chain(2)], id="two words"),
+        pytest.param([chain(200)], id="chain of 200"),
+        pytest.param([star(200)], id="star of 200"),
+        pytest.param([random_sentence(Random(k), 1 + 3 * k) for k in range(12)], id="mixed"),
+    ],
+)
+def test_outputs_and_gradients_equal_the_recursion(view: str, sentences: list[Sentence]) -> None:
+    assert_same_as_oracle(view, sentences)
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 2**32), lengths=st.lists(st.integers(1, 12), min_size=1, max_size=5))
+def test_random_trees_equal_the_recursion(seed: int, lengths: list[int]) -> None:
+    random = Random(seed)
+    sentences = [random_sentence(random, length) for length in lengths]
+    for view in ORACLES:
+        assert_same_as_oracle(view, sentences)
+
+
+@pytest.mark.parametrize("view", ENCODERS)
+def test_batched_equals_one_by_one(view: str) -> None:
+    encoder, vectors = make_encoder(view), make_vectors()
+    sentences = [random_sentence(Random(k), length) for k, length in enumerate([7, 1, 12, 1, 3, 7])]
+
+    batched = encode(encoder, sentences, vectors)
+    one_by_one = torch.cat([encode(encoder, [sentence], vectors) for sentence in sentences])
+
+    torch.testing.assert_close(batched, one_by_one, rtol=TOLERANCE, atol=TOLERANCE)
+
+
+@pytest.mark.parametrize("view", ["DEP", "DEP by attention"])
+def test_child_sum_ignores_the_order_of_children(view: str) -> None:
+    encoder, vectors = make_encoder(view), make_vectors()
+    sentence = random_sentence(Random(5), 15)
+    order = Random(6).sample(range(15), 15)  # new position -> old position
+    new_position = {old: new for new, old in enumerate(order)}
+    shuffled = replace(
+        sentence,
+        words=[sentence.words[old] for old in order],
+        heads=[
+            1 + new_position[sentence.heads[old] - 1] if sentence.heads[old] else 0 for old in order
+        ],
+    )
+
+    torch.testing.assert_close(
+        encode(encoder, [shuffled], vectors),
+        encode(encoder, [sentence], vectors),
+        rtol=TOLERANCE,
+        atol=TOLERANCE,
+    )
+
+
+@pytest.mark.parametrize("view", ENCODERS)
+def test_words_that_are_not_shared_have_states_of_their_own(view: str) -> None:
+    encoder, vectors = make_encoder(view), make_vectors()
+    sentences = [random_sentence(Random(k), 8, num_words=2) for k in range(4)]
+    shared = batch_of(sentences)
+    own = batch_of(sentences, share_words=False)
+    per_token = vectors[own.word_ids].detach()
+    noise = torch.rand(per_token.shape, dtype=torch.float64, generator=torch.manual_seed(3))
+
+    as_shared = encoder(own, per_token)
+    with_noise = encoder(own, per_token * noise)
+    one_by_one = []
+    for sentence, rows in zip(sentences, (per_token * noise).split(8), strict=True):
+        one_by_one.append(encoder(batch_of([sentence], share_words=False), rows))
+
+    expected = encoder(shared, vectors[shared.word_ids])
+    torch.testing.assert_close(as_shared, expected, rtol=TOLERANCE, atol=TOLERANCE)
+    torch.testing.assert_close(with_noise, torch.cat(one_by_one), rtol=TOLERANCE, atol=TOLERANCE)
+
+
+@pytest.mark.parametrize("view", ENCODERS)
+def test_two_passes_before_their_gradients_do_not_disturb_each_other(view: str) -> None:
+    encoder, vectors = make_encoder(view), make_vectors()
+    first = [random_sentence(Random(k), 9) for k in range(3)]
+    second = [random_sentence(Random(k), 7) for k in range(5, 9)]
+
+    together = encode(encoder, first, vectors).sum() + encode(encoder, second, vectors).sum()
+    found = gradients(together, encoder, vectors)
+
+    weight = torch.randn((), dtype=torch.float64, generator=torch.manual_seed(2))
+    for sentences in (first, second):
+        alone = torch.autograd.grad(
+            encode(encoder, sentences, vectors).sum() * weight,
+            [vectors, *encoder.parameters()],
+            allow_unused=True,
+        )
+        found = [a if b is None else a - b for a, b in zip(found, alone, strict=True)]
+    for rest in found:
+        torch.testing.assert_close(rest, torch.zeros_like(rest), rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("view", WITH_BUFFERS)
+def test_a_second_backward_pass_is_refused(view: str) -> None:
+    encoder, vectors = make_encoder(view), make_vectors()
+    loss = encode(encoder, [random_sentence(Random(1), 6)], vectors).sum()
+    loss.backward(retain_graph=True)
+
+    with pytest.raises(RuntimeError, match="were used by a backward pass"):
+        loss.backward()
+
+
+@pytest.mark.parametrize("view", ENCODERS)
+def test_bfloat16_outputs_and_gradients_stay_close_to_float32(view: str) -> None:
+    encoder, vectors = make_encoder(view).float(), make_vectors().detach().float()
+    batch = batch_of([random_sentence(Random(k), 9) for k in range(60)])
+    inputs = [vectors.requires_grad_(), *encoder.parameters()]
+
+    expected = encoder(batch, vectors[batch.word_ids])
+    found = encoder(batch, vectors[batch.word_ids].bfloat16())
+
+    assert found.dtype == torch.bfloat16
+    pairs = [(found.float(), expected)]
+    for gradient, wanted in zip(
+        torch.autograd.grad(found.float().sum(), inputs),
+        torch.autograd.grad(expected.sum(), inputs),
+        strict=True,
+    ):
+        assert gradient.dtype == torch.float32
+        pairs.append((gradient, wanted))
+    for one, other in pairs:
+        assert (one - other).norm() <= 0.05 * other.norm()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("unknown", ["leaf", "head"])
+def test_attention_to_an_unknown_word_has_finite_gradients(
+    dtype: torch.dtype, unknown: str
+) -> None:
+    """Its vector is zero, and so is its state while biases are: no direction to compare."""
+    torch.manual_seed(0)
+    encoder = build_encoder("DEP", word_size=E, hidden_size=H, dep_cell="attentive")
+    words = [0, 1, 2] if unknown == "leaf" else [1, 0, 2]
+    batch = batch_of([Sentence(words, heads=[2, 0, 2], left=[1, -1], right=[-3, -2])])
+    vectors = torch.tensor([[0.0] * E, [0.5] * E, [-0.3] * E])[batch.word_ids]
+    vectors = vectors.to(dtype).requires_grad_()
+
+    encoder(batch, vectors).float().sum().backward()
+
+    found = [vectors.grad, *(parameter.grad for parameter in encoder.parameters())]
+    assert max(float(g.abs().max()) for g in found if g is not None) < 10
+
+
+@pytest.mark.parametrize("view", ENCODERS)
+def test_encoding_in_inference_mode_does_not_hinder_training(view: str) -> None:
+    encoder, vectors = make_encoder(view), make_vectors()
+    sentences = [random_sentence(Random(k), 9) for k in range(3)]
+
+    with torch.inference_mode():
+        inferred = encode(encoder, sentences, vectors)
+    trained = encode(encoder, sentences, vectors)
+    trained.sum().backward()
+
+    torch.testing.assert_close(trained.detach(), inferred.clone(), rtol=TOLERANCE, atol=TOLERANCE)
+
+
+@pytest.mark.parametrize("view", ENCODERS)
+def test_under_autocast_products_run_in_bfloat16(view: str) -> None:
+    encoder = make_encoder(view).float()
+    sentences = [random_sentence(Random(k), 9) for k in range(3)]
+    vectors = make_vectors().detach().float().requires_grad_()
+    expected = encode(encoder, sentences, vectors)
+
+    with torch.autocast("cpu", torch.bfloat16):
+        found = encode(encoder, sentences, vectors)
+    found.float().sum().backward()
+
+    torch.testing.assert_close(found.float(), expected, rtol=0.1, atol=0.1)
+
+
+@pytest.mark.parametrize("view", ENCODERS)
+def test_a_copy_of_an_encoder_has_memory_of_its_own(view: str) -> None:
+    encoder, vectors = make_encoder(view), make_vectors()
+    sentences = [random_sentence(Random(k), 9) for k in range(3)]
+    before = encode(encoder, sentences, vectors)
+
+    copied = copy.deepcopy(encoder)
+
+    after = encode(copied, sentences, vectors)
+    torch.testing.assert_close(after, before, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("view", WITH_BUFFERS)
+def test_buffers_used_before_leave_no_trace(view: str) -> None:
+    encoder, vectors = make_encoder(view), make_vectors()
+    small = [random_sentence(Random(k), 5) for k in range(3)]
+    fresh = gradients(encode(encoder, small, vectors), encoder, vectors)
+    large = [random_sentence(Random(k), 40) for k in range(9)]
+    encode(encoder, large, vectors * 1e6).sum().backward()  # leaves its values in the buffers
+
+    again = gradients(encode(encoder, small, vectors), encoder, vectors)
+
+    for one, other in zip(again, fresh, strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=0)
+
+
+def test_two_directions_need_an_even_width() -> None:
+    with pytest.raises(ValueError, match="need an even hidden_size, got 5"):
+        build_encoder("SEQ", word_size=E, hidden_size=5, bidirectional=True)
+
+
+def test_an_unknown_cell_is_refused() -> None:
+    with pytest.raises(ValueError, match="unknown dep_cell 'sum'"):
+        build_encoder("DEP", word_size=E, hidden_size=H, dep_cell="sum")  # type: ignore[arg-type]
+
+
+def test_nary_tells_left_from_right() -> None:
+    encoder, vectors = make_encoder("CONST"), make_vectors()
+    sentence = Sentence(words=[1, 2], heads=[0, 1], left=[-1], right=[-2])
+    mirrored = replace(sentence, left=sentence.right, right=sentence.left)
+
+    states = encode(encoder, [sentence, mirrored], vectors)
+
+    assert not torch.allclose(states[0], states[1])
+
+
+@pytest.mark.parametrize("view", ENCODERS)
+def test_inputs_are_not_mutated(view: str) -> None:
+    batch = batch_of([random_sentence(Random(k), 6) for k in range(3)])
+    vectors = torch.randn(len(batch.word_ids), E, dtype=torch.float64).requires_grad_()
+    before = vectors.detach().clone()
+
+    make_encoder(view)(batch, vectors).sum().backward()
+
+    assert torch.equal(vectors, before)
+
+
+def test_bag_of_words_is_the_mean_over_all_tokens() -> None:
+    batch = SentenceBatch.from_arrays([4, 4, 7, 0], [0, 3, 4])
+    vectors = torch.tensor([[0.0, 0.0], [3.0, 6.0], [9.0, 0.0]])  # of words 0, 4, 7
+
+    mean = BagOfWords(word_size=2)(batch, vectors)
+
+    assert mean.tolist() == [[5.0, 4.0], [0.0, 0.0]]
+
+
+def test_bag_of_words_is_as_wide_as_a_word_and_has_no_parameters() -> None:
+    encoder = build_encoder("BOW", word_size=E, hidden_size=H)
+
+    assert encoder.output_size == E
+    assert not list(encoder.parameters())
+
+
+def test_linear_average_maps_the_mean_over_all_tokens() -> None:
+    batch = SentenceBatch.from_arrays([4, 4, 7, 0], [0, 3, 4])
+    vectors = torch.tensor([[0.0, 0.0], [3.0, 6.0], [9.0, 0.0]])  # of words 0, 4, 7
+    encoder = LinearAverage(word_size=2, hidden_size=3)
+    with torch.no_grad():
+        encoder.projection.weight.copy_(torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, -1.0]]))
+
+    assert encoder(batch, vectors).tolist() == [[5.0, 4.0, 1.0], [0.0, 0.0, 0.0]]
+    assert encoder.output_size == 3
+
+
+@pytest.mark.parametrize("view", WITH_WEIGHTS)
+def test_xavier_is_by_gate_with_zero_biases(view: str) -> None:
+    torch.manual_seed(0)
+    encoder = build_encoder(view, word_size=60, hidden_size=40)
+
+    for name, parameter in encoder.named_parameters():
+        if parameter.dim() == 1:
+            assert not parameter.any(), name
+        else:
+            bound = (6 / (40 + parameter.shape[1])) ** 0.5
+            assert 0.95 * bound < parameter.abs().max() <= bound, name
+
+
+@pytest.mark.parametrize("view", WITH_WEIGHTS)
+def test_he_is_normal_by_fan_in(view: str) -> None:
+    torch.manual_seed(0)
+    encoder = build_encoder(view, word_size=60, hidden_size=90, init="he")
+
+    for name, parameter in encoder.named_parameters():
+        if parameter.dim() == 2:
+            deviation = (2 / parameter.shape[1]) ** 0.5
+            assert parameter.std().item() == pytest.approx(deviation, rel=0.05), name
+            assert parameter.abs().max() > 3 * deviation, name  # uniform ends at the root of 3
+
+
+@pytest.mark.parametrize("view", WITH_WEIGHTS)
+@pytest.mark.parametrize("word_size", [20, 60])
+def test_orthonormal_is_by_gate_with_zero_biases(view: str, word_size: int) -> None:
+    torch.manual_seed(0)
+    encoder = build_encoder(view, word_size=word_size, hidden_size=40, init="orthonormal")
+
+    for name, parameter in encoder.named_parameters():
+        if parameter.dim() == 1:
+            assert not parameter.any(), name
+            continue
+        for gate in parameter.split(40):
+            smaller = gate @ gate.T if gate.shape[0] <= gate.shape[1] else gate.T @ gate
+            torch.testing.assert_close(smaller, torch.eye(len(smaller)), rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("view", ["DEP", "CONST"])
+def test_open_forget_gates_are_the_only_difference_of_xavier_open(view: str) -> None:
+    closed, opened = (build_with_seed(view, init) for init in ("xavier", "xavier_open"))
+
+    difference = {
+        name: opened[name] - closed[name]
+        for name in closed
+        if not torch.equal(opened[name], closed[name])
+    }
+
+    assert len(difference) == 1
+    (bias,) = difference.values()
+    assert_open_forget_gates(bias)
+
+
+@pytest.mark.parametrize("view", ["DEP", "CONST"])
+def test_he_opens_forget_gates_and_leaves_other_biases_zero(view: str) -> None:
+    parameters = build_with_seed(view, "he").values()
+
+    (bias,) = (p for p in parameters if p.dim() == 1 and p.any())
+    assert_open_forget_gates(bias)
+
+
+def assert_open_forget_gates(bias: Tensor) -> None:
+    assert bias.sum() == 40  # 1 for each of the 40 forget gates
+    assert set(bias.tolist()) <= {0.0, 1.0}
+
+
+@pytest.mark.parametrize(
+    ("init", "of_gate"), [("he", 1.0), ("xavier", 0.0), ("xavier_open", 0.0), ("orthonormal", 0.0)]
+)
+def test_reset_and_update_gates_start_open_under_he_alone(init: Init, of_gate: float) -> None:
+    parameters = build_with_seed("SEQ", init, bidirectional=True)
+
+    for direction in ("cell", "reverse_cell"):
+        assert parameters[f"{direction}.word.bias"].tolist() == [of_gate] * 40 + [0.0] * 20
+        assert not parameters[f"{direction}.state.bias"].any()
+
+
+def build_with_seed(view: str, init: Init, *, bidirectional: bool = False) -> dict[str, Tensor]:
+    torch.manual_seed(0)
+    encoder = build_encoder(
+        view, word_size=60, hidden_size=40, init=init, bidirectional=bidirectional
+    )
+    return encoder.state_dict()
+
+
+@pytest.mark.parametrize("view", WITH_WEIGHTS)
+def test_uniform_stays_within_its_bound(view: str) -> None:
+    encoder = build_encoder(view, word_size=60, hidden_size=40, init="uniform")
+
+    largest = max(parameter.abs().max().item() for parameter in encoder.parameters())
+
+    assert 0.95 * UNIFORM_BOUND < largest <= UNIFORM_BOUND
+
+
+def test_unknown_view_is_refused() -> None:
+    with pytest.raises(ValueError, match="unknown view 'TREE'; known: SEQ, DEP, CONST, LIN, BOW"):
+        build_encoder("TREE", word_size=E, hidden_size=H)
+
+
+def test_unknown_init_is_refused() -> None:
+    with pytest.raises(
+        ValueError, match="unknown init 'zeros'; known: xavier, uniform, xavier_open"
+    ):
+        build_encoder("SEQ", word_size=E, hidden_size=H, init="zeros")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("view", "columns"), [("DEP", "heads"), ("CONST", "binary_left")])
+def test_a_batch_without_trees_is_refused(view: str, columns: str) -> None:
+    batch = SentenceBatch.from_arrays([1, 2], [0, 2])
+
+    with pytest.raises(ValueError, match=f"needs a batch made with {columns}"):
+        make_encoder(view)(batch, torch.zeros(2, E, dtype=torch.float64))

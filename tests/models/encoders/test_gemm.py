@@ -1,0 +1,93 @@
+"""The choice of who multiplies float32 matrices: by speed and error, and without a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import torch
+
+from models.encoders.kernels import gemm
+from models.encoders.kernels.gemm import (
+    GemmBackend,
+    available_backends,
+    choose_gemm,
+    gemm_kept,
+    use_gemm,
+)
+
+ACCURATE, ROUNDED = 3e-7, 2e-3
+
+needs_a_choice = pytest.mark.skipif(
+    len(available_backends()) < 2, reason="this PyTorch has one backend only"
+)
+
+
+@pytest.fixture(autouse=True)
+def backend_as_before() -> Iterator[None]:
+    with gemm_kept():
+        yield
+
+
+def choice_among(monkeypatch: pytest.MonkeyPatch, *, error: float, at_home: bool) -> GemmBackend:
+    monkeypatch.setattr(gemm, "available_backends", lambda: ("default", "onednn"))
+    monkeypatch.setattr(gemm, "product_errors", lambda _: {"default": ACCURATE, "onednn": error})
+    monkeypatch.setattr(gemm, "mkl_is_at_home", lambda: at_home)
+    return choose_gemm(width=8)
+
+
+def test_an_accurate_backend_is_chosen_on_a_processor_that_mkl_is_not_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert choice_among(monkeypatch, error=ACCURATE, at_home=False) == "onednn"
+
+
+def test_a_backend_that_rounds_is_not_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert choice_among(monkeypatch, error=ROUNDED, at_home=False) == "default"
+
+
+def test_mkl_is_kept_where_it_is_at_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert choice_among(monkeypatch, error=ACCURATE, at_home=True) == "default"
+
+
+def test_the_choice_asks_no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    def measured() -> float:
+        raise AssertionError("measured speed")
+
+    monkeypatch.setattr("time.perf_counter", measured)
+    assert choice_among(monkeypatch, error=ACCURATE, at_home=False) == "onednn"
+
+
+def test_the_default_is_chosen_where_there_is_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gemm, "available_backends", lambda: ("default",))
+    monkeypatch.setattr(gemm, "mkl_is_at_home", lambda: False)
+    assert choose_gemm(width=8) == "default"
+
+
+@needs_a_choice
+def test_the_default_multiplies_as_if_nothing_was_ever_chosen() -> None:
+    left, right = torch.randn(50, 70), torch.randn(70, 30)
+    expected = left @ right
+    use_gemm("onednn")
+    use_gemm("default")
+    assert torch.equal(left @ right, expected)
+
+
+def test_float64_products_are_the_same_with_every_backend() -> None:
+    left, right = torch.randn(50, 70).double(), torch.randn(70, 30).double()
+    products = []
+    for backend in available_backends():
+        use_gemm(backend)
+        products.append(left @ right)
+    assert all(torch.equal(product, products[0]) for product in products)
+
+
+def test_an_unknown_backend_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"gemm must be one of .*'onednn'.*, not 'cublas'"):
+        use_gemm("cublas")  # type: ignore[arg-type]
+
+
+def test_a_backend_this_pytorch_cannot_choose_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gemm, "available_backends", lambda: ("default",))
+    with pytest.raises(ValueError, match=r"cannot choose the gemm backend 'onednn'; set gemm to"):
+        use_gemm("onednn")

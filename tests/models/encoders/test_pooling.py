@@ -1,0 +1,232 @@
+"""Pooling of all states of a sentence, against states that are computed node by node."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from models.config.training_config import DepCell, Precision, TrainingConfig
+from models.config.views import Pooling
+from models.encoders import GRU, BagOfWords, ChildSumTreeLSTM, LinearAverage, NaryTreeLSTM
+from models.encoders.base import SentenceStates
+from models.encoders.sentence_batch import SentenceBatch
+from models.model.multi_view import MultiViewEncoder
+from models.words.embedding import WordEmbedding
+from tests.support.tree_oracles import (
+    Sentence,
+    batch_of,
+    child_sum_state,
+    nary_state,
+    random_sentence,
+    read,
+)
+
+WORD_SIZE, HIDDEN_SIZE, NUM_WORDS = 5, 6, 9
+POOLINGS: tuple[Pooling, ...] = ("last", "max", "mean", "min")
+
+
+@pytest.fixture
+def sentences() -> list[Sentence]:
+    random = Random(5)
+    return [random_sentence(random, length) for length in (7, 1, 12, 2, 3, 7)]
+
+
+@pytest.fixture
+def words() -> Tensor:
+    torch.manual_seed(1)
+    return torch.randn(NUM_WORDS, WORD_SIZE, dtype=torch.float64)
+
+
+def with_nodes(sentences: list[Sentence]) -> SentenceBatch:
+    plain = batch_of(sentences)
+    return SentenceBatch.from_arrays(
+        plain.word_ids[plain.word_of_token].numpy(),
+        plain.token_offsets.numpy(),
+        [head for s in sentences for head in s.heads],
+        [child for s in sentences for child in s.left],
+        [child for s in sentences for child in s.right],
+        with_nodes=True,
+    )
+
+
+def made(kind: type[Any], **changes: Any) -> Any:
+    torch.manual_seed(2)
+    return kind(word_size=WORD_SIZE, hidden_size=HIDDEN_SIZE, **changes).double()
+
+
+def pooled(states: Tensor) -> dict[Pooling, Tensor]:
+    """Of one sentence's states [nodes, H], the last of them its own."""
+    return {
+        "last": states[-1],
+        "max": states.max(0).values,
+        "mean": states.mean(0),
+        "min": states.min(0).values,
+    }
+
+
+def check(encoder: Any, sentences: list[Sentence], words: Tensor, expected: list[Tensor]) -> None:
+    batch = with_nodes(sentences)
+    states: SentenceStates = encoder.states(batch, words[batch.word_ids])
+    for pooling in POOLINGS:
+        found = states.pool(pooling)
+        wanted = torch.stack([pooled(s)[pooling] for s in expected])
+        torch.testing.assert_close(found, wanted.detach(), rtol=1e-9, atol=1e-12)
+        assert not found.requires_grad
+    torch.testing.assert_close(states.last, encoder(batch, words[batch.word_ids]).detach())
+
+
+def subtree(sentence: Sentence, node: int) -> Sentence:
+    """The tree under a token as a sentence of its own."""
+
+    def depends(token: int) -> bool:
+        while token != node and sentence.heads[token]:
+            token = sentence.heads[token] - 1
+        return token == node
+
+    tokens = [token for token in range(len(sentence.words)) if depends(token)]
+    place = {token: i for i, token in enumerate(tokens)}
+    heads = [0 if t == node else place[sentence.heads[t] - 1] + 1 for t in tokens]
+    return Sentence([sentence.words[t] for t in tokens], heads, [], [])
+
+
+@pytest.mark.parametrize("cell", ["child_sum", "attentive"])
+def test_dep_pools_the_states_of_all_tokens(
+    cell: DepCell, sentences: list[Sentence], words: Tensor
+) -> None:
+    encoder = made(ChildSumTreeLSTM, dep_cell=cell)
+    expected = []
+    for sentence in sentences:
+        root = sentence.heads.index(0)
+        order = [t for t in range(len(sentence.words)) if t != root] + [root]
+        trees = [subtree(sentence, token) for token in order]
+        states = [child_sum_state(encoder, tree, words[tree.words]) for tree in trees]
+        expected.append(torch.stack(states))
+
+    check(encoder, sentences, words, expected)
+
+
+def binary_subtree(sentence: Sentence, node: int) -> Sentence:
+    """The binary tree under an inner node (>= 0) or a leaf (< 0) as a sentence of its own."""
+    tokens: list[int] = []
+    left: list[int] = []
+    right: list[int] = []
+
+    def copy(node: int) -> int:
+        if node < 0:
+            tokens.append(sentence.words[-1 - node])
+            return -len(tokens)
+        own = len(left)
+        left.append(0)
+        right.append(0)
+        left[own] = copy(sentence.left[node])
+        right[own] = copy(sentence.right[node])
+        return own
+
+    copy(node)
+    return Sentence(tokens, [], left, right)
+
+
+def test_const_pools_the_states_of_inner_nodes_and_leaves(
+    sentences: list[Sentence], words: Tensor
+) -> None:
+    encoder = made(NaryTreeLSTM)
+    expected = []
+    for sentence in sentences:
+        nodes = [-1 - token for token in range(len(sentence.words))]
+        nodes += reversed(range(len(sentence.left)))  # the root, node 0, comes last
+        trees = [binary_subtree(sentence, node) for node in nodes]
+        states = [nary_state(encoder, tree, words[tree.words]) for tree in trees]
+        expected.append(torch.stack(states))
+
+    check(encoder, sentences, words, expected)
+
+
+def test_seq_pools_the_states_after_each_word(sentences: list[Sentence], words: Tensor) -> None:
+    encoder = made(GRU)
+    expected = []
+    for sentence in sentences:
+        vectors = words[sentence.words]
+        states = [read(encoder.cell, vectors[: t + 1]) for t in range(len(vectors))]
+        expected.append(torch.stack(states))
+
+    check(encoder, sentences, words, expected)
+
+
+def test_two_directions_pool_the_states_at_each_word_side_by_side(
+    sentences: list[Sentence], words: Tensor
+) -> None:
+    encoder = made(GRU, bidirectional=True)
+    batch = with_nodes(sentences)
+    states = encoder.states(batch, words[batch.word_ids])
+
+    for number, sentence in enumerate(sentences):
+        vectors = words[sentence.words]
+        ahead = [read(encoder.cell, vectors[: t + 1]) for t in range(len(vectors))]
+        back = [read(encoder.reverse_cell, vectors[t:].flip(0)) for t in range(len(vectors))]
+        both = torch.cat([torch.stack(ahead), torch.stack(back)], dim=1).detach()
+        for pooling in ("max", "mean", "min"):
+            expected = pooled(both)[pooling]  # type: ignore[index]
+            torch.testing.assert_close(states.pool(pooling)[number], expected)
+        last = torch.cat([ahead[-1], back[0]]).detach()
+        torch.testing.assert_close(states.pool("last")[number], last)
+
+
+@pytest.mark.parametrize("kind", [BagOfWords, LinearAverage])
+def test_a_bag_pools_its_words_and_its_last_is_its_mean(
+    kind: type[BagOfWords | LinearAverage], sentences: list[Sentence], words: Tensor
+) -> None:
+    encoder = BagOfWords(word_size=WORD_SIZE) if kind is BagOfWords else made(LinearAverage)
+    batch = with_nodes(sentences)
+    states = encoder.states(batch, words[batch.word_ids])
+
+    for number, sentence in enumerate(sentences):
+        vectors = words[sentence.words]
+        if kind is LinearAverage:
+            vectors = (vectors @ encoder.projection.weight.T).detach()
+        expected = {**pooled(vectors), "last": vectors.mean(0)}
+        for pooling in POOLINGS:
+            torch.testing.assert_close(states.pool(pooling)[number], expected[pooling])
+
+
+def pair(precision: Precision = "float32") -> MultiViewEncoder:
+    torch.manual_seed(3)
+    vectors = torch.randn(NUM_WORDS, WORD_SIZE)
+    vectors[0] = 0
+    config = TrainingConfig(hidden_size=HIDDEN_SIZE, precision=precision)
+    return MultiViewEncoder(config, [WordEmbedding.frozen(vectors)]).eval()
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_a_pair_pools_a_batch_as_one_by_one(
+    precision: Precision, sentences: list[Sentence]
+) -> None:
+    encoder = pair(precision)
+    tolerance = {"float32": 1e-6, "bfloat16": 2e-2}[precision]
+
+    together = encoder.pool(with_nodes(sentences), POOLINGS)
+
+    for view in range(2):
+        for pooling in POOLINGS:
+            alone = [encoder.pool(with_nodes([s]), [pooling])[view][pooling] for s in sentences]
+            found = together[view][pooling]
+            torch.testing.assert_close(found, torch.cat(alone), rtol=0, atol=tolerance)
+            assert found.dtype == torch.float32
+
+
+def test_the_last_states_alone_are_what_the_pair_gives(sentences: list[Sentence]) -> None:
+    encoder, batch = pair(), batch_of(sentences)
+
+    pooled = encoder.pool(batch, ["last"])
+
+    for view, expected in zip(pooled, encoder(batch), strict=True):
+        torch.testing.assert_close(view["last"], expected.detach())
+        assert not view["last"].requires_grad
+
+
+def test_a_batch_made_without_nodes_is_refused(sentences: list[Sentence]) -> None:
+    with pytest.raises(ValueError, match="pooling needs a batch made with with_nodes=True"):
+        pair().pool(batch_of(sentences), ["mean"])

@@ -1,0 +1,340 @@
+"""Schedules against slow bookkeeping over single nodes, and their answers to malformed trees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from itertools import pairwise
+from random import Random
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from models.encoders.order import BinarySchedule, DependencySchedule
+from models.encoders.sentence_batch import SentenceBatch
+from tests.support.tree_oracles import Sentence, batch_of, random_sentence
+
+LENGTHS = st.lists(st.integers(1, 15), min_size=1, max_size=6)
+
+
+def sentences_of(seed: int, lengths: list[int]) -> tuple[list[Sentence], list[int]]:
+    random = Random(seed)
+    sentences = [random_sentence(random, length) for length in lengths]
+    return sentences, [sum(lengths[:k]) for k in range(len(lengths))]
+
+
+def dependency_schedule(sentences: list[Sentence]) -> DependencySchedule:
+    schedule = batch_of(sentences).dependencies
+    assert schedule is not None
+    return schedule
+
+
+def binary_schedule(sentences: list[Sentence]) -> BinarySchedule:
+    schedule = batch_of(sentences).constituents
+    assert schedule is not None
+    return schedule
+
+
+Spelling = tuple[object, ...]
+
+
+def spell_dependencies(sentence: Sentence) -> Spelling:
+    """Returns (word, children's spellings in any fixed order) of the root."""
+
+    def spell(node: int) -> Spelling:
+        children = [spell(k) for k, head in enumerate(sentence.heads) if head == node + 1]
+        return (sentence.words[node], *sorted(children, key=repr))
+
+    return spell(sentence.heads.index(0))
+
+
+def edges_by_parent(schedule: DependencySchedule, *, by_sum: bool) -> dict[int, list[int]]:
+    """Returns each inner row's children's state rows, as the sums or as the forget gates say."""
+    K, F, S = schedule.num_leaves, schedule.num_fringe, schedule.num_fringe_sums
+    children: dict[int, list[int]] = {row: [] for row in range(schedule.num_inner)}
+    rows, parents = schedule.leaf_to_sum if by_sum else schedule.leaf_to_inner
+    of_sum: dict[int, list[int]] = {}
+    for row, parent in zip(rows.tolist(), parents.tolist(), strict=True):
+        of_sum.setdefault(parent, []).append(row)
+    for inner in range(schedule.num_inner):
+        key = inner
+        if by_sum:
+            key = int(schedule.fringe_sums[inner]) if inner < F else inner - F + S
+        children[inner] += of_sum.get(key, [])
+    for row, parent in zip(*(t.tolist() for t in schedule.fringe_to_core), strict=True):
+        children[F + parent].append(K + row)
+    for row, parent in enumerate(schedule.core_parents.tolist()):
+        children[F + parent].append(K + F + row)
+    return children
+
+
+@pytest.mark.parametrize("by_sum", [True, False])
+@settings(max_examples=50, deadline=None)
+@given(seed=st.integers(0, 2**32), lengths=LENGTHS)
+def test_dependency_rows_spell_each_tree(by_sum: bool, seed: int, lengths: list[int]) -> None:
+    sentences, _ = sentences_of(seed, lengths)
+    batch = batch_of(sentences)
+    schedule = dependency_schedule(sentences)
+    children = edges_by_parent(schedule, by_sum=by_sum)
+
+    def spell(row: int) -> Spelling:
+        word = int(batch.word_ids[schedule.words[row]])
+        below = children.get(row - schedule.num_leaves, [])
+        return (word, *sorted((spell(child) for child in below), key=repr))
+
+    spelled = [spell(row) for row in schedule.roots.tolist()]
+    assert spelled == [spell_dependencies(sentence) for sentence in sentences]
+
+
+@settings(max_examples=50, deadline=None)
+@given(seed=st.integers(0, 2**32), lengths=LENGTHS)
+def test_a_core_node_stands_right_below_its_parent(seed: int, lengths: list[int]) -> None:
+    schedule = dependency_schedule(sentences_of(seed, lengths)[0])
+
+    level_of = np.repeat(
+        np.arange(len(schedule.level_starts) - 1), np.diff(schedule.level_starts)
+    ).tolist()
+    for row, parent in enumerate(schedule.core_parents.tolist()):
+        assert level_of[parent] == level_of[row] + 1
+
+
+def test_equal_parts_of_dependency_trees_are_one_row() -> None:
+    # "the old dog barks" twice, "the dog barks", "old the dog barks": 1 the, 2 old, 3 dog, 4 barks.
+    old_dog = Sentence([1, 2, 3, 4], [3, 3, 4, 0], [1, 2, -1], [-4, -3, -2])
+    dog = Sentence([1, 3, 4], [2, 3, 0], [1, -1], [-3, -2])
+    dog_old = Sentence([2, 1, 3, 4], [3, 3, 4, 0], [1, 2, -1], [-4, -3, -2])
+
+    schedule = dependency_schedule([old_dog, old_dog, dog, dog_old])
+
+    assert schedule.num_leaves == 2  # the, old
+    assert schedule.num_fringe == schedule.num_fringe_sums == 2  # {the, old} dog, {the} dog
+    assert schedule.level_starts == (0, 4)  # barks, four times
+
+
+def test_one_multiset_under_two_words_is_one_sum() -> None:
+    dog = Sentence([1, 3, 4], [2, 3, 0], [1, -1], [-3, -2])
+    cat = Sentence([1, 5, 4], [2, 3, 0], [1, -1], [-3, -2])
+
+    schedule = dependency_schedule([dog, cat])
+
+    assert (schedule.num_fringe, schedule.num_fringe_sums) == (2, 1)
+
+
+@settings(max_examples=50, deadline=None)
+@given(seed=st.integers(0, 2**32), lengths=LENGTHS)
+def test_binary_rows_spell_each_tree(seed: int, lengths: list[int]) -> None:
+    sentences, _ = sentences_of(seed, lengths)
+    batch = batch_of(sentences)
+    schedule = binary_schedule(sentences)
+    T = schedule.num_leaves
+
+    def spell(row: int) -> object:
+        if row < T:
+            return int(batch.word_ids[row])
+        inner = row - T
+        children = []
+        for side in (schedule.left, schedule.right):
+            child = int(side.children[inner])
+            assert int(side.operands[side.operand_of[inner]]) == child
+            children.append(spell(child))
+        return tuple(children)
+
+    def nested(sentence: Sentence, node: int) -> object:
+        if node < 0:
+            return sentence.words[-1 - node]
+        return tuple(
+            nested(sentence, child) for child in (sentence.left[node], sentence.right[node])
+        )
+
+    spelled = [spell(row) for row in schedule.roots.tolist()]
+    assert spelled == [nested(s, 0 if s.left else -1) for s in sentences]
+
+
+@settings(max_examples=50, deadline=None)
+@given(seed=st.integers(0, 2**32), lengths=LENGTHS)
+def test_operands_of_a_level_are_its_nodes_left_ones_first(seed: int, lengths: list[int]) -> None:
+    schedule = binary_schedule(sentences_of(seed, lengths)[0])
+    first_core = schedule.num_leaves + schedule.num_cherries
+    taken = [side.num_shared for side in (schedule.left, schedule.right)]
+
+    for number, (first, last) in enumerate(pairwise(schedule.level_starts)):
+        row = first_core + first
+        for k, side in enumerate((schedule.left, schedule.right)):
+            count = side.level_counts[number]
+            operands = slice(taken[k], taken[k] + count)
+            assert side.operands[operands].tolist() == list(range(row, row + count))
+            for operand in range(operands.start, operands.stop):
+                parent = int(side.core_parents[operand - side.num_shared])
+                assert int(side.operand_of[parent]) == operand
+            taken[k] += count
+            row += count
+        is_last = number == len(schedule.level_starts) - 2
+        assert is_last or row == first_core + last  # only roots are nobody's child
+    assert taken == [len(side.operands) for side in (schedule.left, schedule.right)]
+
+
+def test_equal_pairs_of_words_are_one_row() -> None:
+    old_dog = Sentence([1, 2, 3], [3, 3, 0], [-1, -2], [1, -3])
+    dog = Sentence([2, 3, 4], [2, 3, 0], [1, -1], [-3, -2])
+
+    schedule = binary_schedule([old_dog, old_dog, dog])
+
+    assert (schedule.num_leaves, schedule.num_cherries) == (4, 1)
+    assert schedule.level_starts == (0, 3)
+
+
+@settings(max_examples=50, deadline=None)
+@given(seed=st.integers(0, 2**32), lengths=LENGTHS)
+def test_sequence_steps_read_each_sentence_in_order(seed: int, lengths: list[int]) -> None:
+    sentences, _ = sentences_of(seed, lengths)
+    batch = batch_of(sentences)
+    schedule = batch.sequence
+
+    for reading, direction in ((schedule.onward, 1), (schedule.backward, -1)):
+        steps = list(schedule.later_steps(reading))
+        row_of_token = reading.row_of_token.split(lengths)
+        words = batch.word_ids[reading.words].tolist()
+        before = dict(
+            zip(
+                range(steps[0].stop, len(words)) if steps else [],
+                reading.previous_rows.tolist(),
+                strict=True,
+            )
+        )
+        for place, number in enumerate(schedule.by_length.tolist()):
+            rows = row_of_token[number].tolist()[::direction]
+            assert rows[0] == reading.first_rows[place]
+            assert rows[-1] == reading.last_rows[number]
+            assert rows[1:] == [step.start + place for step in steps[: len(rows) - 1]]
+            assert rows[1:-1] == [before[row] for row in rows[2:]]
+            assert [words[row] for row in rows] == sentences[number].words[::direction]
+
+
+def test_sentences_share_their_first_and_last_words() -> None:
+    schedule = SentenceBatch.from_arrays([7, 5, 3, 7, 3, 8, 3], [0, 3, 5, 7]).sequence
+
+    assert schedule.onward.num_first == 2  # 7 and 8
+    assert schedule.backward.num_first == 1  # 3
+    assert schedule.step_sizes == (3, 3, 1)
+
+
+def test_long_chains_and_stars_are_scheduled() -> None:
+    n = 500
+    chain = Sentence(
+        [1] * n, [0, *range(1, n)], [*range(1, n - 1), -1], [-n + k for k in range(n - 1)]
+    )
+    star = Sentence([1] * n, [0] + [1] * (n - 1), chain.left, chain.right)
+
+    assert dependency_schedule([chain]).level_starts == tuple(range(n - 1))
+    assert dependency_schedule([star]).level_starts == (0,)
+    assert binary_schedule([chain]).level_starts == tuple(range(n - 1))
+
+
+def test_word_types_are_shared_and_ascending() -> None:
+    batch = SentenceBatch.from_arrays([7, 2, 7, 0], [0, 3, 4])
+
+    assert batch.word_ids.tolist() == [0, 2, 7]
+    assert batch.word_of_token.tolist() == [2, 1, 2, 0]
+    assert (batch.num_sentences, batch.num_tokens) == (2, 4)
+
+
+def test_without_sharing_every_token_is_its_own_type() -> None:
+    batch = SentenceBatch.from_arrays([7, 2, 7, 0], [0, 3, 4], share_words=False)
+
+    assert batch.word_ids.tolist() == [7, 2, 7, 0]
+    assert batch.word_of_token.tolist() == [0, 1, 2, 3]
+
+
+def test_a_batch_does_not_share_memory_with_its_arrays() -> None:
+    heads = np.array([0, 1], dtype=np.int64)
+    offsets = np.array([0, 2], dtype=np.int64)
+    batch = SentenceBatch.from_arrays(np.array([1, 2]), offsets, heads)
+
+    offsets[:] = 9
+
+    assert batch.token_offsets.tolist() == [0, 2]
+
+
+# A first sentence that is well formed, so that the error has to name the second.
+GOOD = Sentence(words=[1, 2], heads=[2, 0], left=[-1], right=[-2])
+
+
+@pytest.mark.parametrize(
+    ("heads", "message"),
+    [
+        ([0, 3, 2], "has a cycle among its dependency heads"),
+        ([0, 2, 1], "has a cycle among its dependency heads"),
+        ([2, 0, 0], "does not have exactly one dependency root"),
+        ([2, 3, 1], "does not have exactly one dependency root"),
+        ([0, 1, 4], "has a dependency head outside"),
+        ([0, 1, -1], "has a dependency head outside"),
+    ],
+)
+def test_malformed_heads_name_the_sentence(heads: list[int], message: str) -> None:
+    bad = Sentence(words=[1, 2, 3], heads=heads, left=[1, -1], right=[-3, -2])
+
+    with pytest.raises(ValueError, match=f"sentence 1 of the batch {message}"):
+        batch_of([GOOD, bad])
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "message"),
+    [
+        ([-1, 2, 1], [-2, -3, -4], "has a cycle in its binary tree"),
+        ([1, 0, -1], [2, -2, -3], "has a binary tree in which a node other than the root"),
+        ([1, -1, -3], [2, -2, -3], "has a binary tree in which a node other than the root"),
+        ([1, -1, -3], [3, -2, -4], "has a child in its binary tree that is no token"),
+        ([1, -1, -3], [2, -2, -5], "has a child in its binary tree that is no token"),
+    ],
+)
+def test_malformed_binary_trees_name_the_sentence(
+    left: list[int], right: list[int], message: str
+) -> None:
+    bad = Sentence(words=[1, 2, 3, 4], heads=[0, 1, 1, 1], left=left, right=right)
+
+    with pytest.raises(ValueError, match=f"sentence 1 of the batch {message}"):
+        batch_of([GOOD, bad])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([1, 2], [0, 1]), r"token_offsets must run from 0 to the number of tokens \(2\)"),
+        (([], [0]), "over one sentence or more"),
+        (([1, 2], [0, 0, 2]), "sentence 0 of the batch has no token"),
+        (([1] * 32_769, [0, 1, 32_769]), "sentence 1 of the batch has more than 32,767 tokens"),
+        (([1, -2], [0, 2]), "token_ids must not be negative"),
+        (([1.5, 2.0], [0, 2]), "token_ids must hold integers, got float64"),
+        (([[1, 2]], [0, 2]), "token_ids must be a flat array"),
+        (([1, 2], [0, 2], [0]), "heads holds 1 values where the tokens ask for 2"),
+        (([1, 2], [0, 2], None, [-1], None), "must be given together"),
+        (([1, 2], [0, 2], None, [-1, -2], [-2]), "binary_left holds 2 values"),
+    ],
+)
+def test_arrays_that_do_not_fit_are_refused(arguments: tuple[object, ...], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        SentenceBatch.from_arrays(*arguments)  # type: ignore[arg-type]
+
+
+def tensors_in(value: object) -> Iterator[torch.Tensor]:
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from tensors_in(item)
+    elif is_dataclass(value):
+        for field in fields(value):
+            yield from tensors_in(getattr(value, field.name))
+
+
+def test_a_batch_moves_to_a_device_as_a_whole() -> None:
+    sentences, _ = sentences_of(0, [1, 5, 9])
+    batch = batch_of(sentences)
+
+    moved = batch.to("meta")
+
+    assert {tensor.device.type for tensor in tensors_in(moved)} == {"meta"}
+    assert [t.shape for t in tensors_in(moved)] == [t.shape for t in tensors_in(batch)]

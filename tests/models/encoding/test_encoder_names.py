@@ -1,0 +1,106 @@
+"""The grammar of what encoders are called."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from models.encoding.encoder_names import EncoderName, ModelViews, parse_encoder_name
+
+
+def joined_models(spec: str) -> list[ModelViews]:
+    name = parse_encoder_name(spec)
+    assert name.kind == "joined"
+    return list(name.parts)
+
+
+@pytest.fixture
+def models(tmp_path: Path) -> Path:
+    for name in ("f", "g", "f+g", "f@SEQ", "with+sign@home"):
+        (tmp_path / name).mkdir()
+    return tmp_path
+
+
+def test_models_and_their_views_are_found_in_order(models: Path) -> None:
+    spec = f"{models}/g@LIN+{models}/f@0-SEQ+{models}/g"
+
+    assert joined_models(spec) == [
+        ModelViews(models / "g", ("LIN",)),
+        ModelViews(models / "f", ("0-SEQ",)),
+        ModelViews(models / "g"),
+    ]
+    assert parse_encoder_name(spec).shown == "g@LIN+f@0-SEQ+g"
+
+
+def test_one_view_of_one_model_is_of_this_form(models: Path) -> None:
+    assert joined_models(f"{models}/f@INV") == [ModelViews(models / "f", ("INV",))]
+
+
+def test_folders_may_have_the_signs_in_their_names(models: Path) -> None:
+    for folder in (f"{models}/f+g", f"{models}/f@SEQ"):
+        name = parse_encoder_name(folder)
+        assert name.kind == "model" and name.parts == (ModelViews(Path(folder)),)
+    spec = f"{models}/with+sign@home@SEQ+{models}/f@SEQ+{models}/f@LIN"
+
+    assert joined_models(spec) == [
+        ModelViews(models / "with+sign@home", ("SEQ",)),
+        ModelViews(models / "f@SEQ"),
+        ModelViews(models / "f", ("LIN",)),
+    ]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        EncoderName("bag_of_words", "bag_of_words"),
+        EncoderName("random-0", "random", seed=0),
+        EncoderName("random-12", "random", seed=12),
+        EncoderName("trained", "trained"),
+        EncoderName("trained-1", "trained", seed=1),
+        EncoderName("mine.module:encode", "function"),
+    ],
+)
+def test_each_form_stands_for_a_kind_of_encoder(name: EncoderName) -> None:
+    assert parse_encoder_name(name.called) == name
+    assert name.shown == name.called
+
+
+@pytest.mark.parametrize("called", ["trained", "random-3", "bag_of_words"])
+def test_a_folder_called_as_another_form_is_given_with_its_place(
+    called: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / called).mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert parse_encoder_name(called).kind != "model"
+    assert parse_encoder_name(f"./{called}").kind == "model"
+
+
+@pytest.mark.parametrize("called", ["random", "random-first", "trained-", "a/b", "bag"])
+def test_what_is_of_no_form_is_told_all_forms(called: str) -> None:
+    with pytest.raises(ValueError, match="no such folder and no known name; give trained") as error:
+        parse_encoder_name(called)
+    for form in ("trained-SEED", "random-SEED", "bag_of_words", "MODEL@VIEW+MODEL@VIEW"):
+        assert form in str(error.value)
+
+
+@pytest.mark.parametrize("called", [":f", "module:", ":"])
+def test_a_function_needs_a_module_and_a_name(called: str) -> None:
+    with pytest.raises(ValueError, match=r"give package\.module:name"):
+        parse_encoder_name(called)
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("{}/f@SEQ+nowhere@LIN", "'nowhere@LIN' does not begin with the folder of a model; MODEL@"),
+        ("{}/f+bag_of_words", "'bag_of_words' does not begin with the folder of a model"),
+        ("trained@INV", "'trained@INV' does not begin with the folder of a model"),
+        ("{}/f@", "give a view after '.*/f@', or leave @ out"),
+        ("{}/f+", "'' does not begin"),
+        ("@SEQ", "'@SEQ' does not begin"),
+    ],
+)
+def test_what_cannot_be_joined_is_named(models: Path, spec: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        joined_models(spec.format(models))

@@ -1,0 +1,172 @@
+"""Derived tasks bring tokens and parses: encoders read these and parse nothing anew."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from models.config.training_presets import preset
+from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus
+from models.encoding.encode_corpus import encode_corpus
+from models.encoding.reading_encoder import EncodingSettings
+from models.encoding.text_encoder import TextEncoder
+from models.encoding.words_encoder import WordsEncoder
+from models.evaluate_tasks import keep_parses_of_data
+from models.evaluation.derived.build import build_probing
+from models.evaluation.derived.export import SENTEVAL_FOLDER
+from models.evaluation.tasks.declarations import PROBING
+from models.evaluation.tasks.derived import DerivedSentences
+from models.evaluation.tasks.load import derived_sentences
+from models.model.model_folder import random_model
+from models.model.sentence_model import SentenceModel
+from models.model.sentence_views import SentenceViews
+from models.words.vector_files import load_word_vectors
+from models.words.word_vectors import WordVectors
+from tests.support.probing_examples import (
+    CONFIG,
+    altered_corpus,
+    corpus_rows,
+    tokens_of,
+    write_rows,
+)
+
+CHECKSUMS = {"dependencies": "d" * 64, "constituents": "c" * 64}
+
+
+class CountingParser:
+    """A parser that can parse nothing, and counts what it is asked."""
+
+    name = "counting"
+
+    def __init__(self, checksum: str) -> None:
+        self.checksum = checksum
+        self.num_asked = 0
+
+    def parse(self, sentences: Sequence[Sequence[str]]) -> Any:
+        self.num_asked += len(sentences)
+        raise RuntimeError("asked to parse")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A corpus with a word that the tokenizer would cut, its probing tasks, and word vectors."""
+    folder = tmp_path_factory.mktemp("given")
+    rows = corpus_rows()
+    for row in rows:
+        row["tokens"] = ["can't" if word == "today" else word for word in row["tokens"]]
+    corpus = write_rows(folder / "corpus", rows)
+    altered = altered_corpus(folder / "altered", corpus, rows)
+    build_probing(corpus, altered, folder / "probing", CONFIG, parsers=CHECKSUMS)
+    words = sorted({word for row in rows for word in row["tokens"]})
+    vectors = np.random.default_rng(3).normal(size=(len(words), 6)).astype(np.float16)
+    (folder / "vectors").mkdir()
+    save_file({"vectors": vectors}, folder / "vectors" / "vectors.safetensors")
+    (folder / "vectors" / "words.json").write_text(json.dumps(words))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def vectors(folder: Path) -> WordVectors:
+    return load_word_vectors(folder / "vectors")
+
+
+@pytest.fixture(scope="module")
+def model(vectors: WordVectors) -> SentenceModel:
+    return random_model(preset("laptop", hidden_size=5), vectors, 3)
+
+
+@pytest.fixture(scope="module")
+def sentences(folder: Path) -> DerivedSentences:
+    found = derived_sentences(PROBING[0], folder / "probing" / SENTEVAL_FOLDER)
+    assert found is not None
+    return found
+
+
+def given(folder: Path, parses: Path) -> EncodingSettings:
+    """Returns settings that find what the tasks bring."""
+    keep_parses_of_data(PROBING, folder / "probing" / SENTEVAL_FOLDER, parses)
+    return EncodingSettings(parses=parses)
+
+
+def parsers(checksums: Mapping[str, str] = CHECKSUMS) -> dict[str, CountingParser]:
+    return {stage: CountingParser(checksum) for stage, checksum in checksums.items()}
+
+
+def test_views_are_those_of_the_parsed_corpus(
+    folder: Path, tmp_path: Path, model: SentenceModel, sentences: DerivedSentences
+) -> None:
+    found = TextEncoder(model, parsers(), settings=given(folder, tmp_path)).encode_views(
+        sentences.texts
+    )
+
+    rows = sentences.table.to_pylist()
+    for part in ("corpus", "altered"):
+        stages = ("sentences", "dependencies", "constituents")
+        folders = CorpusFolders(**{stage: folder / part / stage for stage in stages})
+        chosen = [place for place, row in enumerate(rows) if row["part"] == part]
+        wanted = np.array([rows[place]["dataset_row"] for place in chosen])
+        corpus = ParsedCorpus(folders, model.vectors, views=model.config.views)
+        expected = encode_corpus(SentenceViews(model), corpus, rows=wanted)
+        assert len(chosen) > 50
+        for view, matrix in expected.items():
+            np.testing.assert_allclose(found[f"{view}.last"][chosen], matrix, rtol=1e-5, atol=1e-6)
+
+
+def test_words_are_the_tokens_of_the_corpus_however_they_would_be_cut_anew(
+    folder: Path, tmp_path: Path, vectors: WordVectors, sentences: DerivedSentences
+) -> None:
+    read = WordsEncoder(vectors, given(folder, tmp_path)).encode(sentences.texts)
+    anew = WordsEncoder(vectors).encode(sentences.texts)
+
+    tokens = {part: tokens_of(folder / part / "sentences") for part in ("corpus", "altered")}
+    place_of = {word: place for place, word in enumerate(vectors.words)}
+    cut = 0
+    for place, row in enumerate(sentences.table.to_pylist()):
+        words = tokens[row["part"]][row["dataset_row"]]
+        assert sentences.texts[place] == " ".join(words)
+        expected = vectors.matrix[[place_of[word] for word in words]].mean(axis=0)
+        np.testing.assert_allclose(read[place], expected, rtol=1e-4, atol=1e-5)
+        cut += "can't" in words and not np.allclose(anew[place], expected, atol=1e-4)
+    assert cut > 0
+
+
+def test_another_parser_parses_anew(
+    folder: Path, tmp_path: Path, model: SentenceModel, sentences: DerivedSentences
+) -> None:
+    others = parsers({**CHECKSUMS, "constituents": "another"})
+    encoder = TextEncoder(model, others, settings=given(folder, tmp_path))
+
+    with pytest.raises(RuntimeError, match="asked to parse"):
+        encoder.encode_views(sentences.texts)
+    assert others["dependencies"].num_asked == 0 < others["constituents"].num_asked
+
+
+def test_the_table_names_documents_and_each_text_once(
+    folder: Path, sentences: DerivedSentences
+) -> None:
+    assert asdict(CONFIG)["held_out_unit"] == "document"
+    assert len(set(sentences.texts)) == len(sentences.texts) == sentences.table.num_rows
+    names = sentences.table.column("unit").to_pylist()
+    numbers = dict(zip(names, sentences.units.tolist(), strict=True))
+    assert sorted(numbers, key=lambda name: numbers[name]) == sorted(set(names))
+    assert [numbers[name] for name in names] == sentences.units.tolist()
+
+
+def test_sentences_that_are_not_those_of_the_note_are_refused(tmp_path: Path, folder: Path) -> None:
+    place = tmp_path / "copy"
+    shutil.copytree(folder / "probing" / SENTEVAL_FOLDER, place)
+    table = place / "probing" / "sentences.parquet"
+    table.write_bytes(table.read_bytes()[:-1])
+    with pytest.raises(ValueError, match=r"sentences\.parquet: not the file that derived\.json"):
+        derived_sentences(PROBING[0], place)
+    table.unlink()
+    with pytest.raises(ValueError, match=r"no .*sentences\.parquet; the tasks derived from"):
+        derived_sentences(PROBING[0], place)

@@ -1,0 +1,421 @@
+"""Tokens and parses are made once for a list of sentences, whichever encoders read it."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from models.config.training_presets import preset
+from models.config.views import needed_stages
+from models.corpus.sentence_block import SentenceBlock
+from models.encoding import reading_encoder
+from models.encoding.parse_cache import ParseCache
+from models.encoding.reading_encoder import EncoderSettings, WordsEncoder
+from models.encoding.sentence_reader import ReadSentences, SentenceReader
+from models.encoding.text_encoder import TextEncoder
+from models.evaluate import main
+from models.evaluate_tasks import evaluation_of
+from models.model.model_folder import random_model
+from models.words.vector_files import load_word_vectors
+from models.words.word_vectors import WordVectors
+from pipeline.base.refusal import Refusal
+from pipeline.parsers.adapters.base import Sentence, SentenceParser
+from pipeline.trees.parses import ConstituencyParse, DependencyParse, Parse
+from tasks.senteval import EvaluateTask
+from tests.support.parsed_corpora import write_vectors
+
+SENTENCES = ["the cat sees the dog", "", "the mouse", "crash here", "dog", "no tree of it", "a b c"]
+REFUSED = {"dependencies": "crash", "constituents": "no"}
+"""The first word of what a parser does not take."""
+
+
+class Parser:
+    """Right-branching trees, and an account of what was asked."""
+
+    name = "right"
+
+    def __init__(self, stage: str, checksum: str = "1") -> None:
+        self.stage, self.checksum = stage, checksum
+        self.asked: list[Sentence] = []
+
+    def parse(self, sentences: Sequence[Sentence]) -> list[Parse | Refusal]:
+        self.asked += sentences
+        return [self._parse(list(sentence)) for sentence in sentences]
+
+    def _parse(self, tokens: list[str]) -> Parse | Refusal:
+        n = len(tokens)
+        if tokens[0] == REFUSED[self.stage]:
+            return Refusal("parser_error", f"{self.stage}: no é in it")
+        if self.stage == "dependencies":
+            return DependencyParse(heads=list(range(n)), deprels=["dep"] * n)
+        spans = range(max(1, n - 1))
+        return ConstituencyParse(list(spans), [n] * len(spans), ["X"] * len(spans), ["T"] * n)
+
+
+class Fails(Parser):
+    """A parser that must not be asked."""
+
+    def parse(self, sentences: Sequence[Sentence]) -> list[Parse | Refusal]:
+        raise AssertionError(f"{self.stage} was asked for {len(sentences)} sentences")
+
+
+class Killed(Parser):
+    """A parser whose process ends at its second piece."""
+
+    def parse(self, sentences: Sequence[Sentence]) -> list[Parse | Refusal]:
+        if self.asked:
+            raise MemoryError
+        return super().parse(sentences)
+
+
+@pytest.fixture(scope="module")
+def vectors(tmp_path_factory: pytest.TempPathFactory) -> WordVectors:
+    return load_word_vectors(write_vectors(tmp_path_factory.mktemp("parses") / "vectors", size=4))
+
+
+def encoder(
+    vectors: WordVectors,
+    views: tuple[str, str],
+    kept: Path | None,
+    parser: type[Parser] = Parser,
+    *,
+    seed: int = 0,
+    checksum: str = "1",
+) -> tuple[TextEncoder, dict[str, Parser]]:
+    """Returns a random encoder and its parsers."""
+    parsers = {stage: parser(stage, checksum) for stage in needed_stages(views)}
+    typed: Mapping[str, SentenceParser[Parse]] = parsers
+    model = random_model(preset("laptop", views=views, hidden_size=3), vectors, seed)
+    settings = EncoderSettings(on_refusal="zero", parses=kept)
+    return TextEncoder(model, typed, settings), parsers
+
+
+def assert_same(
+    found: TextEncoder | WordsEncoder, plain: TextEncoder | WordsEncoder, sentences: list[str]
+) -> None:
+    """Asserts that two encoders agree to the last bit, in what they refuse too."""
+    views, expected = (e.encode_views(sentences, ["last", "mean"]) for e in (found, plain))
+    assert list(views) == list(expected)
+    for key, matrix in expected.items():
+        np.testing.assert_array_equal(views[key], matrix)
+    assert found.refused == plain.refused
+
+
+def stages(folder: Path) -> dict[str, int]:
+    """Returns how many pieces each stage's folder holds, by the stage's name."""
+    return {
+        place.name.partition("-")[0]: len(list(place.glob("*.parquet")))
+        for place in sorted(folder.iterdir())
+    }
+
+
+def test_embeddings_are_the_same_bits_with_and_without(
+    vectors: WordVectors, tmp_path: Path
+) -> None:
+    plain, _ = encoder(vectors, ("DEP", "CONST"), None)
+    filling, _ = encoder(vectors, ("DEP", "CONST"), tmp_path)
+    reading, _ = encoder(vectors, ("DEP", "CONST"), tmp_path, Fails)
+
+    assert_same(filling, plain, SENTENCES)
+    assert_same(reading, plain, SENTENCES)
+    assert [(r.index, r.reason) for r in reading.refused] == [
+        (1, "empty"),
+        (3, "parser_error"),
+        (5, "parser_error"),
+    ]
+    assert reading.refused[1].detail == "dependencies: no é in it"
+
+
+def test_another_encoder_reads_what_the_first_one_parsed(
+    vectors: WordVectors, tmp_path: Path
+) -> None:
+    encoder(vectors, ("DEP", "CONST"), tmp_path)[0].encode(SENTENCES)
+    other, _ = encoder(vectors, ("DEP", "CONST"), tmp_path, Fails, seed=1)
+    plain, _ = encoder(vectors, ("DEP", "CONST"), None, seed=1)
+
+    assert_same(other, plain, SENTENCES)
+
+
+@pytest.mark.parametrize("first", [("DEP", "SEQ"), ("CONST", "SEQ"), ("SEQ", "BOW")])
+def test_encoders_of_other_views_share_the_stages_they_have_in_common(
+    vectors: WordVectors, tmp_path: Path, first: tuple[str, str]
+) -> None:
+    encoder(vectors, first, tmp_path)[0].encode(SENTENCES)
+    plain, _ = encoder(vectors, ("DEP", "CONST"), None)
+    both, parsers = encoder(vectors, ("DEP", "CONST"), tmp_path)
+
+    assert_same(both, plain, SENTENCES)
+
+    asked = {stage for stage, parser in parsers.items() if parser.asked}
+    assert asked == {"dependencies", "constituents"} - set(needed_stages(first))
+    assert stages(tmp_path) == {"constituents": 1, "dependencies": 1, "tokens": 1}
+    # What one parser refused is there for those that do not need it.
+    assert_same(
+        encoder(vectors, first, tmp_path, Fails)[0], encoder(vectors, first, None)[0], SENTENCES
+    )
+
+
+def test_a_bag_of_words_shares_tokens(
+    vectors: WordVectors, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = EncoderSettings(on_refusal="zero")
+    plain = WordsEncoder(vectors, settings)
+    expected = plain.encode(SENTENCES)
+    encoder(vectors, ("DEP", "SEQ"), tmp_path)[0].encode(SENTENCES)
+    bag = WordsEncoder(vectors, replace(settings, parses=tmp_path))
+    monkeypatch.setattr("pipeline.text.sentences.tokenization.EnglishTokenizer.tokenize", None)
+
+    np.testing.assert_array_equal(bag.encode(SENTENCES), expected)
+    assert bag.refused == plain.refused
+
+
+def test_without_a_folder_nothing_is_kept(
+    vectors: WordVectors, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found, parsers = encoder(vectors, ("DEP", "SEQ"), None)
+
+    found.encode(SENTENCES)
+    found.encode(SENTENCES)
+
+    assert list(tmp_path.iterdir()) == []
+    assert len(parsers["dependencies"].asked) == 2 * 6
+
+
+@pytest.mark.parametrize(
+    ("sentences", "checksum"), [(SENTENCES[::-1], "1"), (SENTENCES[1:], "1"), (SENTENCES, "2")]
+)
+def test_other_sentences_and_other_parsers_are_parsed(
+    vectors: WordVectors, tmp_path: Path, sentences: list[str], checksum: str
+) -> None:
+    encoder(vectors, ("DEP", "SEQ"), tmp_path)[0].encode(SENTENCES)
+
+    found, parsers = encoder(vectors, ("DEP", "SEQ"), tmp_path, checksum=checksum)
+
+    assert_same(found, encoder(vectors, ("DEP", "SEQ"), None)[0], sentences)
+    assert len(parsers["dependencies"].asked) == sum(map(bool, sentences))
+
+
+@pytest.mark.parametrize("version", ["TOKENIZATION_VERSION", "CLEANING_VERSION", "MAX_TOKENS"])
+def test_another_version_of_the_tokens_is_parsed_again(
+    vectors: WordVectors, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str
+) -> None:
+    encoder(vectors, ("DEP", "SEQ"), tmp_path)[0].encode(SENTENCES)
+    monkeypatch.setattr(f"models.encoding.versions.{version}", 1_000)
+
+    found, parsers = encoder(vectors, ("DEP", "SEQ"), tmp_path)
+    found.encode(SENTENCES)
+
+    assert parsers["dependencies"].asked
+    assert len(list(tmp_path.glob("tokens-*"))) == len(list(tmp_path.glob("depend*-*"))) == 2
+
+
+def test_another_version_of_the_binarization_is_parsed_again_and_the_heads_are_not(
+    vectors: WordVectors, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoder(vectors, ("DEP", "CONST"), tmp_path)[0].encode(SENTENCES)
+    monkeypatch.setattr("pipeline.parsing.rows.BINARIZATION_VERSION", 1_000)
+
+    found, parsers = encoder(vectors, ("DEP", "CONST"), tmp_path)
+    found.encode(SENTENCES)
+
+    assert parsers["constituents"].asked and not parsers["dependencies"].asked
+
+
+@pytest.mark.parametrize(
+    "version",
+    [
+        "models.encoding.versions.TOKENIZATION_VERSION",
+        "models.encoding.versions.CLEANING_VERSION",
+        "models.encoding.versions.ENCODING_VERSION",
+        "pipeline.parsing.rows.PARSING_VERSION",
+        "pipeline.parsing.rows.BINARIZATION_VERSION",
+    ],
+)
+def test_what_is_parsed_again_is_embedded_again(
+    vectors: WordVectors, monkeypatch: pytest.MonkeyPatch, version: str
+) -> None:
+    before = encoder(vectors, ("DEP", "CONST"), None)[0].digest
+    assert encoder(vectors, ("DEP", "CONST"), None)[0].digest == before
+
+    monkeypatch.setattr(version, 1_000)
+
+    assert encoder(vectors, ("DEP", "CONST"), None)[0].digest != before
+
+
+def test_a_killed_parse_goes_on_with_the_piece_that_is_missing(
+    vectors: WordVectors, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading_encoder, "SENTENCES_AT_ONCE", 3)
+    with pytest.raises(MemoryError):
+        encoder(vectors, ("DEP", "SEQ"), tmp_path, Killed)[0].encode(SENTENCES)
+    assert stages(tmp_path) == {"dependencies": 1, "tokens": 2}
+
+    found, parsers = encoder(vectors, ("DEP", "SEQ"), tmp_path)
+
+    assert_same(found, encoder(vectors, ("DEP", "SEQ"), None)[0], SENTENCES)
+    asked = [" ".join(tokens) for tokens in parsers["dependencies"].asked]
+    assert asked == SENTENCES[3:], "the first piece, and no sentence twice, was there already"
+    assert stages(tmp_path) == {"dependencies": 3, "tokens": 3}
+    assert not list(tmp_path.rglob("*.unfinished"))
+
+
+def _flip(piece: Path) -> None:
+    content = bytearray(piece.read_bytes())
+    content[len(content) // 2] ^= 1
+    piece.write_bytes(content)
+
+
+def _cut(piece: Path) -> None:
+    piece.write_bytes(piece.read_bytes()[:-20])
+
+
+def _spoil_manifest(piece: Path) -> None:
+    piece.with_suffix(".json").write_text("[]")
+
+
+def _exchange(piece: Path) -> None:
+    """Puts a whole piece of other sentences in its place."""
+    for other in list(piece.parent.iterdir()):
+        if other.name != "config.json" and other.stem != piece.stem:
+            piece.with_suffix(other.suffix).write_bytes(other.read_bytes())
+
+
+@pytest.mark.parametrize("damage", [_flip, _cut, _spoil_manifest, _exchange])
+def test_a_damaged_piece_is_said_and_made_again(
+    vectors: WordVectors,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    damage: Callable[[Path], None],
+) -> None:
+    encoder(vectors, ("DEP", "SEQ"), tmp_path)[0].encode(SENTENCES)
+    piece = next(tmp_path.glob("dependencies-*/*.parquet"))
+    whole = piece.read_bytes()
+    encoder(vectors, ("DEP", "SEQ"), tmp_path)[0].encode(["another list"])
+    damage(piece)
+
+    found, parsers = encoder(vectors, ("DEP", "SEQ"), tmp_path)
+    with caplog.at_level(logging.WARNING):
+        assert_same(found, encoder(vectors, ("DEP", "SEQ"), None)[0], SENTENCES)
+
+    assert len(parsers["dependencies"].asked) == 6
+    (record,) = caplog.records
+    assert str(piece) in record.message and "a broken piece is made again" in record.message
+    assert piece.read_bytes() == whole
+    assert_same(
+        encoder(vectors, ("DEP", "SEQ"), tmp_path, Fails)[0],
+        encoder(vectors, ("DEP", "SEQ"), None)[0],
+        SENTENCES,
+    )
+
+
+def test_rows_without_their_manifest_do_not_count(vectors: WordVectors, tmp_path: Path) -> None:
+    encoder(vectors, ("DEP", "SEQ"), tmp_path)[0].encode(SENTENCES)
+    piece = next(tmp_path.glob("dependencies-*/*.parquet"))
+    piece.with_suffix(".json").unlink()
+
+    found, parsers = encoder(vectors, ("DEP", "SEQ"), tmp_path)
+    found.encode(SENTENCES)
+
+    assert len(parsers["dependencies"].asked) == 6
+
+
+def test_a_folder_says_what_its_rows_are_of(vectors: WordVectors, tmp_path: Path) -> None:
+    encoder(vectors, ("DEP", "SEQ"), tmp_path)[0].encode(SENTENCES)
+    (place,) = tmp_path.glob("dependencies-*")
+
+    config = json.loads((place / "config.json").read_text())
+    (manifest,) = (json.loads(p.read_text()) for p in place.glob("*.json") if p.stem != "config")
+
+    assert config["parser"]["checksum"] == "1" and config["parser"]["parsing_version"] >= 1
+    assert config["tokens"]["tokenization_version"] >= 2 and config["tokens"]["spacy"]
+    assert manifest["rows"] == 7 and manifest["refused"] == {"parser_error": 1}
+
+
+def test_positions_are_counted_from_where_the_piece_begins(
+    vectors: WordVectors, tmp_path: Path
+) -> None:
+    def read(first: int) -> ReadSentences:
+        reader = SentenceReader(vectors, {"dependencies": Parser("dependencies")})
+        return reader.read(SENTENCES, first, cache=ParseCache(tmp_path))
+
+    read(0)
+    block: SentenceBlock = (later := read(100)).block
+
+    assert block.rows.tolist() == [100, 102, 104, 105, 106]
+    assert [refusal.index for refusal in later.refusals] == [101, 103]
+    assert block.lengths.tolist() == [5, 2, 1, 4, 3]
+    assert block.heads is not None and block.heads.dtype == np.int16
+    assert block.heads.tolist() == [0, 1, 2, 3, 4, 0, 1, 0, 0, 1, 2, 3, 0, 1, 2]
+
+
+def test_a_piece_of_refused_sentences_alone_is_kept(vectors: WordVectors, tmp_path: Path) -> None:
+    for parser in (Parser, Fails):
+        found, _ = encoder(vectors, ("DEP", "CONST"), tmp_path, parser)
+        assert not found.encode(["", "crash", "no"]).any()
+        assert [refusal.index for refusal in found.refused] == [0, 1, 2]
+
+
+def test_the_jobs_key_reaches_encoder_and_words(tmp_path: Path) -> None:
+    job = {
+        "encoder": "bag_of_words",
+        "tasks": ["MR"],
+        "data": str(tmp_path),
+        "out": str(tmp_path / "out"),
+        "parses": str(tmp_path / "parses"),
+        "representation": {"join_words": True},
+        "encoder_settings": {"vectors": str(write_vectors(tmp_path / "vectors", size=4))},
+    }
+
+    evaluation = evaluation_of(job)
+
+    for found in (evaluation.encoder, evaluation.words):
+        assert isinstance(found, WordsEncoder)
+        assert found.settings.parses == tmp_path / "parses"
+    without = evaluation_of({key: value for key, value in job.items() if key != "parses"})
+    assert isinstance(without.encoder, WordsEncoder) and without.encoder.settings.parses is None
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ([], "results/parses"),
+        (["--cache", "kept/here"], "kept/parses"),
+        (["--parses", "mine"], "mine"),
+    ],
+)
+def test_the_command_keeps_parses_beside_the_embeddings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], expected: str
+) -> None:
+    jobs: list[Mapping[str, Any]] = []
+
+    def execute(job: Mapping[str, Any], _: object) -> None:
+        jobs.append(job)
+        raise ValueError("enough is known")
+
+    monkeypatch.setattr("models.evaluate.execute", execute)
+    (tmp_path / "downstream").mkdir()
+
+    assert main(["--encoder", "bag_of_words", "--data", str(tmp_path), *options]) == 2
+
+    assert [job["parses"] for job in jobs] == [expected]
+
+
+def test_all_encoders_of_a_run_share_one_folder(tmp_path: Path) -> None:
+    vectors_folder = write_vectors(tmp_path / "vectors", size=4)
+    runs = [
+        EvaluateTask(encoder=name, work_folder=tmp_path / "work", vectors=vectors_folder, task="MR")
+        for name in ("bag_of_words", "random-0", "random-1")
+    ]
+
+    assert {run.job([run])["parses"] for run in runs} == {
+        str(tmp_path / "work" / "evaluation-parses")
+    }
+    assert all("parses" not in json.dumps(run.content()) for run in runs)

@@ -1,0 +1,427 @@
+"""A model as an encoder of raw sentences, from training to `models.load` and the command line."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import models
+from models.config.training_config import TrainingConfig
+from models.config.training_presets import preset
+from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus
+from models.encode import main
+from models.encoding.encode_corpus import encode_corpus
+from models.encoding.reading_encoder import EncoderSettings, WordsEncoder
+from models.encoding.text_encoder import TextEncoder
+from models.model.model_description import find_parser, recorded_parsers
+from models.model.model_folder import load_model
+from models.model.sentence_views import SentenceViews
+from models.training.job import TrainingJob
+from models.training.settings import RunSettings
+from models.training.train_views import train
+from pipeline.base.bundled import BUNDLED_PARSERS
+from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder
+from pipeline.parsers.load import load_parser
+from pipeline.parsing.rows import ParseJob, parse_shard
+from pipeline.shards.manifests import write_dataset_manifest
+from pipeline.shards.schema import schema_for
+from pipeline.shards.shards import write_shard
+from tests.support.parsed_corpora import write_vectors
+from tests.support.repository import REPOSITORY
+
+NOUNS = ("cat", "dog", "bird", "fish")
+SENTENCES = [
+    f"The {a} sees the {b}{tail}" for a in NOUNS for b in NOUNS for tail in ("", " today.")
+]
+STAGES = ("dependencies", "constituents")
+SETTINGS = RunSettings(gemm="default", tensorboard=False)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A corpus parsed by the bundled parsers, and a model trained on it."""
+
+    folder: Path
+    corpus: CorpusFolders
+    model: Path
+
+    def copy_of_model(self, target: Path, **changes: Any) -> Path:
+        """Returns a copy whose model.json has other values; None leaves one out."""
+        shutil.copytree(self.model, target)
+        path = target / "model.json"
+        values = {**json.loads(path.read_text()), **changes}
+        path.write_text(json.dumps({k: v for k, v in values.items() if v is not None}))
+        return target
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    from pipeline.text.sentences.tokenization import EnglishTokenizer
+
+    folder = tmp_path_factory.mktemp("run")
+    tokens = [text.words for text in EnglishTokenizer().tokenize(SENTENCES)]
+    columns = {
+        "document_id": ["story"] * len(tokens),
+        "sentence_index": list(range(len(tokens))),
+        "tokens": tokens,
+    }
+    schema = schema_for("sentences")
+    arrays = [pa.array(columns[name], type=schema.field(name).type) for name in schema.names]
+    table = pa.Table.from_arrays(arrays, schema=schema)
+    write_shard(folder / "sentences", "sentences", 0, table, drops={})
+    write_dataset_manifest(folder / "sentences", "sentences", config={})
+    for stage in STAGES:
+        parser = load_parser(BUNDLED_PARSERS[stage], stage)
+        parse_shard(ParseJob(stage, folder / "sentences", folder / stage, 0), parser)
+        write_dataset_manifest(folder / stage, stage, config={})
+    corpus = CorpusFolders(folder / "sentences", folder / "dependencies", folder / "constituents")
+    config = preset("laptop", hidden_size=5, epochs=1, batch_size=16, held_out_fraction=0.0)
+    train_on(corpus, config, write_vectors(folder / "vectors"), folder / "model")
+    return Run(folder, corpus, folder / "model")
+
+
+def train_on(corpus: CorpusFolders, config: TrainingConfig, vectors: Path, out: Path) -> None:
+    parsers = {stage: BUNDLED_PARSERS[stage] for stage in STAGES}
+    train(TrainingJob(config, corpus, vectors, out, parsers, SETTINGS))
+
+
+@pytest.fixture(scope="module")
+def encoder(run: Run) -> TextEncoder:
+    return models.load(run.model)
+
+
+def test_raw_sentences_are_embedded_as_the_corpus_was(run: Run, encoder: TextEncoder) -> None:
+    model = load_model(run.model)
+    parsed = ParsedCorpus(run.corpus, model.vectors, views=model.config.views)
+    expected = encode_corpus(SentenceViews(model), parsed)
+
+    found = encoder.encode_views(SENTENCES)
+
+    assert list(found) == ["0-DEP.last", "1-CONST.last"]
+    for view, matrix in expected.items():
+        np.testing.assert_allclose(found[f"{view}.last"], matrix, atol=1e-6)
+
+
+def test_a_batch_is_encoded_as_one_by_one_in_order(encoder: TextEncoder) -> None:
+    sentences = ["The dog sees the cat today.", "Fish", "  the\tcat\nsees ", "A bird, again."]
+
+    together = encoder.encode(sentences)
+
+    assert together.shape == (4, 10) and together.dtype == np.float32
+    alone = np.concatenate([encoder.encode([sentence]) for sentence in sentences])
+    np.testing.assert_allclose(together, alone, atol=1e-6)
+
+
+def test_the_size_of_batches_changes_nothing(run: Run, encoder: TextEncoder) -> None:
+    small = models.load(run.model)
+    small.settings = EncoderSettings(batch_size=3)
+
+    np.testing.assert_allclose(small.encode(SENTENCES), encoder.encode(SENTENCES), atol=1e-6)
+
+
+def test_poolings_stand_side_by_side(encoder: TextEncoder) -> None:
+    views = encoder.encode_views(SENTENCES[:3], ["mean", "last"])
+
+    assert list(views) == ["0-DEP.mean", "0-DEP.last", "1-CONST.mean", "1-CONST.last"]
+    both = encoder.encode(SENTENCES[:3], pooling=["mean", "last"])
+    np.testing.assert_array_equal(both, np.concatenate(list(views.values()), axis=1))
+    last = encoder.encode_views(SENTENCES[:3])["0-DEP.last"]
+    np.testing.assert_allclose(views["0-DEP.last"], last, atol=1e-7)
+
+
+def test_no_sentences_are_no_rows(encoder: TextEncoder) -> None:
+    assert encoder.encode([]).shape == (0, 10)
+
+
+def test_one_string_is_not_a_list_of_sentences(encoder: TextEncoder) -> None:
+    with pytest.raises(ValueError, match="give a list of sentences, not one string"):
+        encoder.encode("The cat.")
+
+
+@pytest.mark.parametrize("what", [None, 3, b"The cat.", {"The cat."}, {"The cat.": 1}])
+def test_what_is_no_list_is_named(encoder: TextEncoder, what: Any) -> None:
+    with pytest.raises(ValueError, match=f"give a list of sentences, not {type(what).__name__}"):
+        encoder.encode(what)
+
+
+@pytest.mark.parametrize("container", [tuple, iter, np.array])
+def test_whatever_holds_sentences_in_an_order_will_do(encoder: TextEncoder, container: Any) -> None:
+    np.testing.assert_array_equal(
+        encoder.encode(container(SENTENCES[:3])), encoder.encode(SENTENCES[:3])
+    )
+
+
+def test_what_is_no_string_is_named(encoder: TextEncoder) -> None:
+    with pytest.raises(ValueError, match=r"sentence 1 \(from 0\) is float, not a string"):
+        encoder.encode(["The cat.", float("nan")])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "reason"), [("", "empty"), (" \n", "empty"), ("cat " * 511, "too_long")]
+)
+def test_a_sentence_that_cannot_be_taken_is_named(
+    encoder: TextEncoder, sentence: str, reason: str
+) -> None:
+    with pytest.raises(ValueError, match=rf"sentence 1 \(from 0\): {reason}.*on_refusal='zero'"):
+        encoder.encode(["The cat.", sentence])
+
+
+def test_all_empty_and_long_sentences_are_named_before_any_is_parsed(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    strict = models.load(run.model)
+    monkeypatch.setattr("models.encoding.sentence_reader.LazyParser.parse", None)
+    monkeypatch.setattr("models.encoding.reading_encoder.MAX_NAMED", 2)
+    long_words = "supercalifragilistic " * 30
+    sentences = ["The cat.", "", long_words, "cat " * 511, "Fish", "\t"]
+
+    with pytest.raises(
+        ValueError,
+        match=r"^sentence 1 \(from 0\): empty; sentence 3 \(from 0\): too_long .*; and 1 more; ",
+    ):
+        strict.encode(sentences)
+
+
+def test_a_sentence_of_words_alone_may_be_longer_than_a_parser_takes(run: Run) -> None:
+    words = WordsEncoder(load_model(run.model).vectors, EncoderSettings(on_refusal="error"))
+
+    assert words.encode(["cat " * 511]).any()
+    with pytest.raises(ValueError, match=r"sentence 1 \(from 0\): empty; leave out"):
+        words.encode(["The cat.", " "])
+
+
+def test_refused_sentences_are_zeros_and_listed(run: Run, encoder: TextEncoder) -> None:
+    lenient = models.load(run.model, on_refusal="zero")
+
+    found = lenient.encode(["", "The cat.", "cat " * 511])
+
+    assert not found[[0, 2]].any()
+    np.testing.assert_allclose(found[1:2], encoder.encode(["The cat."]), atol=1e-6)
+    reasons = [(refusal.index, refusal.reason) for refusal in lenient.refused]
+    assert reasons == [(0, "empty"), (2, "too_long")]
+    lenient.encode(["The cat."])
+    assert lenient.refused == []
+
+
+def elsewhere(run: Run) -> dict[str, str]:
+    """The record of the model's word vectors, of a place where they are not."""
+    recorded = json.loads((run.model / "model.json").read_text())["vectors"]
+    return {**recorded, "path": "/nowhere"}
+
+
+def test_moved_word_vectors_are_found_by_their_argument(run: Run, tmp_path: Path) -> None:
+    moved = run.copy_of_model(tmp_path / "m", vectors=elsewhere(run))
+
+    with pytest.raises(ValueError, match=r"/nowhere: no such word vectors; .*; give vectors=PATH"):
+        models.load(moved)
+
+    found = models.load(moved, vectors=run.folder / "vectors")
+    assert found.digest == models.load(run.model).digest
+
+
+def test_word_vectors_that_ship_are_found_by_their_checksum(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moved = run.copy_of_model(tmp_path / "m", vectors=elsewhere(run))
+    shipped = "models.model.model_description.BUNDLED_VECTORS"
+    monkeypatch.setattr(shipped, run.folder / "vectors")
+
+    assert models.load(moved).digest == models.load(run.model).digest
+    with pytest.raises(ValueError, match="absent: no such word vectors"):
+        models.load(run.model, vectors="absent")
+
+
+def test_the_folder_knows_its_parsers(run: Run) -> None:
+    parsers = json.loads((run.model / "model.json").read_text())["parsers"]
+
+    assert {stage: parser["name"] for stage, parser in parsers.items()} == {
+        "dependencies": "dependency",
+        "constituents": "constituency",
+    }
+    for stage in STAGES:
+        assert Path(parsers[stage]["path"]) == BUNDLED_PARSERS[stage]
+
+
+def test_where_parsers_lie_does_not_change_what_is_trained(run: Run) -> None:
+    config = TrainingConfig()
+    jobs = [
+        TrainingJob(config, run.corpus, run.folder / "vectors", run.folder / "x", parsers)
+        for parsers in ({}, {"dependencies": Path("elsewhere")})
+    ]
+    vectors = load_model(run.model).vectors
+
+    assert len({job.provenance(vectors).identity for job in jobs}) == 1
+
+
+def test_a_view_without_parses_needs_no_parser(run: Run, tmp_path: Path) -> None:
+    config = preset("laptop", views=("SEQ", "LIN"), hidden_size=4, epochs=1, held_out_fraction=0.0)
+    train_on(run.corpus, config, run.folder / "vectors", tmp_path / "model")
+
+    assert json.loads((tmp_path / "model" / "model.json").read_text())["parsers"] == {}
+    long = "cat " * 600
+    assert models.load(tmp_path / "model").encode([long]).shape == (1, 8)
+
+
+def moved(run: Run, stage: str) -> dict[str, Any]:
+    """The model's parsers, one of them where there is none and with another checksum."""
+    parsers: dict[str, Any] = json.loads((run.model / "model.json").read_text())["parsers"]
+    other = {**parsers[stage], "checksum": "0" * 64, "path": "/nowhere"}
+    return {**parsers, stage: other}
+
+
+def test_a_moved_parser_is_found_by_its_argument(run: Run, tmp_path: Path) -> None:
+    shutil.copytree(BUNDLED_PARSERS["dependencies"], tmp_path / "parser")
+
+    found = models.load(run.model, dependency_parser=tmp_path / "parser")
+
+    assert found.digest == models.load(run.model).digest
+
+
+def test_another_parser_is_refused(run: Run, tmp_path: Path) -> None:
+    changed = run.copy_of_model(tmp_path / "m", parsers=moved(run, "dependencies"))
+
+    with pytest.raises(ValueError, match=r"/nowhere: no such folder; .*another parser.*; give dep"):
+        models.load(changed)
+    with pytest.raises(ValueError, match=r"another parser \(checksum .*give dependency_parser="):
+        models.load(changed, dependency_parser=BUNDLED_PARSERS["dependencies"])
+
+
+def test_a_parser_folder_that_is_not_there_is_named(run: Run) -> None:
+    with pytest.raises(ValueError, match="absent: no such folder; give constituency_parser=FOLDER"):
+        models.load(run.model, constituency_parser="absent")
+
+
+def test_a_model_from_before_parsers_were_recorded_asks_its_corpus(
+    run: Run, tmp_path: Path, encoder: TextEncoder
+) -> None:
+    old = run.copy_of_model(tmp_path / "m", parsers=None)
+
+    found = models.load(old).encode(SENTENCES[:2])
+
+    np.testing.assert_allclose(found, encoder.encode(SENTENCES[:2]), atol=1e-6)
+
+
+def test_without_record_and_corpus_the_parser_must_be_given(run: Run, tmp_path: Path) -> None:
+    gone = {stage: str(tmp_path / "gone") for stage in ("sentences", *STAGES)}
+    old = run.copy_of_model(tmp_path / "m", parsers=None, corpus=gone)
+
+    with pytest.raises(ValueError, match=r"before parsers were recorded .* give dependency"):
+        models.load(old)
+    given = models.load(
+        old,
+        dependency_parser=BUNDLED_PARSERS["dependencies"],
+        constituency_parser=BUNDLED_PARSERS["constituents"],
+    )
+    assert given.encode(["The cat."]).shape == (1, 10)
+
+
+def test_another_parser_than_the_bundled_one_is_asked_for() -> None:
+    own = {"name": "own", "checksum": "1" * 64, "path": None}
+    record = recorded_parsers({"parsers": {"dependencies": own}}, ["dependencies"])["dependencies"]
+
+    with pytest.raises(ValueError, match=r"dependencies parser 'own' .* was not found"):
+        find_parser("dependencies", record, None)
+
+
+def test_the_parser_of_a_fast_parse_is_found_by_its_weights() -> None:
+    weights = checksum_of_parser_folder(BUNDLED_PARSERS["dependencies"])
+    fast = {"name": "own", "checksum": f"{weights}-bfloat16", "path": None}
+    record = recorded_parsers({"parsers": {"dependencies": fast}}, ["dependencies"])["dependencies"]
+
+    assert find_parser("dependencies", record, None) == BUNDLED_PARSERS["dependencies"]
+
+
+@pytest.mark.parametrize("device", ["abacus", "meta"])
+def test_a_device_that_is_not_there_is_named(run: Run, device: str) -> None:
+    with pytest.raises(ValueError, match=f"device '{device}' is not to be had here"):
+        models.load(run.model, device=device)
+
+
+def test_a_folder_without_a_model_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="no trained model here"):
+        models.load(tmp_path)
+
+
+def test_the_digest_tells_weights_and_not_their_place(run: Run, tmp_path: Path) -> None:
+    copy = run.copy_of_model(tmp_path / "copy")
+    config = preset("laptop", hidden_size=5, epochs=1, batch_size=8, held_out_fraction=0.0)
+    train_on(run.corpus, config, run.folder / "vectors", tmp_path / "other")
+
+    digest = models.load(run.model).digest
+
+    assert models.load(copy).digest == digest
+    assert models.load(tmp_path / "other").digest != digest
+
+
+def test_importing_the_package_loads_no_torch() -> None:
+    code = "import models, sys; print(models.load.__name__, 'torch' in sys.modules)"
+    found = subprocess.run(
+        [sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, check=True
+    )
+    assert found.stdout == "load False\n"
+
+
+def test_the_command_line_reads_and_writes_standard_streams(run: Run, encoder: TextEncoder) -> None:
+    text = b"The cat sees the dog\n\nthe bird\n"
+    found = subprocess.run(
+        [sys.executable, "-m", "models.encode", str(run.model), "--on-refusal", "zero"],
+        cwd=REPOSITORY,
+        input=text,
+        capture_output=True,
+        check=True,
+    )
+
+    embeddings = np.load(io.BytesIO(found.stdout))
+    assert embeddings.shape == (3, 10) and not embeddings[1].any()
+    expected = encoder.encode(["The cat sees the dog", "the bird"])
+    np.testing.assert_allclose(embeddings[[0, 2]], expected, atol=1e-6)
+    assert b"zeros for sentence 1 (from 0): empty\n3 sentences, 1 refused" in found.stderr
+
+
+def test_the_command_line_takes_files_and_poolings(
+    run: Run, encoder: TextEncoder, tmp_path: Path
+) -> None:
+    (tmp_path / "in.txt").write_text("The cat.\nA dog", encoding="utf-8")
+    files = ["--input", str(tmp_path / "in.txt"), "--output", str(tmp_path / "out.npy")]
+
+    assert main([str(run.model), *files, "--pooling", "max,mean", "--batch-size", "1"]) == 0
+
+    expected = encoder.encode(["The cat.", "A dog"], pooling=["max", "mean"])
+    np.testing.assert_allclose(np.load(tmp_path / "out.npy"), expected, atol=1e-6)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.txt", "out.npy"]
+
+
+@pytest.mark.parametrize(
+    ("content", "arguments", "message"),
+    [
+        (b"", [], "in.txt: no sentences; give one a line"),
+        (b"fine\n\xff\n", [], "in.txt:2: not UTF-8"),
+        (b"\n", [], "sentence 0 (from 0): empty"),
+        (b"cat\n", ["--pooling", "sum"], "pooling must name one or several of last, max"),
+        (b"cat\n", ["--batch-size", "0"], "batch_size must be at least 1"),
+    ],
+)
+def test_the_command_line_says_in_one_line_what_is_wrong(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    content: bytes,
+    arguments: list[str],
+    message: str,
+) -> None:
+    (tmp_path / "in.txt").write_bytes(content)
+    files = ["--input", str(tmp_path / "in.txt"), "--output", str(tmp_path / "out.npy")]
+
+    assert main(["bag_of_words", *files, *arguments]) == 2
+
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "out.npy").exists()

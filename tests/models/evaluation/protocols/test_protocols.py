@@ -1,0 +1,530 @@
+"""Protocols that learn classes: against plain loops over scikit-learn, and as SentEval has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import torch
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold
+from sklearn.preprocessing import StandardScaler
+from torch import Tensor
+
+from models.evaluation.classifiers.adam_classifier import fit_adam
+from models.evaluation.protocols import config as protocol_config
+from models.evaluation.protocols.classes import folds_of_train, given_split, nested_folds
+from models.evaluation.protocols.config import (
+    COMPATIBILITY_GRID,
+    FOLDS_GRID,
+    NESTED_GRID,
+    SPLIT_GRID,
+    Classifier,
+    ProtocolConfig,
+)
+from models.evaluation.protocols.outcome import Outcome
+from models.evaluation.protocols.search import Search, run_searches
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+Items = tuple[FloatArray, IntArray]
+
+FEW_FOLDS = ProtocolConfig(num_folds=4, tolerance=1e-11)
+"""So tight that no answer on the boundary between classes differs from scikit-learn's."""
+COMPATIBILITY = ProtocolConfig("compatibility", num_folds=3)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Problem:
+    """Features [n, D] and labels [n] by split."""
+
+    features: Mapping[str, FloatArray]
+    labels: Mapping[str, IntArray]
+    num_classes: int
+
+    def tensors(self) -> dict[str, Tensor]:
+        return {name: torch.from_numpy(x) for name, x in self.features.items()}
+
+    def items(self, name: str) -> Items:
+        return self.features[name], self.labels[name]
+
+
+def noisy(num_classes: int = 2, *, seed: int = 0, **sizes: int) -> Problem:
+    """Returns items that a linear classifier gets right in part, so that C matters."""
+    random = np.random.default_rng(seed)
+    directions = random.normal(size=(num_classes, 10))
+    features = {name: random.normal(size=(size, 10)) for name, size in sizes.items()}
+    scores = {name: x @ directions.T for name, x in features.items()}
+    labels = {
+        name: (s + 3.0 * random.normal(size=s.shape)).argmax(axis=1) for name, s in scores.items()
+    }
+    return Problem(features, labels, num_classes)
+
+
+def separable(num_classes: int = 2, *, width: int = 60, **sizes: int) -> Problem:
+    """Returns classes that stand far apart; in many dimensions, so that Adam's few small steps
+    on few items are enough."""
+    random = np.random.default_rng(1)
+    centres = 3.0 * random.choice([-1.0, 1.0], size=(num_classes, width))
+    labels = {name: np.arange(size) % num_classes for name, size in sizes.items()}
+    features = {
+        name: centres[label] + random.normal(size=(len(label), width))
+        for name, label in labels.items()
+    }
+    return Problem(features, labels, num_classes)
+
+
+def shuffled(num_classes: int = 2, **sizes: int) -> Problem:
+    """Returns as many items of each class, whose features say nothing of it."""
+    random = np.random.default_rng(2)
+    labels = {
+        name: random.permutation(np.arange(size) % num_classes) for name, size in sizes.items()
+    }
+    return Problem(
+        {name: random.normal(size=(size, 6)) for name, size in sizes.items()}, labels, num_classes
+    )
+
+
+def answer(problem: Problem, config: ProtocolConfig) -> Outcome:
+    """Returns what the protocol of these splits finds."""
+    features, labels, num_classes = problem.tensors(), problem.labels, problem.num_classes
+    if "all" in labels:
+        return nested_folds(features["all"], labels["all"], num_classes=num_classes, config=config)
+    protocol = given_split if "dev" in labels else folds_of_train
+    return protocol(features, labels, num_classes=num_classes, config=config)
+
+
+def folds(labels: IntArray, num_folds: int) -> Iterator[tuple[IntArray, IntArray]]:
+    splitter = StratifiedKFold(num_folds, shuffle=True, random_state=1111)
+    yield from splitter.split(labels, labels)
+
+
+def by_scikit_learn(train: Items, items: FloatArray, c: float) -> IntArray:
+    model = LogisticRegression(C=c, tol=1e-10, max_iter=100_000).fit(*train)
+    answers: IntArray = model.predict(items)
+    return answers
+
+
+Fit = Callable[[Items, Items, float], IntArray]
+"""From training items, held-out items and a regulariser to answers to the held-out ones."""
+
+
+def chosen_by_folds(
+    items: Items, num_folds: int, grid: Sequence[float], fit: Fit
+) -> tuple[float, float]:
+    """The obviously right search: the first best regulariser and its rounded dev accuracy."""
+    x, y = items
+    scores = []
+    for regulariser in grid:
+        accuracies = [
+            float((fit((x[rest], y[rest]), (x[held], y[held]), regulariser) == y[held]).mean())
+            for rest, held in folds(y, num_folds)
+        ]
+        scores.append(round(100 * float(np.mean(accuracies)), 2))
+    return grid[int(np.argmax(scores))], max(scores)
+
+
+def assert_found(
+    outcome: Outcome, answers: IntArray, chosen: Sequence[float], dev_score: float
+) -> None:
+    np.testing.assert_array_equal(outcome.predictions.predicted, answers)
+    assert outcome.regularisers == tuple(chosen)
+    assert outcome.dev_score == pytest.approx(dev_score, abs=1e-9)
+
+
+# Logistic regression, against scikit-learn's.
+
+
+def plain(train: Items, held: Items, c: float) -> IntArray:
+    return by_scikit_learn(train, held[0], c)
+
+
+@pytest.mark.parametrize("num_classes", [2, 3])
+def test_nested_folds_are_those_of_a_plain_loop(num_classes: int) -> None:
+    problem = noisy(num_classes, all=130)
+    x, y = problem.items("all")
+    answers, chosen, dev = np.empty_like(y), [], []
+    for rest, held in folds(y, 4):
+        c, accuracy = chosen_by_folds((x[rest], y[rest]), 4, NESTED_GRID, plain)
+        answers[held] = by_scikit_learn((x[rest], y[rest]), x[held], c)
+        chosen.append(c)
+        dev.append(accuracy)
+    outcome = answer(problem, FEW_FOLDS)
+    assert_found(outcome, answers, chosen, float(np.mean(dev)))
+    assert len(set(chosen)) > 1, "a test in which all folds choose alike shows little"
+
+
+@pytest.mark.parametrize("num_classes", [2, 3])
+def test_folds_of_train_are_those_of_a_plain_loop(num_classes: int) -> None:
+    problem = noisy(num_classes, train=120, test=60, seed=3)
+    c, accuracy = chosen_by_folds(problem.items("train"), 4, FOLDS_GRID, plain)
+    answers = by_scikit_learn(problem.items("train"), problem.features["test"], c)
+    assert_found(answer(problem, FEW_FOLDS), answers, [c], accuracy)
+
+
+@pytest.mark.parametrize("num_classes", [2, 3])
+def test_a_split_is_that_of_a_plain_loop(num_classes: int) -> None:
+    problem = noisy(num_classes, train=90, dev=70, test=60, seed=5)
+    train, (dev_x, dev_y) = problem.items("train"), problem.items("dev")
+    scores = [
+        round(100 * float((by_scikit_learn(train, dev_x, c) == dev_y).mean()), 2)
+        for c in SPLIT_GRID
+    ]
+    c = SPLIT_GRID[int(np.argmax(scores))]
+    answers = by_scikit_learn(train, problem.features["test"], c)
+    assert_found(answer(problem, FEW_FOLDS), answers, [c], max(scores))
+
+
+PENALTIES = (1e-3, 1e-2, 1e-1, 1.0)
+STANDARDISED = replace(FEW_FOLDS, standardise=True, penalties=PENALTIES)
+STRONGEST_FIRST = PENALTIES[::-1]
+
+
+def standardised(train: Items, held: Items, penalty: float) -> IntArray:
+    """Fits on features of mean 0 and deviation 1 on its training items, with a penalty an item."""
+    scaler = StandardScaler().fit(train[0])
+    scaled = scaler.transform(train[0]), train[1]
+    return by_scikit_learn(scaled, scaler.transform(held[0]), 1.0 / (len(train[1]) * penalty))
+
+
+def unscaled(**sizes: int) -> Problem:
+    """Returns items whose features differ in place and size."""
+    problem = noisy(3, seed=5, **sizes)
+    moved = {name: x * 10.0 ** np.arange(-5, 5) + 3.0 for name, x in problem.features.items()}
+    return replace(problem, features=moved)
+
+
+def test_standardised_folds_are_those_of_a_plain_loop() -> None:
+    problem = unscaled(train=120, test=60)
+    chosen, accuracy = chosen_by_folds(problem.items("train"), 4, STRONGEST_FIRST, standardised)
+    answers = standardised(problem.items("train"), problem.items("test"), chosen)
+    assert_found(answer(problem, STANDARDISED), answers, [chosen], accuracy)
+
+
+def test_a_standardised_split_is_that_of_a_plain_loop() -> None:
+    problem = unscaled(train=90, dev=70, test=60)
+    train, dev = problem.items("train"), problem.items("dev")
+    scores = [
+        round(100 * float((standardised(train, dev, one) == dev[1]).mean()), 2)
+        for one in STRONGEST_FIRST
+    ]
+    chosen = STRONGEST_FIRST[int(np.argmax(scores))]
+    answers = standardised(train, problem.items("test"), chosen)
+    assert_found(answer(problem, STANDARDISED), answers, [chosen], max(scores))
+
+
+def test_a_penalty_an_item_is_one_over_c_and_the_number_of_items() -> None:
+    problem = noisy(3, train=90, dev=70, test=60, seed=5)
+    by_c = answer(problem, FEW_FOLDS)
+    penalties = tuple(1.0 / (90 * c) for c in SPLIT_GRID)
+    found = answer(problem, replace(FEW_FOLDS, penalties=penalties))
+    np.testing.assert_array_equal(found.predictions.predicted, by_c.predictions.predicted)
+    assert found.regularisers == pytest.approx([1.0 / (90 * c) for c in by_c.regularisers])
+
+
+def test_of_equally_good_penalties_the_strongest_is_taken() -> None:
+    problem = separable(train=40, dev=20, test=20)
+    found = answer(problem, replace(FEW_FOLDS, standardise=True, penalties=(1e-4, 1.0, 1e-2)))
+    assert found.regularisers == (1.0,)
+    assert found.at_grid_edge == 1
+
+
+DECLARED = {"standardise": True, "penalties": [1e-2, 1.0]}
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ({}, (True, (1e-2, 1.0))),
+        ({"standardise": False}, (False, (1e-2, 1.0))),
+        ({"penalties": []}, (True, ())),
+        ({"grid_scale": 4.0}, (True, None)),
+        ({"classifier": "compatibility"}, (None, None)),
+    ],
+)
+def test_what_is_asked_for_goes_before_what_the_data_declare(
+    asked: dict[str, object], expected: tuple[object, object]
+) -> None:
+    config = ProtocolConfig.from_dict(asked).on_data(DECLARED)
+    assert (config.standardise, config.penalties) == expected
+
+
+def test_data_that_declare_no_setting_of_a_protocol_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"unknown protocol settings \['scaling'\]"):
+        ProtocolConfig().on_data({"scaling": True})
+
+
+def test_float32_features_are_answered_as_float64_ones() -> None:
+    problem = noisy(all=130)
+    exact = answer(problem, FEW_FOLDS)
+    narrow = nested_folds(
+        problem.tensors()["all"].float(), problem.labels["all"], num_classes=2, config=FEW_FOLDS
+    )
+    np.testing.assert_array_equal(narrow.predictions.predicted, exact.predictions.predicted)
+    assert narrow.regularisers == exact.regularisers
+
+
+# What SentEval fixes, and what an outcome says.
+
+
+def test_the_grids_are_senteval_s() -> None:
+    assert NESTED_GRID == (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+    assert FOLDS_GRID == (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
+    assert SPLIT_GRID == (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+    assert COMPATIBILITY_GRID == (1e-5, 1e-4, 1e-3, 1e-2)
+
+
+def test_a_scaled_grid_answers_as_its_own_grid_on_scaled_features() -> None:
+    """C on features x s is C s² on x; so views of length 1 want a larger C."""
+    plain = noisy(train=60, dev=30, test=20)
+    features = {name: 0.5 * value for name, value in plain.features.items()}
+    smaller = replace(plain, features=features)
+
+    expected = answer(plain, FEW_FOLDS)
+    found = answer(smaller, replace(FEW_FOLDS, grid_scale=4.0))
+
+    assert found.regularisers == tuple(4 * c for c in expected.regularisers)
+    assert found.at_grid_edge == expected.at_grid_edge
+    assert np.array_equal(found.predictions.predicted, expected.predictions.predicted)
+
+
+def test_senteval_s_own_grid_leaves_no_trace_in_the_configuration() -> None:
+    assert "grid_scale" not in ProtocolConfig().to_dict()
+    scaled = ProtocolConfig(grid_scale=4.0)
+    assert ProtocolConfig.from_dict(scaled.to_dict()) == scaled
+
+
+def test_the_defaults_are_those_of_published_results() -> None:
+    defaults = ProtocolConfig()
+    assert (defaults.classifier, defaults.num_folds) == ("logistic_regression", 10)
+    assert (defaults.seed, defaults.batch_items) == (1111, 128)
+
+
+def test_the_version_is_raised_with_what_determines_predictions() -> None:
+    """Whoever changes grids, folds or defaults raises it, else old results are taken for new."""
+    assert protocol_config.PROTOCOL_VERSION == 1
+
+
+def test_of_equally_good_regularisers_the_first_is_taken() -> None:
+    outcome = answer(separable(train=40, dev=40, test=20), FEW_FOLDS)
+    assert outcome.dev_score == 100.0
+    assert outcome.regularisers == SPLIT_GRID[:1]
+    assert outcome.at_grid_edge == 1
+
+
+def boundary(train: Items, c: float) -> float:
+    model = LogisticRegression(C=c, tol=1e-12).fit(*train)
+    return float(-model.intercept_[0] / model.coef_[0, 0])
+
+
+def test_dev_accuracy_is_rounded_to_two_decimals_before_regularisers_are_compared() -> None:
+    train = np.array([[-1.0], [1.0], [1.0], [1.0]]), np.array([0, 1, 1, 1])
+    # Only classifiers after the first get this one right: 99.997 % against 100 %.
+    between = 0.5 * (boundary(train, SPLIT_GRID[0]) + boundary(train, SPLIT_GRID[1]))
+    sure = np.repeat([[-50.0], [50.0]], 15_000, axis=0), np.repeat([0, 1], 15_000)
+    dev = np.concatenate([sure[0], [[between]]]), np.append(sure[1], 0)
+    right = [float((by_scikit_learn(train, dev[0], c) == dev[1]).mean()) for c in SPLIT_GRID]
+    assert right[0] < 1.0 == right[1]
+
+    problem = Problem(
+        {"train": train[0], "dev": dev[0], "test": sure[0][:1]},
+        {"train": train[1], "dev": dev[1], "test": sure[1][:1]},
+        num_classes=2,
+    )
+    outcome = answer(problem, FEW_FOLDS)
+    assert outcome.regularisers == SPLIT_GRID[:1]
+    assert outcome.dev_score == 100.0
+
+
+def test_an_outcome_says_how_it_came_about() -> None:
+    nested = answer(noisy(all=130), FEW_FOLDS)
+    assert nested.counts == {"all": 130}
+    assert nested.predictions.group_names == ("fold 0", "fold 1", "fold 2", "fold 3")
+    assert np.bincount(nested.predictions.groups).tolist() == [33, 33, 32, 32]
+    assert (nested.width, nested.num_fits, nested.not_converged) == (10, 4 * 5 * 6, 0)
+
+    tested = answer(noisy(train=60, test=20), FEW_FOLDS)
+    assert tested.counts == {"train": 60, "test": 20}
+    assert (tested.num_fits, tested.predictions.group_names) == (5 * 7, ("test",))
+    assert answer(noisy(train=60, dev=20, test=20), FEW_FOLDS).num_fits == 6
+
+
+def test_fits_that_do_not_arrive_are_counted() -> None:
+    outcome = answer(noisy(train=60, dev=20, test=20), replace(FEW_FOLDS, max_steps=1))
+    assert outcome.not_converged == outcome.num_fits == 6
+
+
+def test_as_many_folds_as_one_likes() -> None:
+    config = ProtocolConfig(num_folds=65, tolerance=1e-2)
+    predictions = answer(separable(width=2, all=134), config).predictions
+    assert np.bincount(predictions.groups).tolist() == [3] * 4 + [2] * 61
+
+
+# Good and useless features, and what must not be looked at.
+
+SPLITS = ({"all": 240}, {"train": 160, "test": 240}, {"train": 160, "dev": 80, "test": 240})
+LARGER = ({"all": 600}, {"train": 600, "test": 240}, {"train": 600, "dev": 80, "test": 240})
+ALL_PROTOCOLS: list[tuple[Classifier, dict[str, int]]] = [
+    *(("logistic_regression", sizes) for sizes in SPLITS),
+    *(("compatibility", sizes) for sizes in LARGER),
+]
+
+
+@pytest.mark.parametrize("num_classes", [2, 3])
+@pytest.mark.parametrize(("classifier", "sizes"), ALL_PROTOCOLS)
+def test_separable_classes_are_told_apart(
+    classifier: Classifier, sizes: dict[str, int], num_classes: int
+) -> None:
+    config = ProtocolConfig(classifier, num_folds=3)
+    predictions = answer(separable(num_classes, **sizes), config).predictions
+    assert (predictions.predicted == predictions.gold).mean() >= 0.98
+
+
+@pytest.mark.parametrize(("classifier", "sizes"), ALL_PROTOCOLS)
+def test_shuffled_labels_are_at_chance(classifier: Classifier, sizes: dict[str, int]) -> None:
+    config = ProtocolConfig(classifier, num_folds=3)
+    predictions = answer(shuffled(**sizes), config).predictions
+    num_items = len(predictions.gold)
+    bound = 4 * np.sqrt(0.25 / num_items)  # of a binomial: four standard deviations
+    assert abs((predictions.predicted == predictions.gold).mean() - 0.5) < bound
+
+
+@pytest.mark.parametrize("sizes", SPLITS[1:])
+@pytest.mark.parametrize("classifier", ["logistic_regression", "compatibility"])
+def test_labels_of_test_change_no_answer(classifier: Classifier, sizes: dict[str, int]) -> None:
+    problem = noisy(**sizes)
+    other = replace(problem, labels={**problem.labels, "test": 1 - problem.labels["test"]})
+    config = ProtocolConfig(classifier, num_folds=3)
+    before, after = answer(problem, config), answer(other, config)
+    np.testing.assert_array_equal(before.predictions.predicted, after.predictions.predicted)
+    np.testing.assert_array_equal(before.predictions.gold, 1 - after.predictions.gold)
+    assert (before.regularisers, before.dev_score) == (after.regularisers, after.dev_score)
+
+
+@pytest.mark.parametrize("classifier", ["logistic_regression", "compatibility"])
+def test_a_search_sees_no_label_of_an_item_outside_it(classifier: Classifier) -> None:
+    problem = noisy(all=120)
+    x, labels = problem.tensors()["all"], problem.labels["all"]
+    place = np.arange(120)
+    search = Search(train=place < 90, dev=(place < 30, (place >= 30) & (place < 60)))
+    config = ProtocolConfig(classifier)
+    (before,), (after,) = (
+        run_searches(x, given, [search], NESTED_GRID, num_classes=2, config=config)
+        for given in (labels, np.where(place < 90, labels, 1 - labels))
+    )
+    np.testing.assert_array_equal(before.answers, after.answers)
+    assert (before.regulariser, before.dev_accuracy) == (after.regulariser, after.dev_accuracy)
+
+
+def test_too_few_items_for_the_folds_are_an_error() -> None:
+    with pytest.raises(ValueError, match="10 folds need at least 2 and a class of as many items"):
+        answer(separable(all=16), ProtocolConfig())
+
+
+# SentEval's own classifier, searched as SentEval does.
+
+
+def by_adam(train: Items, dev: Items | None, items: FloatArray, weight_decay: float) -> IntArray:
+    """One fit alone: with a dev set that tells when to stop, or with a twentieth kept back."""
+    dev_x, dev_y = (None, None) if dev is None else (torch.from_numpy(part) for part in dev)
+    models = fit_adam(
+        *(torch.from_numpy(part) for part in train),
+        dev_x,
+        dev_y,
+        torch.tensor([weight_decay]),
+        num_classes=2,
+    )
+    answers: IntArray = models.predict(torch.from_numpy(items))[0].numpy()
+    return answers
+
+
+def stopped_by_held(train: Items, held: Items, weight_decay: float) -> IntArray:
+    return by_adam(train, held, held[0], weight_decay)
+
+
+def test_compatible_nested_folds_stop_on_the_inner_fold_and_finally_keep_back_a_share() -> None:
+    problem = noisy(all=100)
+    x, y = problem.items("all")
+    answers, chosen, dev = np.empty_like(y), [], []
+    for rest, held in folds(y, 3):
+        best, accuracy = chosen_by_folds((x[rest], y[rest]), 3, COMPATIBILITY_GRID, stopped_by_held)
+        answers[held] = by_adam((x[rest], y[rest]), None, x[held], best)
+        chosen.append(best)
+        dev.append(accuracy)
+    outcome = answer(problem, COMPATIBILITY)
+    assert_found(outcome, answers, chosen, float(np.mean(dev)))
+    assert outcome.num_fits == 3 * (3 * 4 + 1)
+
+
+def test_compatible_folds_of_train_stop_on_the_fold_and_finally_keep_back_a_share() -> None:
+    problem = noisy(train=100, test=50, seed=7)
+    train = problem.items("train")
+    best, accuracy = chosen_by_folds(train, 3, COMPATIBILITY_GRID, stopped_by_held)
+    answers = by_adam(train, None, problem.features["test"], best)
+    assert_found(answer(problem, COMPATIBILITY), answers, [best], accuracy)
+
+
+def test_a_compatible_split_stops_on_dev_finally_too() -> None:
+    problem = noisy(train=100, dev=60, test=50, seed=8)
+    train, dev = problem.items("train"), problem.items("dev")
+    scores = [
+        round(100 * float((by_adam(train, dev, dev[0], decay) == dev[1]).mean()), 2)
+        for decay in COMPATIBILITY_GRID
+    ]
+    best = COMPATIBILITY_GRID[int(np.argmax(scores))]
+    answers = by_adam(train, dev, problem.features["test"], best)
+    assert_found(answer(problem, COMPATIBILITY), answers, [best], max(scores))
+    kept_back = by_adam(train, None, problem.features["test"], best)
+    assert (answers != kept_back).any(), "else the test cannot tell the two ways apart"
+
+
+# The configuration.
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"classifier": "svm"}, "classifier must be one of logistic_regression, compatibility"),
+        ({"num_folds": 1}, "num_folds must be at least 2, got 1"),
+        ({"tolerance": 0.0}, "tolerance must be positive, got 0.0"),
+        ({"grid_scale": 0.0}, "grid_scale must be positive, got 0.0"),
+        ({"batch_items": 0}, "batch_items must be at least 1, got 0"),
+        ({"max_steps": 0}, "max_steps must be at least 1, got 0"),
+        ({"penalties": [1.0, 0.0]}, "penalties must be positive numbers"),
+        ({"penalties": [1.0], "grid_scale": 4.0}, "grid_scale is of SentEval's grids"),
+        (
+            {"classifier": "compatibility", "standardise": True},
+            "standardise and penalties are of the classifier logistic_regression",
+        ),
+        ({"fold": 5}, "fold"),
+        ({"num_folds": "5"}, "num_folds"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_refused(fields: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        ProtocolConfig.from_dict(fields)
+
+
+def test_the_configuration_survives_json() -> None:
+    config = ProtocolConfig(num_folds=5, tolerance=1e-6, standardise=False, penalties=(0.5,))
+    assert ProtocolConfig.from_dict(config.to_dict()) == config
+
+
+def test_training_items_of_one_class_are_refused() -> None:
+    features = {name: torch.randn(12, 3) for name in ("train", "dev", "test")}
+    labels = {name: np.arange(12) % 2 for name in features} | {"train": np.zeros(12, dtype=int)}
+    with pytest.raises(ValueError, match=r"12 training items are all of class \[0\]"):
+        given_split(features, labels, num_classes=2, config=ProtocolConfig())
+
+
+def test_features_that_are_not_finite_are_named_by_split_and_item() -> None:
+    features = {name: torch.randn(12, 3) for name in ("train", "dev", "test")}
+    features["dev"][3, 1] = torch.nan
+    labels = {name: np.arange(12) % 2 for name in features}
+    with pytest.raises(ValueError, match="features of dev item 3 are not finite"):
+        given_split(features, labels, num_classes=2, config=ProtocolConfig())

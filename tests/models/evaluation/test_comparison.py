@@ -1,0 +1,256 @@
+"""Two encoders over folders of results: pairing, seeds, refusals, the command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from models.compare import main
+from models.evaluation.comparison import TESTS, ComparisonConfig, Test, compare
+from models.evaluation.protocols.outcome import Predictions
+from models.evaluation.scores import score_intervals
+from models.evaluation.statistics.resampling import Resampling
+from models.evaluation.task_result import (
+    AbsentResult,
+    EncoderIdentity,
+    Result,
+    Setup,
+    result_path,
+    write_result,
+)
+from models.report.comparison_table import comparison_table
+from tests.support.evaluation_examples import answers, predictions, result, similarities, task
+
+FAST = ComparisonConfig(resampling=Resampling(num_resamples=400))
+
+
+def results(name: str, made: Mapping[str, Predictions], *, seed: int = 0) -> dict[str, Result]:
+    """Returns an encoder's results; STS tasks are of similarity."""
+    encoder = EncoderIdentity(name, f"{name}-{seed}", seed)
+    return {
+        task_name: result(
+            one,
+            task(task_name, "similarity" if task_name.startswith("STS") else "split", f1=True),
+            encoder=encoder,
+        )
+        for task_name, one in made.items()
+    }
+
+
+def written(folder: Path, of: Mapping[str, Result]) -> str:
+    for one in of.values():
+        write_result(result_path(folder, one.task), one)
+    return str(folder)
+
+
+def test_identical_encoders_do_not_differ() -> None:
+    made = {"MR": answers(60, 0.8), "STS14": similarities(60, 1.0)}
+    found = compare([results("a", made)], [results("b", made)], FAST)
+    for row in found.tasks:
+        assert (row.difference.value, row.difference.low, row.difference.high) == (0.0, 0.0, 0.0)
+        assert row.p == row.corrected_p == 1.0
+
+
+def test_each_task_is_compared_by_its_main_score() -> None:
+    made = {"MR": answers(60, 0.8), "STS14": similarities(60, 1.0)}
+    found = compare([results("a", made)], [results("b", made)], FAST)
+    assert [(row.task, row.score) for row in found.tasks] == [
+        ("MR", "accuracy"),
+        ("STS14", "pearson_mean"),
+    ]
+
+
+def test_all_scores_are_those_of_whole_tasks() -> None:
+    made = {"MR": answers(60, 0.8), "STS14": similarities(60, 1.0)}
+    config = ComparisonConfig(all_scores=True, resampling=Resampling(50))
+    found = compare([results("a", made)], [results("b", made)], config)
+    assert [row.score for row in found.tasks] == [
+        "accuracy", "f1", "pearson_mean", "pearson_weighted", "pearson_all",
+        "spearman_mean", "spearman_weighted", "spearman_all",
+    ]  # fmt: skip
+
+
+def test_pairing_is_narrower_than_the_two_intervals() -> None:
+    """The second encoder answers as the first, but for ten items of 300."""
+    first = answers(300, 0.75)
+    changed = first.predicted.copy()
+    changed[:10] = 1 - first.gold[:10]
+    second = predictions(changed, first.gold)
+    row = compare([results("a", {"MR": first})], [results("b", {"MR": second})], FAST).tasks[0]
+    single = score_intervals(task(), first, Resampling(400))["accuracy"]
+    assert row.difference.high - row.difference.low < 0.5 * (single.high - single.low)
+    assert row.difference.excludes_zero
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_a_clear_difference_is_found_by_either_test(test: Test) -> None:
+    config = ComparisonConfig(test=test, resampling=Resampling(1000))
+    better, worse = {"MR": answers(400, 0.9)}, {"MR": answers(400, 0.6, seed=1)}
+    row = compare([results("a", better)], [results("b", worse)], config).tasks[0]
+    assert row.p < 0.01
+    assert row.difference.value == pytest.approx(30.0)
+    assert row.difference.low > 20.0
+
+
+def test_correction_is_over_the_tasks() -> None:
+    better = {name: answers(100, 0.8, seed=i) for i, name in enumerate(("CR", "MR", "TREC"))}
+    worse = {name: answers(100, 0.68, seed=9 + i) for i, name in enumerate(("CR", "MR", "TREC"))}
+    found = compare([results("a", better)], [results("b", worse)], FAST).tasks
+    smallest = min(found, key=lambda row: row.p)
+    assert smallest.corrected_p == pytest.approx(3 * smallest.p)
+    assert all(row.corrected_p >= row.p for row in found)
+
+
+def test_seeds_are_averaged_and_their_deviation_given() -> None:
+    first = [
+        results("a", {"MR": answers(100, share)}, seed=i) for i, share in enumerate((0.8, 0.9))
+    ]
+    second = [results("b", {"MR": answers(100, 0.7, seed=5)})]
+    row = compare(first, second, FAST).tasks[0]
+    assert (row.first.mean, row.first.num_seeds) == (pytest.approx(85.0), 2)
+    assert row.first.deviation == pytest.approx(np.std([80, 90], ddof=1))
+    assert row.second.deviation is None
+    assert row.difference.value == pytest.approx(15.0)
+    assert row.p < 0.05
+
+
+def test_a_seed_given_twice_is_refused() -> None:
+    one = results("a", {"MR": answers(20, 0.8)})
+    with pytest.raises(ValueError, match="encoder a of digest a-0 is given twice"):
+        compare([one, one], [results("b", {"MR": answers(20, 0.8)})], FAST)
+
+
+def test_seeds_of_other_representations_are_refused() -> None:
+    plain = results("a", {"MR": answers(20, 0.8)})
+    other = results("a", {"MR": answers(20, 0.8)}, seed=1)
+    setup = replace(other["MR"].setup, representation={"name": "multi-view"})
+    with pytest.raises(ValueError, match="seeds of a differ in representation or classifier"):
+        compare([plain, {"MR": replace(other["MR"], setup=setup)}], [plain], FAST)
+
+
+def test_seeds_are_checked_by_all_tasks_and_not_by_the_first() -> None:
+    made = {"STS14": similarities(20, 1.0), "TREC": answers(20, 0.8)}
+    plain, other = results("a", made), results("a", made, seed=1)
+    setup = replace(other["TREC"].setup, classifier={"classifier": "compatibility"})
+    other["TREC"] = replace(other["TREC"], setup=setup)
+    with pytest.raises(ValueError, match=r"TREC: the seeds of a differ in .* classifier; compare"):
+        compare([plain, other], [results("b", made)], FAST)
+
+
+def test_the_setup_shown_is_of_a_task_that_learns() -> None:
+    made = {"STS14": similarities(20, 1.0), "TREC": answers(20, 0.8)}
+    found = compare([results("a", made)], [results("b", made)], FAST)
+    assert [setup.classifier for setup in (*found.first, *found.second)] == 2 * [
+        {"classifier": "logistic_regression"}
+    ]
+    assert "classifier {}" not in comparison_table(found)
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_other_folds_are_refused_by_either_test(test: Test) -> None:
+    """Resamples are drawn within folds, so those of other folds are not paired."""
+    made = answers(100, 0.8)
+    ten, five = (
+        predictions(made.predicted, made.gold, np.arange(100) % num_folds) for num_folds in (10, 5)
+    )
+    config = ComparisonConfig(test=test, resampling=Resampling(50))
+    with pytest.raises(ValueError, match=r"MR: the two encoders .* different items or folds"):
+        compare([results("a", {"MR": ten})], [results("b", {"MR": five})], config)
+
+
+def test_other_folds_of_a_seed_are_refused() -> None:
+    made = answers(100, 0.8)
+    ten, five = (
+        predictions(made.predicted, made.gold, np.arange(100) % num_folds) for num_folds in (10, 5)
+    )
+    sides = [
+        [results(name, {"MR": one}, seed=seed) for seed, one in enumerate((ten, five))]
+        for name in "ab"
+    ]
+    with pytest.raises(ValueError, match="different items or folds"):
+        compare(*sides, FAST)
+
+
+def test_a_task_that_one_side_lacks_is_named_with_the_remedy() -> None:
+    both = {"MR": answers(20, 0.8), "CR": answers(20, 0.8)}
+    with pytest.raises(
+        ValueError, match=r"CR: a has a result and b has none; evaluate both .*--tas"
+    ):
+        compare([results("a", both)], [results("b", {"MR": both["MR"]})], FAST)
+
+
+def test_other_data_is_refused_with_the_remedy() -> None:
+    of = task("MR")
+    first = {"MR": result(answers(20, 0.8), of, encoder=EncoderIdentity("a", "a"))}
+    other = EncoderIdentity("b", "b")
+    second = {"MR": result(answers(20, 0.8), of, encoder=other, data_digest="d1")}
+    with pytest.raises(
+        ValueError, match=r"MR: scored on data d0 for a \(a\) and on d1 for b \(b\)"
+    ):
+        compare([first], [second], FAST)
+
+
+def test_a_task_absent_on_both_sides_is_listed_and_on_one_refused() -> None:
+    a, b = (results(name, {"MR": answers(20, 0.8)}) for name in "ab")
+    a["CR"] = AbsentResult(task("CR"), Setup(EncoderIdentity("a", "a-0")), "no custrev.pos")
+    asked_of_one = compare([a], [b], FAST)
+    assert [row.task for row in asked_of_one.tasks] == ["MR"] and asked_of_one.absent == {}
+    b["CR"] = AbsentResult(task("CR"), Setup(EncoderIdentity("b", "b-0")), "no custrev.pos")
+    assert compare([a], [b], FAST).absent == {"CR": "no custrev.pos"}
+    b["CR"] = results("b", {"CR": answers(20, 0.8)})["CR"]
+    with pytest.raises(ValueError, match=r"CR: absent for a \(no custrev.pos\)"):
+        compare([a], [b], FAST)
+
+
+def test_two_without_a_task_in_common_are_refused() -> None:
+    a, b = (
+        {name: AbsentResult(task(name), Setup(EncoderIdentity(who, who)), "no file")}
+        for who, name in (("a", "CR"), ("b", "MR"))
+    )
+    with pytest.raises(ValueError, match="no task in common"):
+        compare([a], [b], FAST)
+
+
+def test_the_command_line_prints_a_table_and_writes_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = {"MR": answers(80, 0.9), "STS14": similarities(80, 0.5)}
+    other = {"MR": answers(80, 0.6, seed=1), "STS14": similarities(80, 3.0, seed=1)}
+    a = written(tmp_path / "a", results("trained", made))
+    more = written(tmp_path / "a2", results("trained", made, seed=1))
+    b = written(tmp_path / "b", results("random", other))
+    out = tmp_path / "comparison.json"
+    assert main([f"{a},{more}", b, "--resamples", "200", "--json", str(out)]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0].startswith("| task | score | trained | random | difference [95%] | p |")
+    assert printed[2].startswith("| MR | accuracy | 90.0 ± 0.0 (2) | 60.0 | +30.0 [+")
+    assert any("Holm's correction over 2 rows" in line for line in printed)
+    value = json.loads(out.read_text())
+    assert value["tasks"][0]["difference"]["value"] == pytest.approx(30.0)
+    assert value["config"]["resampling"]["num_resamples"] == 200
+
+
+def test_the_command_line_compares_the_named_tasks_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    both = {"MR": answers(20, 0.8), "CR": answers(20, 0.8)}
+    a = written(tmp_path / "a", results("a", both))
+    b = written(tmp_path / "b", results("b", {"MR": both["MR"]}))
+    assert main([a, b, "--tasks", "MR", "--resamples", "50"]) == 0
+    assert main([a, b, "--tasks", "CR"]) == 2
+    assert "no result of CR; it has MR" in capsys.readouterr().err
+
+
+def test_a_users_mistake_exits_2_and_says_what(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a = written(tmp_path / "a", results("a", {"MR": answers(20, 0.8)}))
+    assert main([a, str(tmp_path / "none")]) == 2
+    assert "no such folder" in capsys.readouterr().err
+    assert main([a, a, "--confidence", "95"]) == 2
+    assert "between 0 and 1" in capsys.readouterr().err

@@ -1,0 +1,324 @@
+"""``python -m models.evaluate``: a table out, or one line that says what is wrong."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from models.compare import main as compare
+from models.evaluate import _parser, job_of, main
+from models.evaluation.tasks.declarations import TASKS
+from tests.support.parsed_corpora import write_vectors
+from tests.support.saved_models import write_model, write_multi_view_model
+from tests.support.tiny_senteval import write_tiny_senteval
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+OWN = """
+import numpy as np
+
+def letters(sentences):
+    return np.array([[s.count(c) for c in "abcdefghij"] for s in sentences], dtype=float)
+
+def wrong(sentences):
+    return np.ones((1, 3))
+
+def fails(sentences):
+    raise RuntimeError("out of\\nmemory")
+"""
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_tiny_senteval(tmp_path_factory.mktemp("tiny") / "data")
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder that the command is run from, which holds a module of the user's own."""
+    (tmp_path / "own_letters.py").write_text(OWN, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.delitem(sys.modules, "own_letters", raising=False)
+    return tmp_path
+
+
+def command(data: Path, *more: str, encoder: str = "own_letters:letters") -> list[str]:
+    common = ["--encoder", encoder, "--data", str(data), "--threads", "1", "--folds", "3"]
+    return [*common, *more]
+
+
+def test_tasks_are_listed_without_an_encoder(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == [task.name for task in TASKS]
+    assert all(len(line.split()) > 1 for line in lines)
+
+
+def test_an_own_function_is_scored_and_its_table_printed(
+    data: Path, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(command(data, "--tasks", "MR,SICK14,CR", "--name", "letters")) == 0
+
+    printed = capsys.readouterr()
+    assert "letters" in printed.out
+    for task in ("MR", "SICK14"):
+        assert f"| {task} " in printed.out
+    assert "absent" in printed.out and "custrev" in printed.out
+    assert printed.err.splitlines()[-2].startswith("100 %  ")
+    folder = printed.err.splitlines()[-1].removeprefix("results: ")
+    assert folder.startswith("results/own_letters-letters")
+    results = here / folder
+    assert {path.name for path in results.iterdir()} == {"MR.json", "SICK14.json", "CR.json"}
+
+
+def test_the_bag_of_words_is_scored_and_compared_with_a_function(
+    data: Path, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    vectors = write_vectors(here / "vectors", size=6)
+    assert main(command(data, "--tasks", "TREC", "--out", "letters")) == 0
+    bag = ("--tasks", "TREC", "--out", "bag", "--vectors", str(vectors))
+    assert main(command(data, *bag, encoder="bag_of_words")) == 0
+    capsys.readouterr()
+
+    assert compare(["letters", "bag", "--resamples", "50"]) == 0
+    assert "TREC" in capsys.readouterr().out
+
+
+def test_options_reach_the_result(data: Path, here: Path) -> None:
+    changes = '{"normalise": true}'
+    options = ("--classifier", "compatibility", "--representation-changes", changes)
+    assert main(command(data, "--tasks", "SST2", "--out", "out", *options)) == 0
+    setup = json.loads((here / "out/SST2.json").read_text(encoding="utf-8"))["setup"]
+    assert setup["classifier"]["classifier"] == "compatibility"
+    assert setup["classifier"]["num_folds"] == 3
+    assert setup["representation"]["normalise"] is True
+
+
+@pytest.mark.usefixtures("here")
+def test_a_version_keeps_embeddings_and_results(data: Path) -> None:
+    call = command(data, "--tasks", "MR", "--cache", "kept", "--encoder-version", "1")
+    assert main(call) == 0
+    (result,) = Path("results").glob("own_letters-letters-*/MR.json")
+    before = result.stat().st_mtime_ns
+    assert len(list(Path("kept").rglob("*.npy"))) == 1
+    assert main(call) == 0
+    assert result.stat().st_mtime_ns == before
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--representation-changes", "{normalise}"], "--representation-changes: not JSON"),
+        (["--changes", "[1]"], "--changes: must be an object such as"),
+        (["--representation-changes", '{"normalize": true}'], "normalize"),
+        (["--representation", "multiview"], "unknown representation 'multiview'; known: plain"),
+        (["--tasks", "MR,MRS"], "MRS"),
+        (["--preset", "desktop"], "desktop"),
+        (["--folds", "1"], "num_folds must be at least 2, got 1"),
+        (["--threads", "-1"], "threads must be 1 or more, got -1"),
+        (["--device", "gpu"], "device 'gpu' is not to be had here"),
+        (["--encoder", "own_letters:missing"], "nothing called 'missing' there"),
+        (["--encoder", "nowhere"], "encoder 'nowhere': no such folder and no known name"),
+        (["--encoder", "own_letters:wrong"], r"gave shape [1, 3] for"),
+        (["--encoder", "own_letters:fails"], "fails: raised RuntimeError: out of memory for"),
+        (["--vectors", "nowhere", "--encoder", "bag_of_words"], "nowhere: no such word vectors"),
+        (["--data", "nowhere"], "nowhere: holds neither downstream/ nor probing/"),
+    ],
+)
+def test_a_mistake_is_one_line_and_exit_code_two(
+    data: Path, options: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tasks = [] if "--tasks" in options else ["--tasks", "MR"]
+    assert main(command(data, *tasks, *options)) == 2
+    printed = capsys.readouterr()
+    assert message in printed.err and len(printed.err.splitlines()) == 1
+    assert printed.out == ""
+
+
+def test_encoder_and_data_are_needed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+    assert capsys.readouterr().err == (
+        "ValueError: give --encoder and --data, or --list for the tasks\n"
+    )
+
+
+@pytest.mark.usefixtures("here")
+def test_a_folder_of_another_encoder_is_left_alone(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(command(data, "--tasks", "SST2", "--out", "out")) == 0
+    before = Path("out/SST2.json").read_bytes()
+    assert main(command(data, "--tasks", "SST2", "--out", "out", "--name", "other")) == 2
+    assert "choose another folder" in capsys.readouterr().err
+    assert Path("out/SST2.json").read_bytes() == before
+
+
+@pytest.mark.usefixtures("here")
+def test_where_an_own_function_failed_is_shown_on_request(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call = command(data, "--tasks", "MR", encoder="own_letters:fails")
+    assert main(call) == 2
+    assert capsys.readouterr().err.rstrip().endswith("; --traceback shows where")
+    assert main([*call, "--traceback"]) == 2
+    told = capsys.readouterr().err
+    assert 'own_letters.py", line' in told
+    assert told.splitlines()[-1].startswith("OwnEncoderError: own_letters:fails: raised RuntimeE")
+
+
+def out_of(*options: str) -> str:
+    common = ["--encoder", "own_letters:letters", "--data", "data"]
+    return str(job_of(_parser().parse_args([*common, *options]))["out"])
+
+
+def test_what_is_scored_otherwise_goes_into_another_folder(here: Path) -> None:
+    (here / "data/downstream").mkdir(parents=True)
+    changes = ("--representation-changes", '{"normalise": true}')
+    found = [
+        out_of(),
+        out_of("--folds", "5"),
+        out_of("--classifier", "compatibility"),
+        out_of("--representation", "multi-view"),
+        out_of(*changes),
+    ]
+    assert found[0] == "results/own_letters-letters" == out_of("--folds", "10", "--tasks", "MR")
+    assert len(set(found)) == len(found)
+    assert all(folder.startswith(f"{found[0]}-") for folder in found[1:])
+    assert out_of(*changes) == found[-1]
+    assert out_of(*changes, "--out", "mine") == "mine"
+
+
+@pytest.mark.usefixtures("here")
+def test_other_tasks_in_another_representation_are_not_mixed_into_a_folder(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = ("--encoder-version", "1", "--out", "out")
+    assert main(command(data, "--tasks", "SST2", *own)) == 0
+    other = ("--tasks", "TREC", "--representation", "multi-view", *own)
+    capsys.readouterr()
+    assert main(command(data, *other)) == 2
+    printed = capsys.readouterr()
+    assert "SST2.json: holds the result of another representation" in printed.err
+    assert printed.out == ""
+    assert not Path("out/TREC.json").exists()
+
+
+def test_results_of_an_earlier_run_of_a_function_without_a_version_are_not_mixed_in(
+    data: Path, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = command(data, "--tasks", "SICK14", "--out", "out")
+    assert main(first) == 0
+    assert main(first) == 0
+    assert main(command(data, "--tasks", "MR", "--out", "out")) == 2
+    assert "without --encoder-version nothing tells" in capsys.readouterr().err
+    assert main(command(data, "--tasks", "MR,SICK14", "--out", "out")) == 0
+
+
+def test_results_on_other_data_are_neither_mixed_in_nor_replaced(
+    data: Path, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = ("--encoder-version", "1", "--out", "out")
+    assert main(command(data, "--tasks", "SICK14", *own)) == 0
+    other = write_tiny_senteval(here / "other")
+    test = other / "downstream/SICK/SICK_test_annotated.txt"
+    test.write_text(test.read_text(encoding="utf-8").replace("the", "a"), encoding="utf-8")
+    for tasks in ("SICK14", "MR"):
+        assert main(command(other, "--tasks", tasks, *own)) == 2
+        assert "SICK14.json: the result on another downstream/SICK" in capsys.readouterr().err
+    assert main(command(data, "--tasks", "MR", *own)) == 0
+
+
+def test_a_damaged_file_is_found_before_anything_is_scored(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = write_tiny_senteval(here / "data")
+    (data / "downstream/TREC/train_5500.label").write_text("no class\n", encoding="latin-1")
+    assert main(command(data, "--tasks", "MR,TREC", "--out", "out")) == 2
+    assert "train_5500.label, line 1" in capsys.readouterr().err
+    assert not list((here / "out").glob("*.json"))
+
+
+def views(*names: str, **more: object) -> tuple[str, str]:
+    return ("--representation-changes", json.dumps({"views": names, **more}))
+
+
+def test_views_of_one_model_are_scored_from_the_same_embeddings(
+    data: Path, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = write_multi_view_model(here / "model", write_vectors(here / "vectors", size=4))
+    multi_view = ("--tasks", "SICK14", "--representation", "multi-view")
+    kept = set()
+    for chosen in ((), views("SEQ"), views("INV"), views("INV", remove_components=0)):
+        assert main(command(data, *multi_view, *chosen, encoder=str(model))) == 0
+        kept.add(frozenset((p, p.stat().st_mtime_ns) for p in Path("results").rglob("*.npy")))
+    assert len(kept) == 1, "embeddings are computed once"
+    found = sorted(Path("results").glob("model-*/SICK14.json"))
+    assert len(found) == 4, "each choice has a folder of its own"
+    setups = [json.loads(path.read_text(encoding="utf-8"))["setup"] for path in found]
+    assert sorted(str(s["representation"].get("views")) for s in setups) == sorted(
+        ["None", "['SEQ']", "['INV']", "['INV']"]
+    )
+    capsys.readouterr()
+
+    both, z_de = (
+        str(path.parent)
+        for used in (None, ["INV"])
+        for path, setup in zip(found, setups, strict=True)
+        if setup["representation"].get("views") == used
+        and setup["representation"]["remove_components"]
+    )
+    assert compare([both, z_de, "--resamples", "50"]) == 0
+    shown = capsys.readouterr().out
+    assert f"{model} (multi-view)" in shown and f"{model} (multi-view, views INV)" in shown
+
+
+def test_views_of_models_trained_apart_are_scored_together(data: Path, here: Path) -> None:
+    vectors = write_vectors(here / "vectors", size=4)
+    f = write_multi_view_model(here / "f", vectors)
+    g = write_model(here / "g", vectors, views=("SEQ", "LIN"))
+    tasks = ("--tasks", "TREC", "--representation-changes", '{"join_words": true}')
+
+    assert main(command(data, *tasks, encoder=f"{f}@SEQ+{g}@LIN")) == 0
+
+    (result,) = Path("results").glob("f-SEQ-g-LIN-*/TREC.json")
+    value = json.loads(result.read_text(encoding="utf-8"))
+    assert value["setup"]["encoder"]["name"] == "f@SEQ+g@LIN"
+    assert value["outcome"]["width"] == 6 + 6 + 4
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    ("encoder", "options", "message"),
+    [
+        ("m", views("LIN"), "views: no view 'LIN'; the encoder's are 0-SEQ, 1-SEQ"),
+        ("m", views("SEQ"), "several views are called SEQ; give one of 0-SEQ, 1-SEQ"),
+        (
+            "n",
+            views("0-SEQ", "BOW", supervised_combine="average"),
+            "views of different widths cannot be averaged: {'0-SEQ': 6, '1-BOW': 4}; give "
+            "supervised_combine concatenate",
+        ),
+        ("own_letters:letters", views("SEQ"), "no view 'SEQ'; the encoder's are 0-encoder"),
+        ("m@SEQ+o@SEQ", (), "'o@SEQ' does not begin with the folder of a model"),
+        ("n@SEQ+n@LIN", (), "n@LIN: no view 'LIN'; the encoder's are 0-SEQ, 1-BOW"),
+    ],
+)
+def test_views_that_are_not_there_are_found_before_anything_is_encoded(
+    data: Path,
+    encoder: str,
+    options: tuple[str, ...],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    vectors = write_vectors(Path("vectors"), size=4)
+    write_model(Path("m"), vectors, views=("SEQ", "SEQ"))
+    write_model(Path("n"), vectors, views=("SEQ", "BOW"), critic="bilinear")
+    monkeypatch.setattr("models.encoding.sentence_reader.SentenceReader.read", None)
+    assert main(command(data, "--tasks", "MR", *options, encoder=encoder)) == 2
+    assert message in capsys.readouterr().err

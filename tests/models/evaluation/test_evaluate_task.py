@@ -1,0 +1,442 @@
+"""One encoder on one task: from SentEval's files to a result, by every protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from models import evaluate_tasks
+from models.config.views import Pooling
+from models.encoding.encoder_interface import FloatArray
+from models.evaluate_tasks import execute
+from models.evaluation.embedding_cache import EmbeddingCache
+from models.evaluation.evaluate_task import Evaluation, evaluate_task
+from models.evaluation.protocols.config import PROTOCOL_VERSION, ProtocolConfig
+from models.evaluation.representations.representation import Representation
+from models.evaluation.statistics.resampling import Resampling
+from models.evaluation.task_result import (
+    AbsentResult,
+    EncoderIdentity,
+    TaskResult,
+    read_result,
+    read_results,
+)
+from models.evaluation.tasks.declarations import task_named
+from pipeline.base.refusal import RefusedSentence
+from tests.support.tiny_senteval import TASKS, CountingEncoder, write_tiny_senteval
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+IDENTITY = EncoderIdentity("letters", "letters-1")
+FEW = ProtocolConfig(num_folds=3)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_tiny_senteval(tmp_path_factory.mktemp("tiny") / "data")
+
+
+def evaluation(data: Path, encoder: CountingEncoder, **changes: Any) -> Evaluation:
+    base = Evaluation(encoder, IDENTITY, data, protocol=FEW, resampling=Resampling(50))
+    return replace(base, **changes)
+
+
+def scored(name: str, made: Evaluation) -> TaskResult:
+    result = evaluate_task(task_named(name), made)
+    assert isinstance(result, TaskResult)
+    return result
+
+
+@pytest.mark.parametrize(
+    ("name", "counts", "scores", "num_chosen"),
+    [
+        ("MR", {"all": 80}, {"accuracy"}, 3),
+        ("TREC", {"train": 60, "test": 20}, {"accuracy"}, 1),
+        ("SST2", {"train": 50, "dev": 20, "test": 20}, {"accuracy"}, 1),
+        ("SICK-E", {"train": 60, "dev": 20, "test": 30}, {"accuracy"}, 1),
+        ("SICK-R", {"train": 60, "dev": 20, "test": 30}, {"pearson", "spearman", "mse"}, 1),
+        ("SICK14", {"test": 30}, {"pearson_mean", "pearson_all", "spearman_weighted"}, 0),
+        ("STS13", {"FNWN": 12, "headlines": 12, "OnWN": 12}, {"pearson_mean"}, 0),
+    ],
+)
+@pytest.mark.parametrize("classifier", ["logistic_regression", "compatibility"])
+def test_every_protocol_gives_a_whole_result(
+    data: Path,
+    name: str,
+    counts: dict[str, int],
+    scores: set[str],
+    num_chosen: int,
+    classifier: str,
+) -> None:
+    config = ProtocolConfig.from_dict({"classifier": classifier, "num_folds": 3})
+    result = scored(name, evaluation(data, CountingEncoder(), protocol=config))
+
+    assert result.outcome.counts == counts
+    assert set(result.scores) >= scores
+    for interval in result.scores.values():
+        assert interval.low <= interval.value <= interval.high
+    alone = name == "SICK-R" and classifier == "compatibility"  # it has no regulariser
+    assert len(result.outcome.regularisers) == (0 if alone else num_chosen)
+    assert (result.outcome.dev_score is None) == (num_chosen == 0)
+    assert ("epochs" in result.outcome.details) == alone
+    assert result.outcome.width == (52 if name in {"SICK-R", "SICK-E"} else 26)
+    assert set(result.seconds) == {"load", "embed", "embed_when_computed", "fit"}
+    assert result.setup.encoder == IDENTITY
+    assert result.setup.learns == (num_chosen > 0)
+    assert result.setup.classifier["protocol_version"] == PROTOCOL_VERSION
+    assert result.setup.classifier["batch_items"] == 128
+    assert all(len(sha256) == 64 for sha256 in result.data.files.values())
+
+
+def test_what_letters_tell_is_learnt(data: Path) -> None:
+    made = evaluation(data, CountingEncoder())
+    assert scored("MR", made).scores["accuracy"].value > 90
+    assert scored("TREC", made).scores["accuracy"].value > 90
+    assert scored("SST2", made).scores["accuracy"].value > 90
+    assert scored("SICK-R", made).scores["pearson"].value > 60
+
+
+def test_the_dev_score_of_relatedness_is_in_percent(data: Path) -> None:
+    found = scored("SICK-R", evaluation(data, CountingEncoder())).outcome.dev_score
+    assert found is not None and 1.0 < found <= 100.0
+
+
+def test_sentences_of_a_dataset_are_embedded_once_for_all_its_tasks(
+    data: Path, tmp_path: Path
+) -> None:
+    encoder = CountingEncoder()
+    kept = evaluation(data, encoder, cache=EmbeddingCache(tmp_path), cache_name="letters")
+    for name in ("SICK-R", "SICK-E", "SICK14"):
+        scored(name, kept)
+    assert len(encoder.asked) == 1
+    assert len(set(encoder.asked[0])) == len(encoder.asked[0])
+    scored("MR", kept)
+    assert len(encoder.asked) == 2
+
+
+def test_another_classifier_or_representation_needs_no_embedding(
+    data: Path, tmp_path: Path
+) -> None:
+    encoder = CountingEncoder()
+    kept = evaluation(data, encoder, cache=EmbeddingCache(tmp_path), cache_name="letters")
+    plain = scored("TREC", kept)
+    changed = replace(kept, representation=Representation(remove_components=1, normalise=True))
+    other = scored("TREC", changed)
+    assert len(encoder.asked) == 1
+    assert plain.setup.representation != other.setup.representation
+
+
+def test_absent_data_is_a_result_that_says_what_is_missing(tmp_path: Path) -> None:
+    write_tiny_senteval(tmp_path, without=["MR"])
+    encoder = CountingEncoder()
+    result = evaluate_task(task_named("MR"), evaluation(tmp_path, encoder))
+    assert isinstance(result, AbsentResult)
+    assert "rt-polarity.pos" in result.reason and "download" in result.reason
+    assert encoder.asked == []
+
+
+def test_malformed_data_is_an_error_and_not_absent(tmp_path: Path) -> None:
+    write_tiny_senteval(tmp_path)
+    (tmp_path / "downstream/TREC/TREC_10.label").write_text("no class here\n", encoding="latin-1")
+    with pytest.raises(ValueError, match=r"TREC_10\.label, line 1"):
+        evaluate_task(task_named("TREC"), evaluation(tmp_path, CountingEncoder()))
+
+
+class Refusing(CountingEncoder):
+    """Gives zeros for sentences of the mouse, as an encoder whose parser cannot take them."""
+
+    fails_on_refusal = False
+    refused: Sequence[RefusedSentence] = ()
+
+    def encode(self, sentences: Sequence[str]) -> FloatArray:
+        self.refused = [
+            RefusedSentence(i, "parser_error", "")
+            for i, text in enumerate(sentences)
+            if "mouse" in text
+        ]
+        told = np.array([["mouse" not in text] for text in sentences])
+        found: FloatArray = np.where(told, super().encode(sentences), 0.0).astype(np.float32)
+        return found
+
+
+def test_refused_sentences_are_counted(data: Path) -> None:
+    encoder = Refusing()
+    result = scored("MR", evaluation(data, encoder, max_refused=1.0))
+    assert result.data.num_refused == len(encoder.refused) > 0
+    assert result.data.num_sentences == len(encoder.asked[0])
+
+
+def test_many_refused_sentences_are_an_error_with_the_remedy(data: Path) -> None:
+    few = evaluation(data, Refusing())
+    with pytest.raises(ValueError, match=r"MR: the encoder refuses .* more than 10%.*--on-refusal"):
+        evaluate_task(task_named("MR"), few)
+
+
+OWN_REFUSING = """
+import numpy as np
+from pipeline.base.refusal import RefusedSentence
+
+class Mouse:
+    digest = "mouse"
+    fails_on_refusal = False
+    refused = ()
+
+    def encode_views(self, sentences, pooling=("last",)):
+        self.refused = [
+            RefusedSentence(i, "parser_error", "")
+            for i, text in enumerate(sentences)
+            if "mouse" in text
+        ]
+        lengths = np.array([[len(text), "cat" in text] for text in sentences], dtype=np.float32)
+        return {f"0-SEQ.{pool}": lengths for pool in pooling}
+
+    def encode(self, sentences):
+        return self.encode_views(sentences)["0-SEQ.last"]
+"""
+
+
+def test_zeros_in_any_number_are_asked_for_and_not_handed_back_unasked(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "own_refusing.py").write_text(OWN_REFUSING, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    job = job_of(data, tmp_path, tasks=["MR"], encoder="own_refusing:Mouse")
+    del job["encoder_version"]
+    job["encoder_settings"] = {"on_refusal": "zero"}
+    run(job)
+    found = read_result(tmp_path / "results/MR.json")
+    assert isinstance(found, TaskResult) and found.data.refused_share > 0.1
+    with pytest.raises(ValueError, match="MR: the encoder refuses"):
+        run(job | {"encoder_settings": {}})
+
+
+def test_words_are_joined_beside_the_views(data: Path) -> None:
+    class Words:
+        digest = "words"
+
+        def encode(self, sentences: Sequence[str]) -> FloatArray:
+            raise AssertionError("its mean is asked for by name")
+
+        def encode_views(
+            self, sentences: Sequence[str], pooling: Sequence[Pooling] = ("last",)
+        ) -> dict[str, FloatArray]:
+            assert list(pooling) == ["mean"]
+            return {"words.mean": np.ones((len(sentences), 4), dtype=np.float32)}
+
+    joined = Representation(join_words=True)
+    made = evaluation(data, CountingEncoder(), representation=joined)
+    with pytest.raises(ValueError, match="join_words needs a bag of words"):
+        evaluate_task(task_named("MR"), made)
+    assert scored("MR", replace(made, words=Words())).outcome.width == 30
+
+
+# The job: results as files.
+
+OWN = """
+import numpy as np
+asked = []
+
+def letters(sentences):
+    asked.append(len(sentences))
+    return np.array([[s.count(c) for c in "abcdefghij"] for s in sentences], dtype=float)
+
+def others(sentences):
+    asked.append(len(sentences))
+    return np.array([[s.count(c) for c in "klmnopqrst"] for s in sentences], dtype=float)
+"""
+
+
+@pytest.fixture
+def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The sizes of the batches that the functions of `OWN` were given."""
+    folder = tmp_path / "modules"
+    folder.mkdir()
+    (folder / "tiny_own.py").write_text(OWN, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.delitem(__import__("sys").modules, "tiny_own", raising=False)
+    module = __import__("tiny_own")
+    found: list[int] = module.asked
+    return found
+
+
+def job_of(data: Path, out: Path, **changes: Any) -> dict[str, Any]:
+    job = {
+        "encoder": "tiny_own:letters",
+        "tasks": ["MR", "SICK-E"],
+        "data": str(data),
+        "out": str(out / "results"),
+        "cache": str(out / "cache"),
+        "protocol": {"num_folds": 3},
+        "encoder_settings": {"batch_size": 0},
+        "encoder_version": "1",
+    }
+    return job | changes
+
+
+def run(job: Mapping[str, Any]) -> list[str]:
+    said: list[str] = []
+    execute(job, lambda _, status: said.append(status))
+    return said
+
+
+def test_a_second_run_scores_nothing(
+    data: Path, tmp_path: Path, asked: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = job_of(data, tmp_path)
+    first = run(job)
+    assert len(asked) == 2 and [said.split(":")[0] for said in first] == ["MR", "SICK-E"]
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "results").iterdir()}
+
+    monkeypatch.setattr(evaluate_tasks, "evaluate_task", None)  # a call would fail
+    assert run(job) == first
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "results").iterdir()} == before
+
+
+def test_a_function_without_a_version_is_scored_again_and_embedded_once_a_run(
+    data: Path, tmp_path: Path, asked: list[int]
+) -> None:
+    job = job_of(data, tmp_path, tasks=["SICK-R", "MR", "SICK-E", "SICK14"])
+    del job["encoder_version"]
+    said = run(job)
+    assert [status.split(":")[0] for status in said] == ["SICK-R", "SICK-E", "SICK14", "MR"]
+    assert len(asked) == 2
+    run(job)
+    assert len(asked) == 4
+    assert not (tmp_path / "cache").exists()
+
+
+def test_functions_of_one_version_do_not_share_embeddings(
+    data: Path, tmp_path: Path, asked: list[int]
+) -> None:
+    run(job_of(data, tmp_path, tasks=["MR"]))
+    other = {"encoder": "tiny_own:others", "out": str(tmp_path / "others")}
+    run(job_of(data, tmp_path, tasks=["MR"]) | other)
+    assert len(asked) == 2
+
+
+def test_changed_data_is_scored_again(tmp_path: Path, asked: list[int]) -> None:
+    data = write_tiny_senteval(tmp_path / "data")
+    job = job_of(data, tmp_path, tasks=["MR"])
+    run(job)
+    path = data / "downstream/MR/rt-polarity.pos"
+    path.write_text(path.read_text(encoding="latin-1") + "the cow sees\n", encoding="latin-1")
+    run(job)
+    assert len(asked) == 2
+    result = read_result(tmp_path / "results/MR.json")
+    assert isinstance(result, TaskResult) and result.outcome.counts == {"all": 81}
+
+
+@pytest.mark.usefixtures("asked")
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ({"encoder": "tiny_own:others"}, "encoder"),
+        ({"encoder_version": "2"}, "encoder"),
+        ({"seed": 3}, "name or seed of the encoder"),
+        ({"name": "mine"}, "name or seed of the encoder"),
+        ({"protocol": {"num_folds": 4}}, r"classifier \(num_folds\)"),
+        ({"representation": {"normalise": True}}, "representation"),
+    ],
+)
+@pytest.mark.parametrize("task", ["MR", "TREC"])
+def test_a_folder_of_another_evaluation_is_refused_whatever_the_task(
+    data: Path, tmp_path: Path, change: dict[str, Any], what: str, task: str
+) -> None:
+    run(job_of(data, tmp_path, tasks=["MR"]))
+    with pytest.raises(ValueError, match=rf"MR\.json: holds the result of another {what}.*choose"):
+        run(job_of(data, tmp_path, tasks=[task], **change))
+    assert [path.name for path in (tmp_path / "results").iterdir()] == ["MR.json"]
+
+
+@pytest.mark.usefixtures("asked")
+def test_items_represented_at_once_are_part_of_a_similarity_result(
+    data: Path, tmp_path: Path
+) -> None:
+    """Components are removed per batch, so they decide about the figure."""
+    job = job_of(data, tmp_path, tasks=["SICK14"], representation={"remove_components": 1})
+    run(job)
+    other = {"protocol": {"num_folds": 3, "batch_items": 16}}
+    with pytest.raises(ValueError, match=r"SICK14\.json: .* another classifier \(batch_items\)"):
+        run(job | other)
+    with pytest.raises(ValueError, match=r"SICK14\.json: .* another classifier \(batch_items\)"):
+        run(job | other | {"tasks": ["MR"]})
+
+
+@pytest.mark.usefixtures("asked")
+def test_folds_do_not_matter_to_similarity(data: Path, tmp_path: Path) -> None:
+    run(job_of(data, tmp_path, tasks=["SICK14"]))
+    run(job_of(data, tmp_path, tasks=["MR"], protocol={"num_folds": 4}))
+    assert list(read_results(tmp_path / "results")) == ["MR", "SICK14"]
+
+
+@pytest.mark.usefixtures("asked")
+def test_results_of_an_earlier_version_are_made_again(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = job_of(data, tmp_path, tasks=["MR", "SICK14"])
+    run(job)
+    monkeypatch.setattr("models.evaluation.evaluate_task.PROTOCOL_VERSION", 99)
+    with pytest.raises(ValueError, match=r"SICK14\.json: .*version.*; evaluate SICK14 again, too"):
+        run(job | {"tasks": ["MR"]})
+    run(job)
+    found = read_results(tmp_path / "results").values()
+    assert [result.setup.classifier["protocol_version"] for result in found] == [99, 99]
+
+
+@pytest.mark.usefixtures("asked")
+def test_absent_tasks_are_written_and_scored_when_their_data_come(tmp_path: Path) -> None:
+    data = write_tiny_senteval(tmp_path / "data", without=["MR"])
+    job = job_of(data, tmp_path)
+    assert run(job)[0] == "MR: absent"
+    found = read_results(tmp_path / "results")
+    assert [type(found[name]) for name in ("MR", "SICK-E")] == [AbsentResult, TaskResult]
+
+    write_tiny_senteval(data)
+    assert run(job)[0].startswith("MR: accuracy")
+
+
+@pytest.mark.usefixtures("asked")
+def test_each_task_may_have_a_folder_of_its_own(data: Path, tmp_path: Path) -> None:
+    job = job_of(data, tmp_path, tasks=["MR", "SICK14"])
+    folders = {name: str(tmp_path / "own" / name) for name in ("MR", "SICK14")}
+    run({**job, "out": folders})
+    assert {name: set(read_results(Path(folders[name]))) for name in folders} == {
+        "MR": {"MR"},
+        "SICK14": {"SICK14"},
+    }
+    with pytest.raises(ValueError, match="out names no folder for SICK14"):
+        run({**job, "out": {"MR": folders["MR"]}})
+
+
+@pytest.mark.usefixtures("asked")
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"task": "MR"}, r"the job has unknown keys \['task'\]; known: "),
+        ({"tasks": ["MRS"]}, "MRS"),
+        ({"encoder_settings": {"batch": 3}}, "encoder_settings: .*batch"),
+        ({"protocol": {"num_folds": 1}}, "num_folds must be at least 2"),
+        ({"representation": {"normalize": True}}, "normalize"),
+    ],
+)
+def test_a_job_that_cannot_be_is_refused(
+    data: Path, tmp_path: Path, change: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        run(job_of(data, tmp_path, **change))
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_job_without_an_encoder_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"the job lacks \['encoder', 'out'\]"):
+        run({"tasks": ["MR"], "data": "x"})
+
+
+def test_the_tiny_folder_holds_every_protocol() -> None:
+    protocols = {task_named(name).protocol for name in TASKS}
+    assert protocols == {"nested_folds", "folds", "split", "relatedness", "similarity"}

@@ -1,0 +1,186 @@
+"""Scores and their intervals against brute force over drawn items."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from models.evaluation.protocols.outcome import Predictions
+from models.evaluation.scores import (
+    main_metric,
+    resampled_scores,
+    score,
+    score_intervals,
+    stream_of,
+    undefined_scores,
+)
+from models.evaluation.statistics.resampling import Resampling, bootstrap_weights
+from models.evaluation.tasks.task import EvaluationTask
+from tests.support.evaluation_examples import answers, predictions, similarities, task
+
+
+def drawn_items(of: EvaluationTask, made: Predictions, resampling: Resampling) -> list[list[int]]:
+    """Returns the items of each resample, one by one."""
+    generator = np.random.default_rng([resampling.seed, stream_of(of)])
+    weights = bootstrap_weights(made.groups, resampling.num_resamples, generator)
+    return [np.repeat(np.arange(len(row)), row.astype(int)).tolist() for row in weights]
+
+
+def test_accuracy_is_the_mean_over_folds_of_other_sizes() -> None:
+    made = predictions([1, 1, 1, 0], [1, 1, 1, 1], [0, 0, 0, 1])
+    assert score(task(protocol="nested_folds"), made) == {"accuracy": pytest.approx(50.0)}
+
+
+def test_f1_is_that_of_class_1() -> None:
+    made = predictions([1, 1, 1, 0, 0], [1, 1, 0, 1, 0])
+    found = score(task(protocol="folds", f1=True), made)
+    assert found == {"accuracy": pytest.approx(60.0), "f1": pytest.approx(100 * 4 / 6)}
+
+
+def test_f1_without_class_1_is_zero_and_said() -> None:
+    made = predictions([0, 0], [0, 0])
+    assert score(task(f1=True), made)["f1"] == 0.0
+    assert undefined_scores(task(f1=True), made) == ["f1"]
+
+
+def test_relatedness_has_both_correlations_and_the_error() -> None:
+    made = predictions([1.0, 2.5, 2.5, 4.0], [1.0, 2.0, 3.0, 5.0])
+    found = score(task(protocol="relatedness"), made)
+    assert found["pearson"] == pytest.approx(100 * stats.pearsonr(made.predicted, made.gold)[0])
+    assert found["spearman"] == pytest.approx(100 * stats.spearmanr(made.predicted, made.gold)[0])
+    assert found["mse"] == pytest.approx((0.25 + 0.25 + 1.0) / 4)
+
+
+def test_similarity_is_given_by_subset_as_mean_weighted_and_pooled() -> None:
+    """One subset is answered in order, one of twice its size against it, on another scale."""
+    made = predictions(
+        [1, 2, 3, 60, 50, 40, 30, 20, 10],
+        [1, 2, 3, 1, 2, 3, 4, 5, 6],
+        [0, 0, 0, 1, 1, 1, 1, 1, 1],
+        ("small", "large"),
+    )
+    found = score(task(protocol="similarity"), made)
+    for measure, oracle in (("pearson", stats.pearsonr), ("spearman", stats.spearmanr)):
+        assert found[f"{measure}:small"] == pytest.approx(100.0)
+        assert found[f"{measure}:large"] == pytest.approx(-100.0)
+        assert found[f"{measure}_mean"] == pytest.approx(0.0)
+        assert found[f"{measure}_weighted"] == pytest.approx(-100 / 3)
+        assert found[f"{measure}_all"] == pytest.approx(100 * oracle(made.predicted, made.gold)[0])
+
+
+def test_a_constant_subset_counts_as_zero_and_is_named() -> None:
+    made = predictions([1, 2, 3, 7, 7], [1, 2, 3, 1, 2], [0, 0, 0, 1, 1], ("fine", "flat"))
+    found = score(task(protocol="similarity"), made)
+    assert found["pearson:flat"] == 0.0
+    assert found["pearson_mean"] == pytest.approx(50.0)
+    assert undefined_scores(task(protocol="similarity"), made) == ["pearson:flat", "spearman:flat"]
+
+
+@pytest.mark.parametrize("protocol", ["similarity", "relatedness"])
+def test_resampled_correlations_are_those_of_the_drawn_items(protocol: str) -> None:
+    """Ties in both series, and every resample ranked anew by scipy."""
+    random = np.random.default_rng(3)
+    made = predictions(
+        random.integers(0, 5, 24), random.integers(0, 5, 24), random.permutation(24) % 2
+    )
+    of = task(protocol=protocol)  # type: ignore[arg-type]
+    if protocol == "relatedness":
+        made = predictions(made.predicted, made.gold)
+    resampling = Resampling(num_resamples=40, seed=2)
+    found = resampled_scores(of, made, resampling)
+    for place, items in enumerate(drawn_items(of, made, resampling)):
+        subset = Predictions(
+            made.predicted[items], made.gold[items], made.groups[items], made.group_names
+        )
+        x, y = subset.predicted, subset.gold
+        pooled = "" if protocol == "relatedness" else "_all"
+        assert found[f"pearson{pooled}"][place] == pytest.approx(100 * stats.pearsonr(x, y)[0])
+        assert found[f"spearman{pooled}"][place] == pytest.approx(100 * stats.spearmanr(x, y)[0])
+        for name, value in score(of, subset).items():
+            assert found[name][place] == pytest.approx(value), name
+
+
+def test_resampled_accuracies_are_those_of_the_drawn_items() -> None:
+    random = np.random.default_rng(4)
+    made = predictions(
+        random.integers(0, 2, 30), random.integers(0, 2, 30), random.permutation(30) % 3
+    )
+    of = task(protocol="nested_folds", f1=True)
+    resampling = Resampling(num_resamples=30)
+    found = resampled_scores(of, made, resampling)
+    for place, items in enumerate(drawn_items(of, made, resampling)):
+        right = made.predicted[items] == made.gold[items]
+        folds = [right[made.groups[items] == fold].mean() for fold in range(3)]
+        assert found["accuracy"][place] == pytest.approx(100 * np.mean(folds))
+        hits = ((made.predicted[items] == 1) & (made.gold[items] == 1)).sum()
+        called = (made.predicted[items] == 1).sum() + (made.gold[items] == 1).sum()
+        assert found["f1"][place] == pytest.approx(100 * 2 * hits / called)
+
+
+def test_each_subset_is_drawn_from_by_itself() -> None:
+    groups = np.array([0, 1, 1, 0, 1, 1, 1])
+    weights = bootstrap_weights(groups, 50, np.random.default_rng(0))
+    assert np.unique(weights[:, groups == 0].sum(axis=1)).tolist() == [2]
+    assert np.unique(weights[:, groups == 1].sum(axis=1)).tolist() == [5]
+    assert np.unique(weights).size > 2
+
+
+def test_intervals_cover_a_known_accuracy_as_often_as_they_say() -> None:
+    random = np.random.default_rng(0)
+    covered = 0
+    for _ in range(300):
+        made = predictions(random.random(200) < 0.7, np.ones(200))
+        found = score_intervals(task(), made, Resampling(num_resamples=300))["accuracy"]
+        covered += found.low <= 70.0 <= found.high
+    assert 0.91 <= covered / 300 <= 0.98
+
+
+def test_intervals_cover_a_known_correlation_as_often_as_they_say() -> None:
+    random = np.random.default_rng(1)
+    covered = 0
+    for _ in range(200):
+        x, noise = random.normal(size=(2, 150))
+        made = predictions(0.6 * x + 0.8 * noise, x)
+        found = score_intervals(task(protocol="relatedness"), made, Resampling(300))["pearson"]
+        covered += found.low <= 60.0 <= found.high
+    assert 0.89 <= covered / 200 <= 0.99
+
+
+def test_equal_seeds_give_equal_intervals_and_tasks_have_draws_of_their_own() -> None:
+    made = answers(80, 0.7)
+    resampling = Resampling(num_resamples=50)
+    first = resampled_scores(task("MR"), made, resampling)["accuracy"]
+    assert (first == resampled_scores(task("MR"), made, resampling)["accuracy"]).all()
+    assert (first != resampled_scores(task("CR"), made, resampling)["accuracy"]).any()
+
+
+def test_the_main_score_follows_from_the_protocol() -> None:
+    found = [
+        main_metric(task(protocol=protocol))
+        for protocol in ("nested_folds", "folds", "split", "relatedness", "similarity")
+    ]
+    assert found == ["accuracy", "accuracy", "accuracy", "pearson", "pearson_mean"]
+
+
+def test_predictions_that_do_not_fit_are_refused_by_name() -> None:
+    with pytest.raises(ValueError, match="MR: 2 predictions, 3 gold answers and 2 groups"):
+        score(task(), predictions([1, 0], [1, 0, 1]))
+    with pytest.raises(ValueError, match="MR: a prediction or gold answer is not finite"):
+        score(task(), predictions([1, float("inf")], [1, 0]))
+    with pytest.raises(ValueError, match=r"MR: items stand in groups \[0, 2\]"):
+        score(task(), predictions([1, 0], [1, 0], [0, 2]))
+
+
+def test_a_confidence_in_percent_is_refused() -> None:
+    with pytest.raises(ValueError, match="confidence must lie between 0 and 1, got 95"):
+        Resampling(confidence=95)
+
+
+def test_2000_resamples_of_10000_items_take_seconds() -> None:
+    started = time.perf_counter()
+    found = score_intervals(task(protocol="similarity"), similarities(10_000, 2.0, subsets=5))
+    assert time.perf_counter() - started < 10.0
+    assert found["spearman_all"].low < found["spearman_all"].value < found["spearman_all"].high

@@ -1,0 +1,243 @@
+"""Trainings by the objectives of Tang & de Sa 2018 and 2019, from preset to finished model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from models.config.training_config import TrainingConfig
+from models.config.training_presets import PRESETS, preset
+from models.corpus.parsed_corpus import ParsedCorpus, Selection
+from models.model.model_folder import load_model
+from models.model.sentence_views import SentenceViews
+from models.presets import trained_values
+from models.training.held_out_accuracy import held_out_accuracy
+from models.training.logs import read_metrics
+from tests.support.training_runs import (
+    SETTINGS,
+    Data,
+    assert_same_training,
+    make_data,
+    run,
+    timeless,
+    weights,
+)
+
+SMALL: dict[str, Any] = {
+    "hidden_size": 8,
+    "batch_size": 32,
+    "vector_rms": 0.35,
+    "epochs": 6,
+    "learning_rate": 1e-2,
+    "shared_negatives": 64,
+}
+FRAMEWORKS = ("B-G", "B-D", "B-GD", "C-linear", "C-bijective")
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Data:
+    return make_data(tmp_path_factory.mktemp("data"))
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        *(preset(name, **SMALL) for name in FRAMEWORKS),
+        preset("B-D", **SMALL, views=("SEQ", "SEQ")),
+        preset("B-D", **SMALL, views=("LIN", "LIN")),
+        preset("B-D", **SMALL, views=("SEQ",)),
+        preset("B-D", **SMALL, views=("LIN",)),
+        preset("B-D", **SMALL, views=("DEP", "LIN")),
+        preset("B-GD", **SMALL, views=("CONST", "LIN")),
+        preset("B-G", **SMALL, views=("DEP",)),
+        preset("B-G", **SMALL, views=("CONST",), decoder="bijective"),
+        preset("B-G", **SMALL, orthonormal_rate=0.0),
+    ],
+    ids=lambda config: f"{config.objective}-{'-'.join(config.views)}-{config.decoder}",
+)
+def test_every_framework_learns_and_is_restored(
+    data: Data, tmp_path: Path, config: TrainingConfig
+) -> None:
+    summary = run(data, tmp_path, config)
+
+    model = load_model(tmp_path)
+    held_out = summary["held_out"]
+    assert held_out["final"]["loss"] < held_out["untrained"]["loss"] - 0.02
+    assert summary["objective"] == config.objective
+    assert SentenceViews(model).views == config.test_views
+    # Encoders, temperature, decoder and noise are all back: the loss is that of the trained model.
+    corpus = ParsedCorpus(
+        data.folders,
+        model.vectors,
+        views=config.views,
+        selection=Selection("held_out", config.hold_out, config.max_tokens),
+    )
+    again = held_out_accuracy(model, corpus, max_batches=config.held_out_batches)
+    assert again.loss == pytest.approx(held_out["final"]["loss"], rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["B-G", "B-GD", "C-bijective"])
+def test_a_killed_training_ends_with_the_same_bits(data: Data, tmp_path: Path, name: str) -> None:
+    config = preset(name, **SMALL | {"epochs": 2})
+    run(data, tmp_path / "whole", config)
+    often = replace(SETTINGS, checkpoint_every_steps=2)
+
+    with pytest.raises(KeyboardInterrupt):
+        run(data, tmp_path / "killed", config, settings=often, kill_at=5)
+    run(data, tmp_path / "killed", config, settings=often)
+
+    assert_same_training(tmp_path / "whole", tmp_path / "killed")
+
+
+def test_held_out_words_are_told_from_the_same_noise_each_time(data: Data, tmp_path: Path) -> None:
+    still = preset("B-G", **SMALL | {"learning_rate": 1e-12, "orthonormal_rate": 0.0, "epochs": 2})
+
+    run(data, tmp_path, still)
+
+    losses = [record["loss"] for record in timeless(tmp_path) if record["kind"] == "held_out"]
+    assert len(losses) == 3
+    assert losses == pytest.approx([losses[0]] * 3, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "logged"),
+    [
+        ("B-G", {"orthonormality"}),
+        ("B-D", {"temperature"}),
+        ("B-GD", {"orthonormality", "temperature", "generative_loss", "discriminative_loss"}),
+    ],
+)
+def test_what_an_objective_measures_is_logged(
+    data: Data, tmp_path: Path, name: str, logged: set[str]
+) -> None:
+    summary = run(data, tmp_path, preset(name, **SMALL | {"epochs": 1}))
+
+    steps = [record for record in read_metrics(tmp_path / "metrics.jsonl") if "loss" in record]
+    trained = [record for record in steps if record["kind"] == "train"]
+    assert all(logged <= record.keys() for record in trained)
+    assert summary["final_measures"].keys() == logged
+    if name == "B-GD":
+        parts = trained[0]["generative_loss"] + trained[0]["discriminative_loss"]
+        assert trained[0]["loss"] == pytest.approx(parts, rel=1e-5)
+
+
+def test_parameter_counts_are_those_of_the_papers() -> None:
+    counts = {name: trained_values(PRESETS[name], 300) for name in FRAMEWORKS}
+
+    # Tang & de Sa 2018, appendix 6: about 8.8 M; a bi-GRU of 1024 a direction and U or W.
+    assert counts["B-G"] == 2 * 3 * 1024 * (300 + 1024 + 2) + 300 * 2048
+    assert counts["B-D"] == counts["B-G"] + 1  # the temperature
+    assert round(counts["B-G"] / 1e6, 1) == round(counts["B-D"] / 1e6, 1) == 8.8
+    assert counts["B-GD"] == counts["B-D"] + 300 * 2048
+    assert counts["C-linear"] == 2 * 3 * 1200 * (300 + 1200 + 2) + 300 * 2400
+    # Two coupling layers, each with one hidden layer between halves of 1200.
+    assert counts["C-bijective"] == counts["C-linear"] + 2 * 2 * (1200 * 1200 + 1200)
+
+
+def test_presets_hold_what_the_papers_publish() -> None:
+    generative, discriminative = PRESETS["B-G"], PRESETS["B-D"]
+
+    for config in (generative, discriminative, PRESETS["B-GD"]):
+        assert (config.hidden_size, config.bidirectional) == (2 * 1024, True)
+        assert (config.batch_size, config.init, config.word_vectors) == (512, "he", "frozen")
+        assert (config.learning_rate, config.schedule) == (5e-4, "constant")
+    assert (generative.negatives, generative.orthonormal_rate) == (5, 0.01)
+    assert (discriminative.context_size, discriminative.power_iterations) == (3, 5)
+    assert discriminative.views == ("SEQ", "LIN")
+    for name, decoder in (("C-linear", "linear"), ("C-bijective", "bijective")):
+        assert PRESETS[name].decoder == decoder
+        assert (PRESETS[name].hidden_size, PRESETS[name].init) == (2 * 1200, "orthonormal")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"views": ("SEQ", "LIN"), "objective": "generative"}, "trains one view"),
+        ({"views": ("SEQ",), "objective": "contrastive"}, "needs two views"),
+        ({"views": ("SEQ", "DEP", "LIN")}, "views must be one or two of"),
+        ({"views": ("SEQ",), "objective": "both"}, "objective both trains two views"),
+        ({"objective": "both", "word_vectors": "trained"}, "word_vectors must be frozen"),
+        ({"objective": "contrastive"}, "anchor must be excluded or zeroed under the contrastive"),
+        ({"anchor": "zeroed"}, "anchor must be excluded or included under the discriminative"),
+        ({"negatives": 0}, "negatives must be at least 1, got 0"),
+        ({"coupling_width": 0}, "coupling_width must be at least 1, got 0"),
+        ({"objective": "decorative"}, "objective must be one of contrastive, generative"),
+    ],
+)
+def test_what_cannot_be_trained_is_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        preset("B-D", **changes)
+
+
+def test_views_that_cannot_agree_are_refused_with_a_remedy(data: Data, tmp_path: Path) -> None:
+    config = preset("B-D", **SMALL, views=("SEQ", "BOW"))
+
+    with pytest.raises(ValueError, match=r"SEQ, BOW cannot agree: .* take LIN for BOW"):
+        run(data, tmp_path, config)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        preset("B-D", **SMALL, views=("BOW",)),
+        preset("B-D", **SMALL, views=("BOW", "BOW")),
+        preset("laptop", **SMALL, views=("BOW", "BOW")),
+    ],
+)
+def test_word_vectors_alone_are_nothing_to_train(
+    data: Data, tmp_path: Path, config: TrainingConfig
+) -> None:
+    with pytest.raises(ValueError, match="have nothing to train; take LIN for BOW"):
+        run(data, tmp_path, config)
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "idle"),
+    [
+        ("laptop", {"temperature": 0.5, "critic": "inner_product"}, ["temperature"]),
+        ("laptop", {"temperature": 0.5, "normalise": "l2"}, []),
+        (
+            "B-D",
+            {"normalise": "l2", "negatives": 2, "temperature": 0.1},
+            ["normalise", "negatives"],
+        ),
+        ("B-G", {"context_size": 2, "coupling_layers": 3}, ["context_size", "coupling_layers"]),
+        ("C-bijective", {"coupling_layers": 3, "noise_power": 0.5}, []),
+        ("B-GD", {"generative_weight": 2.0, "targets": "each"}, ["targets"]),
+    ],
+)
+def test_changes_without_effect_are_told(
+    name: str, changes: dict[str, Any], idle: list[str]
+) -> None:
+    assert preset(name, **changes).idle(changes) == idle
+
+
+def test_fields_called_idle_change_no_weight(data: Data, tmp_path: Path) -> None:
+    plain = preset("B-D", **SMALL | {"epochs": 1})
+    changes = {"critic": "inner_product", "targets": "each", "negatives": 2, "symmetric": False}
+    other = replace(plain, **changes)
+
+    run(data, tmp_path / "plain", plain)
+    run(data, tmp_path / "other", other)
+
+    assert other.idle(changes) == list(changes)
+    assert_same_training(tmp_path / "plain", tmp_path / "other")
+
+
+@pytest.mark.parametrize("name", ["C-linear", "C-bijective"])
+def test_a_training_leaves_all_singular_values_near_1(
+    data: Data, tmp_path: Path, name: str
+) -> None:
+    summary = run(data, tmp_path, preset(name, **SMALL, orthonormal_rate=0.5))
+
+    projections = [v for k, v in weights(tmp_path).items() if k.endswith("projection.weight")]
+    (projection,) = projections
+    values = torch.linalg.svdvals(projection)
+    assert (values - 1).abs().max() < 1e-2
+    # Sentence vectors are narrower than word vectors here: the columns are orthonormal.
+    defect = (projection.T @ projection - torch.eye(projection.shape[1])).norm()
+    assert summary["final_measures"]["orthonormality"] == pytest.approx(float(defect), abs=1e-5)

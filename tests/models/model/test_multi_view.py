@@ -1,0 +1,131 @@
+"""The pair of views, and the word vectors they share."""
+
+from __future__ import annotations
+
+from itertools import product
+from random import Random
+
+import pytest
+import torch
+
+from models.config.training_config import TrainingConfig
+from models.config.views import VIEWS
+from models.model.multi_view import MultiViewEncoder
+from models.words.embedding import WordEmbedding
+from tests.support.tree_oracles import batch_of, random_sentence
+
+V, E, H = 9, 5, 4
+
+
+def make_vectors() -> torch.Tensor:
+    vectors = torch.randn(V, E, generator=torch.Generator().manual_seed(1))
+    vectors[0] = 0
+    return vectors
+
+
+def make_pair(*views: str) -> MultiViewEncoder:
+    torch.manual_seed(0)
+    return MultiViewEncoder(config_of(*views), [WordEmbedding.frozen(make_vectors())])
+
+
+def config_of(*views: str) -> TrainingConfig:
+    return TrainingConfig(views, "discriminative", hidden_size=H)
+
+
+BATCH = batch_of([random_sentence(Random(k), 5) for k in range(3)])
+
+
+@pytest.mark.parametrize("views", [*product(VIEWS), *product(VIEWS, VIEWS)])
+def test_every_view_gives_a_vector_of_its_own_width(views: tuple[str, ...]) -> None:
+    model = make_pair(*views)
+
+    vectors = model(BATCH)
+
+    assert model.views == views
+    assert model.widths == tuple(E if view == "BOW" else H for view in views)
+    assert [tuple(view.shape) for view in vectors] == [(3, width) for width in model.widths]
+
+
+def test_equal_views_have_weights_of_their_own() -> None:
+    first, second = make_pair("SEQ", "SEQ")(BATCH)
+
+    assert not torch.allclose(first, second)
+
+
+def test_views_may_have_an_embedding_each() -> None:
+    torch.manual_seed(0)
+    own = [WordEmbedding.xavier(V, E), WordEmbedding.xavier(V, E + 1)]
+    model = MultiViewEncoder(config_of("SEQ", "DEP"), own)
+
+    torch.cat(model(BATCH), 1).sum().backward()
+
+    assert all(embedding.vectors.grad is not None for embedding in own)
+
+
+def test_frozen_vectors_are_neither_trained_nor_saved() -> None:
+    model = make_pair("LIN", "LIN")
+
+    assert sum(parameter.numel() for parameter in model.parameters()) == 2 * E * H
+    assert not any(name.endswith("vectors") for name in model.state_dict())
+
+
+def test_a_saved_pair_is_restored_exactly() -> None:
+    model = make_pair("DEP", "CONST")
+    embedding = WordEmbedding.frozen(make_vectors())
+    restored = MultiViewEncoder(config_of(*model.views), [embedding])
+
+    restored.load_state_dict(model.state_dict())
+
+    assert torch.equal(torch.cat(restored(BATCH), 1), torch.cat(model(BATCH), 1))
+
+
+def test_no_view_is_refused() -> None:
+    with pytest.raises(ValueError, match="views must be one or two of"):
+        make_pair()
+
+
+def test_neither_one_embedding_nor_one_a_view_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"one embedding or one for each of 2 views .* got 0"):
+        MultiViewEncoder(config_of("SEQ", "DEP"), [])
+
+
+def test_trained_vectors_move_but_the_unknown_word_stays_zero() -> None:
+    torch.manual_seed(0)
+    embedding = WordEmbedding.xavier(V, E)
+    before = embedding.vectors.detach().clone()
+    optimiser = torch.optim.Adam(embedding.parameters(), lr=0.1)
+
+    embedding(torch.tensor([0, 3])).sum().backward()
+    optimiser.step()
+
+    assert not embedding.vectors[0].any()
+    assert not torch.equal(embedding.vectors[3], before[3])
+
+
+def test_frozen_half_precision_is_scaled_in_full_precision() -> None:
+    half = make_vectors().half()
+    embedding = WordEmbedding.frozen(half, scale=0.3)
+
+    looked_up = embedding(torch.arange(1, V))
+
+    assert looked_up.dtype == torch.float32
+    assert torch.equal(looked_up, half[1:].float() * torch.tensor(0.3))
+
+
+def test_a_lookup_follows_the_module_to_float64() -> None:
+    embedding = WordEmbedding.frozen(make_vectors()).double()
+
+    assert embedding(torch.tensor([1])).dtype == torch.float64
+
+
+@pytest.mark.parametrize(
+    ("vectors", "message"),
+    [
+        (torch.zeros(3), "floating-point table"),
+        (torch.zeros(3, 2, dtype=torch.int64), "floating-point table"),
+        (torch.ones(3, 2), "row 0 of the word vectors is the unknown word"),
+    ],
+)
+def test_unfit_vectors_are_refused(vectors: torch.Tensor, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        WordEmbedding.frozen(vectors)

@@ -1,0 +1,85 @@
+"""The views of a finished model, the inverse of its decoder among them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from models.config.training_config import TrainingConfig
+from models.config.views import Pooling
+from models.model.sentence_model import SentenceModel, build_model
+from models.model.sentence_views import SentenceViews
+from models.words.word_vectors import WordVectors
+from tests.support.tree_oracles import SentenceBatch
+
+SIZE, WIDTH = 4, 6
+ALL: tuple[Pooling, ...] = ("last", "max", "mean", "min")
+
+
+def make_model(**fields: Any) -> SentenceModel:
+    rows = np.random.default_rng(2).normal(size=(8, SIZE)).astype(np.float32)
+    vectors = WordVectors.from_rows([f"w{number}" for number in range(8)], rows)
+    fields = {"views": ("SEQ",), "objective": "generative", "init": "orthonormal"} | fields
+    return build_model(TrainingConfig(hidden_size=WIDTH, **fields), vectors, seed=3).double()
+
+
+BATCH = SentenceBatch.from_arrays([3, 1, 3, 0, 7, 2], [0, 4, 6])
+
+
+@pytest.mark.parametrize("decoder", ["linear", "bijective"])
+def test_the_inverse_is_pooled_over_the_words(decoder: str) -> None:
+    model = make_model(decoder=decoder)
+    views = SentenceViews(model)
+
+    (_, inverse) = views.pool(BATCH, ALL)
+
+    assert model.decoder is not None
+    words = model.encoder.look_up(torch.tensor([3, 1, 3, 0, 7, 2]))[0]
+    states = model.decoder.inverse(words).detach()
+    for sentence, part in enumerate((states[:4], states[4:])):
+        expected = {"last": part.mean(0), "max": part.amax(0), "min": part.amin(0)}
+        expected["mean"] = expected["last"]
+        for pooling in ALL:
+            torch.testing.assert_close(inverse[pooling][sentence], expected[pooling])
+
+
+def test_the_inverse_of_a_linear_decoder_is_its_transpose() -> None:
+    model = make_model()
+    matrix = next(model.objective.decoder.parameters()).detach()  # type: ignore[union-attr]
+
+    inverse = SentenceViews(model).pool(BATCH, ("mean",))[1]["mean"]
+
+    mean = model.encoder.look_up(torch.tensor([7, 2]))[0].mean(0)
+    torch.testing.assert_close(inverse[1], mean @ matrix)
+
+
+@pytest.mark.parametrize(
+    ("fields", "names", "widths"),
+    [
+        ({}, ["0-SEQ", "1-INV"], (WIDTH, WIDTH)),
+        ({"views": ("SEQ", "LIN"), "objective": "both"}, ["0-SEQ", "1-LIN", "2-INV"], (WIDTH,) * 3),
+        ({"views": ("LIN",), "objective": "discriminative"}, ["0-LIN"], (WIDTH,)),
+        ({"views": ("SEQ", "BOW"), "objective": "contrastive"}, ["0-SEQ", "1-BOW"], (WIDTH, SIZE)),
+    ],
+)
+def test_views_are_named_by_their_place(
+    fields: dict[str, Any], names: list[str], widths: tuple[int, ...]
+) -> None:
+    views = SentenceViews(make_model(**fields))
+
+    assert views.names == names
+    assert views.widths == widths
+    assert tuple(view.shape[1] for view in views(BATCH)) == widths
+
+
+def test_a_model_of_words_alone_gives_their_mean() -> None:
+    model = make_model(views=("BOW", "BOW"), objective="contrastive")
+
+    first, second = SentenceViews(model)(BATCH)
+
+    expected = model.encoder.look_up(torch.tensor([7, 2]))[0].mean(0)
+    torch.testing.assert_close(first[1], expected)
+    assert torch.equal(first, second)

@@ -1,0 +1,247 @@
+"""Equation 3 of Tang & de Sa 2018 against loops over single pairs, in float64."""
+
+from __future__ import annotations
+
+from math import log
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from models.config.training_presets import preset
+from models.objectives.base import ObjectiveResult, SentenceContext
+from models.objectives.discriminative import DiscriminativeObjective
+
+# Two documents; the first has a gap after its third sentence; the last sentence stands alone.
+DOCUMENT = torch.tensor([4, 4, 4, 4, 4, 9, 9, 7])
+INDEX = torch.tensor([0, 1, 2, 4, 5, 6, 7, 8])
+NEIGHBOURS = {
+    1: {0: [1], 1: [0, 2], 2: [1], 3: [4], 4: [3], 5: [6], 6: [5], 7: []},
+    2: {0: [1, 2], 1: [0, 2], 2: [0, 1, 3], 3: [2, 4], 4: [3], 5: [6], 6: [5], 7: []},
+}
+WIDTH = 5
+
+
+def make_views(num_views: int = 2) -> list[Tensor]:
+    generator = torch.Generator().manual_seed(3)
+    shape = (num_views, len(DOCUMENT), WIDTH)
+    views = torch.randn(shape, dtype=torch.float64, generator=generator) + 0.3
+    return [view.clone().requires_grad_() for view in views]
+
+
+def make_objective(num_views: int = 2, **fields: Any) -> DiscriminativeObjective:
+    objective = DiscriminativeObjective([WIDTH] * num_views, preset("B-D", **fields))
+    return objective.double()
+
+
+def evaluate(objective: DiscriminativeObjective, views: list[Tensor]) -> ObjectiveResult:
+    number = len(views[0])
+    context = SentenceContext(DOCUMENT[:number], INDEX[:number])
+    result: ObjectiveResult = objective(views, context)
+    return result
+
+
+def without_component(view: Tensor, iterations: int) -> Tensor:
+    """Algorithm 1 on the covariance matrix."""
+    start = 1 + 0.5 * torch.arange(len(view)).double().cos()
+    covariance = (view.T @ view).detach()
+    component = view.detach().T @ start
+    for _ in range(iterations):
+        component = covariance @ component
+        component = component / component.norm()
+    return torch.stack([z - (z @ component) * component for z in view])
+
+
+def loops(
+    views: list[Tensor], temperature: Tensor, *, anchor: str, neighbours: dict[int, list[int]]
+) -> tuple[Tensor, float, float]:
+    """Returns loss, accuracy and chance, pair by pair."""
+    f, g = views[0], views[-1]
+
+    def cosine(x: Tensor, y: Tensor) -> Tensor:
+        return (x @ y) / (x.norm() * y.norm())
+
+    def a(i: int, j: int) -> Tensor:
+        return cosine(f[i], g[j]) + cosine(g[i], f[j]) if len(views) == 2 else cosine(f[i], f[j])
+
+    losses, hits, chances = [], [], []
+    number = len(f)
+    for i, near in neighbours.items():
+        others = [j for j in range(number) if j != i]
+        candidates = others + [i] * (anchor == "included")
+        normaliser = torch.stack([(a(i, n) / temperature).exp() for n in candidates]).sum()
+        positives = near + [i] * (anchor == "included")
+        losses += [-((a(i, j) / temperature).exp() / normaliser).log() for j in positives]
+        if near:
+            hits.append(max(others, key=lambda j: a(i, j).item()) in near)
+            chances.append(len(near) / len(others))
+    return torch.stack(losses).mean(), sum(hits) / len(hits), sum(chances) / len(chances)
+
+
+@pytest.mark.parametrize("context_size", [1, 2])
+@pytest.mark.parametrize("remove", [True, False])
+@pytest.mark.parametrize("anchor", ["included", "excluded"])
+@pytest.mark.parametrize("num_views", [1, 2])
+def test_loss_gradients_accuracy_and_chance_equal_the_loops(
+    num_views: int, anchor: str, remove: bool, context_size: int
+) -> None:
+    objective = make_objective(
+        num_views,
+        anchor=anchor,
+        remove_top_component=remove,
+        context_size=context_size,
+        power_iterations=3,
+    )
+    with torch.no_grad():
+        objective.log_temperature.fill_(log(0.4))
+    views = make_views(num_views)
+    result = evaluate(objective, views)
+    result.loss.backward()
+
+    literal = make_views(num_views)
+    log_temperature = torch.tensor(log(0.4), dtype=torch.float64, requires_grad=True)
+    loss, accuracy, chance = loops(
+        [without_component(view, 3) for view in literal] if remove else literal,
+        log_temperature.exp(),
+        anchor=anchor,
+        neighbours=NEIGHBOURS[context_size],
+    )
+    loss.backward()
+
+    assert result.loss.item() == pytest.approx(loss.item(), abs=1e-12)
+    assert result.accuracy.item() == pytest.approx(accuracy)
+    assert result.chance.item() == pytest.approx(chance)
+    assert result.num_anchors.item() == 7
+    assert result.measures["temperature"].item() == pytest.approx(0.4)
+    for view, by_loops in zip(views, literal, strict=True):
+        torch.testing.assert_close(view.grad, by_loops.grad, rtol=0, atol=1e-12)
+    torch.testing.assert_close(
+        objective.log_temperature.grad, log_temperature.grad, rtol=0, atol=1e-12
+    )
+
+
+def test_the_order_of_the_views_does_not_matter() -> None:
+    first, second = make_views()
+    objective = make_objective()
+
+    assert evaluate(objective, [first, second]).loss.item() == pytest.approx(
+        evaluate(objective, [second, first]).loss.item(), abs=1e-12
+    )
+
+
+def test_the_temperature_starts_at_one_and_falls_where_neighbours_agree() -> None:
+    objective = make_objective(remove_top_component=False, context_size=2)
+    view = torch.eye(WIDTH, dtype=torch.float64)[torch.tensor([0, 0, 0, 1, 1, 2, 2, 3])]
+    result = evaluate(objective, [view, view])
+    result.loss.backward()
+
+    assert result.measures["temperature"].item() == 1.0
+    assert result.accuracy.item() == 1.0
+    assert objective.log_temperature.grad is not None
+    assert objective.log_temperature.grad > 0  # a step against it lowers the temperature
+
+
+@pytest.mark.parametrize("anchor", ["included", "excluded"])
+def test_one_sentence_has_no_loss_and_no_gradient(anchor: str) -> None:
+    views = [view.detach()[:1].requires_grad_() for view in make_views()]
+
+    result = evaluate(make_objective(anchor=anchor), views)
+    result.loss.backward()
+
+    values = (result.loss, result.accuracy, result.chance, result.num_anchors)
+    assert [value.item() for value in values] == [0, 0, 0, 0]
+    for view in views:
+        assert view.grad is not None
+        assert not view.grad.any()
+
+
+@pytest.mark.parametrize("anchor", ["included", "excluded"])
+def test_sentences_without_any_context_have_no_loss(anchor: str) -> None:
+    views = [view.detach()[:3].requires_grad_() for view in make_views()]
+    apart = torch.arange(3)
+    objective = make_objective(anchor=anchor)
+
+    result = objective(views, SentenceContext(apart, apart))
+    result.loss.backward()
+
+    values = (result.loss, result.accuracy, result.chance, result.num_anchors)
+    assert [value.item() for value in values] == [0, 0, 0, 0]
+    assert objective.log_temperature.grad is not None
+    assert not objective.log_temperature.grad.any()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_zero_vectors_agree_with_nothing_and_have_no_gradient(dtype: torch.dtype) -> None:
+    first, second = (view.detach().to(dtype) for view in make_views())
+    first[2] = 0
+    second[2] = 0
+    first.requires_grad_()
+    objective = make_objective().to(dtype)
+
+    agreement = objective.agreement([first, second])
+    result = evaluate(objective, [first, second])
+    result.loss.backward()
+
+    assert not agreement[2].any()
+    assert not agreement[:, 2].any()
+    assert first.grad is not None
+    assert first.grad.isfinite().all()
+    assert not first.grad[2].any()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_equal_vectors_have_no_direction_left(dtype: torch.dtype) -> None:
+    view = torch.tensor([0.3, -1.7, 0.01, 5.0, 0.9], dtype=dtype).repeat(8, 1).requires_grad_()
+    result = evaluate(make_objective(anchor="excluded").to(dtype), [view, view])
+    result.loss.backward()
+
+    assert result.loss.item() == pytest.approx(log(7), abs=1e-6)
+    assert view.grad is not None
+    assert not view.grad.any()
+
+
+def test_single_precision_is_close_to_double() -> None:
+    generator = torch.Generator().manual_seed(0)
+    views = list(torch.randn(2, 64, 200, generator=generator) + 1)
+    context = SentenceContext(torch.arange(64) // 16, torch.arange(64))
+    sizes = [200, 200]
+
+    single = DiscriminativeObjective(sizes, preset("B-D"))(views, context)
+    double = DiscriminativeObjective(sizes, preset("B-D")).double()(
+        [view.double() for view in views], context
+    )
+
+    assert single.loss.dtype == torch.float32
+    assert single.loss.item() == pytest.approx(double.loss.item(), rel=1e-6)
+
+
+def test_nothing_is_constrained_after_a_step() -> None:
+    assert make_objective().constrain() == {}
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ((4, 5), "compares views of one width, got 4 and 5; use LIN"),
+        ((), "takes one view or two, got 0"),
+        ((4, 4, 4), "takes one view or two, got 3"),
+    ],
+)
+def test_views_that_cannot_be_compared_are_refused(sizes: tuple[int, ...], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        DiscriminativeObjective(sizes, preset("B-D"))
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"context_size": 0}, "context_size must be at least 1, got 0"),
+        ({"power_iterations": 0}, "power_iterations must be at least 1, got 0"),
+        ({"anchor": "zeroed"}, "anchor must be excluded or included .* not zeroed"),
+        ({"anchor": "kept"}, "anchor must be one of excluded, zeroed, included, got 'kept'"),
+    ],
+)
+def test_unknown_settings_are_refused(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        preset("B-D", **fields)

@@ -1,0 +1,404 @@
+"""The report's content, from results made by hand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from models.evaluation.derived.alterations.make import make_altered_sentences
+from models.evaluation.derived.build import FORMAT_VERSION
+from models.evaluation.derived.export import evaluation_tasks
+from models.evaluation.protocols.outcome import Outcome, Predictions
+from models.evaluation.task_result import (
+    DataRecord,
+    EncoderIdentity,
+    Setup,
+    result_path,
+    scored,
+    write_result,
+)
+from models.evaluation.tasks.declarations import task_named
+from models.report.inputs import ReportInputs, StageRecord, installed_versions
+from models.report.markdown import duration, markdown_table
+from models.report.plots import meaning_of_bars, smoothed
+from models.report.probing_table import (
+    ProbingRow,
+    RowFiles,
+    probing_table,
+    read_rows,
+)
+from models.report.report import write_report
+from tests.support.probing_examples import CONFIG, corpus_rows, write_rows
+
+HELD_OUT = {"accuracy": 0.06, "chance": 0.0025, "loss": 4.2, "num_anchors": 900}
+SUMMARY = {
+    "steps": 40, "epochs": 2, "train_sentences": 8000, "held_out_measured": 3000,
+    "skipped": {"no_parse": 3}, "coverage": {"known_share": 0.97}, "seconds": 50.0,
+    "sentences_per_second": 320.0, "first_loss": 6.1, "final_loss": 4.0,
+    "objective": "contrastive",
+    "held_out": {"untrained": {**HELD_OUT, "accuracy": 0.003}, "final": HELD_OUT},
+    "num_parameters": 123456, "seed": 0, "peak_memory_gib": 0.5,
+}  # fmt: skip
+TASKS = ("sentence_length", "tense")
+
+
+def task_summary(chance: float) -> dict[str, Any]:
+    return {
+        "label_rule": "a rule", "split_by": "document", "classes": ["a", "b"], "differs": "smaller",
+        "sizes": {"train": 600, "dev": 100, "test": 300}, "chance": chance,
+        "resampled_by": "document", "num_resampled": 100,
+        "counts": {"train": {"a": 300, "b": 300}},
+    }  # fmt: skip
+
+
+def row(name: str, share: float, *, seed: int = 0, width: int = 8) -> ProbingRow:
+    """Returns a row that answers this share of 300 items a task rightly."""
+    order = np.random.default_rng(seed).permutation(300)
+    gold = np.arange(300) % 2
+    return answering(name, np.where(order < share * 300, gold, 1 - gold), width=width)
+
+
+def answering(name: str, predicted: npt.NDArray[np.int64], *, width: int = 8) -> ProbingRow:
+    """Returns a row of these answers to the items of each task, three of them a document."""
+    items = np.arange(300)
+    answers = Predictions(
+        predicted.astype(np.float64), (items % 2).astype(np.float64), items * 0,
+        clusters=items // 3,
+    )  # fmt: skip
+    outcome = Outcome(
+        answers, {"train": 600, "dev": 100, "test": 300}, width, 70.0, regularisers=(0.1,)
+    )
+    setup = Setup(EncoderIdentity(name, name), {}, {"classifier": "logistic_regression"})
+    data = DataRecord("d0", "s0", derived_from="tales")
+    results = {
+        task: scored(task_named(called), setup, data, outcome, seconds={"fit": 0.2})
+        for task, called in zip(TASKS, evaluation_tasks(TASKS), strict=True)
+    }
+    return ProbingRow(name, f"row {name}", results)
+
+
+def changed(row: ProbingRow, task: str, **fields: Any) -> ProbingRow:
+    """Returns the row with another result of a task."""
+    return replace(row, results={**row.results, task: replace(row.results[task], **fields)})
+
+
+@pytest.fixture
+def inputs(tmp_path: Path) -> ReportInputs:
+    training, probing = tmp_path / "model", tmp_path / "probing"
+    training.mkdir()
+    probing.mkdir()
+    (training / "summary.json").write_text(json.dumps(SUMMARY))
+    metrics = [{"kind": "held_out", "step": 0, **HELD_OUT}]
+    metrics += [
+        {"kind": "train", "step": s, "loss": 6 - s / 20, "in_batch_accuracy": s / 500,
+         "chance": 0.0025}
+        for s in range(1, 41)
+    ]  # fmt: skip
+    (training / "metrics.jsonl").write_text("".join(json.dumps(m) + "\n" for m in metrics))
+    (probing / "probing.json").write_text(
+        json.dumps(
+            {
+                "format_version": FORMAT_VERSION,
+                "tasks": {name: task_summary(50.0) for name in TASKS},
+                "absent": {"object_number": "only 7 train sentences"},
+                "excluded": {"no_parse": 4},
+            }
+        )
+    )
+    return ReportInputs(
+        config={"seed": 5, "views": ["DEP", "CONST"]},
+        stages=(StageRecord("sentences", 12000, 20.0, {"too_long": 7}, {"kept_intact": 9}),),
+        training_folder=training,
+        probing_folder=probing,
+        rows=(),
+        parsers=({"kind": "dependencies", "name": "bundled", "checksum": "f" * 64,
+                  "scores": {"LAS": 83.1}},),
+        versions={"python": "3.11.0", "torch": "2.13.0"},
+        commit="0123abc",
+    )  # fmt: skip
+
+
+def with_rows(inputs: ReportInputs, folder: Path, rows: Sequence[ProbingRow]) -> ReportInputs:
+    written = []
+    for one in rows:
+        place = folder / "rows" / one.name
+        files = [result_path(place, result.task) for result in one.results.values()]
+        for path, result in zip(files, one.results.values(), strict=True):
+            write_result(path, result)
+        written.append(RowFiles(one.name, one.description, tuple(files)))
+    return replace(inputs, rows=tuple(written))
+
+
+def usual_rows(trained: float) -> list[ProbingRow]:
+    return [
+        row("pair", trained),
+        row("view_0-DEP", trained - 0.05),
+        *(row(f"random_weights_{s}", 0.6 + 0.02 * s, seed=s) for s in range(3)),
+        row("bag_of_words", 0.7, seed=7),
+        row("bag_of_words_projected", 0.72, seed=8),
+        row("pair_and_bag_of_words", 0.85, seed=9),
+        row("random_and_bag_of_words", 0.75, seed=11),
+    ]
+
+
+def test_report_states_what_a_reader_looks_for(inputs: ReportInputs, tmp_path: Path) -> None:
+    path = write_report(tmp_path / "out", with_rows(inputs, tmp_path, usual_rows(0.8)))
+    text = path.read_text()
+    for expected in (
+        "**The trained model beats the same architecture with random weights**",
+        "| row pair | 8 | 80.0 | 80.0 | 80.0 [",
+        "| always the commonest class of the training split | – | 50.0 | 50.0 | 50.0 [",
+        "mean ± sd over 3 seeds | 8 | 62.0 ± 2.0 | 62.0 ± 2.0 | 62.0 ± 2.0 |",
+        "**object_number**: only 7 train sentences",
+        "probing/senteval \\\n  --tasks SentLen,Tense\n",
+        "| trained | 6.00 | 0.25 | 24.0 |",
+        "| sentences | 12,000 | too long 7 | kept intact 9 | 20.0 | 600 |",
+        "| dependencies | bundled | ffffffffffff | LAS 83.1 |",
+        "Commit: 0123abc.",
+        '"seed": 5',
+        "| torch | 2.13.0 |",
+        "![loss and accuracy](loss.png)",
+        "| sentence length | a rule | document | 100 documents | 2 | 600 / 100 / 300 | 50.0 |",
+        "no parse 4",
+        "| pair and bag of words − random and bag of words | +10.0 | +10.0 | +10.0 [",
+        "One training seed was run",
+    ):
+        assert expected in text, expected
+
+
+def test_text_and_command_stand_under_the_verdict(inputs: ReportInputs, tmp_path: Path) -> None:
+    given = with_rows(inputs, tmp_path, usual_rows(0.8))
+    assert "What was run." not in write_report(tmp_path / "none", given).read_text()
+    given = replace(
+        given, corpus="harbour diaries, second edition", command="luigi RunAll --seed 5"
+    )
+    text = write_report(tmp_path / "out", given).read_text()
+    told = (
+        "What was run. Text: harbour diaries, second edition. Command:\n\n"
+        "```sh\nluigi RunAll --seed 5\n```"
+    )
+    assert text.index("**The trained model beats") < text.index(told) < text.index("## Probing")
+    value = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert (value["corpus"], value["command"]) == (given.corpus, given.command)
+
+
+@pytest.mark.parametrize(
+    ("test_size", "num_absent", "expected"),
+    [
+        (300, 6, "Only 2 of 8 tasks could be built, 600 test items: too little for a verdict."),
+        (240, 1, "Only 2 of 3 tasks could be built, 480 test items: too little for a verdict."),
+        (200, 0, "All 2 tasks could be built, 400 test items: too little for a verdict."),
+        (250, 2, None),
+    ],
+)
+def test_no_verdict_is_given_on_too_little(
+    inputs: ReportInputs, tmp_path: Path, test_size: int, num_absent: int, expected: str | None
+) -> None:
+    path = inputs.probing_folder / "probing.json"
+    summary = json.loads(path.read_text())
+    summary["absent"] = {f"task {place}": "too few" for place in range(num_absent)}
+    for task in summary["tasks"].values():
+        task["sizes"]["test"] = test_size
+    path.write_text(json.dumps(summary))
+    text = write_report(tmp_path / "out", with_rows(inputs, tmp_path, usual_rows(0.8))).read_text()
+    assert ("**The trained model" in text) == (expected is None)
+    assert (expected or "") in text
+
+
+def test_losses_over_other_numbers_of_candidates_are_told_apart(
+    inputs: ReportInputs, tmp_path: Path
+) -> None:
+    given = with_rows(inputs, tmp_path, usual_rows(0.8))
+    path = inputs.training_folder / "metrics.jsonl"
+    sentence = "Training and held-out batches have different numbers of candidates"
+    assert sentence not in write_report(tmp_path / "same", given).read_text()
+    records = [json.loads(line) for line in path.read_text().splitlines()]
+    changed = [{**r, "chance": 0.01} if r["kind"] == "held_out" else r for r in records]
+    path.write_text("".join(json.dumps(record) + "\n" for record in changed))
+    assert sentence in write_report(tmp_path / "other", given).read_text()
+
+
+def test_a_row_that_answers_one_class_is_told(inputs: ReportInputs, tmp_path: Path) -> None:
+    constant = answering("pair", np.zeros(300, dtype=np.int64))
+    rows = [constant, row("bag_of_words", 0.7)]
+    text = write_report(tmp_path / "out", with_rows(inputs, tmp_path, rows)).read_text()
+    assert (
+        "These rows answered one class only: sentence length (row pair), tense (row pair)." in text
+    )
+
+
+def test_the_verdict_follows_the_figures(inputs: ReportInputs, tmp_path: Path) -> None:
+    verdicts = []
+    for place, share in enumerate((0.8, 0.62, 0.4)):
+        folder = tmp_path / str(place)
+        write_report(folder, with_rows(inputs, folder, usual_rows(share)))
+        value = json.loads((folder / "report.json").read_text())
+        verdicts.append(value["comparisons"][0]["verdict"])
+    assert verdicts == ["beats", "is not told apart from", "is below"]
+
+
+def test_several_training_seeds_are_averaged_and_their_spread_is_shown(
+    inputs: ReportInputs, tmp_path: Path
+) -> None:
+    folder = tmp_path / "seed-1"
+    folder.mkdir()
+    held_out = {**SUMMARY["held_out"], "final": {**HELD_OUT, "accuracy": 0.05}}
+    (folder / "summary.json").write_text(json.dumps({**SUMMARY, "seed": 1, "held_out": held_out}))
+    first, *others = usual_rows(0.8)
+    rows = [first, row("pair_seed_1", 0.7, seed=20), row("pair_seed_2", 0.72, seed=21), *others]
+    given = replace(with_rows(inputs, tmp_path, rows), further_training_folders=(folder,))
+    text = write_report(tmp_path / "out", given).read_text()
+    for expected in (
+        "(mean over 3 training seeds): +12.0 [",
+        "| trained, mean ± sd over 3 seeds | 8 | 74.0 ± 5.3 | 74.0 ± 5.3 | 74.0 ± 5.3 |",
+        "| trained − random weights | +12.0 | +12.0 | +12.0 [",
+        "| trained − bag of words | +4.0",
+        "The model was trained from 3 seeds",
+        "| trained, seed 0 | 6.00 |",
+        "| trained, seed 1 | 5.00 |",
+    ):
+        assert expected in text, expected
+    assert "One training seed was run" not in text
+    value = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert value["trained_seeds"]["num_seeds"] == 3
+
+
+def test_training_and_random_seeds_are_compared_item_by_item(
+    inputs: ReportInputs, tmp_path: Path
+) -> None:
+    rows = [row("pair", 0.8), row("pair_seed_1", 0.8), row("random_weights_0", 0.8)]
+    write_report(tmp_path / "out", with_rows(inputs, tmp_path, rows))
+    value = json.loads((tmp_path / "out" / "report.json").read_text())
+    difference = value["comparisons"][0]["difference"]
+    assert difference == {"value": 0.0, "low": 0.0, "high": 0.0}
+
+
+def test_a_fit_that_did_not_converge_is_told(inputs: ReportInputs, tmp_path: Path) -> None:
+    whole = row("pair", 0.8)
+    outcome = whole.results["tense"].outcome
+    short = replace(outcome, not_converged=1, details={"largest_gap": 0.02})
+    cut = changed(whole, "tense", outcome=short)
+    text = write_report(tmp_path / "out", with_rows(inputs, tmp_path, [cut])).read_text()
+    assert "In 1 of 2 fits some classifier was stopped before it converged" in text
+    assert "2.0e-02" in text
+
+
+def test_small_tasks_are_marked_and_sentences_resampled_for_want_of_documents_told(
+    inputs: ReportInputs, tmp_path: Path
+) -> None:
+    path = inputs.probing_folder / "probing.json"
+    summary = json.loads(path.read_text())
+    summary["tasks"]["tense"].update(
+        sizes={"train": 90, "dev": 30, "test": 60}, resampled_by="sentence", num_resampled=60
+    )
+    path.write_text(json.dumps(summary))
+    text = write_report(tmp_path / "out", with_rows(inputs, tmp_path, usual_rows(0.8))).read_text()
+    assert "| row | width | sentence length | tense (small) | average" in text
+    assert "| tense (small) | a rule | document | 60 sentences | 2 | 90 / 30 / 60 |" in text
+    assert "are too narrow for other documents: tense." in text
+
+
+def test_rows_probed_on_other_sentences_are_refused(inputs: ReportInputs, tmp_path: Path) -> None:
+    other = changed(row("bag_of_words", 0.7), "tense", data=DataRecord("d1", "s0"))
+    with pytest.raises(ValueError, match="tense was scored on other sentences than in pair; eval"):
+        write_report(tmp_path / "out", with_rows(inputs, tmp_path, [row("pair", 0.8), other]))
+
+
+def test_what_a_stage_did_not_select_is_no_refusal(tmp_path: Path) -> None:
+    corpus = write_rows(tmp_path / "corpus", corpus_rows(10))
+    manifest = make_altered_sentences(
+        corpus.sentences, corpus.constituents, tmp_path / "altered", CONFIG
+    )
+    record = StageRecord.of_dataset("sentences (altered)", manifest)
+    assert record.drops == {}
+    assert record.not_selected["bigram_shift: kept_intact"] > 0
+    assert asdict(record)["not_selected"] == record.not_selected
+
+
+def test_without_random_rows_nothing_is_claimed(inputs: ReportInputs, tmp_path: Path) -> None:
+    rows = [row("pair", 0.8), row("bag_of_words", 0.7, seed=1)]
+    text = write_report(tmp_path / "out", with_rows(inputs, tmp_path, rows)).read_text()
+    assert "No row with random weights was evaluated" in text
+    assert "beats" not in text
+
+
+def test_all_files_are_there_and_the_same_when_written_again(
+    inputs: ReportInputs, tmp_path: Path
+) -> None:
+    given = with_rows(inputs, tmp_path, usual_rows(0.8))
+    write_report(tmp_path / "a", given)
+    write_report(tmp_path / "b", given)
+    names = sorted(path.name for path in (tmp_path / "a").iterdir())
+    assert names == ["accuracy_by_task.png", "loss.png", "report.json", "report.md"]
+    for name in names:
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes(), name
+    assert (tmp_path / "a" / "loss.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_json_holds_the_figures_without_single_answers(
+    inputs: ReportInputs, tmp_path: Path
+) -> None:
+    write_report(tmp_path / "out", with_rows(inputs, tmp_path, usual_rows(0.8)))
+    value = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert value["held_out_accuracy_over_chance"] == pytest.approx(24.0)
+    assert value["random_weights"]["average"] == pytest.approx(62.0)
+    assert value["stages"][0]["drops"] == {"too_long": 7}
+    assert value["rows"][0]["result"]["tasks"]["tense"]["accuracy"]["value"] == 80.0
+    assert "predictions" not in json.dumps(value)
+
+
+def test_rows_probed_on_other_tasks_are_refused(inputs: ReportInputs, tmp_path: Path) -> None:
+    other = row("bag_of_words", 0.7)
+    other = replace(other, results={"sentence_length": other.results["sentence_length"]})
+    given = with_rows(inputs, tmp_path, [row("pair", 0.8), other])
+    with pytest.raises(ValueError, match="evaluate all rows on the same probing data"):
+        write_report(tmp_path / "out", given)
+    assert not (tmp_path / "out" / "report.json").exists()
+
+
+def test_an_unfinished_training_is_refused(inputs: ReportInputs, tmp_path: Path) -> None:
+    (inputs.training_folder / "summary.json").unlink()
+    with pytest.raises(FileNotFoundError, match="this training is not complete"):
+        write_report(tmp_path / "out", inputs)
+
+
+def test_a_table_keeps_cells_apart() -> None:
+    assert markdown_table(["a", "b"], [["x|y", "1"]]).splitlines()[-1] == "| x\\|y | 1 |"
+    with pytest.raises(ValueError, match="does not fit the header"):
+        markdown_table(["a", "b"], [["x"]])
+
+
+def test_the_plot_says_which_bars_are_intervals() -> None:
+    single = probing_table([row("pair", 0.8), row("bag_of_words", 0.7)])
+    assert meaning_of_bars(single) == "bars: 95 % bootstrap interval"
+    seeds = probing_table([row("pair", 0.8), row("pair_seed_1", 0.7), row("random_weights_0", 0.6)])
+    assert meaning_of_bars(seeds) == (
+        "bars of trained and random weights: ± standard deviation over seeds; other bars: "
+        "95 % bootstrap interval"
+    )
+
+
+def test_a_row_without_a_result_is_refused() -> None:
+    with pytest.raises(ValueError, match="row pair: no probing task was scored; evaluate all"):
+        read_rows([RowFiles("pair", "row pair", ())])
+
+
+def test_smoothing_is_the_mean_of_the_last_values() -> None:
+    assert smoothed([1.0, 3.0, 5.0], 2) == [1.0, 2.0, 4.0]
+
+
+def test_durations_bear_their_unit() -> None:
+    assert (duration(7.25), duration(150)) == ("7.2 s", "2.5 min")
+
+
+def test_versions_name_what_is_absent() -> None:
+    found = installed_versions(("numpy", "no-such-package-here"))
+    assert found["numpy"] == np.__version__
+    assert found["no-such-package-here"] == "not installed"

@@ -1,0 +1,476 @@
+"""A training of several processes: started, restarted and ended as one."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from torch.distributed import run as torchrun
+from torch.distributed.elastic.multiprocessing.errors import ChildFailedError, ProcessFailure
+
+from models import train as command
+from models.config.training_config import TrainingConfig
+from models.config.training_presets import preset
+from models.training.job import TrainingJob
+from models.training.launching import LaunchSettings, Place, device_of, launch, set_threads
+from models.training.logs import read_metrics
+from models.training.settings import RunSettings
+from models.training.train_views import train
+from pipeline.base.job import THREAD_VARIABLES
+from tasks.process import run_job
+from tests.support.parsed_corpora import stories, write_corpus, write_vectors
+from tests.support.repository import REPOSITORY
+from tests.support.waiting import wait_until
+
+CONFIG = preset("laptop", hidden_size=8, epochs=6, batch_size=32)
+SECONDS = 60
+"""To wait for what takes a few seconds on an idle machine."""
+
+RUN_JOB = """
+import json, sys
+from pathlib import Path
+from tasks.process import run_job
+
+class Task:
+    def set_status_message(self, status):
+        print(status, flush=True)
+    def set_progress_percentage(self, percentage):
+        pass
+
+path = Path(sys.argv[1])
+run_job(Task(), "models.train", json.loads(path.read_text()), path, threads=1)
+"""
+
+
+class Training:
+    """A corpus and the jobs that train on it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.folders = write_corpus(folder / "corpus", stories(64), rows_per_shard=200)
+        self.vectors = write_vectors(folder / "vectors")
+
+    def job(
+        self,
+        name: str,
+        config: TrainingConfig = CONFIG,
+        *,
+        processes: int = 2,
+        max_restarts: int = 0,
+        **settings: Any,
+    ) -> Path:
+        path = self.folder / f"{name}.json"
+        stages = ("sentences", "dependencies", "constituents")
+        job = {
+            "config": config.to_dict(),
+            "corpus": {stage: str(getattr(self.folders, stage)) for stage in stages},
+            "vectors": str(self.vectors),
+            "out": str(self.folder / name),
+            "launch": {"threads": 2, "processes": processes, "max_restarts": max_restarts},
+            "settings": {"gemm": "default", "tensorboard": False, **settings},
+        }
+        path.write_text(json.dumps(job), encoding="utf-8")
+        return path
+
+    def losses(self, name: str) -> list[float]:
+        records = read_metrics(self.folder / name / "metrics.jsonl")
+        return [record["loss"] for record in records]
+
+    def steps(self, name: str) -> int:
+        path = self.folder / name / "metrics.jsonl"
+        return path.read_bytes().count(b'"train"') if path.exists() else 0
+
+
+@pytest.fixture(scope="module")
+def training(tmp_path_factory: pytest.TempPathFactory) -> Training:
+    return Training(tmp_path_factory.mktemp("training"))
+
+
+def start(*arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, *arguments],
+        cwd=REPOSITORY,
+        env=os.environ | {"PYTHONPATH": str(REPOSITORY)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.fixture(scope="module")
+def undisturbed(training: Training) -> subprocess.CompletedProcess[str]:
+    """What a training of two processes said; its results stand in the folder ``two``."""
+    process = start("-m", "models.train", str(training.job("two")))
+    output, errors = process.communicate(timeout=SECONDS)
+    return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
+
+
+def test_two_processes_learn_what_one_learns(
+    training: Training, undisturbed: subprocess.CompletedProcess[str]
+) -> None:
+    assert undisturbed.returncode == 0, undisturbed.stderr
+    settings = RunSettings(gemm="default", tensorboard=False)
+    torch.set_num_threads(1)  # so small products are the slower for a second thread
+    out = training.folder / "one"
+    train(TrainingJob(CONFIG, training.folders, training.vectors, out, settings=settings))
+
+    expected = training.losses("one")
+    assert len(expected) > 60
+    # Adam divides by the gradient's size, so rounding in another order grows from step to step.
+    assert training.losses("two") == pytest.approx(expected, rel=1e-4)
+
+
+def test_the_first_rank_alone_reports_progress(
+    undisturbed: subprocess.CompletedProcess[str],
+) -> None:
+    fractions = [json.loads(line)["progress"] for line in undisturbed.stdout.splitlines()]
+
+    assert fractions[-1] == 1.0
+    assert fractions == sorted(set(fractions))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_killed_rank_changes_nothing(
+    rank: int, training: Training, undisturbed: subprocess.CompletedProcess[str]
+) -> None:
+    name = f"killed-{rank}"
+    job = training.job(name, max_restarts=1, checkpoint_every_steps=4)
+    process = start("-m", "models.train", str(job))
+    wait_until(lambda: training.steps(name) >= 10, seconds=SECONDS)
+
+    os.kill(children_of(process.pid)[rank], signal.SIGKILL)
+    assert not (training.folder / name / "summary.json").exists()
+    _, errors = process.communicate(timeout=SECONDS)
+
+    assert process.returncode == 0, errors
+    assert training.losses(name) == training.losses("two")
+    expected = load_file(training.folder / "two" / "model.safetensors")
+    found = load_file(training.folder / name / "model.safetensors")
+    assert found.keys() == expected.keys()
+    assert all(torch.equal(found[name], value) for name, value in expected.items())
+
+
+@pytest.mark.slow
+def test_a_rank_that_keeps_dying_is_named(training: Training) -> None:
+    config = preset("laptop", hidden_size=8, epochs=5000)
+    process = start("-m", "models.train", str(training.job("dying", config)))
+    wait_until(lambda: training.steps("dying") >= 2, seconds=SECONDS)
+
+    os.kill(children_of(process.pid)[0], signal.SIGKILL)
+    _, errors = process.communicate(timeout=SECONDS)
+
+    assert process.returncode == 1
+    assert "was ended by SIGKILL and max_restarts is 0; run again to go on" in errors
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("max_restarts", [0, 2])
+def test_a_mistake_is_named_by_the_ranks_once_and_not_again_by_their_parent(
+    max_restarts: int, training: Training
+) -> None:
+    job = training.job(f"mistaken-{max_restarts}", max_restarts=max_restarts)
+    value = json.loads(job.read_text(encoding="utf-8"))
+    value["config"]["views"] = ["SEQ", "AMR"]
+    job.write_text(json.dumps(value), encoding="utf-8")
+
+    process = start("-m", "models.train", str(job))
+    _, errors = process.communicate(timeout=SECONDS)
+
+    assert process.returncode == 1
+    refusals = r"ValueError: views must be one or two of .*json\.rank-(\d)\.traceback"
+    ranks = re.findall(refusals, errors)
+    assert ranks
+    assert len(ranks) == len(set(ranks))  # a restart would have said it again
+    for rank in ranks:
+        trace = job.with_name(f"{job.name}.rank-{rank}.traceback.txt")
+        assert "_check_together" in trace.read_text(encoding="utf-8")
+    assert "Traceback" not in errors
+    assert "ChildFailedError" not in errors
+
+
+@pytest.mark.slow
+def test_a_divergence_names_a_checkpoint_and_is_not_trained_again(training: Training) -> None:
+    config = preset(
+        "laptop",
+        hidden_size=8,
+        learning_rate=1e38,
+        schedule="constant",
+        warmup_fraction=0.0,
+        normalise="none",
+    )
+    process = start("-m", "models.train", str(training.job("diverged", config, max_restarts=2)))
+    _, errors = process.communicate(timeout=SECONDS)
+
+    said = re.findall(r"TrainingDivergedError: .* checkpoint is (\S+)\. .*rank-(\d)", errors)
+    assert process.returncode == 1
+    assert len(said) == len({rank for _, rank in said})
+    (checkpoint,) = {checkpoint for checkpoint, _ in said}
+    assert Path(checkpoint, "tensors.safetensors").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("killed", ["holder", "launcher"])
+def test_all_processes_end_with_any_of_their_ancestors(training: Training, killed: str) -> None:
+    """The holder is Luigi's worker, the launcher its child, the ranks the children of that."""
+    config = preset("laptop", hidden_size=8, epochs=5000)
+    job = training.job(f"orphaned-by-{killed}", config, max_restarts=3)
+    holder = start("-c", RUN_JOB, str(job))
+    wait_until(lambda: training.steps(f"orphaned-by-{killed}") >= 2, seconds=SECONDS)
+    (launcher,) = children_of(holder.pid)
+    ranks = children_of(launcher)
+    assert len(ranks) == 2
+
+    os.kill(holder.pid if killed == "holder" else launcher, signal.SIGKILL)
+    _, errors = holder.communicate(timeout=SECONDS)
+
+    wait_until(
+        lambda: not any(is_alive(process) for process in (launcher, *ranks)), seconds=SECONDS
+    )
+    if killed == "launcher":
+        assert "JobKilledError: models.train exited with -9" in errors
+
+
+class FailingTask:
+    """Raises when the training is under way, and remembers whose processes that are."""
+
+    processes: tuple[int, ...] = ()
+
+    def set_status_message(self, status: str) -> None:
+        if "step" in status:
+            (launcher,) = (
+                child for child in children_of(os.getpid()) if "models.train" in command_line(child)
+            )
+            self.processes = (launcher, *children_of(launcher))
+            raise RuntimeError("the page is gone")
+
+    def set_progress_percentage(self, percentage: int) -> None:
+        pass
+
+
+@pytest.mark.slow
+def test_all_processes_end_when_the_task_fails(
+    training: Training, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(REPOSITORY)
+    config = preset("laptop", hidden_size=8, epochs=5000)
+    path = training.job("abandoned", config, max_restarts=3)
+    job, task = json.loads(path.read_text(encoding="utf-8")), FailingTask()
+
+    with pytest.raises(RuntimeError, match="the page is gone"):
+        run_job(task, "models.train", job, path, threads=1)
+
+    assert len(task.processes) == 3
+    wait_until(lambda: not any(is_alive(process) for process in task.processes), seconds=SECONDS)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"processes": 0}, "ValueError: launch setting processes must be at least 1, got 0"),
+        (
+            {"processes": 2, "max_restarts": -1},
+            "ValueError: launch setting max_restarts must be at least 0, got -1",
+        ),
+        ({"processes": 1, "prefetches": 2}, "ValueError: unknown run settings ['prefetches']"),
+        (
+            {"processes": 1, "prefetch": "2"},
+            "ValueError: run setting prefetch must be a whole number, got '2'",
+        ),
+    ],
+)
+def test_a_setting_that_cannot_be_is_refused(
+    settings: dict[str, Any],
+    message: str,
+    training: Training,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["train", str(training.job("refused", **settings))])
+
+    assert command.main() == 1
+    assert capsys.readouterr().err.startswith(message)
+
+
+class Agent:
+    """Stands for torchrun's: each run ends with the next of these exit codes by rank."""
+
+    def __init__(self, *runs: dict[int, int]) -> None:
+        self._runs = list(runs)
+
+    def run(self, arguments: object) -> None:
+        exit_codes = self._runs.pop(0)
+        if exit_codes:
+            failures = {
+                rank: ProcessFailure(local_rank=rank, pid=1, exitcode=code, error_file="none")
+                for rank, code in exit_codes.items()
+            }
+            raise ChildFailedError("models.train", failures)
+
+    @property
+    def num_left(self) -> int:
+        return len(self._runs)
+
+
+KILLED, ENDED_BY_AGENT = -signal.SIGKILL, -signal.SIGTERM
+
+
+@pytest.mark.parametrize(
+    "exit_codes",
+    [
+        {1: KILLED, 0: ENDED_BY_AGENT},
+        {0: 1, 1: KILLED},  # the first rank lost the second, and was seen to fail first
+        {1: ENDED_BY_AGENT, 0: ENDED_BY_AGENT},  # somebody else ended the second
+    ],
+)
+def test_a_killed_rank_restarts_all_as_often_as_asked(
+    exit_codes: dict[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = LaunchSettings(processes=2, max_restarts=1)
+    saved, lost = Agent(exit_codes, {}), Agent(exit_codes, exit_codes, {})
+
+    monkeypatch.setattr(torchrun, "run", saved.run)
+    launch("models.train", ["job.json"], settings)
+    assert saved.num_left == 0
+
+    monkeypatch.setattr(torchrun, "run", lost.run)
+    with pytest.raises(RuntimeError, match=r"of 2 was ended by SIG.* and max_restarts is 1; run"):
+        launch("models.train", ["job.json"], settings)
+    assert lost.num_left == 1
+
+
+@pytest.mark.parametrize("exit_codes", [{0: 1, 1: ENDED_BY_AGENT}, {1: 1, 0: 1}])
+def test_a_rank_that_fails_by_itself_is_not_started_again(
+    exit_codes: dict[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = Agent(exit_codes, {})
+    monkeypatch.setattr(torchrun, "run", agent.run)
+
+    with pytest.raises(SystemExit):
+        launch("models.train", ["job.json"], LaunchSettings(processes=2, max_restarts=3))
+    assert agent.num_left == 1
+
+
+@pytest.fixture
+def threads_of_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (*THREAD_VARIABLES, "OMP_WAIT_POLICY"):
+        monkeypatch.setenv(name, "as it was")
+
+
+@pytest.mark.usefixtures("threads_of_before")
+@pytest.mark.parametrize(
+    ("threads", "size", "expected"), [(6, 1, "6"), (6, 2, "3"), (1, 2, "1"), (None, 1, "as it was")]
+)
+def test_processes_share_the_threads(threads: int | None, size: int, expected: str) -> None:
+    set_threads(threads, Place(size=size, local_size=size))
+
+    assert {os.environ[name] for name in THREAD_VARIABLES} == {expected}
+
+
+@pytest.mark.usefixtures("threads_of_before")
+def test_processes_share_the_cores_that_they_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 64)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {3, 4, 9, 11}, raising=False)
+
+    set_threads(None, Place(size=2, local_size=2))
+
+    assert {os.environ[name] for name in THREAD_VARIABLES} == {"2"}
+
+
+@pytest.mark.parametrize(
+    ("device", "message"),
+    [
+        ("cuda", "device is cuda, but PyTorch .* finds no CUDA device here; give cpu"),
+        ("gpu", "device must be one of cpu, cuda, not 'gpu'"),
+    ],
+)
+def test_a_device_that_is_not_there_is_named(
+    device: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+
+    with pytest.raises(ValueError, match=message):
+        device_of(device, Place())
+
+
+@pytest.mark.parametrize(
+    ("device", "place", "expected"),
+    [
+        ("cuda", Place(rank=5, size=8, local_rank=1, local_size=2), "cuda:1"),
+        ("cuda", Place(rank=1, size=2, local_rank=0, local_size=1), "cuda:0"),
+        ("cuda:1", Place(rank=1, size=2, local_rank=0, local_size=1), "cuda:1"),
+        ("cuda:1", Place(), "cuda:1"),
+        ("cuda", Place(), "cuda"),
+        ("cpu", Place(rank=1, size=3, local_rank=1, local_size=3), "cpu"),
+    ],
+)
+def test_each_process_takes_a_device_of_its_own(
+    device: str, place: Place, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+
+    assert device_of(device, place) == expected
+
+
+@pytest.mark.parametrize(
+    ("device", "message"),
+    [
+        ("cuda", "processes: 3 on cuda, which has 2 devices here; each process needs its own"),
+        ("cuda:0", "device is cuda:0 for 3 processes; give cuda, of whose devices each takes one"),
+    ],
+)
+def test_processes_that_would_share_a_device_are_refused(
+    device: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+
+    with pytest.raises(ValueError, match=message):
+        device_of(device, Place(rank=1, size=3, local_rank=1, local_size=3))
+
+
+def test_a_place_is_taken_from_torchrun_alone() -> None:
+    told = {"RANK": "3", "WORLD_SIZE": "4", "LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "2"}
+
+    assert Place.from_environment(told) is None
+    found = Place.from_environment(told | {"TORCHELASTIC_RUN_ID": "x"})
+    assert found == Place(rank=3, size=4, local_rank=1, local_size=2)
+
+
+def command_line(process: int) -> str:
+    return Path(f"/proc/{process}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+
+
+def children_of(parent: int) -> list[int]:
+    """Returns the ids of a process' children, in ascending order."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        state = state_of(int(path.name))
+        if state is not None and int(state[1]) == parent:
+            found.append(int(path.name))
+    return sorted(found)
+
+
+def is_alive(process: int) -> bool:
+    state = state_of(process)
+    return state is not None and state[0] != "Z"
+
+
+def state_of(process: int) -> list[str] | None:
+    """Returns a process' state, its parent's id and more, or None if it is gone."""
+    try:
+        text = Path(f"/proc/{process}/stat").read_text(encoding="utf-8")
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return text.rsplit(")", 1)[1].split()

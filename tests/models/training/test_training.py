@@ -1,0 +1,310 @@
+"""Training: it learns, repeats itself, resumes bit for bit, and stops when it diverges."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from models.encoders.kernels.gemm import available_backends, gemm_kept, use_gemm
+from models.training.checkpoints import latest_checkpoint
+from models.training.held_out_accuracy import HeldOutAccuracy
+from models.training.loop import TrainingDivergedError
+from tests.support.parsed_corpora import stories, write_corpus, write_vectors
+from tests.support.training_runs import (
+    CONFIG,
+    SETTINGS,
+    Data,
+    assert_same_training,
+    make_data,
+    run,
+    timeless,
+)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Data:
+    return make_data(tmp_path_factory.mktemp("data"))
+
+
+def test_it_learns_to_find_the_context(data: Data, tmp_path: Path) -> None:
+    summary = run(data, tmp_path, replace(CONFIG, epochs=8, hidden_size=16))
+
+    held_out = summary["held_out"]
+    assert summary["final_loss"] < summary["first_loss"] - 0.5
+    assert held_out["final"]["accuracy"] > 2 * held_out["final"]["chance"]
+    assert held_out["final"]["accuracy"] > 2 * held_out["untrained"]["accuracy"]
+    assert summary["train_sentences"] + held_out["final"]["num_sentences"] == 64 * 8
+
+
+@pytest.mark.parametrize("views", [("DEP", "CONST"), ("SEQ", "SEQ"), ("LIN", "CONST")])
+def test_one_seed_gives_one_loss_curve(data: Data, tmp_path: Path, views: tuple[str, str]) -> None:
+    config = replace(CONFIG, views=views, epochs=2)
+
+    run(data, tmp_path / "first", config)
+    run(data, tmp_path / "second", config)
+
+    assert_same_training(tmp_path / "first", tmp_path / "second")
+
+
+def test_another_seed_gives_another_curve(data: Data, tmp_path: Path) -> None:
+    run(data, tmp_path / "first", replace(CONFIG, epochs=1))
+    run(data, tmp_path / "second", replace(CONFIG, epochs=1, seed=1))
+
+    assert timeless(tmp_path / "first") != timeless(tmp_path / "second")
+
+
+@pytest.mark.parametrize(
+    ("kill_at", "changes"),
+    [
+        (2, {}),
+        (7, {}),
+        (19, {}),
+        (7, {"word_vectors": "trained", "normalise": "l2"}),
+        (7, {"word_dropout": 0.2, "views": ("SEQ", "DEP")}),
+    ],
+)
+def test_a_killed_training_ends_as_if_it_had_not_been(
+    data: Data, tmp_path: Path, kill_at: int, changes: dict[str, Any]
+) -> None:
+    config = replace(CONFIG, **changes)
+    settings = replace(SETTINGS, checkpoint_every_steps=5)
+    run(data, tmp_path / "whole", config)
+
+    with pytest.raises(KeyboardInterrupt):
+        run(data, tmp_path / "killed", config, settings=settings, kill_at=kill_at)
+    assert not (tmp_path / "killed" / "summary.json").exists()
+    run(data, tmp_path / "killed", config, settings=settings)
+
+    assert_same_training(tmp_path / "whole", tmp_path / "killed")
+    steps = [r["step"] for r in timeless(tmp_path / "killed") if r["kind"] == "train"]
+    assert steps == list(range(1, len(steps) + 1))
+
+
+def job_file(data: Data, folder: Path, name: str, **settings: Any) -> Path:
+    path = folder / f"{name}.json"
+    job = {
+        "config": replace(CONFIG, epochs=20).to_dict(),
+        "corpus": {
+            "sentences": str(data.folders.sentences),
+            "dependencies": str(data.folders.dependencies),
+            "constituents": str(data.folders.constituents),
+        },
+        "vectors": str(data.vectors),
+        "out": str(folder / name),
+        "settings": {"gemm": "default", "tensorboard": False, **settings},
+        "launch": {"threads": 1},
+    }
+    path.write_text(json.dumps(job), encoding="utf-8")
+    return path
+
+
+def start(job: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "models.train", str(job)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.mark.slow
+def test_a_process_killed_at_any_moment_resumes(data: Data, tmp_path: Path) -> None:
+    whole = start(job_file(data, tmp_path, "whole"))
+    lines, errors = whole.communicate()
+    assert whole.returncode == 0, errors
+    assert json.loads(lines.splitlines()[-1])["progress"] == 1.0
+    job = job_file(data, tmp_path, "killed", checkpoint_every_steps=7)
+    metrics = tmp_path / "killed" / "metrics.jsonl"
+
+    for least_bytes in (4_000, 20_000):
+        process = start(job)
+        while process.poll() is None and not (
+            metrics.exists() and metrics.stat().st_size >= least_bytes
+        ):
+            time.sleep(0.005)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        assert not (tmp_path / "killed" / "summary.json").exists()
+    last = start(job)
+    _, errors = last.communicate()
+
+    assert last.returncode == 0, errors
+    assert_same_training(tmp_path / "whole", tmp_path / "killed")
+
+
+def test_the_command_line_names_a_mistake_without_a_traceback(data: Data, tmp_path: Path) -> None:
+    job = job_file(data, tmp_path, "broken")
+    value = json.loads(job.read_text(encoding="utf-8"))
+    value["config"]["views"] = ["SEQ", "AMR"]
+    job.write_text(json.dumps(value), encoding="utf-8")
+
+    process = start(job)
+    _, errors = process.communicate()
+
+    assert process.returncode == 1
+    assert errors.startswith("ValueError: views must be one or two of")
+    assert len(errors.splitlines()) == 1
+
+
+def test_a_progress_bar_is_drawn_if_asked_for_and_not_on_a_file_by_itself(
+    data: Data, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(data, tmp_path / "silent", replace(CONFIG, epochs=1))
+    assert capsys.readouterr().err == ""
+
+    settings = replace(SETTINGS, progress_bar=True)
+    run(data, tmp_path / "drawn", replace(CONFIG, epochs=1), settings=settings)
+    assert "training: 100%" in capsys.readouterr().err
+
+
+def test_a_finished_training_is_left_alone(data: Data, tmp_path: Path) -> None:
+    summary = run(data, tmp_path, replace(CONFIG, epochs=1))
+    before = {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    # What a process killed between its last two acts leaves behind.
+    (tmp_path / "checkpoints" / "step-0000000001").mkdir(parents=True)
+
+    assert run(data, tmp_path, replace(CONFIG, epochs=1)) == summary
+    assert before == {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    assert sorted(before) == [
+        "best", "metrics.jsonl", "model.json", "model.safetensors", "summary.json"
+    ]  # fmt: skip
+
+
+def test_a_folder_of_another_training_is_refused(data: Data, tmp_path: Path) -> None:
+    run(data, tmp_path / "done", replace(CONFIG, epochs=1))
+    with pytest.raises(KeyboardInterrupt):
+        settings = replace(SETTINGS, checkpoint_every_steps=1)
+        run(data, tmp_path / "begun", settings=settings, kill_at=3)
+
+    for name in ("done", "begun"):
+        with pytest.raises(ValueError, match=r"another .*training"):
+            run(data, tmp_path / name, replace(CONFIG, seed=9))
+
+
+def test_held_out_documents_are_never_trained_on(
+    data: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from models.corpus.sentence_block import SentenceBlock
+    from models.model.sentence_model import SentenceModel
+
+    trained: set[int] = set()
+    training_batch = SentenceModel.training_batch
+
+    def remember(self: SentenceModel, block: SentenceBlock, *ranks: Any) -> Any:
+        trained.update(block.rows.tolist())
+        return training_batch(self, block, *ranks)
+
+    monkeypatch.setattr(SentenceModel, "training_batch", remember)
+    run(data, tmp_path, replace(CONFIG, epochs=1))
+
+    expected = {
+        8 * number + index
+        for number, name in enumerate(stories(64))
+        for index in range(8)
+        if not CONFIG.hold_out.takes(name)
+    }
+    assert trained == expected
+    assert 0 < len(trained) < 512
+
+
+def test_a_single_document_trains_where_blocks_are_held_out(tmp_path: Path) -> None:
+    # By their names, this story is held out as a whole, and some of its blocks are.
+    name = next(name for name in stories(64) if CONFIG.hold_out.takes(name))
+    document = {name: stories(1, sentences=120)["story-000"]}
+    data = Data(write_corpus(tmp_path / "corpus", document), write_vectors(tmp_path / "vectors"))
+    with pytest.raises(ValueError, match="held_out_unit block where documents are few"):
+        run(data, tmp_path / "whole")
+
+    blocks = replace(CONFIG, epochs=1, held_out_unit="block", held_out_block_sentences=10)
+    summary = run(data, tmp_path / "blocks", blocks)
+
+    assert summary["train_sentences"] + summary["held_out_measured"] == 120
+    assert 40 < summary["train_sentences"] < 120
+    assert summary["held_out"]["final"]["num_anchors"] == summary["held_out_measured"]
+
+
+def test_a_loss_that_is_no_number_stops_and_names_the_last_good_checkpoint(
+    data: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from models.model.sentence_model import SentenceModel
+
+    calls = 0
+    forward = SentenceModel.forward
+
+    def diverge(self: SentenceModel, *args: Any) -> Any:
+        nonlocal calls
+        calls += self.training
+        result = forward(self, *args)
+        if calls < 8:
+            return result
+        # As the forward pass of views that are no numbers would leave it.
+        self.objective.norms[0].running_var = torch.full((8,), float("nan"))
+        return replace(result, loss=result.loss * float("nan"))
+
+    settings = replace(SETTINGS, checkpoint_every_steps=3)
+    with pytest.raises(KeyboardInterrupt):
+        run(data, tmp_path / "good", settings=settings, kill_at=7)
+    monkeypatch.setattr(SentenceModel, "forward", diverge)
+    message = r"loss of step 8 is nan.*checkpoint is .*step-0000000006\. Lower learning_rate"
+    with pytest.raises(TrainingDivergedError, match=message):
+        run(data, tmp_path / "diverged", settings=settings)
+
+    expected = latest_checkpoint(tmp_path / "good" / "checkpoints")
+    found = latest_checkpoint(tmp_path / "diverged" / "checkpoints")
+    assert expected is not None
+    assert found is not None
+    assert found.step == expected.step == 6
+    assert found.tensors.keys() == expected.tensors.keys()
+    assert all(torch.equal(found.tensors[name], v) for name, v in expected.tensors.items())
+    assert not (tmp_path / "diverged" / "summary.json").exists()
+
+
+def test_a_held_out_loss_that_is_no_number_stops(
+    data: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured = HeldOutAccuracy(0.0, 0.1, float("inf"), num_anchors=8, num_sentences=8)
+    monkeypatch.setattr("models.training.loop.held_out_accuracy", lambda *a, **k: measured)
+
+    message = "held-out loss after step 0 is inf; the last good checkpoint is none, as yet"
+    with pytest.raises(TrainingDivergedError, match=message):
+        run(data, tmp_path)
+
+
+def test_a_training_leaves_the_process_as_it_was(data: Data, tmp_path: Path) -> None:
+    torch.manual_seed(5)
+    before = torch.get_rng_state()
+    with gemm_kept():
+        use_gemm("default")
+        chosen = next(b for b in reversed(available_backends()))
+
+        run(data, tmp_path, replace(CONFIG, epochs=1), settings=replace(SETTINGS, gemm=chosen))
+
+        matmul = getattr(torch.backends.mkldnn, "matmul", None)
+        assert getattr(matmul, "fp32_precision", "ieee") == "ieee"
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_a_corpus_without_training_sentences_is_refused(data: Data, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"no shard has two sentences .*skipped: \d+ too_long"):
+        run(data, tmp_path, replace(CONFIG, max_tokens=2))
+
+
+def test_a_gap_in_the_text_makes_no_context_pair(data: Data, tmp_path: Path) -> None:
+    folders = write_corpus(
+        tmp_path / "corpus", {"one": [["the", "cat", "sees"]] * 3}, without_heads=[1]
+    )
+    config = replace(CONFIG, held_out_fraction=0.0, epochs=1)
+
+    run(Data(folders, data.vectors), tmp_path / "model", config)
+
+    records = [r for r in timeless(tmp_path / "model") if r["kind"] == "train"]
+    assert [(r["sentences"], r["chance"], r["loss"]) for r in records] == [(2, 0.0, 0.0)]

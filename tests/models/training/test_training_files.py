@@ -1,0 +1,294 @@
+"""What a training writes: checkpoints, metrics, TensorBoard's events, the best model."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from models.corpus.parsed_corpus import ParsedCorpus, Selection
+from models.model.model_folder import load_model
+from models.training.checkpoints import (
+    Checkpoint,
+    latest_checkpoint,
+    remove_unfinished,
+    write_checkpoint,
+)
+from models.training.held_out_accuracy import held_out_accuracy
+from models.training.logs import MetricsLog, read_metrics, tensorboard_is_wanted
+from tests.support.training_runs import (
+    CONFIG,
+    SETTINGS,
+    Data,
+    assert_same_training,
+    assert_same_weights,
+    make_data,
+    run,
+    timeless,
+)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Data:
+    return make_data(tmp_path_factory.mktemp("data"))
+
+
+def test_only_the_last_checkpoints_are_kept_and_unfinished_ones_removed(tmp_path: Path) -> None:
+    for step in (1, 2, 10):
+        write_checkpoint(tmp_path, Checkpoint(step, {"a": torch.tensor([step])}, {"s": step}))
+    (tmp_path / "step-0000000011.unfinished").mkdir()
+
+    remove_unfinished(tmp_path)
+    latest = latest_checkpoint(tmp_path)
+
+    assert latest is not None
+    assert (latest.step, latest.tensors["a"].item(), latest.state) == (10, 10, {"s": 10})
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["step-0000000002", "step-0000000010"]
+
+
+def test_a_broken_checkpoint_is_named(tmp_path: Path) -> None:
+    path = write_checkpoint(tmp_path, Checkpoint(1, {"a": torch.zeros(2)}, {}))
+    (path / "tensors.safetensors").write_bytes(b"broken")
+
+    with pytest.raises(ValueError, match=r"step-0000000001: broken checkpoint .* delete it"):
+        latest_checkpoint(tmp_path)
+
+
+def test_metrics_are_cut_back_to_the_checkpoint(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    log = MetricsLog(path)
+    log.write({"step": 1})
+    kept = log.position()
+    log.write({"step": 2})
+    log.close()
+
+    log = MetricsLog(path, keep_bytes=kept)
+    log.write({"step": 2, "again": True})
+    log.close()
+
+    assert read_metrics(path) == [{"step": 1}, {"step": 2, "again": True}]
+    with pytest.raises(ValueError, match="shorter than at the checkpoint"):
+        MetricsLog(path, keep_bytes=1000)
+
+
+def test_a_line_still_being_written_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    path.write_bytes(b'{"step": 1}\n{"ste')
+
+    assert read_metrics(path) == [{"step": 1}]
+
+
+# Sixty-four stories are soon learnt by heart: the held-out loss falls, then rises.
+OVERFITTING = replace(
+    CONFIG,
+    hidden_size=64,
+    learning_rate=0.02,
+    schedule="constant",
+    epochs=9,
+    held_out_every_steps=6,
+)
+
+
+@pytest.fixture(scope="module")
+def overfitted(data: Data, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("overfitted")
+    run(data, out, OVERFITTING)
+    return out
+
+
+def held_out(out: Path) -> list[dict[str, Any]]:
+    return [record for record in timeless(out) if record["kind"] == "held_out"]
+
+
+def test_the_model_of_the_lowest_held_out_loss_is_kept(data: Data, overfitted: Path) -> None:
+    summary = json.loads((overfitted / "summary.json").read_text(encoding="utf-8"))
+    best = summary["held_out"]["best"]
+    selection = Selection("held_out", OVERFITTING.hold_out, OVERFITTING.max_tokens)
+    model = load_model(overfitted / "best")
+
+    corpus = ParsedCorpus(
+        data.folders, model.vectors, views=model.config.views, selection=selection
+    )
+    measured = held_out_accuracy(model, corpus)
+
+    assert best == min(held_out(overfitted), key=lambda record: record["loss"])
+    assert 0 < best["step"] < summary["steps"]
+    assert measured.loss == pytest.approx(best["loss"], rel=1e-5)
+    assert measured.loss < summary["held_out"]["final"]["loss"]
+
+
+def test_the_best_weights_are_the_result_if_asked_for(
+    data: Data, tmp_path: Path, overfitted: Path
+) -> None:
+    config = replace(OVERFITTING, keep="best")
+
+    summary = run(data, tmp_path, config, settings=replace(SETTINGS, keep_best=False))
+
+    assert summary["kept"] == "best"
+    assert_same_weights(tmp_path, overfitted / "best")
+
+
+@pytest.mark.parametrize(
+    "killed_in", ["copytree", "load_weights", "save_model", "summary_of", "write_json_atomically"]
+)
+def test_a_training_killed_while_it_ends_ends_alike(
+    data: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, killed_in: str
+) -> None:
+    config = replace(OVERFITTING, keep="best", epochs=2)
+    run(data, tmp_path / "whole", config)
+
+    def killed(*args: Any, **kwargs: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        module = "shutil." if killed_in == "copytree" else ""
+        patch.setattr(f"models.training.train_views.{module}{killed_in}", killed)
+        run(data, tmp_path / "killed", config)
+    assert (tmp_path / "killed" / "checkpoints").is_dir()
+    run(data, tmp_path / "killed", config)
+
+    assert_same_training(tmp_path / "whole", tmp_path / "killed")
+    assert_same_weights(tmp_path / "whole" / "best", tmp_path / "killed" / "best")
+    assert not (tmp_path / "killed" / "checkpoints").exists()
+
+
+def test_best_models_that_kept_checkpoints_name_outlive_a_run_without(
+    data: Data, tmp_path: Path, overfitted: Path
+) -> None:
+    """The best is kept, then not, then kept again: each checkpoint finds what it names."""
+    often = replace(SETTINGS, checkpoint_every_steps=7, keep_checkpoints=100)
+    with pytest.raises(KeyboardInterrupt):
+        run(data, tmp_path, OVERFITTING, settings=often, kill_at=16)
+    with pytest.raises(KeyboardInterrupt):
+        run(data, tmp_path, OVERFITTING, settings=replace(often, keep_best=False), kill_at=2)
+
+    run(data, tmp_path, OVERFITTING)
+
+    assert_same_training(overfitted, tmp_path)
+    assert_same_weights(overfitted / "best", tmp_path / "best")
+
+
+def test_a_best_model_that_was_not_kept_is_missed_at_the_start(data: Data, tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run(data, tmp_path, settings=replace(SETTINGS, keep_best=False), kill_at=1)
+
+    with pytest.raises(ValueError, match=r"best-0000000000: the best .* set keep_best to false"):
+        run(data, tmp_path)
+
+
+@pytest.mark.parametrize("kill_at", [5, 80, 113])
+def test_the_best_model_survives_a_kill(
+    data: Data, tmp_path: Path, overfitted: Path, kill_at: int
+) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run(data, tmp_path, OVERFITTING, kill_at=kill_at)
+    # What a process killed between a best model and its checkpoint leaves behind.
+    (tmp_path / "checkpoints" / "best-0000009999").mkdir()
+    run(data, tmp_path, OVERFITTING)
+
+    assert_same_training(overfitted, tmp_path)
+    assert_same_weights(overfitted / "best", tmp_path / "best")
+
+
+def test_no_best_model_is_kept_unless_wanted(data: Data, tmp_path: Path) -> None:
+    summary = run(data, tmp_path, settings=replace(SETTINGS, keep_best=False))
+
+    assert summary["held_out"]["best"]["step"] > 0
+    assert not (tmp_path / "best").exists()
+
+
+def test_without_held_out_sentences_none_is_best(data: Data, tmp_path: Path) -> None:
+    nothing = replace(CONFIG, held_out_fraction=0.0, epochs=1)
+
+    assert run(data, tmp_path / "last", nothing)["held_out"]["best"] is None
+    with pytest.raises(ValueError, match="keep best needs held-out sentences"):
+        run(data, tmp_path / "best", replace(nothing, keep="best"))
+
+
+def test_tensorboard_shows_what_the_metrics_say_of_some_steps_once(
+    data: Data, tmp_path: Path
+) -> None:
+    pytest.importorskip("tensorboard")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    settings = replace(SETTINGS, tensorboard=True, checkpoint_every_steps=5)
+    with pytest.raises(KeyboardInterrupt):
+        run(data, tmp_path, settings=settings, kill_at=19)
+    steps = run(data, tmp_path, settings=settings)["steps"]
+
+    assert steps > 20
+    assert steps % 10
+    events = EventAccumulator(str(tmp_path / "tensorboard"), size_guidance={"scalars": 0})
+    events.Reload()
+    for kind in ("train", "held_out"):
+        records = [r for r in timeless(tmp_path) if r["kind"] == kind]
+        last = records[-1]["step"]
+        expected = [
+            (r["step"], r["loss"])
+            for r in records
+            if kind == "held_out" or r["step"] in {1, last} or r["step"] % 10 == 0
+        ]
+        found = [(event.step, event.value) for event in events.Scalars(f"{kind}/loss")]
+        assert [step for step, _ in found] == [step for step, _ in expected]
+        assert [value for _, value in found] == pytest.approx([value for _, value in expected])
+    assert {"train/learning_rate", "train/data_wait_percent"} <= set(events.Tags()["scalars"])
+
+
+def test_tensorboard_is_used_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("models.training.logs.find_spec", lambda name: None)
+
+    assert not tensorboard_is_wanted(None)
+    assert not tensorboard_is_wanted(False)
+    with pytest.raises(ValueError, match=r"not installed; install treeviews\[tensorboard\]"):
+        tensorboard_is_wanted(True)
+
+
+def test_the_matrix_product_of_the_first_run_is_that_of_the_next(
+    data: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    choices = iter(["default", "onednn"])
+    used: list[str] = []
+    monkeypatch.setattr("models.training.machine.choose_gemm", lambda: next(choices))
+    monkeypatch.setattr("models.training.machine.use_gemm", used.append)
+    settings = replace(SETTINGS, gemm="auto")
+
+    with pytest.raises(KeyboardInterrupt):
+        run(data, tmp_path, settings=settings, kill_at=1)
+    summary = run(data, tmp_path, settings=settings)
+
+    assert used == ["default", "default"]
+    assert summary["gemm"] == "default"
+
+
+def test_a_matrix_product_that_is_asked_for_is_used_from_then_on(
+    data: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    used: list[str] = []
+    monkeypatch.setattr("models.training.machine.use_gemm", used.append)
+
+    with pytest.raises(KeyboardInterrupt):
+        run(data, tmp_path, settings=replace(SETTINGS, gemm="onednn"), kill_at=1)
+    summary = run(data, tmp_path)
+
+    assert used == ["onednn", "default"]
+    assert summary["gemm"] == "default"
+    change = {"kind": "resumed", "step": 0, "gemm": "default", "gemm_before": "onednn"}
+    assert change in timeless(tmp_path)
+
+
+def test_a_resumed_training_counts_its_sentences_no_second_time(
+    data: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = run(data, tmp_path / "whole")
+    with pytest.raises(KeyboardInterrupt):
+        run(data, tmp_path / "killed", kill_at=2)
+
+    monkeypatch.setattr(ParsedCorpus, "survey", None)
+    summary = run(data, tmp_path / "killed")
+
+    for name in ("train_sentences", "skipped", "coverage", "steps"):
+        assert summary[name] == expected[name]

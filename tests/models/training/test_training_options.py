@@ -1,0 +1,180 @@
+"""What a configuration can choose: presets, precision, dropout, embeddings, targets."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from models.config.training_config import Precision, TrainingConfig
+from models.config.training_presets import preset
+from models.corpus.sentence_block import SentenceBlock
+from models.model.model_folder import load_model
+from models.model.sentence_model import SentenceModel, build_model
+from models.training.machine import set_gpu_precision
+from models.training.settings import RunSettings
+from models.words.vector_files import load_word_vectors
+from models.words.word_vectors import WordVectors
+from tests.support.parsed_corpora import chain_heads, left_branching
+from tests.support.training_runs import CONFIG, SETTINGS, Data, make_data, run, weights
+
+SMALL: dict[str, Any] = {"hidden_size": 8, "batch_size": 32, "vector_rms": 0.35}
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Data:
+    return make_data(tmp_path_factory.mktemp("data"))
+
+
+@pytest.fixture(scope="module")
+def vectors(data: Data) -> WordVectors:
+    return load_word_vectors(data.vectors)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        preset("structured-views", **SMALL),
+        preset("quickthoughts", **SMALL, word_vectors="trained"),
+        replace(CONFIG, precision="bfloat16"),
+        replace(CONFIG, precision="tf32"),
+        replace(CONFIG, word_dropout=0.1),
+        replace(CONFIG, dep_cell="attentive"),
+        replace(CONFIG, word_vectors="trained", embeddings="separate", weight_decay=1e-4),
+        replace(CONFIG, targets="each", gather_negatives=False),
+    ],
+    ids=lambda config: f"{config.precision}-{config.targets}-{config.word_dropout}",
+)
+def test_every_choice_learns_and_is_restored(
+    data: Data, tmp_path: Path, config: TrainingConfig
+) -> None:
+    summary = run(data, tmp_path, replace(config, epochs=6, learning_rate=5e-3))
+
+    model = load_model(tmp_path)
+    assert summary["final_loss"] < summary["first_loss"] - 0.1
+    assert all(torch.equal(v, weights(tmp_path)[k]) for k, v in model.state_dict().items())
+    assert all(p.dtype == torch.float32 for p in model.parameters())
+
+
+def test_reading_ahead_changes_no_result(data: Data, tmp_path: Path) -> None:
+    config = replace(CONFIG, word_dropout=0.2, epochs=2)
+    for ahead in (0, 3):
+        run(data, tmp_path / str(ahead), config, settings=replace(SETTINGS, prefetch=ahead))
+
+    first, second = weights(tmp_path / "0"), weights(tmp_path / "3")
+    assert all(torch.equal(first[name], second[name]) for name in first)
+
+
+def test_separate_embeddings_are_two_and_drawn_apart(vectors: WordVectors) -> None:
+    trained = replace(CONFIG, word_vectors="trained", trained_word_init="uniform")
+    shared = build_model(trained, vectors, 0).encoder.embeddings
+    separate = build_model(replace(trained, embeddings="separate"), vectors, 0).encoder.embeddings
+
+    assert len(shared) == 1
+    assert len(separate) == 2
+    assert not torch.equal(separate[0].vectors, separate[1].vectors)
+    assert 0.09 < separate[0].vectors.abs().max() <= 0.1
+    assert not separate[1].vectors[0].any()
+
+
+def test_frozen_vectors_are_not_held_twice(vectors: WordVectors) -> None:
+    model = build_model(preset("quickthoughts", **SMALL), vectors, 0)
+
+    assert len(model.encoder.embeddings) == 1
+
+
+def test_only_the_first_words_are_trained_if_told(data: Data, tmp_path: Path) -> None:
+    all_words = load_word_vectors(data.vectors).words
+    config = replace(CONFIG, word_vectors="trained", trained_words=5, epochs=1)
+    summary = run(data, tmp_path, config)
+
+    model = load_model(tmp_path)
+
+    assert model.vectors.words == all_words[:6]
+    assert model.encoder.embeddings[0].vectors.shape == (6, config.trained_word_size)
+    assert summary["coverage"]["unknown"] > 0
+    assert (
+        summary["num_parameters"]
+        < run(data, tmp_path / "all", replace(config, trained_words=None))["num_parameters"]
+    )
+
+
+def a_block(token_ids: list[int]) -> SentenceBlock:
+    length = len(token_ids)
+    left, right = left_branching(length)
+    return SentenceBlock(
+        token_ids=np.array(token_ids * 2, dtype=np.int32),
+        offsets=np.array([0, length, 2 * length]),
+        documents=np.zeros(2, dtype=np.int32),
+        sentence_index=np.arange(2, dtype=np.int32),
+        rows=np.arange(2),
+        heads=np.array(chain_heads(length) * 2, dtype=np.int16),
+        binary_left=np.array(left * 2, dtype=np.int16),
+        binary_right=np.array(right * 2, dtype=np.int16),
+    )
+
+
+def views_of(model: SentenceModel) -> tuple[torch.Tensor, torch.Tensor]:
+    torch.manual_seed(0)
+    first, second = model.encoder(model.training_batch(a_block([3, 4, 3])).sentences)
+    return first, second
+
+
+def test_dropout_is_drawn_for_each_token_and_view_in_training_alone(vectors: WordVectors) -> None:
+    config = replace(CONFIG, views=("LIN", "LIN"), word_dropout=0.5)
+    model = build_model(config, vectors, 0)
+    model.encoder.encoders[1].load_state_dict(model.encoder.encoders[0].state_dict())
+
+    trained, whole = views_of(model.train()), views_of(model.eval())
+
+    assert not torch.equal(trained[0][0], trained[0][1])  # two sentences of the same words
+    assert not torch.equal(trained[0], trained[1])  # the same encoder on other draws
+    assert torch.equal(whole[0][0], whole[0][1])
+    assert torch.equal(whole[0], whole[1])
+
+
+@pytest.mark.parametrize("views", [("DEP", "CONST"), ("SEQ", "LIN")])
+def test_bfloat16_is_close_to_float32_and_its_result_is_float32(
+    vectors: WordVectors, views: tuple[str, str]
+) -> None:
+    exact = build_model(replace(CONFIG, views=views), vectors, 0)
+    rounded = build_model(replace(CONFIG, views=views, precision="bfloat16"), vectors, 0)
+
+    for one, other in zip(views_of(exact), views_of(rounded), strict=True):
+        assert other.dtype == torch.float32
+        assert not torch.equal(one, other)
+        torch.testing.assert_close(one, other, rtol=0.1, atol=0.02)
+
+
+@pytest.mark.parametrize(
+    ("precision", "expected"), [("tf32", "tf32"), ("float32", "ieee"), ("bfloat16", "ieee")]
+)
+def test_a_gpu_rounds_to_tf32_only_if_told(
+    monkeypatch: pytest.MonkeyPatch, precision: Precision, expected: str
+) -> None:
+    matmul, cudnn = SimpleNamespace(fp32_precision=""), SimpleNamespace(fp32_precision="")
+    monkeypatch.setattr(torch.backends.cuda, "matmul", matmul)
+    monkeypatch.setattr(torch.backends, "cudnn", cudnn)
+
+    set_gpu_precision(precision, torch.device("cpu"))
+    assert matmul.fp32_precision == ""
+    set_gpu_precision(precision, torch.device("cuda"))
+    assert matmul.fp32_precision == cudnn.fp32_precision == expected
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"gemm": "mkl"}, "gemm must be one of"),
+        ({"prefetch": -1}, "prefetch must be at least 0, got -1"),
+        ({"keep_checkpoints": 0}, "keep_checkpoints must be at least 1"),
+    ],
+)
+def test_settings_of_the_machine_are_checked(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        RunSettings(**wrong)

@@ -1,0 +1,256 @@
+"""What determines a training's course: its settings, its batches and its learning rate."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from models.config.training_config import TrainingConfig
+from models.config.training_presets import PRESETS, preset
+from models.corpus.sentence_block import SentenceBlock
+from models.training.batches import TrainingBatches, cut
+from models.training.learner import learning_rate_at
+from tests.support.waiting import has_length, wait_until
+
+
+class OneWordSentences:
+    """Shards of one-word sentences whose row is their word."""
+
+    def __init__(self, rows: list[int]) -> None:
+        self._first = np.concatenate([[0], np.cumsum(rows)])
+
+    def read(self, number: int) -> SentenceBlock:
+        rows = np.arange(self._first[number], self._first[number + 1])
+        return SentenceBlock(
+            token_ids=rows.astype(np.int32),
+            offsets=np.arange(len(rows) + 1),
+            documents=np.zeros(len(rows), dtype=np.int32),
+            sentence_index=rows.astype(np.int32),
+            rows=rows,
+        )
+
+
+class CountingReader:
+    """Notes which shards are read."""
+
+    def __init__(self, reader: OneWordSentences, read: list[int]) -> None:
+        self._reader = reader
+        self._read = read
+
+    def read(self, number: int) -> SentenceBlock:
+        self._read.append(number)
+        return self._reader.read(number)
+
+
+def rows_of(batches: TrainingBatches, step: int, epochs: int) -> list[list[int]]:
+    return [block.rows.tolist() for block in batches.from_step(step, epochs=epochs)]
+
+
+def batches_of(rows: list[int], *, batch_size: int = 4, seed: int = 0) -> TrainingBatches:
+    return TrainingBatches(OneWordSentences(rows), rows, batch_size=batch_size, seed=seed)
+
+
+@pytest.mark.parametrize(
+    ("num_sentences", "ranges"),
+    [
+        (0, []),
+        (1, []),
+        (2, [(0, 2)]),
+        (4, [(0, 4)]),
+        (5, [(0, 2), (2, 5)]),
+        (12, [(0, 4), (4, 8), (8, 12)]),
+    ],
+)
+def test_a_shard_is_cut_evenly(num_sentences: int, ranges: list[tuple[int, int]]) -> None:
+    assert cut(num_sentences, 4) == ranges
+
+
+def test_an_epoch_holds_every_sentence_once_in_batches_of_successive_ones() -> None:
+    batches = batches_of([9, 3, 0, 6])
+
+    epoch = rows_of(batches, 0, 1)
+
+    assert len(epoch) == batches.steps_per_epoch == 6
+    assert sorted(row for batch in epoch for row in batch) == list(range(18))
+    assert all(np.all(np.diff(batch) == 1) for batch in epoch)
+
+
+def test_epochs_differ_in_order_and_seeds_too() -> None:
+    batches = batches_of([40, 40])
+    both = rows_of(batches, 0, 2)
+
+    assert both[:20] != both[20:]
+    assert sorted(both[:20]) == sorted(both[20:])
+    assert both != rows_of(batches_of([40, 40], seed=1), 0, 2)
+    assert both == rows_of(batches_of([40, 40]), 0, 2)
+
+
+def test_every_step_can_be_the_first_one() -> None:
+    batches = batches_of([9, 3, 6])
+    whole = rows_of(batches, 0, 3)
+
+    for step in range(len(whole) + 1):
+        assert rows_of(batches, step, 3) == whole[step:]
+
+
+def test_reading_ahead_changes_nothing() -> None:
+    batches = batches_of([9, 3, 0, 6])
+
+    ahead = batches.from_step(2, epochs=3, read_ahead=True)
+
+    assert [block.rows.tolist() for block in ahead] == rows_of(batches, 2, 3)
+
+
+def test_the_next_shard_is_read_ahead_and_no_further() -> None:
+    reader = OneWordSentences([4, 4, 4, 4])
+    read: list[int] = []
+    batches = TrainingBatches(CountingReader(reader, read), [4] * 4, batch_size=2, seed=0)
+
+    blocks = batches.from_step(0, epochs=1, read_ahead=True)
+    expected = iter([2, 2, 3, 3, 4, 4, 4, 4])
+    for _ in blocks:
+        count = next(expected)
+        wait_until(partial(has_length, read, count))
+        time.sleep(0.01)  # for one too many to be read
+        assert len(read) == count
+    assert next(expected, None) is None
+
+
+def test_a_constant_learning_rate_stays() -> None:
+    config = preset("structured-views")
+
+    assert {learning_rate_at(step, 10, config) for step in range(10)} == {5e-4}
+
+
+@pytest.mark.parametrize("schedule", ["linear", "cosine"])
+def test_a_falling_learning_rate_rises_over_the_warm_up_first(schedule: str) -> None:
+    config = preset("laptop", schedule=schedule, learning_rate=1.0, warmup_fraction=0.2)
+
+    rates = [learning_rate_at(step, 100, config) for step in range(100)]
+
+    assert rates[20] == 1.0
+    assert all(a < b for a, b in pairwise(rates[:21]))
+    assert all(a > b for a, b in pairwise(rates[20:]))
+    assert 0 < rates[0] < 0.1
+    assert 0 < rates[-1] < 0.05
+
+
+def test_settings_survive_json() -> None:
+    config = preset("laptop", views=("SEQ", "DEP"), max_tokens=None)
+
+    assert TrainingConfig.from_dict(config.to_dict()) == config
+
+
+def test_whole_numbers_stand_for_floats_and_equal_them() -> None:
+    config = preset("laptop", learning_rate=1, gradient_clip=None)
+
+    assert isinstance(config.learning_rate, float)
+    assert config == preset("laptop", learning_rate=1.0, gradient_clip=None)
+
+
+def test_the_preset_structured_views_is_the_paper() -> None:
+    published = PRESETS["structured-views"]
+
+    assert published == TrainingConfig(
+        views=("DEP", "CONST"),
+        hidden_size=1200,
+        word_vectors="frozen",
+        trained_words=50_000,
+        vector_rms=None,
+        batch_size=400,
+        context_size=1,
+        epochs=1,
+        max_tokens=50,
+        learning_rate=5e-4,
+        schedule="constant",
+        warmup_fraction=0.0,
+        weight_decay=0.0,
+        gradient_clip=None,
+        word_dropout=0.0,
+        normalise="none",
+        symmetric=False,
+        critic="bilinear",
+        anchor="excluded",
+        targets="each",
+        bidirectional=False,
+        dep_cell="child_sum",
+        init="xavier",
+    )
+
+
+def test_the_preset_quickthoughts_is_the_paper() -> None:
+    published = PRESETS["quickthoughts"]
+
+    assert published == TrainingConfig(
+        views=("SEQ", "SEQ"),
+        hidden_size=2 * 600,
+        bidirectional=True,
+        word_vectors="frozen",
+        vector_rms=None,
+        trained_word_init="uniform",
+        trained_words=50_000,
+        embeddings="separate",
+        batch_size=400,
+        context_size=1,
+        epochs=1,
+        max_tokens=50,
+        learning_rate=5e-4,
+        schedule="constant",
+        warmup_fraction=0.0,
+        gradient_clip=5.0,
+        normalise="none",
+        symmetric=False,
+        critic="inner_product",
+        anchor="zeroed",
+        targets="soft",
+    )
+    assert published.embedding_width == 2400
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"views": ("SEQ", "AMR")}, "views must be one or two of SEQ, DEP, CONST, LIN, BOW"),
+        ({"views": ("SEQ",)}, "the contrastive objective needs two views"),
+        ({"schedule": "step"}, "schedule must be one of"),
+        ({"normalise": "batchnorm"}, "normalise must be one of"),
+        ({"hidden_size": 0}, "hidden_size must be at least 1, got 0"),
+        ({"batch_size": 1}, "batch_size must be at least 2"),
+        ({"learning_rate": 0.0}, "learning_rate must be positive"),
+        ({"learning_rate": float("nan")}, "learning_rate must be a finite number, got nan"),
+        ({"epochs": "3"}, "training setting epochs must be a whole number, got '3'"),
+        ({"epochs": True}, "epochs must be a whole number, got True"),
+        ({"epochs": 2.0}, "epochs must be a whole number, got 2.0"),
+        ({"symmetric": 1}, "symmetric must be true or false, got 1"),
+        ({"gradient_clip": "5"}, "gradient_clip must be a finite number or null, got '5'"),
+        ({"views": "DEP"}, "views must be a list of which each is a string, got 'DEP'"),
+        ({"init": 3}, "init must be one of xavier, uniform, xavier_open, he, orthonormal, got 3"),
+        ({"held_out_unit": "page"}, "held_out_unit must be one of document, block, got 'page'"),
+        ({"held_out_block_sentences": 0}, "held_out_block_sentences must be at least 1, got 0"),
+        ({"held_out_fraction": 1.0}, r"held_out_fraction must lie in \[0, 1\), got 1.0"),
+        ({"word_dropout": 1.0}, r"word_dropout must lie in \[0, 1\), got 1.0"),
+        ({"precision": "float16"}, "precision must be one of"),
+        ({"embeddings": "own"}, "embeddings must be one of"),
+        ({"targets": "hard"}, "targets must be one of"),
+        ({"dep_cell": "gated"}, "dep_cell must be one of"),
+        ({"held_out_every_steps": 0}, "held_out_every_steps must be at least 1, got 0"),
+        ({"bidirectional": True, "hidden_size": 5}, "hidden_size must be even if bidirectional"),
+        ({"keep": "best", "held_out_batches": 0}, "keep best needs held_out_batches"),
+        ({"seed": -1}, "seed must be at least 0, got -1"),
+        ({"trained_words": 0}, "trained_words must be at least 1, got 0"),
+        ({"weight_decay": -1e-4}, "weight_decay must be at least 0"),
+        ({"hiden_size": 3}, r"unknown training settings \['hiden_size'\]; known: \['anchor'"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        preset("laptop", **changes)
+
+
+def test_an_unknown_preset_is_refused() -> None:
+    with pytest.raises(ValueError, match="unknown training preset 'big'; known: laptop"):
+        preset("big")

@@ -1,0 +1,60 @@
+"""What ships is found from whatever folder a program starts in."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pipeline.base.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS, REPOSITORY, shown
+from tasks.senteval import EvaluateTask
+
+STAGES = ("dependencies", "constituents")
+
+
+def run_in(folder: Path, *arguments: str) -> str:
+    """Runs Python in a folder, with the repository on its path; returns what it prints."""
+    found = subprocess.run(
+        [sys.executable, *arguments],
+        check=False,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+        input="It rains.\n",
+        capture_output=True,
+        text=True,
+    )
+    assert found.returncode == 0, found.stderr
+    return found.stdout + found.stderr
+
+
+def test_help_names_folders_as_they_stand_in_the_repository() -> None:
+    assert [shown(BUNDLED_PARSERS[stage]) for stage in STAGES] == [
+        "data/parsers/dependency",
+        "data/parsers/constituency",
+    ]
+    assert shown(BUNDLED_VECTORS) == "data/vectors/english"
+    assert all(path.is_dir() for path in (*BUNDLED_PARSERS.values(), BUNDLED_VECTORS))
+
+
+def test_parsers_and_vectors_are_found_from_another_folder(tmp_path: Path) -> None:
+    said = run_in(tmp_path, "-m", "models.encode", "random-0", "--output", "out.npy")
+
+    assert "1 sentences, 0 refused" in said
+    assert [path.name for path in tmp_path.iterdir()] == ["out.npy"]
+
+
+def test_tasks_have_the_same_digest_in_another_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(REPOSITORY)
+    names = ("trained", "random-0")
+    here = [EvaluateTask(encoder=name).digest for name in names]
+    code = (
+        "from tasks.senteval import EvaluateTask\n"
+        f"print([EvaluateTask(encoder=name).digest for name in {names}])"
+    )
+
+    assert run_in(tmp_path, "-c", code).splitlines()[0] == str(here)

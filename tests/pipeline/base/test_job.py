@@ -1,0 +1,159 @@
+"""The frame of a job: progress lines, exit codes, and its end when its parent dies."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from pipeline.base.job import ORPHANED_EXIT_CODE, WATCH_FLAG, run_from_command_line
+from tests.support.repository import REPOSITORY
+
+SLEEPING_JOB = """
+import sys, time
+from pathlib import Path
+from pipeline.base.job import run_from_command_line
+
+def execute(job, progress):
+    progress(0.5, "asleep")
+    time.sleep(60)
+
+sys.exit(run_from_command_line(execute))
+"""
+
+
+def write_job(folder: Path, **job: object) -> str:
+    path = folder / "job.json"
+    path.write_text(json.dumps(job), encoding="utf-8")
+    return str(path)
+
+
+def test_progress_is_one_json_object_a_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def execute(job: object, progress: object) -> None:
+        progress(0.25, "a quarter")  # type: ignore[operator]
+        progress(7.0, "too much is all")  # type: ignore[operator]
+
+    assert run_from_command_line(execute, [write_job(tmp_path)]) == 0
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert lines == [
+        {"progress": 0.25, "status": "a quarter"},
+        {"progress": 1.0, "status": "too much is all"},
+    ]
+
+
+@pytest.mark.parametrize(
+    "error", [ValueError("row 7 is no tree"), OSError("disk full"), KeyError("k"), TypeError("t")]
+)
+def test_a_failure_is_one_line_and_exit_1_and_its_traceback_a_file(
+    error: Exception, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def where_it_happens(job: object, progress: object) -> None:
+        raise error
+
+    assert run_from_command_line(where_it_happens, [write_job(tmp_path)]) == 1
+    path = tmp_path / "job.json.traceback.txt"
+    name = type(error).__name__
+    assert capsys.readouterr().err == f"{name}: {error} [traceback: {path}]\n"
+    text = path.read_text(encoding="utf-8")
+    assert "in where_it_happens" in text
+    assert text.endswith(f"{name}: {error}\n")
+
+
+def test_a_run_removes_the_traceback_of_the_one_before(tmp_path: Path) -> None:
+    stale = tmp_path / "job.json.traceback.txt"
+    stale.write_text("of an earlier run", encoding="utf-8")
+
+    assert run_from_command_line(lambda job, progress: None, [write_job(tmp_path)]) == 0
+    assert not stale.exists()
+
+
+def test_processes_of_one_job_leave_a_traceback_each(tmp_path: Path) -> None:
+    def fail(job: object, progress: object) -> None:
+        raise ValueError("row 7 is no tree")
+
+    path = write_job(tmp_path)
+    for part in ("rank-0", "rank-1"):
+        assert run_from_command_line(fail, [path], part=part) == 1
+    names = ["job.json.rank-0.traceback.txt", "job.json.rank-1.traceback.txt"]
+    assert sorted(trace.name for trace in tmp_path.glob("*.txt")) == names
+
+    assert run_from_command_line(lambda job, progress: None, [path], part="rank-0") == 0
+    assert [trace.name for trace in tmp_path.glob("*.txt")] == names[1:]
+    assert run_from_command_line(lambda job, progress: None, [path]) == 0
+    assert not list(tmp_path.glob("*.txt"))
+
+
+def test_a_traceback_that_cannot_be_written_hides_no_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*arguments: object, **options: object) -> int:
+        raise OSError("no space left")
+
+    def execute(job: object, progress: object) -> None:
+        raise ValueError("row 7 is no tree")
+
+    path = write_job(tmp_path)
+    monkeypatch.setattr(Path, "write_text", full)
+    assert run_from_command_line(execute, [path]) == 1
+    assert capsys.readouterr().err == "ValueError: row 7 is no tree\n"
+
+
+def test_a_missing_or_broken_job_file_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = tmp_path / "broken.json"
+    broken.write_text("{", encoding="utf-8")
+
+    assert run_from_command_line(lambda job, progress: None, [str(broken)]) == 2
+    assert run_from_command_line(lambda job, progress: None, [str(tmp_path / "none.json")]) == 2
+    errors = capsys.readouterr().err
+    assert "broken.json: not a job file" in errors
+    assert "none.json: not a job file" in errors
+
+
+def test_a_job_ends_when_the_holder_of_its_standard_input_is_killed(tmp_path: Path) -> None:
+    script = tmp_path / "sleeping_job.py"
+    script.write_text(SLEEPING_JOB, encoding="utf-8")
+    job_path = write_job(tmp_path)
+    holder = (
+        "import subprocess, sys, time\n"
+        f"p = subprocess.Popen([sys.executable, {str(script)!r}, {job_path!r}, {WATCH_FLAG!r}],"
+        " stdin=subprocess.PIPE, stdout=subprocess.PIPE)\n"
+        "p.stdout.readline()\n"
+        "print(p.pid, flush=True)\n"
+        "time.sleep(60)\n"
+    )
+    environment = os.environ | {"PYTHONPATH": str(REPOSITORY)}
+    parent = subprocess.Popen(
+        [sys.executable, "-c", holder], stdout=subprocess.PIPE, text=True, env=environment
+    )
+    assert parent.stdout is not None
+    job_id = int(parent.stdout.readline())
+
+    parent.send_signal(signal.SIGKILL)
+    parent.wait()
+
+    assert ends_within(job_id, seconds=5)
+    assert ORPHANED_EXIT_CODE != 0
+
+
+def ends_within(process_id: int, *, seconds: float) -> bool:
+    """Whether a process is gone, or a zombie that its new parent has not collected, in time."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        try:
+            status = Path(f"/proc/{process_id}/stat").read_text(encoding="utf-8")
+        except (FileNotFoundError, ProcessLookupError):
+            return True
+        if status.rsplit(")", 1)[1].split()[0] == "Z":
+            return True
+        time.sleep(0.05)
+    return False

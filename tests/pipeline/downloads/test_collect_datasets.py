@@ -1,0 +1,384 @@
+"""Sets brought together from a server that fails in every way, and from a folder."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pipeline.downloads.download import DownloadConfig
+from pipeline.downloads.evaluation_data import (
+    DataManifest,
+    FetchConfig,
+    collect_datasets,
+    examine_folder,
+    read_manifest,
+)
+from pipeline.downloads.evaluation_data.declaration import DataFile, Dataset, Download, Making, Way
+from tests.support.download_server import DownloadServer, serving
+from tests.support.evaluation_archives import tarred, zipped
+from tests.support.waiting import wait_until
+
+POSITIVE, NEGATIVE = b"good .\nfine .\n", b"bad .\n"
+QUESTIONS = b"HUM:ind Who ?\n" * 100
+IMPATIENT = DownloadConfig(attempts=2, timeout_seconds=0.4, backoff_seconds=0.01, max_bytes=1 << 20)
+
+
+def sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def upper(content: bytes) -> bytes:
+    return content.upper()
+
+
+FILES = {
+    "reviews.zip": zipped({"data/pos": POSITIVE, "data/neg": NEGATIVE}),
+    "finished.tar": tarred({"MR/pos": POSITIVE, "MR/neg": NEGATIVE}, mode="w"),
+    "questions": QUESTIONS,
+    "unknown": b"a\nb\n",
+}
+
+
+def reviews(*, known: bool = True, num_lines: int = 2) -> Dataset:
+    """A set in two ways: an archive, and a copy of the finished files."""
+    files = (
+        DataFile("downstream/MR/pos", num_lines, sha256(POSITIVE) if known else None),
+        DataFile("downstream/MR/neg", 1, sha256(NEGATIVE) if known else None),
+    )
+    original = Download("reviews.zip", ("http://127.0.0.1:9/reviews.zip",))
+    finished = Download("finished.tar", ("http://127.0.0.1:9/finished.tar",))
+    ways = tuple(
+        Way(name, tuple(Making(f.path, download, f"{folder}/{f.path[-3:]}") for f in files))
+        for name, download, folder in (
+            ("original", original, "data"),
+            ("finished", finished, "MR"),
+        )
+    )
+    return Dataset("MR", "none stated", files, ways)
+
+
+def single(name: str, content: bytes | None, *, steps=(), own_tokens: bool = False) -> Dataset:
+    """A set of one file that is a download; its sha256 is declared if its content is."""
+    digest = None if content is None else sha256(content)
+    download = Download(name, ("http://127.0.0.1:9/gone", "http://127.0.0.1:9/gone-too"), digest)
+    file = DataFile(f"downstream/{name}", None, None if steps else digest)
+    making = Making(file.path, download, steps=steps, own_tokens=own_tokens)
+    return Dataset(name, "none stated", (file,), (Way("original", (making,)),))
+
+
+QUESTIONS_SET = single("questions", QUESTIONS)
+UNKNOWN_SET = single("unknown", None)
+
+
+@pytest.fixture
+def server() -> Iterator[DownloadServer]:
+    with serving(FILES) as found:
+        yield found
+
+
+def collect(
+    server: DownloadServer, folder: Path, *datasets: Dataset, accept: bool = False
+) -> DataManifest:
+    config = FetchConfig(mirror=server.address, accept_unverified=accept, download=IMPATIENT)
+    return collect_datasets(datasets, folder / "data", folder / "downloads", config)
+
+
+def test_a_set_is_unpacked_and_named_in_the_manifest(server, tmp_path):
+    manifest = collect(server, tmp_path, reviews())
+    entry = manifest.datasets["MR"]
+    assert (tmp_path / "data/downstream/MR/pos").read_bytes() == POSITIVE
+    assert (entry.state, entry.licence) == ("present", "none stated")
+    file = entry.files["downstream/MR/neg"]
+    assert (file.sha256, file.num_bytes, file.num_lines) == (sha256(NEGATIVE), 6, 1)
+    assert (file.proof, file.as_senteval) == ("finished", True)
+    assert file.source == f"{server.address}/reviews.zip"
+    assert read_manifest(tmp_path / "data") == manifest
+
+
+def test_a_second_run_asks_for_nothing(server, tmp_path):
+    first = collect(server, tmp_path, reviews(), QUESTIONS_SET)
+    asked = len(server.paths)
+    assert collect(server, tmp_path, reviews(), QUESTIONS_SET) == first
+    assert len(server.paths) == asked
+
+
+@pytest.mark.parametrize("change", [b"other\n", None])
+def test_a_changed_or_removed_file_is_made_again(server, tmp_path, change):
+    collect(server, tmp_path, QUESTIONS_SET)
+    path = tmp_path / "data/downstream/questions"
+    if change:
+        path.write_bytes(change)
+    else:
+        path.unlink()
+    collect(server, tmp_path, QUESTIONS_SET)
+    assert path.read_bytes() == QUESTIONS
+
+
+@pytest.mark.parametrize(
+    ("step", "reason"),
+    [("404", "HTTP 404"), ("416", "HTTP 416"), ("wrong", "sha256 is .*, expected")],
+)
+def test_a_failed_set_is_absent_with_its_reason_and_loses_no_other(server, tmp_path, step, reason):
+    server.scripts["questions"] = [step] * 3
+    manifest = collect(server, tmp_path, QUESTIONS_SET, reviews())
+    absent = manifest.datasets["questions"]
+    assert absent.state == "absent"
+    assert absent.files == {}
+    assert manifest.datasets["MR"].state == "present"
+    assert not (tmp_path / "data/downstream/questions").exists()
+    assert re.search(reason, absent.reason)
+
+
+def test_a_failed_set_is_asked_for_again(server, tmp_path):
+    server.scripts["questions"] = ["404"]
+    collect(server, tmp_path, QUESTIONS_SET, reviews())
+    before = server.paths.count("reviews.zip")
+    manifest = collect(server, tmp_path, QUESTIONS_SET, reviews())
+    assert manifest.datasets["questions"].state == "present"
+    assert server.paths.count("reviews.zip") == before
+
+
+@pytest.mark.parametrize("script", [["cut:100"], ["stall:100"], ["503", "cut:10", "cut:10"]])
+def test_a_faltering_server_is_survived(server, tmp_path, script):
+    server.scripts["questions"] = script
+    manifest = collect(server, tmp_path, QUESTIONS_SET)
+    assert manifest.datasets["questions"].state == "present"
+
+
+def test_a_download_that_was_given_up_is_gone_on_with(server, tmp_path):
+    server.scripts["questions"] = ["cut:100", "500", "500"]
+    collect(server, tmp_path, QUESTIONS_SET)
+    collect(server, tmp_path, QUESTIONS_SET)
+    assert server.requests[-1]["Range"] == "bytes=100-"
+
+
+def test_a_redirect_is_followed(server, tmp_path):
+    server.files["elsewhere"] = QUESTIONS
+    server.scripts["questions"] = ["to:elsewhere"]
+    assert collect(server, tmp_path, QUESTIONS_SET).datasets["questions"].state == "present"
+
+
+def test_a_server_that_never_answers_is_asked_patiently_only_once(tmp_path, monkeypatch):
+    pauses: list[float] = []
+    monkeypatch.setattr("pipeline.downloads.download.time.sleep", pauses.append)
+    sets = [single(name, QUESTIONS) for name in ("one", "two", "three")]
+    fetch = FetchConfig(mirror="http://127.0.0.1:9", download=IMPATIENT)
+    manifest = collect_datasets(sets, tmp_path / "data", tmp_path / "downloads", fetch)
+    assert {entry.state for entry in manifest.datasets.values()} == {"absent"}
+    assert len(pauses) == IMPATIENT.attempts - 1
+
+
+def test_addresses_are_tried_in_order_without_a_mirror(server, tmp_path):
+    download = Download(
+        "questions",
+        (f"{server.address}/gone", f"{server.address}/questions"),
+        sha256(QUESTIONS),
+    )
+    making = Making("downstream/questions", download)
+    dataset = Dataset("q", "", (DataFile("downstream/questions"),), (Way("original", (making,)),))
+    config = FetchConfig(download=IMPATIENT)
+    manifest = collect_datasets([dataset], tmp_path / "data", tmp_path / "downloads", config)
+    source = manifest.datasets["q"].files["downstream/questions"].source
+    assert source == f"{server.address}/questions"
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        b"<html>moved</html>",
+        zipped({"data/pos": b"other\nlines\n", "data/neg": NEGATIVE}),
+        zipped({"data/pos": POSITIVE}),
+        zipped({"data/pos": POSITIVE, "data/neg": NEGATIVE, "../evil": b"x"}),
+    ],
+    ids=["no archive", "wrong bytes", "a member missing", "traversal"],
+)
+def test_the_second_way_is_taken_where_the_first_gives_something_else(server, tmp_path, damaged):
+    server.files["reviews.zip"] = damaged
+    entry = collect(server, tmp_path, reviews()).datasets["MR"]
+    assert entry.state == "present"
+    assert {file.source for file in entry.files.values()} == {f"{server.address}/finished.tar"}
+    assert [path.name for path in (tmp_path / "downloads").iterdir()] == ["finished.tar"]
+
+
+def test_wrong_bytes_are_not_to_be_accepted_where_the_right_ones_are_known(server, tmp_path):
+    server.files["reviews.zip"] = zipped({"data/pos": b"a\nb\n", "data/neg": NEGATIVE})
+    server.files["finished.tar"] = tarred({"MR/pos": b"a\nb\n", "MR/neg": NEGATIVE}, mode="w")
+    reason = collect(server, tmp_path, reviews(), accept=True).datasets["MR"].reason
+    assert f"SentEval's file has {sha256(POSITIVE)}" in reason
+
+
+def test_a_wrong_number_of_lines_is_never_accepted(server, tmp_path):
+    dataset = reviews(known=False, num_lines=3)
+    reason = collect(server, tmp_path, dataset, accept=True).datasets["MR"].reason
+    assert "downstream/MR/pos from reviews.zip: 2 lines, expected 3" in reason
+
+
+def test_what_nothing_can_verify_is_refused_and_says_what_to_do(server, tmp_path):
+    entry = collect(server, tmp_path, UNKNOWN_SET).datasets["unknown"]
+    assert entry.state == "absent"
+    assert "--accept-unverified" in entry.reason
+    assert sha256(FILES["unknown"]) in entry.reason
+
+
+def test_what_was_accepted_once_is_asked_for_later(server, tmp_path):
+    manifest = collect(server, tmp_path, UNKNOWN_SET, accept=True)
+    file = manifest.datasets["unknown"].files["downstream/unknown"]
+    assert (file.proof, file.as_senteval) == ("first use", None)
+    assert manifest.trusted == {"unknown": sha256(FILES["unknown"])}
+    for path in ("data/downstream/unknown", "downloads/unknown"):
+        (tmp_path / path).unlink()
+
+    again = collect(server, tmp_path, UNKNOWN_SET)
+    assert again.datasets["unknown"].state == "present"
+
+    for path in ("data/downstream/unknown", "downloads/unknown"):
+        (tmp_path / path).unlink()
+    server.files["unknown"] = b"another\n"
+    reason = collect(server, tmp_path, UNKNOWN_SET, accept=True).datasets["unknown"].reason
+    assert "was accepted with this sha256 before" in reason
+    assert read_manifest(tmp_path / "data").trusted == manifest.trusted
+
+
+def test_our_own_tokens_are_believed_for_a_declared_download(server, tmp_path):
+    dataset = single("questions", QUESTIONS, steps=(upper,), own_tokens=True)
+    manifest = collect(server, tmp_path, dataset)
+    file = manifest.datasets["questions"].files["downstream/questions"]
+    assert (file.proof, file.as_senteval) == ("declared", False)
+    assert file.remark == "tokenised otherwise than SentEval's"
+    assert (tmp_path / "data/downstream/questions").read_bytes() == QUESTIONS.upper()
+
+
+def test_an_archive_of_several_sets_is_asked_for_once(server, tmp_path):
+    other = reviews()
+    other = Dataset("copy", "", other.files, other.ways)
+    collect(server, tmp_path, reviews(), other)
+    assert server.paths == ["reviews.zip"]
+
+
+def test_an_archive_that_lacks_one_set_is_kept_for_the_others(server, tmp_path):
+    server.files["reviews.zip"] = zipped({"data/pos": POSITIVE, "data/neg": NEGATIVE})
+    download = reviews().ways[0].makings[0].download
+    making = Making("downstream/CR/pos", download, "data/CR/pos")
+    lacking = Dataset("CR", "", (DataFile("downstream/CR/pos"),), (Way("original", (making,)),))
+    for _ in range(2):
+        manifest = collect(server, tmp_path, lacking, reviews())
+        (tmp_path / "data/downstream/MR/pos").unlink()
+    assert "no member named data/CR/pos" in manifest.datasets["CR"].reason
+    assert server.paths == ["reviews.zip"]
+
+
+def test_a_missing_download_is_asked_for_once_a_run(server, tmp_path):
+    del server.files["reviews.zip"], server.files["finished.tar"]
+    other = Dataset("copy", "", reviews().files, reviews().ways)
+    manifest = collect(server, tmp_path, reviews(), other)
+    assert manifest.datasets["MR"].reason == manifest.datasets["copy"].reason
+    assert server.paths == ["reviews.zip", "finished.tar"]
+
+
+def test_a_damaged_file_that_cannot_be_had_again_is_not_left_to_be_read(server, tmp_path):
+    collect(server, tmp_path, QUESTIONS_SET)
+    path = tmp_path / "data/downstream/questions"
+    path.write_bytes(b"damaged")
+    (tmp_path / "downloads/questions").unlink()
+    del server.files["questions"]
+    entry = collect(server, tmp_path, QUESTIONS_SET).datasets["questions"]
+    assert entry.state == "absent"
+    assert not path.exists()
+    aside = path.with_name("questions.refused")
+    assert aside.read_bytes() == b"damaged"
+    assert entry.reason.endswith(f"what stood there is kept as {aside}")
+
+    server.files["questions"] = QUESTIONS
+    collect(server, tmp_path, QUESTIONS_SET)
+    assert path.read_bytes() == QUESTIONS
+
+
+def test_two_runs_at_once_take_turns_and_lose_nothing_of_each_other(server, tmp_path):
+    said: list[str] = []
+    server.scripts["questions"] = ["stall:100"]
+    first = threading.Thread(target=collect, args=(server, tmp_path, QUESTIONS_SET))
+    first.start()
+    wait_until(lambda: server.paths == ["questions"])
+    fetch = FetchConfig(mirror=server.address, download=IMPATIENT)
+    manifest = collect_datasets(
+        [QUESTIONS_SET, reviews()],
+        tmp_path / "data",
+        tmp_path / "downloads",
+        fetch,
+        on_progress=lambda _, status: said.append(status),
+    )
+    first.join()
+    assert said[0] == "waiting for another run that downloads"
+    assert server.paths == ["questions", "questions", "reviews.zip"]
+    assert [entry.state for entry in manifest.datasets.values()] == ["present", "present"]
+    assert read_manifest(tmp_path / "data") == manifest
+
+
+def test_what_a_killed_run_left_half_written_is_swept(server, tmp_path):
+    left = tmp_path / "data/downstream/questions.123.unfinished"
+    left.parent.mkdir(parents=True)
+    left.write_bytes(b"half")
+    collect(server, tmp_path, QUESTIONS_SET)
+    assert [path.name for path in left.parent.iterdir()] == ["questions"]
+
+
+def test_a_damaged_manifest_is_an_error_with_the_remedy(server, tmp_path):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/manifest.json").write_text(json.dumps({"version": 0}))
+    with pytest.raises(ValueError, match=r"not a manifest of evaluation data \(version 0.*delete"):
+        collect(server, tmp_path, QUESTIONS_SET)
+
+
+def write_local(folder: Path, positive: bytes = POSITIVE) -> None:
+    (folder / "downstream/MR").mkdir(parents=True)
+    (folder / "downstream/MR/pos").write_bytes(positive)
+    (folder / "downstream/MR/neg").write_bytes(NEGATIVE)
+
+
+def test_a_folder_of_ones_own_is_examined_where_it_stands(tmp_path):
+    write_local(tmp_path)
+    entry = examine_folder([reviews()], tmp_path).datasets["MR"]
+    assert entry.state == "present"
+    assert all(file.as_senteval for file in entry.files.values())
+
+
+def test_what_a_folder_lacks_is_named(tmp_path):
+    write_local(tmp_path)
+    entry = examine_folder([QUESTIONS_SET], tmp_path).datasets["questions"]
+    assert entry.reason == f"{tmp_path} lacks downstream/questions"
+
+
+@pytest.mark.parametrize(
+    ("content", "remark"),
+    [
+        (b"a\nb\nc\n", "3 lines, published 2"),
+        (b"a\nb\n", "as many lines as SentEval's, other bytes"),
+        (b"", "0 lines, published 2"),
+        (POSITIVE, ""),
+    ],
+)
+def test_what_a_user_has_is_present_and_its_departures_are_remarked(tmp_path, content, remark):
+    write_local(tmp_path, content)
+    entry = examine_folder([reviews()], tmp_path).datasets["MR"]
+    assert (entry.state, entry.reason) == ("present", "")
+    file = entry.files["downstream/MR/pos"]
+    assert (file.remark, file.as_senteval) == (remark, content == POSITIVE)
+    assert file.proof == ("finished" if content == POSITIVE else "none")
+
+
+def test_of_a_file_of_ones_own_that_nobody_knows_nothing_is_said(tmp_path):
+    write_local(tmp_path)
+    entry = examine_folder([reviews(known=False)], tmp_path).datasets["MR"]
+    file = entry.files["downstream/MR/neg"]
+    assert (file.remark, file.as_senteval, file.proof) == ("", None, "none")
+
+
+def test_a_folder_of_something_else_is_an_error(tmp_path):
+    with pytest.raises(ValueError, match="holds neither downstream/ nor probing/"):
+        examine_folder([reviews()], tmp_path)

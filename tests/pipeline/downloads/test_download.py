@@ -1,0 +1,279 @@
+from __future__ import annotations
+
+import hashlib
+import ssl
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from email.utils import formatdate
+
+import pytest
+
+from pipeline.downloads.download import DownloadConfig, DownloadError, download
+from tests.support.download_server import DownloadServer, serving
+
+CONTENT = b"".join(b"line %d of the file\n" % number for number in range(20_000))
+SHA256 = hashlib.sha256(CONTENT).hexdigest()
+IMPATIENT = DownloadConfig(attempts=3, timeout_seconds=0.5, backoff_seconds=0.01)
+
+
+@pytest.fixture
+def server() -> Iterator[DownloadServer]:
+    with serving({"corpus.txt": CONTENT}) as found:
+        yield found
+
+
+def fetch(server: DownloadServer, folder, sha256=SHA256, config=IMPATIENT, **keywords):
+    url = f"{server.address}/corpus.txt"
+    return download(url, folder / "corpus.txt", sha256, config=config, **keywords)
+
+
+def test_a_file_arrives_whole_and_leaves_nothing_beside_it(server, tmp_path):
+    assert fetch(server, tmp_path).read_bytes() == CONTENT
+    assert [path.name for path in tmp_path.iterdir()] == ["corpus.txt"]
+
+
+def test_a_file_that_is_there_is_not_asked_for(server, tmp_path):
+    (tmp_path / "corpus.txt").write_bytes(CONTENT)
+    fetch(server, tmp_path)
+    assert server.requests == []
+
+
+def test_a_cut_connection_is_resumed_by_range(server, tmp_path):
+    server.script = ["cut:1000", "cut:500"]
+    assert fetch(server, tmp_path).read_bytes() == CONTENT
+    assert [request.get("Range") for request in server.requests] == [
+        None,
+        "bytes=1000-",
+        "bytes=1500-",
+    ]
+    assert server.requests[1]["If-Range"] == '"one"'
+
+
+def test_more_cuts_than_attempts_are_survived_while_bytes_arrive(server, tmp_path):
+    server.script = ["cut:1000"] * 10
+    assert fetch(server, tmp_path).read_bytes() == CONTENT
+
+
+def test_a_server_that_starts_over_each_time_is_given_up(server, tmp_path):
+    server.etag = None
+    server.script = ["cut:900", "cut:1200"] * 20
+    with pytest.raises(DownloadError, match="gave up after 3 attempts that got no further"):
+        fetch(server, tmp_path)
+    assert len(server.requests) == 4
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [ssl.SSLEOFError(8, "EOF occurred"), urllib.error.URLError(ssl.SSLError(1, "bad record"))],
+)
+def test_a_broken_encrypted_connection_is_tried_again(server, tmp_path, monkeypatch, fault):
+    faults, opened = [fault], urllib.request.urlopen
+
+    def faltering(*arguments, **keywords):
+        if faults:
+            raise faults.pop()
+        return opened(*arguments, **keywords)
+
+    monkeypatch.setattr(urllib.request, "urlopen", faltering)
+    assert fetch(server, tmp_path).read_bytes() == CONTENT
+
+
+def test_an_untrusted_certificate_is_an_error_at_once(tmp_path, monkeypatch):
+    calls = []
+
+    def untrusted(*arguments, **keywords):
+        calls.append(arguments)
+        raise urllib.error.URLError(ssl.SSLCertVerificationError(1, "self-signed"))
+
+    monkeypatch.setattr(urllib.request, "urlopen", untrusted)
+    with pytest.raises(DownloadError, match=r"certificate is not trusted.*self-signed"):
+        download("https://127.0.0.1/x", tmp_path / "x", SHA256, config=IMPATIENT)
+    assert len(calls) == 1
+
+
+def test_a_stalled_connection_is_resumed(server, tmp_path):
+    server.script = ["stall:2000"]
+    assert fetch(server, tmp_path).read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize("status", ["500", "503", "429"])
+def test_a_faltering_server_is_asked_again(server, tmp_path, status):
+    server.script = [status, "cut:1000", status]
+    assert fetch(server, tmp_path).read_bytes() == CONTENT
+
+
+def test_a_server_that_keeps_failing_is_given_up_and_the_part_is_kept(server, tmp_path):
+    server.script = ["cut:1000", "500", "500", "500"]
+    with pytest.raises(DownloadError, match=r"gave up after 3 attempts.*1,000 bytes are kept"):
+        fetch(server, tmp_path)
+    assert not (tmp_path / "corpus.txt").exists()
+    assert fetch(server, tmp_path).read_bytes() == CONTENT
+    assert server.requests[-1]["Range"] == "bytes=1000-"
+
+
+def test_nobody_listening_is_given_up(tmp_path):
+    with pytest.raises(DownloadError, match="gave up after 3 attempts"):
+        download("http://127.0.0.1:9/x", tmp_path / "x", SHA256, config=IMPATIENT)
+
+
+@pytest.mark.parametrize(
+    ("status", "remedy"),
+    [("404", "no such file: check the address"), ("403", "download it yourself"), ("416", "416")],
+)
+def test_a_refusal_is_an_error_at_once(server, tmp_path, status, remedy):
+    server.script = [status]
+    with pytest.raises(DownloadError, match=f"corpus.txt: HTTP {status} .*{remedy}|{remedy}"):
+        fetch(server, tmp_path)
+    assert len(server.requests) == 1
+
+
+def test_a_server_that_ignores_ranges_sends_it_all_again(server, tmp_path):
+    server.script = ["cut:1000", "whole"]
+    assert fetch(server, tmp_path).read_bytes() == CONTENT
+
+
+def test_a_file_that_changed_meanwhile_starts_over(server, tmp_path):
+    server.script = ["cut:1000", "500", "500", "500"]
+    with pytest.raises(DownloadError):
+        fetch(server, tmp_path)
+    (tmp_path / "corpus.txt.part").write_bytes(b"x" * 1000)
+    server.etag = '"two"'
+    assert fetch(server, tmp_path).read_bytes() == CONTENT
+
+
+OTHER = b"".join(b"line %d of another\n" % number for number in range(20_000))
+
+
+@pytest.mark.parametrize(
+    ("etag", "last_modified"),
+    [('W/"1"', None), (None, "now"), (None, "yesterday")],
+    ids=["weak tag", "just changed", "no date"],
+)
+def test_a_part_is_not_continued_by_what_may_be_another_version(
+    server, tmp_path, etag, last_modified
+):
+    server.etag = etag
+    server.last_modified = formatdate(usegmt=True) if last_modified == "now" else last_modified
+    server.script = ["cut:1000", "500", "500"]
+    with pytest.raises(DownloadError):
+        fetch(server, tmp_path, sha256=None)
+    server.files["corpus.txt"] = OTHER
+    assert fetch(server, tmp_path, sha256=None).read_bytes() == OTHER
+    assert not any("Range" in request for request in server.requests)
+
+
+def test_a_part_is_continued_by_a_date_that_is_old_enough(server, tmp_path):
+    server.etag, server.last_modified = 'W/"1"', formatdate(time.time() - 3600, usegmt=True)
+    server.script = ["cut:1000"]
+    assert fetch(server, tmp_path, sha256=None).read_bytes() == CONTENT
+    assert server.requests[1]["If-Range"] == server.last_modified
+
+
+def test_the_rest_of_another_version_is_not_taken(server, tmp_path):
+    server.script = ["cut:1000", "500", "500"]
+    with pytest.raises(DownloadError):
+        fetch(server, tmp_path, sha256=None)
+    server.etag, server.files["corpus.txt"] = '"two"', OTHER
+    server.script = ["careless"]
+    assert fetch(server, tmp_path, sha256=None).read_bytes() == OTHER
+
+
+@pytest.mark.parametrize("sha256", [SHA256, None])
+@pytest.mark.parametrize("step", ["short:500", "sizeless:500", "placeless", "shifted:10"])
+def test_a_range_that_is_not_the_whole_rest_is_not_taken_for_it(server, tmp_path, step, sha256):
+    server.script = ["cut:1000", step]
+    assert fetch(server, tmp_path, sha256=sha256).read_bytes() == CONTENT
+
+
+def test_a_server_that_sends_less_than_asked_is_asked_for_the_rest(server, tmp_path):
+    server.script = ["cut:1000", "short:500"]
+    fetch(server, tmp_path)
+    assert server.requests[2]["Range"] == "bytes=1500-"
+
+
+def test_a_length_that_is_no_number_is_named_with_the_address(server, tmp_path):
+    server.script = ["odd"] * 3
+    with pytest.raises(DownloadError, match=r"corpus.txt: gave up .*Content-Length is 'odd'"):
+        fetch(server, tmp_path)
+    server.script = ["odd"]
+    assert fetch(server, tmp_path).read_bytes() == CONTENT
+
+
+def test_a_part_without_validator_starts_over(server, tmp_path):
+    (tmp_path / "corpus.txt.part").write_bytes(b"x" * 1000)
+    assert fetch(server, tmp_path).read_bytes() == CONTENT
+    assert "Range" not in server.requests[0]
+
+
+def leave_part(server: DownloadServer, folder, content: bytes) -> None:
+    """Leaves a part of the server's present version, with this content."""
+    server.script = ["cut:1000", "500", "500", "500"]
+    with pytest.raises(DownloadError):
+        fetch(server, folder)
+    (folder / "corpus.txt.part").write_bytes(content)
+
+
+def test_a_part_that_is_whole_already_is_taken(server, tmp_path):
+    leave_part(server, tmp_path, CONTENT)
+    assert fetch(server, tmp_path).read_bytes() == CONTENT
+
+
+def test_a_part_that_is_too_long_starts_over(server, tmp_path):
+    leave_part(server, tmp_path, CONTENT + b"more")
+    assert fetch(server, tmp_path).read_bytes() == CONTENT
+
+
+def test_a_part_with_wrong_bytes_starts_over(server, tmp_path):
+    leave_part(server, tmp_path, b"x" * 1000)
+    assert fetch(server, tmp_path).read_bytes() == CONTENT
+
+
+def test_wrong_bytes_are_an_error_that_names_both_checksums(server, tmp_path):
+    server.script = ["wrong"]
+    found = hashlib.sha256(bytes(reversed(CONTENT))).hexdigest()
+    with pytest.raises(ValueError, match=f"corpus.txt: sha256 is {found}, expected {SHA256}; the"):
+        fetch(server, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_progress_reaches_one(server, tmp_path):
+    calls = []
+    server.script = ["cut:1000"]
+    fetch(server, tmp_path, on_progress=lambda *arguments: calls.append(arguments))
+    assert calls[-1][0] == 1
+    assert calls[-1][1] == "0.4 of 0.4 MB downloaded"
+
+
+@pytest.mark.parametrize(
+    ("url", "sha256", "message"),
+    [
+        ("file:///etc/hosts", SHA256, "not an http or https address"),
+        ("http://127.0.0.1/x", "abc", "not 64 hexadecimal digits; compute it"),
+    ],
+)
+def test_malformed_arguments_are_errors(tmp_path, url, sha256, message):
+    with pytest.raises(ValueError, match=message):
+        download(url, tmp_path / "x", sha256)
+
+
+def test_without_a_sha256_whatever_comes_whole_is_taken(server, tmp_path):
+    server.script = ["cut:1000"]
+    assert fetch(server, tmp_path, sha256=None).read_bytes() == CONTENT
+    assert fetch(server, tmp_path, sha256=None).read_bytes() == CONTENT
+    assert len(server.requests) == 2
+
+
+def test_a_redirect_is_followed(server, tmp_path):
+    server.script = ["to:corpus.txt"]
+    assert fetch(server, tmp_path).read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize("step", ["good", "endless"])
+def test_a_file_longer_than_expected_is_not_taken(server, tmp_path, step):
+    server.script = [step]
+    short = DownloadConfig(attempts=3, backoff_seconds=0.01, max_bytes=len(CONTENT) - 1)
+    with pytest.raises(ValueError, match=r"corpus.txt: longer than the [\d,]+ bytes"):
+        fetch(server, tmp_path, config=short)
+    assert list(tmp_path.iterdir()) == []

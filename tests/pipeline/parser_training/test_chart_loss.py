@@ -1,0 +1,86 @@
+from types import SimpleNamespace
+from typing import Any
+
+import nltk
+import pytest
+import torch
+
+from pipeline.parser_training.constituency.chart_scores import encode_words, read_words
+from pipeline.parser_training.constituency.examples import ExampleSet
+from pipeline.parser_training.constituency.loss import chart_losses
+from pipeline.parsers.constituency.chart_model import word_table
+from pipeline.trees.bracketed import BracketedSentence
+from pipeline.trees.flat import to_brackets
+from tests.support.constituency_trees import tiny_model, toy_treebank
+
+
+def _benepar_example(sentence: BracketedSentence) -> Any:
+    tree = nltk.Tree.fromstring(f"(TOP {to_brackets(sentence.tokens, sentence.parse)})")
+    return SimpleNamespace(words=sentence.tokens, space_after=None, tree=tree, pos=tree.pos)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_losses_and_gradients_are_benepar_s_own(seed: int) -> None:
+    toys = toy_treebank(9, seed=seed)
+    model = tiny_model(toys, seed=seed)
+    module = model.network.train()  # without dropout, so both see the same scores
+    (batch,) = ExampleSet(toys, model.vocabularies).batches(10_000, seed=0)
+    examples = [_benepar_example(sentence) for sentence in toys]
+    ((_, expected_batch),) = module.encode_and_collate_subbatches(examples, 10_000)
+
+    losses = chart_losses(module, batch)
+    num_tokens = int(batch.lengths.sum())
+    loss = losses.brackets * num_tokens / len(toys) + losses.tags
+    loss.backward()
+    found = {name: p.grad.clone() for name, p in module.named_parameters() if p.grad is not None}
+    module.zero_grad()
+    expected = module.compute_loss(expected_batch)
+    expected.backward()
+
+    assert loss.item() == pytest.approx(expected.item(), rel=1e-5)
+    for name, parameter in module.named_parameters():
+        if parameter.grad is not None and parameter.grad.abs().max() > 1e-6:
+            torch.testing.assert_close(found[name], parameter.grad, rtol=1e-3, atol=1e-5)
+
+
+def test_words_are_read_as_benepar_reads_them() -> None:
+    model = tiny_model(toy_treebank(10))
+    characters = {c: i for i, c in enumerate(model.vocabularies.characters)}
+    words = ["a", "the", "o" * 40, "old", "telescope", "saw", "d" * 13]
+    table = word_table(words, characters)
+    module = model.network.eval()
+    torch.testing.assert_close(read_words(module, table), encode_words(module, table))
+
+
+def test_a_tree_that_wins_by_the_margin_costs_nothing() -> None:
+    toys = toy_treebank(1)
+    model = tiny_model(toys)
+    module = model.network
+    optimizer = torch.optim.Adam(module.parameters(), lr=1e-2)
+    (batch,) = ExampleSet(toys, model.vocabularies).batches(10_000, seed=0)
+    for _ in range(40):
+        optimizer.zero_grad()
+        losses = chart_losses(module, batch)
+        losses.brackets.backward()
+        optimizer.step()
+    assert losses.brackets.item() == pytest.approx(0.0, abs=1e-6)
+
+
+def test_every_sentence_is_drawn_once_in_batches_of_bounded_size() -> None:
+    toys = toy_treebank(50)
+    examples = ExampleSet(toys, tiny_model(toys).vocabularies)
+    batches = list(examples.batches(60, seed=3))
+    lengths = sorted(length for batch in batches for length in batch.lengths.tolist())
+    assert lengths == sorted(len(sentence.tokens) for sentence in toys)
+    assert all(len(b.lengths) * int(b.lengths.max()) <= 60 for b in batches)
+
+
+def test_the_seed_determines_the_batches() -> None:
+    toys = toy_treebank(50)
+    examples = ExampleSet(toys, tiny_model(toys).vocabularies)
+
+    def drawn(seed: int) -> list[list[int]]:
+        return [batch.lengths.tolist() for batch in examples.batches(60, seed=seed)]
+
+    assert drawn(1) == drawn(1)
+    assert drawn(1) != drawn(2)

@@ -1,0 +1,219 @@
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from pipeline.parser_training.__main__ import main
+from pipeline.parser_training.dependency.training import (
+    DependencyTraining,
+    DependencyTrainingConfig,
+)
+from pipeline.parser_training.epochs.optimizer import OptimizerConfig
+from pipeline.parser_training.epochs.training import train_parser
+from pipeline.parsers.dependency.evaluate import main as evaluate_main
+from pipeline.parsers.dependency.network import Dropouts, NetworkSizes
+from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
+from pipeline.trees.parses import DependencyParse
+from tests.support.dependency_examples import treebank, write_conllu
+
+SIZES = NetworkSizes(
+    word_embedding=24,
+    character_embedding=8,
+    character_hidden=16,
+    character_features=16,
+    lstm_hidden=32,
+    lstm_layers=1,
+    arc_mlp=32,
+    relation_mlp=16,
+)
+
+
+def train(
+    config: DependencyTrainingConfig,
+    folder: Path,
+    on_progress: Callable[[float, str], None] | None = None,
+) -> dict[str, Any]:
+    return train_parser(DependencyTraining(config), folder, on_progress)
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> DependencyTrainingConfig:
+    file = write_conllu(treebank(), tmp_path / "train.conllu")
+    return DependencyTrainingConfig(
+        train_files=(file,),
+        dev_files=(file,),
+        sizes=SIZES,
+        dropouts=Dropouts(embedding=0.1, lstm=0.1, recurrent_weight=0.1, mlp=0.1),
+        optimizer=OptimizerConfig(num_epochs=4, averaging=0.5, precision="float32"),
+        min_word_frequency=1,
+        batch_tokens=30,
+    )
+
+
+def weights_of(folder: Path) -> bytes:
+    return (folder / "weights.safetensors").read_bytes()
+
+
+def test_a_tiny_treebank_is_learnt_by_heart(
+    config: DependencyTrainingConfig, tmp_path: Path
+) -> None:
+    optimizer = OptimizerConfig(num_epochs=60, learning_rate=0.01, averaging=0.8)
+    summary = train(replace(config, optimizer=optimizer), tmp_path / "out")
+    lines = (tmp_path / "out" / "metrics.jsonl").read_text().splitlines()
+    losses = [json.loads(line)["loss"] for line in lines]
+    assert losses[-1] < 0.2 * losses[0]
+    assert summary["dev"]["las"] == 100.0
+    scores = json.loads((tmp_path / "out" / "scores.json").read_text())
+    assert scores == {"LAS dev": 100.0, "UAS dev": 100.0}
+    parser = SuparDependencyParser.load(tmp_path / "out", expected_checksum=summary["checksum"])
+    for gold, parse in zip(treebank(), parser.parse([s.tokens for s in treebank()]), strict=True):
+        assert parse == DependencyParse(gold.heads, gold.deprels)
+
+
+def test_two_trainings_with_one_seed_agree_and_with_another_differ(
+    config: DependencyTrainingConfig, tmp_path: Path
+) -> None:
+    first = train(config, tmp_path / "first")
+    again = train(config, tmp_path / "again")
+    other = train(replace(config, seed=2), tmp_path / "other")
+    assert first["checksum"] == again["checksum"] != other["checksum"]
+
+
+def test_an_interrupted_training_ends_with_the_same_weights(
+    config: DependencyTrainingConfig, tmp_path: Path
+) -> None:
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    train(config, whole)
+
+    def interrupt(progress: float, message: str) -> None:
+        if progress == 0.5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(config, broken, interrupt)
+    assert not (broken / "parser.json").exists()
+    seen: list[float] = []
+    train(config, broken, lambda progress, message: seen.append(progress))
+    assert seen == [0.75, 1.0]
+    assert weights_of(broken) == weights_of(whole)
+    assert sorted(path.name for path in broken.iterdir()) == [
+        "metrics.jsonl",
+        "parser.json",
+        "scores.json",
+        "training.json",
+        "weights.safetensors",
+    ]
+    epochs = [json.loads(s)["epoch"] for s in (broken / "metrics.jsonl").read_text().splitlines()]
+    assert epochs == [1, 2, 3, 4]
+
+
+def test_a_training_goes_on_after_its_treebank_was_moved(
+    config: DependencyTrainingConfig, tmp_path: Path
+) -> None:
+    def interrupt(progress: float, message: str) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(config, tmp_path / "parser", interrupt)
+    elsewhere = write_conllu(treebank(), tmp_path / "elsewhere.conllu")
+    moved = replace(config, train_files=(elsewhere,))
+    seen: list[float] = []
+
+    train(moved, tmp_path / "parser", lambda done, message: seen.append(done))
+
+    assert seen == [0.5, 0.75, 1.0]
+
+
+def test_a_limit_that_leaves_no_sentence_is_named(
+    config: DependencyTrainingConfig, tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError, match=r"none of 8 training sentences has at most 2 tokens"):
+        train(replace(config, max_sentence_tokens=2), tmp_path)
+
+
+def test_folders_of_another_training_or_a_finished_parser_are_refused(
+    config: DependencyTrainingConfig, tmp_path: Path
+) -> None:
+    def interrupt(progress: float, message: str) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(config, tmp_path / "out", interrupt)
+    with pytest.raises(ValueError, match="belongs to a training with another configuration"):
+        train(replace(config, seed=9), tmp_path / "out")
+    train(config, tmp_path / "out")
+    with pytest.raises(ValueError, match="holds a parser already; give another folder"):
+        train(config, tmp_path / "out")
+
+
+def test_bfloat16_products_train_as_well(config: DependencyTrainingConfig, tmp_path: Path) -> None:
+    optimizer = OptimizerConfig(num_epochs=30, learning_rate=0.01, averaging=0.5)
+    assert optimizer.precision == "bfloat16"
+    summary = train(replace(config, optimizer=optimizer), tmp_path / "out")
+    assert summary["dev"]["uas"] > 90
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"batch_tokens": 0}, "batch_tokens must be >= 1, got 0"),
+        ({"train_files": ()}, "at least one train file and one dev file"),
+    ],
+)
+def test_impossible_configurations_are_refused(
+    config: DependencyTrainingConfig, change: dict[str, object], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        replace(config, **change)
+
+
+def test_impossible_numbers_of_its_parts_are_refused() -> None:
+    with pytest.raises(ValueError, match="precision 'float8'; known: bfloat16, float32"):
+        OptimizerConfig(precision="float8")
+    with pytest.raises(ValueError, match=r"dropout mlp must lie in \[0, 1\), got 1"):
+        Dropouts(mlp=1)
+    with pytest.raises(ValueError, match="character_hidden must be even, got 7"):
+        NetworkSizes(character_hidden=7)
+
+
+def test_the_learning_rate_rises_then_falls_to_zero() -> None:
+    optimizer = OptimizerConfig(num_epochs=10, learning_rate=1.0, warmup_epochs=2.0)
+    rates = [optimizer.rate_after(epochs) for epochs in (0, 1, 2, 5, 9, 10)]
+    assert rates[0] == 0.0 and rates[1] < rates[2] > rates[3] > rates[4]
+    assert rates[3] == pytest.approx(0.5)
+    assert rates[5] == pytest.approx(0.0)
+
+
+def test_the_command_lines_train_score_and_report_mistakes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = str(write_conllu(treebank(), tmp_path / "t.conllu"))
+    out = str(tmp_path / "out")
+    arguments = [out, "--train", file, "--dev", file, "--exclude", "story_1", "--threads"]
+    arguments += [str(torch.get_num_threads()), "--num-epochs", "1", "--lstm-hidden", "8"]
+    assert main(["dependency", *arguments]) == 0
+    assert json.loads(capsys.readouterr().out)["best_epoch"] == 1
+    assert evaluate_main([out, file, "--threads", str(torch.get_num_threads())]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["num_sentences"] == len(treebank()) and 0 <= report["las"] <= report["uas"]
+    assert evaluate_main([out, str(tmp_path / "absent.conllu")]) == 2
+    assert "absent.conllu: no such file" in capsys.readouterr().err
+
+
+def test_relations_that_the_initial_parser_lacks_are_named(
+    config: DependencyTrainingConfig, tmp_path: Path
+) -> None:
+    train(config, tmp_path / "first")
+    sentences = treebank()
+    sentences[0] = replace(sentences[0], deprels=["vocative", *sentences[0].deprels[1:]])
+    foreign = replace(
+        config,
+        train_files=(write_conllu(sentences, tmp_path / "foreign.conllu"),),
+        initial_parser=tmp_path / "first",
+    )
+    with pytest.raises(ValueError, match=r"first: knows \d+ relations, not these 1 .*: vocative;"):
+        train(foreign, tmp_path / "second")

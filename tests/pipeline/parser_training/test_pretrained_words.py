@@ -1,0 +1,195 @@
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.numpy import save_file
+
+from pipeline.parser_training.__main__ import main
+from pipeline.parser_training.dependency.loss import GoldTreebank
+from pipeline.parser_training.dependency.pretrained_vectors import (
+    PretrainedVectors,
+    read_pretrained_vectors,
+)
+from pipeline.parser_training.dependency.word_embedding import (
+    VectorWordEmbedding,
+    add_pretrained_vectors,
+    extended_by_vectors,
+    with_plain_embedding,
+)
+from pipeline.parsers.dependency.model import DependencyModel
+from pipeline.parsers.dependency.network import Dropouts, NetworkSizes, build_network
+from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
+from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
+from tests.support.dependency_examples import treebank, write_conllu
+
+SIZES = NetworkSizes(
+    word_embedding=3,
+    character_embedding=4,
+    character_hidden=4,
+    character_features=4,
+    lstm_hidden=4,
+    lstm_layers=1,
+    arc_mlp=4,
+    relation_mlp=4,
+)
+
+
+def vocabulary() -> DependencyVocabulary:
+    return DependencyVocabulary.build(treebank(), min_word_frequency=2)
+
+
+def write_vectors(folder: Path, words: list[str], rows: list[list[float]]) -> Path:
+    folder.mkdir()
+    save_file({"vectors": np.array(rows, dtype=np.float16)}, folder / "vectors.safetensors")
+    (folder / "words.json").write_text(json.dumps(words))
+    return folder
+
+
+def test_a_word_is_its_learned_vector_plus_its_pretrained_one() -> None:
+    learned = torch.tensor([[1.0, 0.0], [0.0, 2.0], [3.0, 3.0]])
+    pretrained = torch.tensor([[0.0, 0.0], [0.0, 0.0], [10.0, 0.0], [0.0, 20.0]])
+    embedding = VectorWordEmbedding(learned, pretrained, torch.eye(2), unknown_word_id=1)
+    assert embedding(torch.tensor([[2, 3]])).tolist() == [[[13.0, 3.0], [0.0, 22.0]]]
+    # As if word 2 were known from the vectors alone.
+    assert embedding(torch.tensor([4 + 2])).tolist() == [[10.0, 2.0]]
+    assert embedding.table().tolist() == [[1.0, 0.0], [0.0, 2.0], [13.0, 3.0], [0.0, 22.0]]
+
+
+def test_the_map_stands_between_vectors_and_sum() -> None:
+    linear = torch.tensor([[1.0, 10.0], [0.0, 100.0], [0.0, 0.0]])
+    vectors = torch.tensor([[0.0, 0.0, 0.0], [2.0, 3.0, 4.0]])
+    embedding = VectorWordEmbedding(torch.ones(2, 2), vectors, linear, unknown_word_id=0)
+    assert embedding.table().tolist() == [[1.0, 1.0], [3.0, 321.0]]
+
+
+def test_the_vectors_themselves_are_not_trained_nor_kept_as_state() -> None:
+    embedding = VectorWordEmbedding(
+        torch.ones(2, 2), torch.ones(3, 2), torch.eye(2), unknown_word_id=1
+    )
+    assert sorted(embedding.state_dict()) == ["map", "weight"]
+    embedding(torch.tensor([2, 2])).sum().backward()
+    assert embedding.weight.grad is not None
+    assert embedding.weight.grad.tolist() == [[0.0, 0.0], [2.0, 2.0]]
+
+
+def test_a_network_with_vectors_parses_like_its_plain_copy() -> None:
+    small = vocabulary()
+    full = small.extended(["zebra", "the"])
+    network = build_network(SIZES, full)
+    vectors = PretrainedVectors(["zebra", "the"], torch.tensor([[1.0, 2, 3], [4, 5, 6]]))
+    add_pretrained_vectors(network, full, vectors, num_learned=len(small.words))
+    plain = with_plain_embedding(network)
+    assert type(plain.word_embed) is torch.nn.Embedding
+    ids = torch.tensor([full.word_id("zebra"), full.word_id("the"), full.word_id("dog")])
+    torch.testing.assert_close(plain.word_embed(ids), network.word_embed(ids))
+    unknown = network.word_embed.weight[full.unknown_word_id]
+    torch.testing.assert_close(plain.word_embed(ids)[0], unknown + vectors.matrix[0])
+    assert isinstance(network.word_embed, VectorWordEmbedding)
+
+
+def test_vectors_of_another_width_are_refused() -> None:
+    words = vocabulary()
+    vectors = PretrainedVectors(["the"], torch.zeros(1, 5))
+    with pytest.raises(ValueError, match="word vectors of 5 dimensions for a word embedding of 3"):
+        add_pretrained_vectors(build_network(SIZES, words), words, vectors, num_learned=4)
+
+
+def test_a_trained_parser_keeps_its_words_and_gains_those_of_the_vectors() -> None:
+    torch.manual_seed(0)
+    words = vocabulary()
+    model = DependencyModel(build_network(SIZES, words), SIZES, words)
+    table = model.network.word_embed.weight.detach()
+    names = words.words[3:]  # all but the specials
+    matrix = torch.randn(len(names), 5)
+    matrix[:, 0] = table[3:, 0] - table[words.unknown_word_id, 0]  # one feature tells the first
+    vectors = PretrainedVectors([*names, "zebra"], torch.cat((matrix, torch.eye(5)[:1])))
+
+    network, extended = extended_by_vectors(model, vectors, Dropouts())
+
+    assert extended.words == [*words.words, "zebra"]
+    gained = with_plain_embedding(network).word_embed.weight
+    torch.testing.assert_close(gained[:-1], table)
+    assert float(gained[-1, 0] - table[words.unknown_word_id, 0]) == pytest.approx(1.0, abs=0.3)
+
+
+def test_a_training_goes_on_from_a_parser(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = write_vectors(tmp_path / "vectors", ["zebra", "dog"], [[1, 2], [4, 5]])
+    file = str(write_conllu(treebank(), tmp_path / "train.conllu"))
+    arguments = ["--train", file, "--dev", file, "--num-epochs=1", "--word-embedding=3"]
+    arguments += [f"--threads={torch.get_num_threads()}"]
+    first, second = str(tmp_path / "first"), str(tmp_path / "second")
+    assert main(["dependency", first, *arguments, "--lstm-hidden=8"]) == 0
+    going_on = ["--initial", first, "--vectors", str(folder), *arguments]
+    assert main(["dependency", second, *going_on, "--lstm-hidden=8"]) == 0
+    record = json.loads((tmp_path / "second/training.json").read_text())
+    assert record["config"]["initial_parser"] == "first"
+    words = json.loads((tmp_path / "second/parser.json").read_text())
+    assert words["config"]["vocabulary"]["words"][-2:] == ["zebra", "dog"]
+    capsys.readouterr()
+    assert main(["dependency", str(tmp_path / "third"), *going_on, "--lstm-hidden=9"]) == 2
+    assert "give the training those of the parser" in capsys.readouterr().err
+
+
+def test_a_hidden_word_mostly_keeps_its_vector() -> None:
+    words = vocabulary()
+    sentences = treebank()
+    gold = GoldTreebank(sentences, words, unknown_word_alpha=1e9, has_vectors=True)
+    random = np.random.default_rng(0)
+    plain = GoldTreebank(sentences, words, unknown_word_alpha=0.0).batch([0], random).inputs.words
+    hidden = torch.stack([gold.batch([0], random).inputs.words[0] for _ in range(400)])
+    assert (hidden[:, 0] == plain[0, 0]).all()  # the root is never hidden
+    positions = (plain[0] != words.unknown_word_id).nonzero()[1:, 0].tolist()
+    for position in positions:
+        kept = hidden[:, position] == plain[0, position] + len(words.words)
+        gone = hidden[:, position] == words.unknown_word_id
+        assert (kept | gone).all()
+        assert 0.15 < gone.float().mean() < 0.35
+
+
+def test_a_lower_cased_word_takes_its_own_vector_or_its_most_frequent_spelling_s() -> None:
+    rows = torch.arange(5.0)[:, None]
+    vectors = PretrainedVectors(["The", "Paris", "the", "PARIS", "dog"], rows).lower_cased()
+    found = dict(zip(vectors.words, vectors.matrix[:, 0].tolist(), strict=True))
+    assert found == {"the": 2.0, "paris": 1.0, "dog": 4.0}
+
+
+def test_a_training_with_vectors_knows_their_words(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = write_vectors(tmp_path / "vectors", ["zebra", "dog"], [[1, 2, 3], [4, 5, 6]])
+    file = str(write_conllu(treebank(), tmp_path / "train.conllu"))
+    arguments = ["--train", file, "--dev", file, "--num-epochs=1", "--word-embedding=3"]
+    arguments += ["--lstm-hidden=8", f"--threads={torch.get_num_threads()}"]
+    out = str(tmp_path / "out")
+    assert main(["dependency", out, "--vectors", str(folder), *arguments]) == 0
+    description = json.loads((tmp_path / "out/parser.json").read_text())
+    assert "zebra" in description["config"]["vocabulary"]["words"]
+    SuparDependencyParser.load(tmp_path / "out")
+    capsys.readouterr()
+    (folder / "words.json").write_text(json.dumps(["dog"]))
+    assert main(["dependency", str(tmp_path / "other"), "--vectors", str(folder), *arguments]) == 2
+    assert "1 words for vectors of shape [2, 3]" in capsys.readouterr().err
+
+
+def test_extending_a_vocabulary_leaves_its_ids_as_they_are() -> None:
+    words = vocabulary()
+    extended = words.extended(["zebra", words.words[-1], "<unk>"])
+    assert extended.words == [*words.words, "zebra"]
+    assert extended == replace(words, words=extended.words)
+
+
+def test_the_most_frequent_words_alone_may_be_read(tmp_path: Path) -> None:
+    folder = write_vectors(tmp_path / "vectors", ["the", "owl", "sang"], [[1.0], [2.0], [3.0]])
+    vectors = read_pretrained_vectors(folder, 2)
+    assert (vectors.words, vectors.matrix.tolist()) == (["the", "owl"], [[1.0], [2.0]])
+    assert read_pretrained_vectors(folder).words == ["the", "owl", "sang"]
+
+
+def test_a_folder_without_vectors_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"vectors\.safetensors: no such file; give a folder that"):
+        read_pretrained_vectors(tmp_path)

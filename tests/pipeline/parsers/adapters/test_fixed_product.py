@@ -1,0 +1,96 @@
+"""Products with fixed weights: the same numbers whichever library multiplies."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from pipeline.parsers.adapters import fixed_product
+from pipeline.parsers.adapters.fixed_product import BLOCK_ROWS, FixedProduct
+
+WEIGHT = torch.randn(48, 40, generator=torch.Generator().manual_seed(1))
+BIAS = torch.linspace(-1, 1, 40)
+SIZES = (0, 1, BLOCK_ROWS - 1, BLOCK_ROWS, BLOCK_ROWS + 1, 3 * BLOCK_ROWS + 17)
+
+
+def rows_of(count: int) -> torch.Tensor:
+    return torch.randn(count, 48, generator=torch.Generator().manual_seed(count))
+
+
+@pytest.fixture(params=[True, False], ids=["mkl", "onednn"])
+def at_home(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Says whether the processor is taken for one of MKL's own."""
+    monkeypatch.setattr(fixed_product, "mkl_is_at_home", lambda: request.param)
+    return bool(request.param)
+
+
+@pytest.mark.parametrize("count", SIZES)
+@pytest.mark.parametrize("bias", [BIAS, None], ids=["bias", "no bias"])
+def test_products_are_those_of_the_formula(
+    at_home: bool, count: int, bias: torch.Tensor | None
+) -> None:
+    rows = rows_of(count)
+    expected = rows.double() @ WEIGHT.double() + (0 if bias is None else bias.double())
+
+    product = FixedProduct(WEIGHT, bias)
+
+    torch.testing.assert_close(product(rows).double(), expected, atol=1e-5, rtol=1e-5)
+    rectified = product(rows, rectified=True).double()
+    torch.testing.assert_close(rectified, expected.clamp_min(0), atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("count", SIZES)
+def test_bfloat16_rounds_its_operands_alone(count: int) -> None:
+    rows, weight = rows_of(count).bfloat16(), WEIGHT.bfloat16()
+
+    products = FixedProduct(weight, BIAS.bfloat16())(rows)
+
+    assert products.dtype == torch.bfloat16
+    expected = rows.double() @ weight.double() + BIAS.bfloat16().double()
+    torch.testing.assert_close(products.double(), expected, atol=2e-2, rtol=1e-2)
+
+
+def test_other_types_are_multiplied_too(at_home: bool) -> None:
+    rows = rows_of(2 * BLOCK_ROWS).double()
+
+    products = FixedProduct(WEIGHT.double(), BIAS.double())(rows)
+
+    torch.testing.assert_close(products, rows @ WEIGHT.double() + BIAS.double())
+
+
+def test_rows_may_be_part_of_wider_ones(at_home: bool) -> None:
+    wide = rows_of(2 * BLOCK_ROWS + 5).repeat(1, 2)
+
+    products = FixedProduct(WEIGHT, BIAS)(wide[:, 48:])
+
+    torch.testing.assert_close(products, wide[:, 48:] @ WEIGHT + BIAS, atol=1e-5, rtol=1e-5)
+
+
+def test_a_later_change_of_the_weight_changes_nothing(at_home: bool) -> None:
+    weight, rows = WEIGHT.clone(), rows_of(BLOCK_ROWS)
+    product = FixedProduct(weight)
+    before = product(rows)
+
+    weight.zero_()
+
+    assert torch.equal(product(rows), before)
+
+
+@pytest.mark.parametrize("count", [2, BLOCK_ROWS + 2])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_what_is_no_number_is_none_afterwards(
+    at_home: bool, dtype: torch.dtype, count: int
+) -> None:
+    rows = rows_of(count).to(dtype)
+    rows[1, 0] = float("nan")
+
+    products = FixedProduct(WEIGHT.to(dtype), BIAS.to(dtype))(rows, rectified=True)
+
+    assert products[1].isnan().all()
+    assert not products[0].isnan().any()
+
+
+@pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="no oneDNN")
+def test_the_processor_decides_who_multiplies(at_home: bool) -> None:
+    assert (FixedProduct(WEIGHT)._packed is None) is at_home
+    assert FixedProduct(WEIGHT.double())._packed is None

@@ -1,0 +1,143 @@
+"""What both adapters do with a failing sentence, and with a failing machine."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+import torch
+
+from pipeline.base.refusal import Refusal
+from pipeline.parsers.adapters.base import reject_input
+from pipeline.parsers.adapters.retry import is_machine_error, parse_or_reject
+
+Words = Sequence[str]
+
+
+def lengths_unless(bad: str, error: Exception, calls: list[int]) -> Any:
+    def parse(batch: Sequence[Words]) -> list[int]:
+        calls.append(len(batch))
+        if any(bad in words for words in batch):
+            raise error
+        return [len(words) for words in batch]
+
+    return parse
+
+
+@pytest.mark.parametrize("position", range(8))
+def test_a_bad_sentence_costs_no_other_and_few_calls(position: int) -> None:
+    batch = [["fine"] * (i + 1) for i in range(8)]
+    batch[position] = ["bad"]
+    calls: list[int] = []
+
+    answers = parse_or_reject(lengths_unless("bad", IndexError("no luck"), calls), batch)
+
+    assert answers.pop(position) == Refusal("parser_error", "IndexError: no luck")
+    assert answers == [i + 1 for i in range(8) if i != position]
+    assert sorted(calls) == [1, 1, 2, 2, 4, 4, 8]
+
+
+DEVICE_ERRORS = [
+    torch.AcceleratorError("device-side assert triggered"),
+    RuntimeError("CUDA error: an illegal memory access was encountered"),
+    RuntimeError("cuDNN error: CUDNN_STATUS_EXECUTION_FAILED"),
+]
+MEMORY_ERRORS = [
+    MemoryError("no room"),
+    torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB"),
+    RuntimeError("[enforce fail at alloc_cpu.cpp] DefaultCPUAllocator: can't allocate memory"),
+    RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
+]
+
+
+@pytest.mark.parametrize("error", DEVICE_ERRORS, ids=lambda error: type(error).__name__)
+def test_an_error_of_the_device_is_raised_at_once(error: Exception) -> None:
+    calls: list[int] = []
+
+    with pytest.raises(type(error)):
+        parse_or_reject(lengths_unless("x", error, calls), [["x"], ["y"]])
+    assert calls == [2]
+
+
+def memory_for(num_tokens: int, error: Exception) -> Any:
+    """Parses into lengths while a batch has no more tokens."""
+
+    def parse(batch: Sequence[Words]) -> list[int]:
+        if sum(map(len, batch)) > num_tokens:
+            raise error
+        return [len(words) for words in batch]
+
+    return parse
+
+
+@pytest.mark.parametrize("error", MEMORY_ERRORS, ids=lambda error: type(error).__name__)
+def test_a_batch_too_large_for_memory_is_halved(error: Exception) -> None:
+    batch = [["word"] * 10] * 8
+
+    assert parse_or_reject(memory_for(20, error), batch) == [10] * 8
+
+
+@pytest.mark.parametrize("error", MEMORY_ERRORS, ids=lambda error: type(error).__name__)
+def test_only_the_sentence_too_large_for_memory_is_refused(error: Exception) -> None:
+    batch = [["word"] * n for n in (10, 400, 90)]
+
+    answers = parse_or_reject(memory_for(100, error), batch)
+
+    detail = f"400 tokens; {type(error).__name__}: {error}"
+    assert answers == [10, Refusal("out_of_memory", detail), 90]
+
+
+@pytest.mark.parametrize("num_tokens", [5, 400])
+def test_without_memory_for_a_short_sentence_the_machine_is_at_fault(num_tokens: int) -> None:
+    with pytest.raises(MemoryError):
+        parse_or_reject(memory_for(4, MemoryError()), [["word"] * num_tokens] * 3)
+
+
+def test_what_a_failed_batch_held_is_free_before_its_halves_are_parsed() -> None:
+    held: list[weakref.ref[Activations]] = []
+
+    def parse(batch: Sequence[Words]) -> list[int]:
+        assert [reference() for reference in held] == [None] * len(held)
+        if len(batch) > 1:
+            activations = Activations(batch)
+            held.append(weakref.ref(activations))
+            raise MemoryError
+        return [len(words) for words in batch]
+
+    assert parse_or_reject(parse, [["a"], ["b"], ["c"]]) == [1, 1, 1]
+
+
+class Activations:
+    """Stands for what a network computes of a batch."""
+
+    def __init__(self, batch: Sequence[Words]) -> None:
+        self.batch, self.itself = batch, self  # freed by the garbage collector alone
+
+
+@pytest.mark.parametrize("error", MEMORY_ERRORS + DEVICE_ERRORS)
+def test_memory_and_devices_are_the_machine(error: Exception) -> None:
+    assert is_machine_error(error)
+
+
+@pytest.mark.parametrize(
+    "error", [RuntimeError("size mismatch"), ValueError("CUDA is a word here"), RecursionError()]
+)
+def test_other_errors_are_the_sentences_own(error: Exception) -> None:
+    assert not is_machine_error(error)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "rejection"),
+    [
+        (None, Refusal("empty")),
+        ([], Refusal("empty")),
+        (["a", "b", "c", "d"], Refusal("too_long", "4 tokens, limit 3")),
+        (["a", ""], Refusal("empty_token", "token 2 of 2")),
+        ([None, "a"], Refusal("empty_token", "token 1 of 2")),
+        ((" ", "\x00", "c"), None),
+    ],
+)
+def test_what_no_parser_is_given(sentence: Any, rejection: Refusal | None) -> None:
+    assert reject_input(sentence, 3) == rejection

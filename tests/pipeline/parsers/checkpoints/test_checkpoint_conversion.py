@@ -1,0 +1,412 @@
+"""Original checkpoints become parser folders once their sha256 is given."""
+
+import json
+import os
+import shutil
+import tempfile
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+import dill
+import pytest
+import torch
+
+from pipeline.base.digest import sha256_of_file
+from pipeline.base.refusal import Refusal
+from pipeline.downloads.download import DownloadConfig, DownloadError
+from pipeline.parser_training.constituency.examples import build_vocabularies
+from pipeline.parsers import convert as convert_module
+from pipeline.parsers import isolation
+from pipeline.parsers.checkpoints import official
+from pipeline.parsers.checkpoints import opened as opened_module
+from pipeline.parsers.checkpoints.inert_pickle import Inert, read_torch_file
+from pipeline.parsers.checkpoints.opened import OpenedCheckpoint, open_checkpoint
+from pipeline.parsers.constituency.benepar_adapter import BeneparConstituencyParser
+from pipeline.parsers.constituency.chart_model import build_chart_parser
+from pipeline.parsers.convert import convert_checkpoint, main
+from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
+from pipeline.parsers.isolation import ConversionJob, convert, run_isolated
+from pipeline.parsers.load import load_parser
+from pipeline.parsers.supar_conversion import from_supar
+from pipeline.trees.parses import ConstituencyParse
+from tests.support.constituency_trees import TINY, tiny_model, toy_treebank
+from tests.support.dependency_examples import treebank
+from tests.support.library_parsers import benepar_file, supar_parser
+from tests.support.tiny_transformers import tiny_bert, tiny_electra
+
+
+@pytest.fixture
+def supar_checkpoint(tmp_path: Path) -> Path:
+    supar_parser(tmp_path).save(str(tmp_path / "supar.pt"))
+    return tmp_path / "supar.pt"
+
+
+@pytest.fixture
+def benepar_checkpoint(tmp_path: Path) -> Path:
+    module = tiny_model(toy_treebank(20)).network
+    torch.save(
+        {"config": module.config, "state_dict": module.state_dict()}, tmp_path / "benepar.pt"
+    )
+    return tmp_path / "benepar.pt"
+
+
+def job(checkpoint: Path, **changes: Any) -> ConversionJob:
+    folder = checkpoint.parent / "converted"
+    folder.mkdir(exist_ok=True)
+    fields: dict[str, Any] = {"stage": "", "transformer": "", "max_seconds": 600}
+    fields |= {"max_memory_bytes": 8 << 30, "max_file_bytes": 1 << 30}
+    fields |= {"checkpoint": str(checkpoint), "folder": str(folder), "sha256": trusted(checkpoint)}
+    return ConversionJob(**fields | changes)
+
+
+def trusted(checkpoint: Path) -> str:
+    file = checkpoint / "benepar_model.bin" if checkpoint.is_dir() else checkpoint
+    return sha256_of_file(file) if file.exists() else ""
+
+
+def opened(checkpoint: Path) -> OpenedCheckpoint:
+    scratch = tempfile.mkdtemp(dir=checkpoint.parent)
+    return open_checkpoint(checkpoint, Path(scratch), sha256=trusted(checkpoint))
+
+
+def test_a_user_converts_a_file_whose_sha256_he_gives(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parser, sentences = supar_parser(tmp_path), [sentence.tokens for sentence in treebank()]
+    checkpoint, folder = tmp_path / "supar.pt", tmp_path / "own"
+    parser.save(str(checkpoint))
+    assert main([str(checkpoint), str(folder), "--sha256", sha256_of_file(checkpoint)]) == 0
+    checksum = capsys.readouterr().out.strip()
+    converted = load_parser(folder, "dependencies", expected_checksum=checksum)
+    expected = SuparDependencyParser(from_supar(parser), name="expected")
+    assert converted.parse(sentences) == expected.parse(sentences)
+    assert sorted(path.name for path in folder.iterdir()) == ["parser.json", "weights.safetensors"]
+
+
+def test_nothing_is_read_without_the_right_sha256(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    checkpoint = tmp_path / "any.pt"
+    checkpoint.write_bytes(b"whatever it is")
+    found = sha256_of_file(checkpoint)
+    with pytest.raises(ValueError, match=rf"read only where its sha256 is given. It is {found}"):
+        convert_checkpoint(str(checkpoint), tmp_path / "out", sha256="")
+    assert main([str(checkpoint), str(tmp_path / "out"), "--sha256", "00"]) == 2
+    assert f"sha256 {found} differs from the given 00; not read" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_a_pickle_would_run_is_not_run(tmp_path: Path) -> None:
+    class Trap:
+        def __reduce__(self) -> Any:
+            return os.mkdir, (str(tmp_path / "sprung"),)
+
+    def bytecode() -> str:
+        return "of this Python version"
+
+    content = {"name": Trap(), "fn": bytecode, "tensor": torch.ones(2)}
+    torch.save(content, tmp_path / "trap.pt", pickle_module=dill)
+    read = read_torch_file(tmp_path / "trap.pt")
+    assert isinstance(read["name"], Inert)
+    assert isinstance(read["fn"], Inert)
+    assert read["tensor"].tolist() == [1, 1]
+    assert not (tmp_path / "sprung").exists()
+
+
+class Program(torch.nn.Module):
+    """What TorchScript compiles; ``torch.jit.load`` calls its ``__setstate__``."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.path, self.read = "", torch.zeros(1)
+
+    @torch.jit.export
+    def __getstate__(self) -> tuple[str, bool]:
+        return self.path, self.training
+
+    @torch.jit.export
+    def __setstate__(self, state: tuple[str, bool]) -> None:
+        self.path, self.training = state
+        self.read = torch.from_file(self.path, shared=True, size=4)  # makes the file
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x
+
+
+def test_a_program_of_torchscript_is_refused_before_it_runs(tmp_path: Path) -> None:
+    program = Program()
+    program.path = str(tmp_path / "sprung")
+    torch.jit.save(torch.jit.script(program), tmp_path / "program.pt")
+    torch.load(tmp_path / "program.pt", weights_only=False)
+    assert (tmp_path / "sprung").exists()  # the trap is one
+    (tmp_path / "sprung").unlink()
+    with pytest.raises(ValueError, match=r"program\.pt: a program of TorchScript"):
+        read_torch_file(tmp_path / "program.pt")
+    assert not (tmp_path / "sprung").exists()
+
+
+def test_bytecode_of_another_python_version_does_no_harm(supar_checkpoint: Path) -> None:
+    state = torch.load(supar_checkpoint, weights_only=False)
+
+    code = (lambda token: token.lower()).__code__
+    foreign = code.replace(co_code=b"\xff\xff" * (len(code.co_code) // 2))
+    state["transform"].FORM[0].fn = FunctionType(foreign, {})
+    torch.save(state, supar_checkpoint, pickle_module=dill)
+    assert convert(job(supar_checkpoint))
+
+
+@pytest.mark.parametrize(
+    ("stage", "message"),
+    [
+        (
+            "dependencies",
+            "of benepar, which gives constituents, but one for dependencies is needed",
+        ),
+        ("constituents", "of supar, which gives dependencies, but one for constituents is needed"),
+    ],
+)
+def test_a_parser_of_the_other_kind_is_refused(
+    stage: str, message: str, supar_checkpoint: Path, benepar_checkpoint: Path
+) -> None:
+    other = {"dependencies": benepar_checkpoint, "constituents": supar_checkpoint}[stage]
+    with pytest.raises(ValueError, match=message):
+        convert(job(other, stage=stage))
+
+
+def test_a_benepar_file_gives_the_trees_of_its_module(benepar_checkpoint: Path) -> None:
+    sentences = [sentence.tokens for sentence in toy_treebank(6, seed=1)]
+    checksum = convert(job(benepar_checkpoint, stage="constituents"))
+    folder = benepar_checkpoint.parent / "converted"
+    expected = BeneparConstituencyParser(tiny_model(toy_treebank(20)), name="x", checksum="")
+    converted = load_parser(folder, "constituents", expected_checksum=checksum)
+    assert converted.parse(sentences) == expected.parse(sentences)
+
+
+def test_a_benepar_file_of_few_positions_rejects_what_is_longer(tmp_path: Path) -> None:
+    sentences = toy_treebank(20)
+    vocabularies = build_vocabularies(sentences, min_character_count=1)
+    module = build_chart_parser(replace(TINY, max_length=12), vocabularies)
+    torch.save({"config": module.config, "state_dict": module.state_dict()}, tmp_path / "few.pt")
+    convert(job(tmp_path / "few.pt"))
+    answers = load_parser(tmp_path / "converted", "constituents").parse([["a"] * 11, ["a"] * 10])
+    assert answers[0] == Refusal("too_long", "11 tokens, limit 10")
+    assert isinstance(answers[1], ConstituencyParse)
+
+
+def test_what_is_no_checkpoint_is_named(tmp_path: Path, supar_checkpoint: Path) -> None:
+    text = tmp_path / "notes.txt"
+    text.write_text("The dog chased a cat.\n" * 50)
+    with pytest.raises(ValueError, match=r"notes\.txt: not a whole file of torch\.save"):
+        opened(text)
+    cut = tmp_path / "cut.pt"
+    cut.write_bytes(supar_checkpoint.read_bytes()[:4000])
+    with pytest.raises(ValueError, match=r"cut\.pt: not a whole file of torch\.save .* cut short"):
+        opened(cut)
+    torch.save({"epoch": 3, "model": {}}, tmp_path / "other.pt")
+    with pytest.raises(ValueError, match=r"neither a parser of supar nor one of benepar.*epoch"):
+        opened(tmp_path / "other.pt")
+
+
+def test_another_class_of_supars_parsers_is_refused(supar_checkpoint: Path) -> None:
+    state = torch.load(supar_checkpoint, weights_only=False)
+    torch.save({**state, "name": "crf-dependency"}, supar_checkpoint, pickle_module=dill)
+    with pytest.raises(ValueError, match="'crf-dependency' parser: only 'biaffine-dependency'"):
+        convert(job(supar_checkpoint))
+
+
+def test_weights_that_do_not_fit_are_refused(benepar_checkpoint: Path) -> None:
+    content = torch.load(benepar_checkpoint)
+    del content["state_dict"]["f_label.0.bias"]
+    torch.save(content, benepar_checkpoint)
+    with pytest.raises(
+        ValueError, match=r"do not fit .*: 1 \(f_label\.0\.bias\) missing, none too"
+    ):
+        convert(job(benepar_checkpoint))
+
+
+def test_a_zip_is_unpacked_as_published_parsers_are(supar_checkpoint: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "published.zip", "w") as archive:
+        archive.write(supar_checkpoint, "ptb.biaffine.dep")
+    found = opened(tmp_path / "published.zip")
+    assert (found.library, found.content["name"]) == ("supar", "biaffine-dependency")
+    with zipfile.ZipFile(tmp_path / "published.zip", "a") as archive:
+        archive.writestr("folder/more.txt", "?")
+    with pytest.raises(ValueError, match="2 files in 2 folders, where a published parser is one"):
+        opened(tmp_path / "published.zip")
+
+
+def test_a_zip_that_unpacks_to_too_much_or_to_one_name_twice_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with zipfile.ZipFile(tmp_path / "large.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("parser", bytes(600))
+        archive.writestr("config.json", bytes(500))
+    monkeypatch.setattr(opened_module, "_MAX_UNPACKED_BYTES", 1_000)
+    with pytest.raises(ValueError, match=r"large\.zip: 1,100 bytes .* has at most 1,000"):
+        opened(tmp_path / "large.zip")
+    with zipfile.ZipFile(tmp_path / "twice.zip", "w") as archive:
+        archive.writestr("parser", "one")
+        with pytest.warns(UserWarning, match="Duplicate name"):
+            archive.writestr("parser", "another")
+    with pytest.raises(ValueError, match=r"twice\.zip: holds parser more than once"):
+        opened(tmp_path / "twice.zip")
+
+
+def test_a_file_that_changes_after_it_was_verified_is_not_read(supar_checkpoint: Path) -> None:
+    with pytest.raises(ValueError, match=r"supar\.pt: sha256 .* differs from the given 00; not"):
+        run_isolated(job(supar_checkpoint, sha256="00"))
+
+
+def test_a_folder_with_something_else_in_it_is_left_alone(
+    tmp_path: Path, benepar_checkpoint: Path
+) -> None:
+    folder = tmp_path / "mine"
+    (folder / "transformer").mkdir(parents=True)
+    (folder / "transformer" / "notes.txt").write_text("mine")
+    with pytest.raises(ValueError, match=r"mine: holds transformer, .* folder that is empty"):
+        convert_checkpoint(str(benepar_checkpoint), folder, sha256=trusted(benepar_checkpoint))
+    assert (folder / "transformer" / "notes.txt").read_text() == "mine"
+
+
+def test_only_conversions_that_were_killed_are_cleared_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkpoint, folder = tmp_path / "any.pt", tmp_path / "out"
+    checkpoint.write_bytes(b"?")
+    # As one leaves it that is killed while its parser moves into place.
+    killed = folder / ".converting-killed" / "parser"
+    killed.mkdir(parents=True)
+    (killed / "parser.json").write_text("{}")
+    (folder / "weights.safetensors").write_bytes(b"of the killed one")
+
+    def build(running: ConversionJob) -> str:
+        with pytest.raises(ValueError, match="another process converts a checkpoint into it"):
+            convert_checkpoint(str(checkpoint), folder, sha256=trusted(checkpoint))
+        for name in ("weights.safetensors", "parser.json"):
+            (Path(running.folder) / name).write_text("new")
+        return "checksum"
+
+    monkeypatch.setattr(convert_module, "run_isolated", build)
+    assert convert_checkpoint(str(checkpoint), folder, sha256=trusted(checkpoint)) == "checksum"
+    found = {path.name: path.read_text() for path in folder.iterdir()}
+    assert found == {"weights.safetensors": "new", "parser.json": "new"}
+
+
+def test_a_parser_is_put_into_place_whole_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkpoint, folder = tmp_path / "any.pt", tmp_path / "out"
+    checkpoint.write_bytes(b"?")
+
+    def build(running: ConversionJob) -> str:
+        (Path(running.folder) / "weights.safetensors").write_text("new")
+        (Path(running.folder) / "parser.json").write_text("new")
+        (folder / "parser.json").mkdir()  # which no file can be renamed to
+        return "checksum"
+
+    monkeypatch.setattr(convert_module, "run_isolated", build)
+    with pytest.raises(IsADirectoryError):
+        convert_checkpoint(str(checkpoint), folder, sha256=trusted(checkpoint))
+    assert [path.name for path in folder.iterdir()] == ["parser.json"]
+
+
+def test_a_released_folder_brings_its_transformers_files_along(tmp_path: Path) -> None:
+    hub = tiny_bert(tmp_path / "hub")
+    content = torch.load(benepar_file(tmp_path, hub))
+    released = shutil.copytree(hub, tmp_path / "benepar_xx")
+    (released / "model.safetensors").unlink()
+    config = json.loads((released / "config.json").read_text())
+    config["benepar"] = {**content["config"], "char_vocab": None}
+    (released / "config.json").write_text(json.dumps(config))
+    torch.save(content["state_dict"], released / "benepar_model.bin")
+    shutil.rmtree(hub)
+    assert convert(job(released))
+    folder = tmp_path / "converted"
+    assert load_parser(folder, "constituents").parse([["Go", "!"]])
+    (released / "benepar_model.bin").unlink()
+    with pytest.raises(ValueError, match="no folder that benepar released"):
+        opened(released)
+
+
+def test_a_missing_tokenizer_is_named_with_its_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub = tiny_bert(tmp_path / "hub")
+    checkpoint = benepar_file(tmp_path, hub)
+    elsewhere = hub.rename(tmp_path / "elsewhere")
+    with pytest.raises(ValueError, match=r"needs the configuration and tokenizer.*--transformer"):
+        convert(job(checkpoint))
+    assert convert(job(checkpoint, transformer=str(elsewhere)))
+
+
+def test_the_tokenizer_must_be_that_of_the_training(tmp_path: Path) -> None:
+    parser = supar_parser(tmp_path, encoder="bert", bert=tiny_bert(tmp_path / "hub"))
+    parser.transform.FORM[0].vocab = {**parser.transform.FORM[0].vocab, "more": 999}
+    parser.save(str(tmp_path / "supar.pt"))
+    with pytest.raises(ValueError, match="another vocabulary than the parser"):
+        convert(job(tmp_path / "supar.pt", transformer=str(tiny_electra(tmp_path / "other"))))
+
+
+def test_no_network_names_the_address_and_the_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unreachable = official.OfficialParser(
+        "biaffine-dep-en", "http://127.0.0.1:9/ptb.zip", "dependencies"
+    )
+    monkeypatch.setitem(official.OFFICIAL_PARSERS, "biaffine-dep-en", unreachable)
+    impatient = DownloadConfig(attempts=1, timeout_seconds=2)
+    with pytest.raises(DownloadError, match=r"biaffine-dep-en: .*download http://127\.0\.0\.1:9/"):
+        official.fetch_official(unreachable, tmp_path, "", config=impatient)
+
+
+def test_a_published_parser_of_the_wrong_kind_is_not_downloaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_download(*_: object, **__: object) -> None:
+        raise AssertionError("asked the network")
+
+    monkeypatch.setattr("pipeline.parsers.convert.fetch_official", no_download)
+    with pytest.raises(ValueError, match="benepar_en3: this parser gives constituents, not depen"):
+        convert_checkpoint("benepar_en3", tmp_path / "out", sha256="00", stage="dependencies")
+
+
+def test_an_unknown_name_is_answered_with_the_known_ones(tmp_path: Path) -> None:
+    with pytest.raises(
+        ValueError, match=r"dep-biaffine-en: neither .* biaffine-dep-en, .*benepar_"
+    ):
+        convert_checkpoint("dep-biaffine-en", tmp_path / "out", sha256="00")
+
+
+@pytest.mark.parametrize(
+    ("code", "seconds", "message"),
+    [
+        ("import os; os.kill(os.getpid(), 11)", 60, "the process that read it ended by SIGSEGV"),
+        ("raise SystemExit('no such module')", 60, r"exited with 1 \(no such module\)"),
+        ("import time; time.sleep(60)", 1, "not converted within 1 seconds"),
+    ],
+)
+def test_a_process_that_does_not_survive_a_file_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, seconds: int, message: str
+) -> None:
+    (tmp_path / "deadly.py").write_text(code)
+    monkeypatch.setattr(isolation, "_ROOT", tmp_path)
+    monkeypatch.setattr(isolation, "_PROCESS", "deadly")
+    with pytest.raises(ValueError, match=rf"file\.pt: .*{message}"):
+        run_isolated(job(tmp_path / "file.pt", max_seconds=seconds))
+
+
+def test_the_process_sees_no_secrets_of_this_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "telling.py").write_text(
+        "import json, os; print(json.dumps({'checksum': ' '.join(sorted(os.environ))}))"
+    )
+    monkeypatch.setattr(isolation, "_ROOT", tmp_path)
+    monkeypatch.setattr(isolation, "_PROCESS", "telling")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    seen = run_isolated(job(tmp_path / "file.pt")).split()
+    assert "PATH" in seen
+    assert "AWS_SECRET_ACCESS_KEY" not in seen

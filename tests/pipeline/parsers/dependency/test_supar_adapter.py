@@ -1,0 +1,308 @@
+import copy
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from pipeline.base.bundled import BUNDLED_PARSERS
+from pipeline.base.refusal import Refusal
+from pipeline.parsers.dependency import supar_adapter
+from pipeline.parsers.dependency.model import DependencyModel, save_dependency_model
+from pipeline.parsers.dependency.network import NetworkSizes, build_network
+from pipeline.parsers.dependency.spellings import encode_spellings, spelling_cache
+from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
+from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
+from pipeline.parsers.supar_conversion import from_supar
+from pipeline.trees.flat import validate_heads
+from pipeline.trees.parses import DependencyParse
+from tests.support.dependency_examples import treebank, write_conllu
+
+BUNDLED = BUNDLED_PARSERS["dependencies"]
+SIZES = NetworkSizes(
+    word_embedding=12,
+    character_embedding=6,
+    character_hidden=8,
+    character_features=10,
+    lstm_hidden=16,
+    lstm_layers=2,
+    arc_mlp=14,
+    relation_mlp=9,
+)
+SENTENCES = [
+    ["The", "dog", "chased", "an", "enormous", "neighbour", "'s", "cat", "."],
+    ["She", "reads"],
+    ["Go", "!"],
+    ["Unquestionably", "internationalization-friendly-identifiers", "help", "us", "all", "."],
+    ["A"],
+    ["the", "THE", "The", "tHe", "dog", "Dog"],
+]
+
+
+def random_network(vocabulary: DependencyVocabulary, seed: int) -> Any:
+    """A network whose scores are far apart: supar starts its biaffine weights at zero."""
+    torch.manual_seed(seed)
+    network = build_network(SIZES, vocabulary)
+    for parameter in network.parameters():
+        torch.nn.init.normal_(parameter, std=0.5)
+    return network.eval()
+
+
+@pytest.fixture(scope="module")
+def model() -> DependencyModel:
+    vocabulary = DependencyVocabulary.build(treebank(), min_word_frequency=1)
+    return DependencyModel(random_network(vocabulary, seed=1), SIZES, vocabulary)
+
+
+@pytest.fixture
+def parser(model: DependencyModel) -> SuparDependencyParser:
+    return SuparDependencyParser(model, name="random", max_tokens=60, batch_tokens=40)
+
+
+def supar_parser(tmp_path: Path, seed: int) -> Any:
+    """supar's own parser, built by supar from a file, with random weights."""
+    from supar import BiaffineDependencyParser
+
+    parser = BiaffineDependencyParser.build(
+        path=str(tmp_path / "supar" / "model"),
+        train=str(write_conllu(treebank(), tmp_path / "train.conllu")),
+        embed=None,
+        encoder="lstm",
+        feat=["char"],
+        build=True,
+        min_freq=1,
+        fix_len=20,
+        n_embed=12,
+        n_pretrained=12,
+        n_feat_embed=10,
+        n_char_embed=6,
+        n_char_hidden=8,
+        n_lstm_hidden=16,
+        n_lstm_layers=2,
+        n_arc_mlp=14,
+        n_rel_mlp=9,
+    )
+    torch.manual_seed(seed)
+    for parameter in parser.model.parameters():
+        torch.nn.init.normal_(parameter, std=0.5)
+    return parser
+
+
+def assert_same_as_supar(parser: Any, sentences: list[list[str]]) -> None:
+    ours = SuparDependencyParser(from_supar(parser), name="converted").parse(sentences)
+    theirs = parser.predict([list(s) for s in sentences], tree=True, proj=False, verbose=False)
+    assert [parse.heads for parse in ours] == list(theirs.arcs)
+    assert [parse.deprels for parse in ours] == list(theirs.rels)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_answers_are_those_of_supars_own_prediction(tmp_path: Path, seed: int) -> None:
+    sentences = SENTENCES + [s.tokens for s in treebank()]
+    assert_same_as_supar(supar_parser(tmp_path, seed), sentences)
+
+
+def test_pretrained_vectors_are_folded_into_the_embedding(tmp_path: Path) -> None:
+    parser = supar_parser(tmp_path, seed=3)
+    words = parser.transform.FORM[0].vocab
+    words.extend(["unquestionably", "enormous"])
+    parser.model.args.device = "cpu"
+    vectors = torch.randn(len(words), 12, generator=torch.Generator().manual_seed(0))
+    trained = parser.model.word_embed.weight.detach().clone()
+    parser.model.load_pretrained(vectors)  # sets the trained vectors to zero
+    parser.model.word_embed.weight.data.copy_(trained)
+    assert_same_as_supar(parser, SENTENCES)
+
+
+def test_other_features_than_words_and_characters_are_refused(tmp_path: Path) -> None:
+    parser = supar_parser(tmp_path, seed=0)
+    parser.model.args.feat = ["tag", "char"]
+    with pytest.raises(ValueError, match=r"feat=\['tag', 'char'\] cannot be taken over"):
+        from_supar(parser)
+
+
+def test_every_answer_is_a_single_rooted_tree_with_known_relations(
+    parser: SuparDependencyParser, model: DependencyModel
+) -> None:
+    for sentence, parse in zip(SENTENCES, parser.parse(SENTENCES), strict=True):
+        assert isinstance(parse, DependencyParse)
+        assert len(parse.heads) == len(parse.deprels) == len(sentence)
+        assert validate_heads(parse.heads) is None
+        assert set(parse.deprels) <= set(model.vocabulary.relations)
+
+
+def test_a_sentences_answer_does_not_depend_on_its_batch(model: DependencyModel) -> None:
+    sentences = SENTENCES * 3
+    together = SuparDependencyParser(model, name="a", batch_tokens=4000).parse(sentences)
+    alone = SuparDependencyParser(model, name="b", batch_tokens=1)
+    assert together == [alone.parse([sentence])[0] for sentence in sentences]
+    assert together[::-1] == SuparDependencyParser(model, name="c").parse(sentences[::-1])
+
+
+def test_parsing_leaves_the_vocabulary_as_it_was(
+    parser: SuparDependencyParser, model: DependencyModel
+) -> None:
+    before = (list(model.vocabulary.words), dict(model.vocabulary._word_ids))
+    parser.parse([["zyzzyva", "Ωmega", "🦜"]] * 3)
+    assert (model.vocabulary.words, model.vocabulary._word_ids) == before
+
+
+def test_what_cannot_be_parsed_is_rejected_with_its_reason(parser: SuparDependencyParser) -> None:
+    missing: Any = ["a", None]
+    answers = parser.parse([[], ["Go"], ["a"] * 61, ["a", ""], missing, ["a"] * 60])
+    assert answers[0] == Refusal("empty")
+    assert isinstance(answers[1], DependencyParse)
+    assert answers[2] == Refusal("too_long", "61 tokens, limit 60")
+    assert answers[3] == Refusal("empty_token", "token 2 of 2")
+    assert answers[4] == Refusal("empty_token", "token 2 of 2")
+    assert isinstance(answers[5], DependencyParse)
+    assert parser.parse([]) == []
+
+
+@pytest.mark.parametrize(
+    "token",
+    ["a\tb", "line\nbreak", "\x00", "(", "-LRB-", "🙂", " ", "<pad>", "<bos>", "<unk>", "x" * 9000],
+)
+def test_any_surface_form_is_a_token(parser: SuparDependencyParser, token: str) -> None:
+    (parse,) = parser.parse([["The", token, "sleeps", "."]])
+    assert isinstance(parse, DependencyParse)
+    assert len(parse.heads) == 4
+
+
+def test_a_failing_sentence_does_not_cost_its_batch(
+    parser: SuparDependencyParser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = parser.parse([["She", "reads"], ["Go", "!"]])
+    real = supar_adapter.token_batch
+
+    def failing(sentences: Any, *args: Any, **kwargs: Any) -> Any:
+        if any("boom" in sentence for sentence in sentences):
+            raise IndexError("no room")
+        return real(sentences, *args, **kwargs)
+
+    monkeypatch.setattr(supar_adapter, "token_batch", failing)
+    answers = parser.parse([["She", "reads"], ["boom", "!"], ["Go", "!"]])
+    assert answers == [expected[0], Refusal("parser_error", "IndexError: no room"), expected[1]]
+
+
+@pytest.mark.parametrize("damaged", ["arc_mlp_d", "rel_mlp_d", "word_embed"])
+def test_scores_that_are_no_numbers_make_no_tree(model: DependencyModel, damaged: str) -> None:
+    network = copy.deepcopy(model.network)
+    with torch.no_grad():
+        next(getattr(network, damaged).parameters()).fill_(float("nan"))
+    parser = SuparDependencyParser(
+        DependencyModel(network, model.sizes, model.vocabulary), name="damaged"
+    )
+
+    answers = parser.parse([["She", "slept"], ["She"]])
+
+    assert [getattr(answer, "reason", None) for answer in answers] == ["parser_error"] * 2
+
+
+def test_limits_outside_their_range_are_refused(model: DependencyModel) -> None:
+    with pytest.raises(ValueError, match=r"max_tokens must lie in \[1, "):
+        SuparDependencyParser(model, name="x", max_tokens=0)
+
+
+def test_cached_spellings_do_not_depend_on_what_was_read_before(model: DependencyModel) -> None:
+    words = ["", *{token for sentence in SENTENCES for token in sentence}]
+    at_once = spelling_cache(model.network, model.vocabulary, capacity=100)
+    one_by_one = spelling_cache(model.network, model.vocabulary, capacity=100)
+    with torch.inference_mode():
+        expected = at_once.vectors(words)
+        for word in reversed(words):
+            one_by_one.vectors([word])
+        torch.testing.assert_close(one_by_one.vectors(words), expected, rtol=0, atol=0)
+        uncached = encode_spellings(model.network, words, model.vocabulary)
+    torch.testing.assert_close(uncached, expected)
+
+
+def test_a_full_cache_is_emptied_and_still_right(model: DependencyModel) -> None:
+    cache = spelling_cache(model.network, model.vocabulary, capacity=3)
+    with torch.inference_mode():
+        expected = cache.vectors(["cat", "dog"]).clone()
+        cache.vectors(["bird", "books"])
+        assert len(cache) == 2
+        torch.testing.assert_close(cache.vectors(["cat", "dog"]), expected, rtol=0, atol=0)
+        with pytest.raises(ValueError, match="4 distinct words in a cache of 3"):
+            cache.vectors(["a", "b", "c", "d"])
+
+
+def test_fast_is_the_fastest_arithmetic_of_the_machine_and_shows(
+    model: DependencyModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def parser(precision: str) -> SuparDependencyParser:
+        return SuparDependencyParser(model, name="x", checksum="abc", precision=precision)
+
+    def on(*instructions: str) -> None:
+        monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: dict.fromkeys(instructions, 1))
+
+    on("avx512_bf16")
+    exact, fast = parser("exact"), parser("fast")
+    assert (exact.precision, exact.checksum) == ("float32", "abc")
+    assert (fast.precision, fast.checksum) == ("bfloat16", "abc-bfloat16")
+    answers = fast.parse(SENTENCES)
+    assert all(isinstance(a, DependencyParse) and not validate_heads(a.heads) for a in answers)
+    on("avx512_f")
+    assert (parser("fast").precision, parser("fast").checksum) == ("float32", "abc")
+    with pytest.raises(ValueError, match="unknown precision 'half'; known: exact, fast"):
+        parser("half")
+
+
+def test_a_token_that_is_no_string_costs_its_own_sentence_only(
+    parser: SuparDependencyParser,
+) -> None:
+    number: Any = ["a", 5]
+    answers = parser.parse([["Go", "!"], number])
+    assert isinstance(answers[0], DependencyParse)
+    assert isinstance(answers[1], Refusal)
+    assert answers[1].reason == "parser_error"
+
+
+def test_a_saved_parser_answers_the_same_up_to_half_precision(
+    model: DependencyModel, tmp_path: Path
+) -> None:
+    checksum = save_dependency_model(model, tmp_path / "tiny")
+    loaded = SuparDependencyParser.load(tmp_path / "tiny", expected_checksum=checksum)
+    assert (loaded.name, loaded.checksum) == ("tiny", checksum)
+    half = build_network(SIZES, model.vocabulary)
+    half.load_state_dict({k: v.half().float() for k, v in model.network.state_dict().items()})
+    rounded = DependencyModel(half, SIZES, model.vocabulary)
+    assert loaded.parse(SENTENCES) == SuparDependencyParser(rounded, name="r").parse(SENTENCES)
+
+
+def test_damaged_folders_are_refused(model: DependencyModel, tmp_path: Path) -> None:
+    folder = tmp_path / "tiny"
+    with pytest.raises(ValueError, match=r"parser\.json: no such file"):
+        SuparDependencyParser.load(folder)
+    save_dependency_model(model, folder)
+    with pytest.raises(ValueError, match=r"differs from the expected 0000"):
+        SuparDependencyParser.load(folder, expected_checksum="0000")
+    wrong_kind = shutil.copytree(folder, tmp_path / "wrong_kind") / "parser.json"
+    wrong_kind.write_text(wrong_kind.read_text().replace("supar-biaffine", "other"))
+    with pytest.raises(ValueError, match=r"parser of kind 'other-dependency'"):
+        SuparDependencyParser.load(wrong_kind.parent)
+    misfit = shutil.copytree(folder, tmp_path / "misfit") / "parser.json"
+    misfit.write_text(misfit.read_text().replace('"arc_mlp": 14', '"arc_mlp": 15'))
+    with pytest.raises(ValueError, match=r"misfit: weights and description do not fit together"):
+        SuparDependencyParser.load(misfit.parent)
+    weights = folder / "weights.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1] + b"\x01")
+    with pytest.raises(ValueError, match=r"weights\.safetensors: sha256 differs"):
+        SuparDependencyParser.load(folder)
+
+
+def test_the_bundled_parser_reads_a_plain_sentence() -> None:
+    parser = SuparDependencyParser.load(BUNDLED)
+    tokens = ["The", "old", "gardener", "watered", "the", "red", "roses", "."]
+    (parse,) = parser.parse([tokens])
+    assert isinstance(parse, DependencyParse)
+    assert parse.heads == [3, 3, 4, 0, 7, 7, 4, 4]
+    assert parse.deprels == ["det", "amod", "nsubj", "root", "det", "amod", "obj", "punct"]
+
+
+def test_the_bundled_parser_is_small_and_its_card_names_its_checksum() -> None:
+    assert sum(path.stat().st_size for path in BUNDLED.iterdir()) <= 15_000_000
+    card = (BUNDLED / "card.md").read_text(encoding="utf-8")
+    assert SuparDependencyParser.load(BUNDLED).checksum in card
+    assert "CC BY-SA 4.0" in card

@@ -1,0 +1,222 @@
+"""Parsers with a transformer inside answer as the libraries' own, and need no hub."""
+
+import shutil
+import socket
+from pathlib import Path
+from typing import Any
+
+import benepar
+import pytest
+import torch
+from safetensors.torch import load_file
+from transformers import AutoModel
+
+from pipeline.base.refusal import Refusal
+from pipeline.parsers.adapters import precision
+from pipeline.parsers.benepar_conversion import convert_benepar_checkpoint
+from pipeline.parsers.checkpoints.inert_pickle import read_torch_file
+from pipeline.parsers.checkpoints.transformer_folder import find_transformer, save_transformer
+from pipeline.parsers.constituency.transformer_adapter import TransformerConstituencyParser
+from pipeline.parsers.dependency.transformer_adapter import TransformerDependencyParser
+from pipeline.parsers.load import load_parser
+from pipeline.parsers.supar_conversion import convert_supar_checkpoint
+from pipeline.trees.flat import to_brackets
+from pipeline.trees.parses import ConstituencyParse, DependencyParse
+from tests.support.constituency_trees import toy_treebank
+from tests.support.dependency_examples import treebank
+from tests.support.library_parsers import benepar_file, supar_parser
+from tests.support.tiny_transformers import TINY_TRANSFORMERS, tiny_bert
+
+SENTENCES = [
+    ["The", "dog", "chased", "an", "enormous", "neighbour", "'s", "cat", "."],
+    ["Go", "!"],
+    ["Unquestionably", "internationalization", "(", "helps", ")", "us", "."],
+    ["A"],
+    *(sentence.tokens for sentence in treebank()),
+]
+MANY_SUBWORDS = ["internationalization"] * 12
+
+
+@pytest.fixture(autouse=True)
+def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*args: Any) -> None:
+        raise OSError("no network in tests")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+
+
+def convert_supar(parser: Any, folder: Path) -> str:
+    parser.save(str(folder / "supar.pt"))
+    state = read_torch_file(folder / "supar.pt")
+    return convert_supar_checkpoint(state, folder / "parser", transformer="")
+
+
+def convert_benepar(checkpoint: Path, folder: Path) -> str:
+    content = read_torch_file(checkpoint)
+    config, tensors = content["config"], content["state_dict"]
+    return convert_benepar_checkpoint(config, tensors, folder, transformer="")
+
+
+@pytest.mark.parametrize(
+    ("transformer", "options"),
+    [
+        ("bert", {}),
+        ("bert", {"encoder": "lstm", "feat": ["char", "bert"]}),
+        ("bert", {"encoder": "lstm", "feat": ["bert"], "bert_pooling": "first"}),
+        ("roberta", {"bert_pooling": "last", "n_bert_layers": 0}),
+        ("electra", {"scale": 1}),
+    ],
+)
+def test_dependencies_are_those_of_supars_own_prediction(
+    tmp_path: Path, transformer: str, options: dict[str, Any]
+) -> None:
+    files = TINY_TRANSFORMERS[transformer](tmp_path / "hub")
+    parser = supar_parser(tmp_path, bert=files, **{"encoder": "bert", **options})
+    sentences = [*SENTENCES, MANY_SUBWORDS]  # which supar reads in windows
+    theirs = parser.predict([list(s) for s in sentences], tree=True, proj=False, verbose=False)
+    checksum = convert_supar(parser, tmp_path)
+    shutil.rmtree(files)
+    loaded = load_parser(tmp_path / "parser", "dependencies", expected_checksum=checksum)
+    ours = loaded.parse(sentences)
+    assert [parse.heads for parse in ours] == list(theirs.arcs)
+    assert [parse.deprels for parse in ours] == list(theirs.rels)
+    assert [loaded.parse([sentence])[0] for sentence in sentences] == ours
+
+
+def test_a_space_stands_before_a_token_where_supar_had_put_it(tmp_path: Path) -> None:
+    parser = supar_parser(
+        tmp_path, encoder="bert", bert=TINY_TRANSFORMERS["roberta"](tmp_path / "hub")
+    )
+    parser.transform.FORM[0].fn = lambda token: " " + token  # as supar's for GPT-2
+    theirs = parser.predict([list(s) for s in SENTENCES], tree=True, proj=False, verbose=False)
+    convert_supar(parser, tmp_path)
+    ours = TransformerDependencyParser.load(tmp_path / "parser").parse(SENTENCES)
+    assert [parse.heads for parse in ours] == list(theirs.arcs)
+
+
+def test_any_surface_form_is_a_token_of_a_dependency_tree(tmp_path: Path) -> None:
+    convert_supar(
+        supar_parser(tmp_path, encoder="bert", bert=tiny_bert(tmp_path / "hub")), tmp_path
+    )
+    parser = TransformerDependencyParser.load(tmp_path / "parser", precision="fast")
+    forms = ["[PAD]", "[CLS]", "\u200b", " ", "a\tb", "🦜", "x" * 5000]
+    for parse in parser.parse([["The", form, "sleeps"] for form in forms]):
+        assert isinstance(parse, DependencyParse)
+        assert len(parse.heads) == 3
+    assert parser.parse([[], ["a", ""]]) == [
+        Refusal("empty"),
+        Refusal("empty_token", "token 2 of 2"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("transformer", "changes"),
+    [
+        ("bert", {}),
+        ("bert", {"use_encoder": False}),
+        ("electra", {"predict_tags": False, "force_root_constituent": False}),
+        ("roberta", {}),
+        ("t5", {}),
+    ],
+)
+def test_constituents_are_those_of_benepars_own_prediction(
+    tmp_path: Path, transformer: str, changes: dict[str, Any]
+) -> None:
+    files = TINY_TRANSFORMERS[transformer](tmp_path / "hub")
+    checkpoint = benepar_file(tmp_path, files, **changes)
+    sentences = SENTENCES + [sentence.tokens for sentence in toy_treebank(12)]
+    inputs = [benepar.InputSentence(words=list(sentence)) for sentence in sentences]
+    theirs = [tree[0] for tree in benepar.Parser(str(checkpoint)).parse_sents(inputs)]
+    checksum = convert_benepar(checkpoint, tmp_path / "parser")
+    shutil.rmtree(files)
+    loaded = load_parser(tmp_path / "parser", "constituents", expected_checksum=checksum)
+    ours = loaded.parse(sentences)
+    for sentence, parse, tree in zip(sentences, ours, theirs, strict=True):
+        assert isinstance(parse, ConstituencyParse)
+        assert to_brackets(sentence, parse) == " ".join(str(tree).split())
+    assert [loaded.parse([sentence])[0] for sentence in sentences] == ours
+
+
+def test_a_sentence_with_too_many_subwords_is_rejected_alone(tmp_path: Path) -> None:
+    files = tiny_bert(tmp_path / "hub", max_positions=50)
+    convert_benepar(benepar_file(tmp_path, files), tmp_path / "parser")
+    parser = TransformerConstituencyParser.load(tmp_path / "parser", precision="fast")
+    most = ["x" * 47, "!"]  # 48 subwords and the two marks
+    answers = parser.parse([["Go", "!"], ["x" * 48, "!"], most, ["a"] * 39])
+    assert isinstance(answers[0], ConstituencyParse)
+    assert answers[1] == Refusal("too_many_subwords", "51 subwords, limit 50")
+    assert isinstance(answers[2], ConstituencyParse)
+    assert answers[3] == Refusal("too_long", "39 tokens, limit 38")
+
+
+def test_the_positions_of_a_roberta_begin_behind_the_paddings(tmp_path: Path) -> None:
+    files = TINY_TRANSFORMERS["roberta"](tmp_path / "hub")
+    convert_benepar(benepar_file(tmp_path, files), tmp_path / "parser")
+    answers = TransformerConstituencyParser.load(tmp_path / "parser").parse(
+        [["x" * 93], ["x" * 94]]  # and the space that benepar guesses, and two marks
+    )
+    assert isinstance(answers[0], ConstituencyParse)
+    assert answers[1] == Refusal("too_many_subwords", "97 subwords, limit 96")
+
+
+def test_a_token_that_leaves_no_subword_is_rejected_alone(tmp_path: Path) -> None:
+    checkpoint = benepar_file(tmp_path, tiny_bert(tmp_path / "hub"))
+    convert_benepar(checkpoint, tmp_path / "parser")
+    parser = TransformerConstituencyParser.load(tmp_path / "parser")
+    answers = parser.parse([["a", "\u200b"], ["Go", "!"]])
+    assert isinstance(answers[0], Refusal)
+    assert answers[0].reason == "no_subword"
+    assert isinstance(answers[1], ConstituencyParse)
+
+
+def test_the_checksum_covers_every_file_and_none_may_be_missing(tmp_path: Path) -> None:
+    folder = tmp_path / "parser"
+    convert_benepar(benepar_file(tmp_path, tiny_bert(tmp_path / "hub")), folder)
+    tokenizer = folder / "transformer" / "tokenizer.json"
+    content = tokenizer.read_bytes()
+    tokenizer.write_bytes(content + b" ")
+    with pytest.raises(ValueError, match=r"tokenizer\.json: sha256 differs"):
+        load_parser(folder, "constituents")
+    tokenizer.unlink()
+    with pytest.raises(ValueError, match=r"tokenizer\.json: no such file, but parser\.json names"):
+        load_parser(folder, "constituents")
+    tokenizer.write_bytes(content)
+    assert load_parser(folder, "constituents").name == "parser"
+
+
+def test_a_folder_of_another_stage_is_refused(tmp_path: Path) -> None:
+    convert_benepar(benepar_file(tmp_path, tiny_bert(tmp_path / "hub")), tmp_path / "parser")
+    with pytest.raises(ValueError, match="gives constituents, but one for dependencies is needed"):
+        load_parser(tmp_path / "parser", "dependencies")
+
+
+def test_fast_arithmetic_is_named_in_the_checksum(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(precision, "fast_dtype", lambda device: torch.bfloat16)
+    checksum = convert_benepar(benepar_file(tmp_path, tiny_bert(tmp_path / "hub")), tmp_path / "p")
+    fast = load_parser(tmp_path / "p", "constituents", precision="fast", batch_tokens=30)
+    exact = load_parser(tmp_path / "p", "constituents")
+    assert (exact.checksum, fast.checksum) == (checksum, f"{checksum}-bfloat16")
+    for sentence, parse in zip(SENTENCES, fast.parse(SENTENCES), strict=True):
+        assert isinstance(parse, ConstituencyParse)
+        assert len(parse.tags) == len(sentence)
+
+
+def test_an_unknown_precision_is_refused(tmp_path: Path) -> None:
+    convert_benepar(benepar_file(tmp_path, tiny_bert(tmp_path / "hub")), tmp_path / "parser")
+    with pytest.raises(ValueError, match="unknown precision 'int8'; known: exact, fast"):
+        TransformerConstituencyParser.load(tmp_path / "parser", precision="int8")
+
+
+def test_weights_keep_their_precision_where_the_configuration_has_less(tmp_path: Path) -> None:
+    files = tiny_bert(tmp_path / "hub")
+    config, tokenizer = find_transformer(str(files), "")
+    config.dtype = torch.float16
+    tensors = AutoModel.from_pretrained(files).state_dict()
+    save_transformer(tmp_path / "saved", config, tokenizer, tensors)
+    stored = load_file(tmp_path / "saved" / "model.safetensors")
+    assert {name: tensor.dtype for name, tensor in stored.items()} == dict.fromkeys(
+        tensors, torch.float32
+    )
+    assert all(torch.equal(stored[name], tensor) for name, tensor in tensors.items())

@@ -1,0 +1,302 @@
+"""Shards are whole or absent, verified when written, and refuse what they do not know."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pipeline.base import atomic_files
+from pipeline.base.atomic_files import sweep_unfinished
+from pipeline.base.digest import digest_of, sha256_of_file
+from pipeline.shards.manifests import (
+    complete_shards,
+    quarantine_path,
+    read_dataset_manifest,
+    read_shard_manifest,
+    shard_path,
+    write_dataset_manifest,
+)
+from pipeline.shards.schema import SCHEMA_VERSION, SENTENCES, STAGE_KEY, VERSION_KEY, schema_for
+from pipeline.shards.shards import (
+    ShardWriter,
+    read_row_groups,
+    read_shard,
+    rows_in_shard,
+    shards,
+    write_shard,
+)
+
+ROWS = [
+    {"document_id": "a", "sentence_index": 0, "tokens": ["Rain", "fell", "."]},
+    {"document_id": "a", "sentence_index": 2, "tokens": ["It", "stopped", "\t", "🙂"]},
+]
+
+
+def table(rows: list[dict[str, object]]) -> pa.Table:
+    return pa.Table.from_pylist(rows, schema=SENTENCES)
+
+
+def test_a_shard_reads_back_as_it_was_written(tmp_path: Path) -> None:
+    write_shard(tmp_path, "sentences", 0, table(ROWS), drops={})
+
+    assert read_shard(tmp_path, "sentences", 0).to_pylist() == ROWS
+
+
+def test_a_shard_of_several_row_groups_reads_back_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shards, "ROW_GROUP_ROWS", 3)
+    parses = [
+        {"heads": [0, 1][: 1 + row % 2], "deprels": ["root", f"r{row}"][: 1 + row % 2]}
+        for row in range(8)
+    ]
+    rows = pa.Table.from_pylist(parses, schema=schema_for("dependencies"))
+
+    write_shard(tmp_path, "dependencies", 0, rows, drops={})
+
+    assert pq.ParquetFile(shard_path(tmp_path, 0)).num_row_groups == 3
+    assert read_shard(tmp_path, "dependencies", 0).to_pylist() == parses
+
+
+def test_the_manifest_counts_rows_drops_and_bytes(tmp_path: Path) -> None:
+    refused = [{"document_id": "a", "sentence_index": 1, "reason": "too_long"}]
+
+    manifest = write_shard(
+        tmp_path, "sentences", 0, table(ROWS), drops={"too_long": 1}, quarantine=refused
+    )
+
+    path = shard_path(tmp_path, 0)
+    assert (manifest.rows, manifest.drops) == (2, {"too_long": 1})
+    assert manifest.bytes == path.stat().st_size
+    assert manifest.sha256 == sha256_of_file(path)
+    assert '"too_long"' in quarantine_path(tmp_path, 0).read_text(encoding="utf-8")
+    assert read_shard_manifest(tmp_path, 0) == manifest
+
+
+def test_the_same_rows_give_the_same_bytes(tmp_path: Path) -> None:
+    first = write_shard(tmp_path / "one", "sentences", 0, table(ROWS), drops={})
+    second = write_shard(tmp_path / "two", "sentences", 0, table(ROWS), drops={})
+
+    assert first.sha256 == second.sha256
+
+
+def test_a_crash_before_the_manifest_leaves_no_complete_shard(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def crash(path: Path, value: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(shards, "write_json_atomically", crash)
+    with pytest.raises(KeyboardInterrupt):
+        write_shard(tmp_path, "sentences", 0, table(ROWS), drops={})
+
+    assert complete_shards(tmp_path) == []
+
+
+def test_rows_are_written_piece_by_piece(tmp_path: Path) -> None:
+    with ShardWriter(tmp_path, "sentences", 0) as writer:
+        writer.write(table(ROWS[:1]))
+        writer.write(table(ROWS[1:]))
+        manifest = writer.finish(drops={})
+
+    assert manifest.rows == 2
+    assert read_shard(tmp_path, "sentences", 0).to_pylist() == ROWS
+    groups = read_row_groups(tmp_path, "sentences", 0)
+    assert [group.to_pylist() for group in groups] == [ROWS[:1], ROWS[1:]]
+
+
+@pytest.mark.parametrize("num_pieces", [0, 2])
+def test_a_shard_that_is_given_up_leaves_nothing(tmp_path: Path, num_pieces: int) -> None:
+    with pytest.raises(KeyboardInterrupt), ShardWriter(tmp_path, "sentences", 0) as writer:
+        for _ in range(num_pieces):
+            writer.write(table(ROWS))
+        raise KeyboardInterrupt
+
+    assert list(tmp_path.iterdir()) == []
+
+
+KILLED_WRITER = """
+import os, signal, sys
+from pathlib import Path
+import pyarrow as pa
+from pipeline.shards.schema import SENTENCES
+from pipeline.shards.shards import (ShardWriter)
+
+writer = ShardWriter(Path(sys.argv[1]), "sentences", 0)
+writer.write(pa.table({"document_id": ["a"], "sentence_index": [0], "tokens": [["x"]]}))
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_killed_writer_leaves_only_what_readers_ignore_and_the_sweep_removes(
+    tmp_path: Path,
+) -> None:
+    done = subprocess.run([sys.executable, "-c", KILLED_WRITER, str(tmp_path)], check=False)
+
+    assert done.returncode == -signal.SIGKILL
+    assert len(list(tmp_path.iterdir())) == 1
+    assert complete_shards(tmp_path) == []
+    with pytest.raises(FileNotFoundError):
+        read_shard(tmp_path, "sentences", 0)
+    assert sweep_unfinished(tmp_path) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_complete_shards_stop_at_the_first_gap(tmp_path: Path) -> None:
+    for number in (0, 1, 3):
+        write_shard(tmp_path, "sentences", number, table(ROWS), drops={})
+
+    assert [shard.number for shard in complete_shards(tmp_path)] == [0, 1]
+
+
+def test_the_dataset_manifest_sums_its_shards(tmp_path: Path) -> None:
+    write_shard(tmp_path, "sentences", 0, table(ROWS), drops={"empty": 1})
+    write_shard(tmp_path, "sentences", 1, table(ROWS[:1]), drops={"empty": 2, "too_long": 1})
+
+    write_dataset_manifest(tmp_path, "sentences", config={"limit": 0})
+
+    manifest = read_dataset_manifest(tmp_path, "sentences")
+    assert manifest.rows == 3
+    assert manifest.drops == {"empty": 3, "too_long": 1}
+    assert manifest.config == {"limit": 0}
+
+
+@pytest.mark.parametrize(
+    ("standing", "num_shards", "missing"),
+    [((0, 1, 3), 5, "2, 4 of 5"), ((0, 2), None, "1 of 3"), ((), 1, "0 of 1")],
+)
+def test_a_stage_with_missing_shards_is_not_marked_complete(
+    tmp_path: Path, standing: tuple[int, ...], num_shards: int | None, missing: str
+) -> None:
+    for number in standing:
+        write_shard(tmp_path, "sentences", number, table(ROWS), drops={})
+
+    with pytest.raises(FileNotFoundError, match=f"shards {missing} are missing .* run the stage"):
+        write_dataset_manifest(tmp_path, "sentences", config={}, num_shards=num_shards)
+    assert not (tmp_path / "manifest.json").exists()
+
+
+def test_rows_without_their_manifest_are_a_missing_shard(tmp_path: Path) -> None:
+    write_shard(tmp_path, "sentences", 0, table(ROWS), drops={})
+    (tmp_path / "00000.json").unlink()
+
+    with pytest.raises(FileNotFoundError, match="shards 0 of 1 are missing or not complete"):
+        write_dataset_manifest(tmp_path, "sentences", config={})
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        (None, "", "not readable as a manifest (JSONDecodeError"),
+        (None, "[]", "not readable as a manifest (TypeError"),
+        (None, "{}", "not readable as a manifest (KeyError: 'schema_version')"),
+        ('"rows"', '"lines"', "not readable as a manifest (TypeError"),
+        ('"schema_version": 1', '"schema_version": 0', "schema version 0, this release reads 1"),
+    ],
+)
+@pytest.mark.parametrize("name", ["00000.json", "manifest.json"])
+def test_a_broken_manifest_is_named_with_its_remedy(
+    tmp_path: Path, name: str, old: str | None, new: str, problem: str
+) -> None:
+    write_shard(tmp_path, "sentences", 0, table(ROWS), drops={})
+    write_dataset_manifest(tmp_path, "sentences", config={})
+    path = tmp_path / name
+    text = path.read_text(encoding="utf-8")
+    path.write_text(new if old is None else text.replace(old, new), encoding="utf-8")
+
+    with pytest.raises(ValueError, match="run the stage again") as caught:
+        if name == "00000.json":
+            read_shard_manifest(tmp_path, 0)
+        else:
+            read_dataset_manifest(tmp_path)
+    assert str(caught.value).startswith(f"{path}: {problem}")
+
+
+@pytest.mark.parametrize("refuses", [False, True])
+def test_a_name_is_made_durable_where_the_file_system_can(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refuses: bool
+) -> None:
+    synchronised: list[bool] = []
+    fsync = os.fsync
+
+    def recorded(descriptor: int) -> None:
+        is_folder = stat.S_ISDIR(os.fstat(descriptor).st_mode)
+        synchronised.append(is_folder)
+        if is_folder and refuses:
+            raise OSError(errno.EINVAL, "not for folders")
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", recorded)
+    atomic_files.write_text_atomically(tmp_path / "note.txt", "whole")
+
+    assert synchronised == [False, True]
+    assert (tmp_path / "note.txt").read_text(encoding="utf-8") == "whole"
+
+
+def test_an_incomplete_stage_is_named_with_its_remedy(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"not complete; run it again"):
+        read_dataset_manifest(tmp_path, "sentences")
+
+
+def test_rows_that_do_not_fit_the_schema_are_refused(tmp_path: Path) -> None:
+    wrong = pa.table({"document_id": ["a"], "sentence_index": ["first"], "tokens": [["x"]]})
+
+    with pytest.raises(ValueError, match=r"shard 0 of sentences does not fit its schema"):
+        write_shard(tmp_path, "sentences", 0, wrong, drops={})
+
+
+def test_a_broken_file_is_named_with_its_remedy(tmp_path: Path) -> None:
+    shard_path(tmp_path, 0).write_bytes(b"not parquet")
+
+    with pytest.raises(ValueError, match=r"00000\.parquet: not a whole Parquet file.*run the"):
+        read_shard(tmp_path, "sentences", 0)
+
+
+def test_another_stage_is_refused(tmp_path: Path) -> None:
+    write_shard(tmp_path, "sentences", 0, table(ROWS), drops={})
+
+    with pytest.raises(ValueError, match=r"holds 'sentences', expected 'dependencies'"):
+        read_shard(tmp_path, "dependencies", 0)
+
+
+def test_an_unknown_schema_version_is_refused(tmp_path: Path) -> None:
+    metadata = {VERSION_KEY: str(SCHEMA_VERSION + 1).encode(), STAGE_KEY: b"sentences"}
+    newer = table(ROWS).replace_schema_metadata(metadata)
+    pq.write_table(newer, shard_path(tmp_path, 0))
+
+    with pytest.raises(ValueError, match=rf"schema version {SCHEMA_VERSION + 1}"):
+        read_shard(tmp_path, "sentences", 0)
+
+
+def test_an_unknown_stage_has_no_schema() -> None:
+    with pytest.raises(ValueError, match=r"unknown stage 'poems'; known: sentences"):
+        schema_for("poems")
+
+
+def test_shards_double_every_four_until_the_maximum() -> None:
+    sizes = [rows_in_shard(number) for number in (0, 3, 4, 8, 100)]
+
+    assert sizes == [4_000, 4_000, 8_000, 16_000, 100_000]
+
+
+def test_forty_million_sentences_make_a_few_hundred_shards() -> None:
+    rows, number = 0, 0
+    while rows < 40_000_000:
+        rows += rows_in_shard(number)
+        number += 1
+
+    assert 300 < number < 500
+
+
+def test_a_digest_depends_on_values_and_not_on_their_order() -> None:
+    assert digest_of({"a": 1, "b": [2, 3]}) == digest_of({"b": [2, 3], "a": 1})
+    assert digest_of({"a": 1, "b": [2, 3]}) != digest_of({"a": 1, "b": [3, 2]})

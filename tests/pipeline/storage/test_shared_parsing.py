@@ -1,0 +1,285 @@
+"""Stages whose shards other machines make and use: what is taken, given and refused."""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+import tasks
+from pipeline.parsers.adapters.folder_files import PLAIN_DEPENDENCY, checksum_of_parser_folder
+from pipeline.parsers.adapters.parser_folder import write_parser_folder
+from pipeline.parsing.parse_shard import ParseShardJob, execute
+from pipeline.parsing.rows import describe_parsing
+from pipeline.shards.manifests import read_dataset_manifest, shard_path
+from pipeline.storage.location import Storage
+from pipeline.storage.shard_job import (
+    SCRATCH_PREFIX,
+    StoredShardJob,
+    parse_stored_shard,
+    read_parser_files,
+    scratch_folder,
+)
+from pipeline.storage.stage import ShardOrigin, StoredStage
+from tests.support.chain_job import MODULE
+from tests.support.luigi_builds import build
+from tests.support.object_store import object_store
+from tests.support.sentence_shards import (
+    ChainStage,
+    chain_stage,
+    write_chain_parser,
+    write_sentences,
+)
+
+
+@pytest.fixture(autouse=True)
+def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder in which scratch folders are made."""
+    (tmp_path / "scratch").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
+    return tmp_path / "scratch"
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> StoredShardJob:
+    """The job of shard 1 of three whose sentences are in the storage."""
+    sentences = write_sentences(tmp_path / "sentences", 3)
+    StoredStage(Storage(str(tmp_path / "shared")).inside("sentences")).publish_missing(
+        sentences, [0, 1]
+    )
+    return StoredShardJob(
+        storage=str(tmp_path / "shared"),
+        sentences="sentences",
+        parses="parses",
+        number=1,
+        stage="dependencies",
+        parser_name="chain",
+        parsing=describe_parsing("dependencies"),
+        module=MODULE,
+    )
+
+
+def parser_files(folder: Path) -> dict[str, bytes]:
+    return read_parser_files(write_chain_parser(folder / "chain"))
+
+
+@pytest.fixture
+def luigi_errors(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
+    """What Luigi reports, whatever level its first run in this process has set."""
+    caplog.set_level(logging.ERROR, logger="luigi-interface")
+    return caplog
+
+
+def test_a_job_takes_its_sentences_from_the_storage_and_gives_it_the_parses(
+    job: StoredShardJob, tmp_path: Path, scratch: Path
+) -> None:
+    assert parse_stored_shard(job, parser_files(tmp_path)) == 1
+
+    parses = StoredStage(Storage(job.storage).inside("parses"))
+    assert parses.numbers() == {1}
+    manifest = parses.fetch(tmp_path / "copy", ShardOrigin("dependencies", 1))
+    assert (manifest.rows, manifest.drops) == (3, {"odd_word": 1})
+    checksum = checksum_of_parser_folder(tmp_path / "chain")
+    assert manifest.extra["parser_checksum"] == checksum
+    assert list(scratch.iterdir()) == []
+
+
+def test_a_shard_that_stands_in_the_storage_is_not_parsed_again(
+    job: StoredShardJob, tmp_path: Path
+) -> None:
+    files = parser_files(tmp_path)
+    parse_stored_shard(job, files)
+
+    assert parse_stored_shard(replace(job, options={"broken": 1}), files) == 1
+
+
+def test_a_job_that_fails_publishes_its_traceback_and_no_shard(
+    job: StoredShardJob, tmp_path: Path, scratch: Path
+) -> None:
+    with pytest.raises(RuntimeError, match=r"broken on purpose \[traceback: .*/shared/parses/jobs"):
+        parse_stored_shard(replace(job, options={"broken": 1}), parser_files(tmp_path))
+
+    kept = (tmp_path / "shared/parses/jobs/00001.json.traceback.txt").read_text(encoding="utf-8")
+    assert "broken on purpose" in kept
+    assert StoredStage(Storage(job.storage).inside("parses")).numbers() == set()
+    assert list(scratch.iterdir()) == []
+
+
+def test_sentences_that_are_not_in_the_storage_are_named(
+    job: StoredShardJob, tmp_path: Path
+) -> None:
+    with pytest.raises(FileNotFoundError, match=r"shared/sentences/00002\.json: not in the storag"):
+        parse_stored_shard(replace(job, number=2), parser_files(tmp_path))
+
+
+def test_a_machine_with_other_releases_is_refused(job: StoredShardJob, tmp_path: Path) -> None:
+    other = replace(job, parsing={**job.parsing, "supar": "0.9"})
+
+    with pytest.raises(ValueError, match=r"supar 1\.1\.4 instead of 0\.9: install the same"):
+        parse_stored_shard(other, parser_files(tmp_path))
+
+
+def test_scratch_that_a_killed_job_left_is_removed_and_that_in_use_is_not(scratch: Path) -> None:
+    left = scratch / f"{SCRATCH_PREFIX}left"
+    left.mkdir()
+    (left / "in-use").touch()
+    used = scratch / f"{SCRATCH_PREFIX}used"
+    used.mkdir()
+    with (used / "in-use").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with scratch_folder() as own:
+            assert sorted(scratch.iterdir()) == sorted([used, own])
+    assert list(scratch.iterdir()) == [used]
+
+
+def test_another_machine_takes_the_parses_and_parses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with object_store() as storage:
+        here = chain_stage(tmp_path, num_shards=3, storage=storage)
+        assert build(here)
+        monkeypatch.setattr(ChainStage, "more_options", {"broken": 1})
+        there = chain_stage(tmp_path, num_shards=3, storage=storage, work_folder=tmp_path / "other")
+        assert build(there)
+
+    assert there.folder != here.folder
+    for number in range(3):
+        rows = shard_path(here.folder, number).read_bytes()
+        assert shard_path(there.folder, number).read_bytes() == rows
+    assert read_dataset_manifest(there.folder).rows == 9
+
+
+def test_a_folder_as_storage_can_be_read_like_the_work_folder(tmp_path: Path) -> None:
+    stage = chain_stage(tmp_path, num_shards=2, storage=str(tmp_path / "shared"))
+    assert build(stage)
+
+    corpus = tmp_path / "shared" / stage.folder.parent.relative_to(tmp_path / "work")
+    assert read_dataset_manifest(corpus / "sentences").rows == 6
+    assert read_dataset_manifest(corpus / stage.folder.name).rows == 6
+
+
+def test_a_stage_that_stands_is_published_when_a_storage_is_named(tmp_path: Path) -> None:
+    assert build(chain_stage(tmp_path, num_shards=2))
+    shared = chain_stage(tmp_path, num_shards=2, storage=str(tmp_path / "shared"))
+    assert not shared.complete()
+    before = shard_path(shared.folder, 0).stat().st_mtime_ns
+
+    assert build(shared)
+
+    assert shared.complete()
+    assert shard_path(shared.folder, 0).stat().st_mtime_ns == before
+    assert (tmp_path / "shared" / shared.folder.relative_to(tmp_path / "work")).is_dir()
+
+
+def test_parses_of_other_sentences_are_refused(
+    tmp_path: Path, luigi_errors: pytest.LogCaptureFixture
+) -> None:
+    shared = str(tmp_path / "shared")
+    assert build(chain_stage(tmp_path, num_shards=2, storage=shared))
+    there = chain_stage(tmp_path, num_shards=2, storage=shared, work_folder=tmp_path / "other")
+    write_sentences(there.sentences.folder, 2, rows=5)
+
+    assert not build(there)
+
+    assert "sentences/00000.parquet has sha256" in luigi_errors.text
+    assert f"in the storage {shared}" in luigi_errors.text
+    assert not shard_path(there.folder, 0).exists()
+
+
+def test_only_the_files_of_the_parser_are_sent(tmp_path: Path) -> None:
+    folder = write_chain_parser(tmp_path / "chain")
+    (folder / "transformer").mkdir()
+    (folder / "transformer" / "config.json").write_bytes(b"{}")
+    (folder / "parser.json").write_text('{"files": {"transformer/config.json": "00"}}')
+    (folder / "scores.json").write_bytes(b"{}")
+
+    assert set(read_parser_files(folder)) == {
+        "parser.json",
+        "weights.safetensors",
+        "transformer/config.json",
+    }
+
+
+def test_where_and_by_what_shards_are_parsed_changes_no_path(tmp_path: Path) -> None:
+    base = chain_stage(tmp_path, num_shards=1)
+    other = chain_stage(
+        tmp_path, num_shards=1, engine="ray", storage="s3://b/c", ray_address="h:1", gpus_per_job=1
+    )
+    assert other.folder == base.folder
+
+
+def test_without_ray_the_error_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    monkeypatch.delitem(sys.modules, "tasks.ray_engine", raising=False)
+    monkeypatch.delattr(tasks, "ray_engine", raising=False)
+    stage = chain_stage(tmp_path, num_shards=1, engine="ray")
+
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'treeviews\[ray\]'"):
+        list(stage.run())
+
+
+@pytest.mark.parametrize(
+    ("device", "gpus_per_job", "remedy"),
+    [("cuda", 0, r"--gpus-per-job 0\.25"), ("cpu", 0.5, "leave --gpus-per-job away")],
+)
+def test_jobs_take_a_part_of_a_gpu_where_they_use_one_and_only_there(
+    tmp_path: Path, device: str, gpus_per_job: float, remedy: str
+) -> None:
+    stage = chain_stage(
+        tmp_path, num_shards=1, engine="ray", device=device, gpus_per_job=gpus_per_job
+    )
+
+    with pytest.raises(ValueError, match=remedy):
+        list(stage.run())
+
+
+def test_a_parser_replaced_after_the_run_began_is_refused(tmp_path: Path) -> None:
+    stage = chain_stage(tmp_path, num_shards=1)
+    assert stage.digest
+    (stage.parser_folder / "weights.safetensors").write_bytes(b"others")
+
+    with pytest.raises(ValueError, match="chain: the parser was replaced since this run began"):
+        list(stage.run())
+
+
+def test_a_job_refuses_another_parser_than_the_expected_one(
+    job: StoredShardJob, tmp_path: Path
+) -> None:
+    folder = tmp_path / "parser"
+    write_parser_folder(folder, PLAIN_DEPENDENCY, {}, {"weight": torch.zeros(1)})
+    fields = {
+        "stage": "dependencies",
+        "parser": str(folder),
+        "sentences": str(tmp_path / "sentences"),
+        "output": str(tmp_path / "parses"),
+        "number": 0,
+        "parser_checksum": "c0ffee",
+    }
+
+    with pytest.raises(ValueError, match="differs from the expected c0ffee"):
+        execute(ParseShardJob.from_dict(fields), lambda fraction, status: None)
+
+
+def test_shards_in_several_arithmetics_make_no_stage(
+    tmp_path: Path, luigi_errors: pytest.LogCaptureFixture
+) -> None:
+    stage = chain_stage(tmp_path, num_shards=2)
+    assert build(stage)
+    (stage.folder / "manifest.json").unlink()
+    checksum = checksum_of_parser_folder(stage.parser_folder)
+    path = stage.folder / "00001.json"
+    path.write_text(path.read_text().replace(checksum, f"{checksum}-float16"))
+
+    assert not build(stage)
+
+    short = checksum[:12]
+    assert f"several parsers ({short}: [0]; {short}-float16: [1])" in luigi_errors.text
+    assert not stage.complete()

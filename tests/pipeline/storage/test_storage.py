@@ -1,0 +1,275 @@
+"""Shards in a folder or an object store: whole or absent there, verified on the way back."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pipeline.inspect.__main__ import main as inspect
+from pipeline.shards.manifests import (
+    MANIFEST_NAME,
+    ShardManifest,
+    read_dataset_manifest,
+    read_shard_manifest,
+    shard_path,
+    write_dataset_manifest,
+)
+from pipeline.shards.shards import read_shard
+from pipeline.storage.__main__ import main
+from pipeline.storage.location import Storage, named_address, portable_address
+from pipeline.storage.stage import ShardOrigin, StoredStage
+from tests.support.object_store import object_store
+from tests.support.sentence_shards import write_sentences
+
+
+@pytest.fixture(scope="module")
+def bucket() -> Iterator[str]:
+    with object_store() as address:
+        yield address
+
+
+@pytest.fixture(params=["folder", "s3"])
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "folder":
+        return str(tmp_path / "shared")
+    bucket: str = request.getfixturevalue("bucket")
+    path, _, settings = bucket.partition("?")
+    return f"{path}/{tmp_path.name}?{settings}"
+
+
+@pytest.fixture
+def shards(tmp_path: Path) -> Path:
+    return write_sentences(tmp_path / "sentences", 2)
+
+
+def sentence_shard(number: int) -> ShardOrigin:
+    return ShardOrigin(stage="sentences", number=number)
+
+
+def test_a_file_is_read_as_it_was_written_and_may_be_replaced(address: str) -> None:
+    storage = Storage(address)
+    assert storage.inside("a").names() == set()
+    assert not storage.has("a/b.txt")
+
+    storage.write("a/b.txt", b"first")
+    storage.write("a/b.txt", b"second")
+
+    assert storage.read("a/b.txt") == b"second"
+    assert storage.inside("a").names() == {"b.txt"}
+    assert storage.has("a/b.txt")
+    assert not storage.has("a/b.txt", "a/c.txt")
+
+
+def test_what_is_not_there_is_named_without_credentials(address: str) -> None:
+    with pytest.raises(FileNotFoundError, match=r"a/none\.parquet: not in the storage") as error:
+        Storage(address).read("a/none.parquet")
+    assert "endpoint" not in str(error.value)
+
+
+def test_a_bucket_that_is_not_there_is_an_error_with_its_remedy(bucket: str) -> None:
+    with pytest.raises(OSError, match=r"s3://elsewhere/x/a: .*AWS_ACCESS_KEY_ID"):
+        Storage(bucket.replace("treeviews/prefix", "elsewhere/x")).write("a", b"")
+
+
+def test_an_unknown_kind_of_address_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"storage ftp://host/x: .*s3://bucket/prefix"):
+        Storage("ftp://host/x")
+
+
+def test_shards_come_back_as_they_went(address: str, shards: Path, tmp_path: Path) -> None:
+    stage = StoredStage(Storage(address).inside("corpora/c/sentences"))
+    stage.publish_missing(shards, [0, 1])
+    assert stage.numbers() == {0, 1}
+    assert stage.has(1)
+    assert not stage.has(2)
+
+    stage.fetch(tmp_path / "copy", sentence_shard(1))
+
+    names = sorted(path.name for path in (tmp_path / "copy").iterdir())
+    assert names == ["00001.json", "00001.parquet", "00001.quarantine.jsonl"]
+    for name in names:
+        assert (tmp_path / "copy" / name).read_bytes() == (shards / name).read_bytes()
+
+
+def test_a_shard_without_its_manifest_is_not_there(address: str, shards: Path) -> None:
+    storage = Storage(address)
+    storage.write("sentences/00000.parquet", shard_path(shards, 0).read_bytes())
+
+    stage = StoredStage(storage.inside("sentences"))
+    assert stage.numbers() == set()
+    assert not stage.has(0)
+    with pytest.raises(FileNotFoundError, match=r"sentences/00000\.json"):
+        stage.fetch(shards.parent / "copy", sentence_shard(0))
+
+
+def test_a_shard_damaged_in_the_storage_is_refused_and_leaves_nothing(
+    address: str, shards: Path, tmp_path: Path
+) -> None:
+    storage = Storage(address)
+    stage = StoredStage(storage.inside("sentences"))
+    stage.publish(shards, 0)
+    storage.write("sentences/00000.parquet", b"something else")
+
+    with pytest.raises(ValueError, match=r"sentences/00000\.parquet: sha256 differs .* delete"):
+        stage.fetch(tmp_path / "copy", sentence_shard(0))
+    assert not shard_path(tmp_path / "copy", 0).exists()
+
+
+@pytest.mark.parametrize(
+    ("expected", "difference"),
+    [
+        (ShardOrigin("constituents", 0), "stage is 'sentences' instead of 'constituents'"),
+        (ShardOrigin("sentences", 1), "number is 0 instead of 1"),
+        (ShardOrigin("sentences", 0, sha256="00"), "sha256 is '[0-9a-f]{64}' instead of '00'"),
+        (ShardOrigin("sentences", 0, sentences_sha256="00"), "sentences_sha256 is None instead"),
+        (ShardOrigin("sentences", 0, parser_checksum="00"), "parser_checksum is '' instead"),
+    ],
+)
+def test_another_shard_than_the_one_wanted_is_refused_and_leaves_nothing(
+    shards: Path, tmp_path: Path, expected: ShardOrigin, difference: str
+) -> None:
+    shared = tmp_path / "shared" / "sentences"
+    stage = StoredStage(Storage(str(shared.parent)).inside("sentences"))
+    stage.publish(shards, 0)
+    for path in list(shared.iterdir()):  # copied over those of shard 1
+        (shared / path.name.replace("00000", "00001")).write_bytes(path.read_bytes())
+
+    with pytest.raises(ValueError, match=f"not the shard that is wanted, as its .*{difference}"):
+        stage.fetch(tmp_path / "copy", expected)
+    assert not (tmp_path / "copy").exists()
+
+
+def test_a_shard_s_arithmetic_is_no_part_of_the_parser_s_folder() -> None:
+    extra = {"parser_checksum": "c0ffee-float16"}
+    manifest = ShardManifest("dependencies", 1, 0, 3, 9, "00", extra=extra)
+
+    assert not ShardOrigin("dependencies", 0, parser_checksum="c0ffee").differences(manifest)
+    assert ShardOrigin("dependencies", 0, parser_checksum="c0ff").differences(manifest)
+
+
+def test_a_copy_over_another_dataset_is_refused(
+    shards: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stage = StoredStage(Storage(str(tmp_path / "shared")).inside("sentences"))
+    stage.publish_missing(shards, [0, 1])
+    stage.publish_dataset_manifest(shards)
+    url = str(tmp_path / "shared" / "sentences")
+    other = write_sentences(tmp_path / "other", 2, rows=4)
+    before = {path.name: path.read_bytes() for path in other.iterdir()}
+
+    assert main([url, str(other)]) == 2
+    assert "00000.parquet: not the shard of" in capsys.readouterr().err
+    assert {path.name: path.read_bytes() for path in other.iterdir()} == before
+
+    for path in other.glob("0*"):
+        path.unlink()
+    assert main([url, str(other)]) == 2
+    assert "other/manifest.json: not the manifest.json of" in capsys.readouterr().err
+
+
+def test_the_manifest_of_a_stage_lists_the_shards_that_another_machine_published(
+    shards: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shared = tmp_path / "shared"
+    stage = StoredStage(Storage(str(shared)).inside("sentences"))
+    stage.publish(shards, 0)
+    own = write_sentences(tmp_path / "own", 2)  # the same rows in other time
+    path = own / "00000.json"
+    path.write_text(path.read_text().replace('"seconds": 0.0', '"seconds": 7.0'))
+    write_dataset_manifest(own, "sentences", config={})
+
+    stage.publish_missing(own, [0, 1])
+    stage.publish_dataset_manifest(own)
+
+    listed = read_dataset_manifest(shared / "sentences").shards[0]
+    assert listed == read_shard_manifest(shards, 0)
+    assert listed != read_shard_manifest(own, 0)
+
+
+def test_a_shard_damaged_on_disk_is_not_published(address: str, shards: Path) -> None:
+    shard_path(shards, 0).write_bytes(b"something else")
+    stage = StoredStage(Storage(address).inside("sentences"))
+
+    with pytest.raises(ValueError, match=r"00000\.parquet: sha256 differs"):
+        stage.publish(shards, 0)
+    assert stage.numbers() == set()
+
+
+def test_the_command_copies_a_stage_and_goes_on_where_it_broke_off(
+    address: str, shards: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stage = StoredStage(Storage(address).inside("corpora/sentences"))
+    stage.publish_missing(shards, [0, 1])
+    path, mark, settings = address.partition("?")
+    url, copy = f"{path}/corpora/sentences{mark}{settings}", tmp_path / "copy"
+    assert main([url, str(copy)]) == 2
+    assert "manifest.json: not in the storage" in capsys.readouterr().err
+    stage.publish_dataset_manifest(shards)
+    stage.fetch(copy, sentence_shard(0))
+    before = shard_path(copy, 0).stat().st_mtime_ns
+
+    assert main([url, str(copy)]) == 0
+
+    assert shard_path(copy, 0).stat().st_mtime_ns == before
+    assert read_dataset_manifest(copy).rows == 6
+    assert read_shard(copy, "sentences", 1).equals(read_shard(shards, "sentences", 1))
+
+
+def test_leftovers_of_killed_writers_are_ignored_and_swept(shards: Path, tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    stage = StoredStage(Storage(str(shared)).inside("sentences"))
+    stage.publish_missing(shards, [0, 1])
+    leftover = shared / "sentences" / "00007.parquet.123.unfinished"
+    leftover.write_bytes(b"half")
+    os.utime(leftover, (0, 0))
+    another = shared / "sentences" / "00008.parquet.456.unfinished"
+    another.write_bytes(b"being written")
+    assert stage.numbers() == {0, 1}
+
+    stage.publish_dataset_manifest(shards)
+
+    assert not leftover.exists()
+    assert another.exists()
+    assert (shared / "sentences" / MANIFEST_NAME).exists()
+
+
+def test_an_address_takes_its_endpoint_along(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://store.example:9000")
+    assert portable_address("s3://bucket/prefix?region=eu") == (
+        "s3://bucket/prefix?region=eu&endpoint_override=store.example%3A9000&scheme=http"
+    )
+    own = "s3://bucket/prefix?endpoint_override=other"
+    assert portable_address(own) == own
+
+
+def test_a_relative_folder_becomes_absolute(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert portable_address("shared") == str(tmp_path / "shared")
+
+
+def test_an_address_is_shown_without_its_secrets() -> None:
+    assert named_address("s3://key:secret@bucket/a?region=eu") == "s3://bucket/a"
+    assert named_address("s3://key:se/cr?e#t+x@bucket/a?region=eu") == "s3://bucket/a"
+    assert named_address("data/work") == "data/work"
+
+
+def test_an_address_that_cannot_be_read_does_not_show_its_secrets() -> None:
+    with pytest.raises(ValueError, match=r"s3://bucket/x: .*percent-encoded") as error:
+        Storage("s3://KEY:se/cret+x@bucket/x")
+    assert error.value.__suppress_context__  # Arrow's words, which repeat the address
+
+
+def test_an_unknown_setting_is_named() -> None:
+    with pytest.raises(ValueError, match=r"s3://bucket/x: .*unknown_setting"):
+        Storage("s3://bucket/x?unknown_setting=1")
+
+
+def test_looking_at_a_url_says_how_to_copy_it(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        inspect(["stats", "s3://bucket/corpora/c/sentences"])
+    assert "python -m pipeline.storage URL FOLDER" in capsys.readouterr().err

@@ -1,0 +1,289 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pipeline.base.refusal import Refusal
+from pipeline.shards.manifests import read_dataset_manifest
+from pipeline.shards.shards import read_shard
+from pipeline.text.corpora.document import Document, Paragraph
+from pipeline.text.corpora.files import FilesConfig, TextFiles
+from pipeline.text.sentences import shard as sentence_shard
+from pipeline.text.sentences.filter import SentenceConfig
+from pipeline.text.sentences.split import split_sentences
+
+ANIMALS = ("cat", "dog", "owl", "fox", "hen")
+
+
+class Memory:
+    """A source that holds its documents: a list of paragraphs each."""
+
+    def __init__(self, documents: dict[str, list[str | Refusal]]) -> None:
+        self._documents = documents
+
+    def describe(self) -> dict[str, object]:
+        return {"source": "memory", "documents": repr(self._documents)}
+
+    def documents(self) -> Iterator[Document]:
+        for name, items in self._documents.items():
+            paragraphs = (
+                item if isinstance(item, Refusal) else Paragraph(item, f"{name}:{number}")
+                for number, item in enumerate(items, start=1)
+            )
+            yield Document(name, paragraphs)
+
+    def fraction_read(self) -> float:
+        return 0.0
+
+
+@pytest.fixture
+def small_shards(monkeypatch):
+    """Shards of ten rows."""
+    monkeypatch.setattr(sentence_shard, "rows_in_shard", lambda number: 10)
+
+
+def rows(folder: Path) -> list[tuple[str, int, str]]:
+    found = []
+    for shard in read_dataset_manifest(folder, "sentences").shards:
+        for row in read_shard(folder, "sentences", shard.number).to_pylist():
+            found.append((row["document_id"], row["sentence_index"], " ".join(row["tokens"])))
+    return found
+
+
+def quarantine(folder: Path) -> list[dict[str, object]]:
+    paths = sorted(folder.glob("*.quarantine.jsonl"))
+    return [json.loads(line) for path in paths for line in path.read_text().splitlines()]
+
+
+def many_documents() -> Memory:
+    """12 documents of 4 paragraphs of 1 to 3 sentences; some are quarantined."""
+    documents: dict[str, list[str | Refusal]] = {}
+    for number in range(12):
+        paragraphs: list[str | Refusal] = []
+        for position in range(4):
+            animal = ANIMALS[(number + position) % 5]
+            text = f"The {animal} number {number} sleeps. 1 2 3! It dreams of place {position}."
+            paragraphs.append(text if (number + position) % 3 else f"One {animal} wakes.")
+        if number % 4 == 0:
+            paragraphs.insert(2, Refusal("undecodable", "odd bytes", f"{number}:2"))
+        documents[f"document {number}"] = paragraphs
+    return Memory(documents)
+
+
+def test_sentences_keep_document_and_order(tmp_path):
+    source = Memory({"a": ["It rained. We left.", "Later it stopped."], "b": ["Nobody came."]})
+    manifest = split_sentences(source, SentenceConfig(), tmp_path)
+    assert rows(tmp_path) == [
+        ("a", 0, "It rained ."),
+        ("a", 1, "We left ."),
+        ("a", 2, "Later it stopped ."),
+        ("b", 0, "Nobody came ."),
+    ]
+    assert (manifest.rows, manifest.drops) == (4, {})
+
+
+def test_a_quarantined_sentence_leaves_a_gap_in_the_index(tmp_path):
+    source = Memory({"a": ["It rained. 1 2 3. We left."]})
+    manifest = split_sentences(source, SentenceConfig(), tmp_path)
+    assert [(index, text) for _, index, text in rows(tmp_path)] == [
+        (0, "It rained ."),
+        (2, "We left ."),
+    ]
+    assert manifest.drops == {"no_letters": 1}
+    assert quarantine(tmp_path) == [
+        {
+            "document_id": "a",
+            "sentence_index": 1,
+            "position": "a:1",
+            "reason": "no_letters",
+            "detail": "no letter in any token",
+            "excerpt": "1 2 3 .",
+        }
+    ]
+
+
+def test_what_the_source_refused_is_counted_and_leaves_a_gap(tmp_path):
+    refusal = Refusal("undecodable", "bytes that are not utf-8", "a.txt:7", "Caf")
+    source = Memory({"a": ["It rained.", refusal, "We left."]})
+    manifest = split_sentences(source, SentenceConfig(), tmp_path)
+    assert [index for _, index, _ in rows(tmp_path)] == [0, 2]
+    assert manifest.drops == {"undecodable": 1}
+    assert quarantine(tmp_path)[0]["position"] == "a.txt:7"
+
+
+@pytest.mark.parametrize(
+    ("text", "config", "reason"),
+    [
+        ("word " * 5000, {}, "too_long"),
+        ("Short one.", {"min_tokens": 5}, "too_short"),
+        ("A" * 201 + " is long.", {}, "long_token"),
+        ("👍 🙂", {}, "no_letters"),
+        (" \x00 \x07 ", {}, "empty"),
+    ],
+)
+def test_reasons(tmp_path, text, config, reason):
+    source = Memory({"a": [text, "These five words are fine."]})
+    manifest = split_sentences(source, SentenceConfig(**config), tmp_path)
+    assert manifest.drops == {reason: 1}
+    assert manifest.rows == 1
+    assert len(quarantine(tmp_path)[0]["excerpt"]) <= 200
+
+
+def test_a_sentence_of_just_the_longest_length_is_kept(tmp_path):
+    source = Memory({"a": ["w " * 9 + "."]})
+    assert split_sentences(source, SentenceConfig(max_tokens=10), tmp_path).rows == 1
+
+
+def test_odd_characters_are_repaired_and_counted(tmp_path):
+    text = "Tabs\tand\u00a0hard spaces,\x00 zero\x07 bytes [brackets] and \ud83d 👍🏽 emoji."
+    manifest = split_sentences(Memory({"a": [text]}), SentenceConfig(), tmp_path)
+    assert rows(tmp_path)[0][2] == (
+        "Tabs and hard spaces , zero bytes [ brackets ] and 👍 🏽 emoji ."
+    )
+    assert manifest.shards[0].extra["repaired_characters"] == 3
+
+
+def test_invisible_characters_are_repaired_and_cut_no_word(tmp_path):
+    text = (
+        "A soft\u00adhy\u200bphen, \u202eturned\u202c \u2066round\u2069 \ufff9notes\ufffa\ufffb "
+        "\U000e0041tags\U000e007f and lost\ufffd ones."
+    )
+    manifest = split_sentences(Memory({"a": [text]}), SentenceConfig(), tmp_path)
+    assert rows(tmp_path)[0][2] == "A softhyphen , turned round notes tags and lost ones ."
+    assert manifest.shards[0].extra["repaired_characters"] == 12
+
+
+def test_a_paragraph_of_marks_alone_costs_its_sentence(tmp_path):
+    source = Memory({"a": ["(" * 100_000, "It rained. We left. " + "!" * 50_000 + " Yes."]})
+    manifest = split_sentences(source, SentenceConfig(), tmp_path)
+    assert manifest.drops == {"long_token": 2}
+    assert [text for *_, text in rows(tmp_path)] == ["It rained .", "We left ."]
+
+
+def test_limit_is_exact_even_within_a_paragraph(tmp_path):
+    source = Memory({"a": ["One cat. Two cats. Three cats."], "b": ["Four cats."]})
+    assert split_sentences(source, SentenceConfig(limit=2), tmp_path).rows == 2
+    assert [text for *_, text in rows(tmp_path)] == ["One cat .", "Two cats ."]
+
+
+def test_a_shard_ends_at_a_paragraphs_end(tmp_path, small_shards):
+    manifest = split_sentences(many_documents(), SentenceConfig(), tmp_path)
+    assert len(manifest.shards) > 4
+    sizes = [shard.rows + sum(shard.drops.values()) for shard in manifest.shards]
+    assert all(10 <= size <= 12 for size in sizes[:-1])
+    assert manifest.rows == len(set(rows(tmp_path)))
+    assert manifest.drops == {"no_letters": 32, "undecodable": 3}
+
+
+def test_refusals_fill_shards_too(tmp_path, small_shards):
+    refusals = [Refusal("undecodable", "odd bytes", f"a:{number}") for number in range(25)]
+    source = Memory({"a": [*refusals, "It rained."]})
+    manifest = split_sentences(source, SentenceConfig(), tmp_path)
+    assert [shard.rows for shard in manifest.shards] == [0, 0, 1]
+    assert [shard.extra["position"]["items"] for shard in manifest.shards] == [10, 20, 26]
+    assert read_shard(tmp_path, "sentences", 0).num_rows == 0
+    assert rows(tmp_path) == [("a", 25, "It rained .")]
+
+
+def test_a_source_without_sentences_says_why_over_all_shards_and_again(tmp_path, small_shards):
+    refusals = [Refusal("undecodable", "odd bytes", f"a:{number}") for number in range(25)]
+    for _ in range(2):
+        with pytest.raises(ValueError, match=r"'undecodable': 25.*at a:0: undecodable \(odd"):
+            split_sentences(Memory({"a": list(refusals)}), SentenceConfig(), tmp_path)
+
+
+@pytest.mark.parametrize("num_written", range(6))
+@pytest.mark.parametrize("limit", [0, 35])
+def test_a_killed_run_goes_on_byte_identically(
+    tmp_path, small_shards, monkeypatch, num_written, limit
+):
+    config = SentenceConfig(limit=limit)
+    whole = split_sentences(many_documents(), config, tmp_path / "whole")
+    write = sentence_shard.write_shard
+
+    def killed(folder, stage, number, *arguments, **keywords):
+        if number == num_written:
+            (folder / "00009.parquet.77.unfinished").write_bytes(b"PAR1")
+            raise KeyboardInterrupt
+        return write(folder, stage, number, *arguments, **keywords)
+
+    monkeypatch.setattr(sentence_shard, "write_shard", killed)
+    if num_written < len(whole.shards):
+        with pytest.raises(KeyboardInterrupt):
+            split_sentences(many_documents(), config, tmp_path / "killed")
+    monkeypatch.setattr(sentence_shard, "write_shard", write)
+    resumed = split_sentences(many_documents(), config, tmp_path / "killed")
+    assert [shard.sha256 for shard in resumed.shards] == [shard.sha256 for shard in whole.shards]
+    assert [shard.extra for shard in resumed.shards] == [shard.extra for shard in whole.shards]
+    assert quarantine(tmp_path / "killed") == quarantine(tmp_path / "whole")
+    assert not list((tmp_path / "killed").glob("*.unfinished"))
+
+
+def test_resuming_tokenizes_nothing_that_was_written(tmp_path, small_shards, monkeypatch):
+    split_sentences(many_documents(), SentenceConfig(), tmp_path)
+    (tmp_path / "manifest.json").unlink()
+    monkeypatch.setattr(
+        "pipeline.text.sentences.split.clean_text", lambda text: pytest.fail("tokenized again")
+    )
+    assert split_sentences(many_documents(), SentenceConfig(), tmp_path).rows == 80
+
+
+def test_a_complete_stage_is_left_alone(tmp_path, monkeypatch):
+    first = split_sentences(many_documents(), SentenceConfig(), tmp_path)
+    monkeypatch.setattr(Memory, "documents", lambda self: pytest.fail("read again"))
+    assert split_sentences(many_documents(), SentenceConfig(), tmp_path) == first
+
+
+def test_another_text_or_setting_in_the_same_folder_is_an_error(tmp_path):
+    split_sentences(many_documents(), SentenceConfig(), tmp_path)
+    with pytest.raises(ValueError, match="another text or with other settings; delete"):
+        split_sentences(many_documents(), SentenceConfig(max_tokens=9), tmp_path)
+
+
+def test_a_source_without_sentences_is_an_error_that_says_why(tmp_path):
+    (tmp_path / "a.txt").write_bytes(b"\0\1\2")
+    source = TextFiles([tmp_path / "a.txt"], FilesConfig())
+    with pytest.raises(ValueError, match=r"binary_file': 1.*at a\.txt: binary_file \(holds zero"):
+        split_sentences(source, SentenceConfig(), tmp_path / "out")
+    assert not list((tmp_path / "out").glob("*.parquet"))
+
+
+def test_one_bad_file_among_good_ones_is_quarantined(tmp_path):
+    (tmp_path / "text").mkdir()
+    (tmp_path / "text" / "a.txt").write_text("The first file is fine.")
+    (tmp_path / "text" / "b.txt").write_bytes(b"\x89PNG\0\0")
+    (tmp_path / "text" / "c.txt").write_text("The last file is fine, too.")
+    (tmp_path / "text" / "d.txt").write_text("")
+    manifest = split_sentences(TextFiles([tmp_path / "text"]), SentenceConfig(), tmp_path / "out")
+    assert manifest.drops == {"binary_file": 1, "empty_file": 1}
+    assert [name for name, *_ in rows(tmp_path / "out")] == ["a.txt", "c.txt"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"limit": -1}, "limit is -1; give 0"),
+        ({"min_tokens": 0}, "needs 1 <= min_tokens"),
+        ({"min_tokens": 9, "max_tokens": 8}, "needs 1 <= min_tokens"),
+        ({"max_tokens": 40_000}, "at most 32000"),
+        ({"max_token_characters": 0}, "at least 1"),
+    ],
+)
+def test_settings_that_make_no_sense_are_errors(fields, message):
+    with pytest.raises(ValueError, match=message):
+        SentenceConfig(**fields)
+
+
+def test_progress_says_how_far(tmp_path):
+    calls = []
+    split_sentences(
+        many_documents(),
+        SentenceConfig(limit=20),
+        tmp_path,
+        on_progress=lambda fraction, status: calls.append((fraction, status)),
+    )
+    assert calls[-1][0] == 1
+    assert calls[-1][1].startswith("20 sentences of")

@@ -1,0 +1,308 @@
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import lzma
+import os
+import tracemalloc
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from pipeline.base.refusal import Refusal
+from pipeline.text.corpora.document import Paragraph
+from pipeline.text.corpora.files import FilesConfig, TextFiles
+
+STORY = "The boat left at dawn.\nIt came back\nin the evening.\n\nNobody had seen it.\n"
+PARAGRAPHS = ["The boat left at dawn. It came back in the evening.", "Nobody had seen it."]
+
+
+def read(paths, **config) -> dict[str, list[str]]:
+    """Texts by document, a refusal shown as ``!reason@position``."""
+    return {
+        document.document_id: [
+            item.text if isinstance(item, Paragraph) else f"!{item.reason}@{item.position}"
+            for item in document.paragraphs
+        ]
+        for document in TextFiles(paths, FilesConfig(**config)).documents()
+    }
+
+
+def refusals(path: Path, **config) -> list[Refusal]:
+    documents = TextFiles([path], FilesConfig(**config)).documents()
+    return [item for d in documents for item in d.paragraphs if isinstance(item, Refusal)]
+
+
+@pytest.mark.parametrize(
+    ("name", "compress"),
+    [
+        ("a.txt", bytes),
+        ("a.txt.gz", gzip.compress),
+        ("a.txt.bz2", bz2.compress),
+        ("a.txt.xz", lzma.compress),
+        ("a.txt.zst", zstandard.ZstdCompressor().compress),
+        ("a.md", bytes),
+    ],
+)
+def test_plain_and_compressed_files_give_the_same_paragraphs(tmp_path, name, compress):
+    (tmp_path / name).write_bytes(compress(STORY.encode()))
+    assert read([tmp_path / name]) == {name: PARAGRAPHS}
+
+
+def test_every_line_is_a_paragraph_on_request(tmp_path):
+    (tmp_path / "a.txt").write_text(STORY)
+    assert len(read([tmp_path / "a.txt"], paragraphs="line")["a.txt"]) == 4
+
+
+def test_windows_line_ends_and_byte_order_mark_are_no_text(tmp_path):
+    (tmp_path / "a.txt").write_bytes(b"\xef\xbb\xbfOne\r\ntwo.\r\n\r\nThree.\r\n")
+    assert read([tmp_path / "a.txt"]) == {"a.txt": ["One two.", "Three."]}
+
+
+def test_a_position_names_file_and_first_line(tmp_path):
+    (tmp_path / "a.txt").write_text(STORY)
+    documents = TextFiles([tmp_path]).documents()
+    positions = [item.position for document in documents for item in document.paragraphs]
+    assert positions == ["a.txt:1", "a.txt:5"]
+
+
+def test_folders_globs_and_files_combine_in_order_without_repeats(tmp_path):
+    for name in ("b/2.txt", "b/deep/1.txt", "b/.hidden/3.txt", "b/picture.png", "a.txt"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("Text.")
+    names = list(read([tmp_path / "b", f"{tmp_path}/*.txt", tmp_path / "b" / "2.txt"]))
+    assert names == ["b/2.txt", "b/deep/1.txt", "a.txt"]
+
+
+def test_json_lines_give_a_document_a_line(tmp_path):
+    lines = [{"text": "First.\n\nSecond."}, {"text": "Third."}]
+    data = "\n".join(json.dumps(line) for line in lines).encode()
+    (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(data))
+    assert read([tmp_path]) == {
+        "a.jsonl.gz:1": ["First.", "Second."],
+        "a.jsonl.gz:2": ["Third."],
+    }
+
+
+def test_bad_json_lines_are_refused_one_by_one(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text(
+        '{"text": "Good."}\n{"text": \n\n{"body": "x"}\n[1]\n{"text": " "}\n{"text": 3}\n'
+    )
+    assert read([path]) == {
+        "a.jsonl:1": ["Good."],
+        "a.jsonl:2": ["!bad_json@a.jsonl:2"],
+        "a.jsonl:4": ["!missing_text@a.jsonl:4"],
+        "a.jsonl:5": ["!missing_text@a.jsonl:5"],
+        "a.jsonl:6": ["!empty_text@a.jsonl:6"],
+        "a.jsonl:7": ["!missing_text@a.jsonl:7"],
+    }
+    assert "set text_field" in refusals(path)[1].detail
+
+
+def test_a_json_number_of_thousands_of_digits_costs_its_line_only(tmp_path):
+    long_number = "1" * 5000
+    (tmp_path / "a.jsonl").write_text(
+        f'{{"text": "Hello", "n": {long_number}}}\n{{"text": "Hi."}}\n'
+    )
+    assert read([tmp_path]) == {"a.jsonl:1": ["!bad_json@a.jsonl:1"], "a.jsonl:2": ["Hi."]}
+
+
+def test_another_text_field(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"body": "Good."}\n')
+    assert read([tmp_path], text_field="body") == {"a.jsonl:1": ["Good."]}
+
+
+def test_a_binary_file_is_refused_whole(tmp_path):
+    (tmp_path / "a.txt").write_bytes(b"PK\x03\x04\0\0\0 some words")
+    assert read([tmp_path]) == {"a.txt": ["!binary_file@a.txt"]}
+
+
+def test_an_undecodable_line_costs_its_line_only(tmp_path):
+    (tmp_path / "a.txt").write_bytes(b"Good line.\n\nCaf\xe9 line.\n\nLast line.\n")
+    assert read([tmp_path]) == {"a.txt": ["Good line.", "!undecodable@a.txt:3", "Last line."]}
+    assert read([tmp_path], encoding="latin-1")["a.txt"][1] == "Café line."
+
+
+def test_utf_16_is_read_when_asked_for(tmp_path):
+    (tmp_path / "a.txt").write_text(STORY, encoding="utf-16")
+    assert read([tmp_path], encoding="utf-16") == {"a.txt": PARAGRAPHS}
+    assert read([tmp_path]) == {"a.txt": ["!binary_file@a.txt"]}
+
+
+def test_a_giant_line_is_refused_without_being_held(tmp_path):
+    (tmp_path / "a.txt").write_text("Before.\n" + "word " * 50_000 + "\nAfter.\n")
+    assert read([tmp_path]) == {"a.txt": ["Before.", "!giant_line@a.txt:2", "After."]}
+
+
+def test_a_giant_paragraph_is_refused_and_the_remedy_named(tmp_path):
+    (tmp_path / "a.txt").write_text("Ten chars.\n" * 50 + "\nAfter.\n")
+    found = read([tmp_path], max_paragraph_characters=100)
+    assert found == {"a.txt": ["!giant_paragraph@a.txt:1", "After."]}
+    assert "paragraphs=line" in refusals(tmp_path / "a.txt", max_paragraph_characters=100)[0].detail
+
+
+def test_a_paragraph_of_just_the_limit_is_taken(tmp_path):
+    (tmp_path / "a.txt").write_text("12345\n7890\n")
+    assert read([tmp_path], max_paragraph_characters=10) == {"a.txt": ["12345 7890"]}
+    assert read([tmp_path], max_paragraph_characters=9) == {"a.txt": ["!giant_paragraph@a.txt:1"]}
+
+
+@pytest.mark.parametrize("content", ["", "\n \n\t\n"])
+@pytest.mark.parametrize("name", ["a.txt", "a.jsonl"])
+def test_an_empty_file_is_refused(tmp_path, name, content):
+    (tmp_path / name).write_text(content)
+    assert read([tmp_path]) == {name: [f"!empty_file@{name}"]}
+
+
+@pytest.mark.parametrize(
+    ("name", "compress"),
+    [
+        ("a.txt.gz", gzip.compress),
+        ("a.txt.bz2", bz2.compress),
+        ("a.txt.xz", lzma.compress),
+        ("a.txt.zst", zstandard.ZstdCompressor().compress),
+    ],
+)
+def test_a_cut_compressed_file_ends_in_a_refusal(tmp_path, name, compress):
+    lines = "".join(f"Line number {number} of many.\n\n" for number in range(20_000))
+    data = compress(lines.encode())
+    (tmp_path / name).write_bytes(data[: len(data) // 2])
+    assert read([tmp_path])[name][-1].startswith(f"!damaged_file@{name}:")
+
+
+def test_concatenated_zstd_frames_are_one_text(tmp_path):
+    compress = zstandard.ZstdCompressor().compress
+    (tmp_path / "a.txt.zst").write_bytes(compress(b"One ") + compress(b"") + compress(b"two."))
+    assert read([tmp_path]) == {"a.txt.zst": ["One two."]}
+
+
+def test_a_zstd_frame_that_swells_is_read_in_bounded_memory(tmp_path):
+    one_giant_line = zstandard.ZstdCompressor().compress(b"a" * (200 << 20))
+    (tmp_path / "a.txt.zst").write_bytes(one_giant_line)
+    assert len(one_giant_line) < 10_000
+    tracemalloc.start()
+    try:
+        assert read([tmp_path]) == {"a.txt.zst": ["!giant_line@a.txt.zst:1"]}
+        assert tracemalloc.get_traced_memory()[1] < 64 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_file_that_is_not_what_its_suffix_says_is_refused(tmp_path):
+    (tmp_path / "a.txt.gz").write_text("plain text")
+    assert read([tmp_path]) == {"a.txt.gz": ["!damaged_file@a.txt.gz:1"]}
+
+
+def test_a_missing_path_is_an_error(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"nowhere\.txt: no such file, folder or match"):
+        TextFiles([tmp_path / "nowhere.txt"])
+
+
+def test_a_folder_without_text_is_an_error(tmp_path):
+    (tmp_path / "picture.png").write_bytes(b"\0")
+    with pytest.raises(ValueError, match=r"no text in this folder; looked for \.txt"):
+        TextFiles([tmp_path])
+
+
+def test_a_glob_may_match_folders_without_text(tmp_path):
+    (tmp_path / "img").mkdir()
+    (tmp_path / "img" / "x.png").write_bytes(b"\0")
+    (tmp_path / "a.txt").write_text("Text.")
+    assert read([f"{tmp_path}/*"]) == {"a.txt": ["Text."]}
+    with pytest.raises(ValueError, match=r"i\*: no text in this folder"):
+        TextFiles([f"{tmp_path}/i*"])
+
+
+def test_files_left_out_of_a_folder_are_logged_by_suffix(tmp_path, caplog):
+    for name in ("a.txt", "b.png", "c.PNG", "Makefile", ".hidden"):
+        (tmp_path / name).write_text("Text.")
+    TextFiles([tmp_path])
+    (message,) = caplog.messages
+    assert "3 files are not named like text" in message
+    assert "(.png: 2, no suffix: 1)" in message
+
+
+def test_links_to_nothing_are_logged(tmp_path, caplog):
+    (tmp_path / "a.txt").write_text("Text.")
+    (tmp_path / "lost.txt").symlink_to(tmp_path / "gone.txt")
+    (tmp_path / "folder").symlink_to(tmp_path / "gone")
+    assert list(read([tmp_path])) == ["a.txt"]
+    assert "2 links lead to no file and are left out (the first: folder)" in caplog.messages[0]
+
+
+def test_a_link_is_read_by_its_own_name_and_its_target_once(tmp_path):
+    blob = tmp_path / "blobs" / "abc123"
+    blob.parent.mkdir()
+    blob.write_text('{"text": "Linked."}\n')
+    (tmp_path / "ln.jsonl").symlink_to(blob)
+    (tmp_path / "other.jsonl").symlink_to(blob)
+    assert read([tmp_path / "ln.jsonl", tmp_path]) == {"ln.jsonl:1": ["Linked."]}
+
+
+def test_paths_with_parent_folders_give_tidy_names(tmp_path, monkeypatch):
+    for name in ("one/a.txt", "two/b.txt"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text("Text.")
+    monkeypatch.chdir(tmp_path / "one")
+    assert list(read(["a.txt", "../two/b.txt"])) == ["one/a.txt", "two/b.txt"]
+
+
+def test_a_name_that_is_not_utf_8_is_escaped(tmp_path):
+    path = Path(os.fsdecode(os.fsencode(tmp_path / "caf") + b"\xe9.txt"))
+    try:
+        path.write_text("Text.")
+    except OSError:
+        pytest.skip("this file system takes UTF-8 names alone")
+    assert read([tmp_path]) == {"caf\\xe9.txt": ["Text."]}
+    TextFiles([tmp_path]).describe()
+
+
+def test_an_unreadable_file_is_refused_and_the_others_are_read(tmp_path, monkeypatch):
+    (tmp_path / "a.txt").write_text("Secret.")
+    (tmp_path / "b.txt").write_text("Text.")
+    readable = TextFiles([tmp_path]).describe()
+    (tmp_path / "a.txt").write_text("Secrets.")
+    opened = Path.open
+
+    def forbidden(path, *arguments, **keywords):
+        if path.name == "a.txt":
+            raise PermissionError(13, "Permission denied", str(path))
+        return opened(path, *arguments, **keywords)
+
+    monkeypatch.setattr(Path, "open", forbidden)
+    assert TextFiles([tmp_path]).describe()["sha256"] != readable["sha256"]
+    assert read([tmp_path]) == {"a.txt": ["!unreadable_file@a.txt"], "b.txt": ["Text."]}
+
+
+def test_no_path_is_an_error():
+    with pytest.raises(ValueError, match="needs paths"):
+        TextFiles([])
+
+
+@pytest.mark.parametrize("config", [{"paragraphs": "page"}, {"encoding": "utf-9"}])
+def test_unknown_settings_are_errors(config):
+    with pytest.raises(ValueError, match=next(iter(config.values()))):
+        FilesConfig(**config)
+
+
+def test_the_description_follows_content_and_not_place(tmp_path):
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "a.txt").write_text(STORY)
+    first = TextFiles([tmp_path / "one"]).describe()
+    assert TextFiles([tmp_path / "two"]).describe() == first
+    (tmp_path / "two" / "a.txt").write_text(STORY + "More.")
+    assert TextFiles([tmp_path / "two"]).describe() != first
+
+
+def test_progress_reaches_the_end(tmp_path):
+    (tmp_path / "a.txt").write_text(STORY)
+    source = TextFiles([tmp_path])
+    assert source.fraction_read() == 0
+    for document in source.documents():
+        list(document.paragraphs)
+    assert source.fraction_read() == 1

@@ -1,0 +1,100 @@
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from pipeline.trees.flat import from_brackets, to_brackets, validate_constituents, validate_heads
+from pipeline.trees.parses import ConstituencyParse
+from tests.support.tree_strategies import trees
+
+TEXT = "(S (NP (DT the) (NN dog)) (VP (VBD slept)) (. .))"
+TREE = ConstituencyParse(
+    starts=[0, 0, 2], ends=[4, 2, 3], labels=["S", "NP", "VP"], tags=["DT", "NN", "VBD", "."]
+)
+
+
+def test_brackets_become_spans_in_preorder_and_bare_tokens_have_none() -> None:
+    assert from_brackets(TEXT) == (["the", "dog", "slept", "."], TREE)
+
+
+def test_a_unary_chain_is_one_span_outermost_label_first() -> None:
+    _, parse = from_brackets("(S (VP (VB go)))")
+    assert (parse.labels, parse.starts, parse.ends) == (["S+VP"], [0], [1])
+
+
+def test_a_lone_word_gets_a_node_above_it() -> None:
+    assert from_brackets("(UH hello)")[1].labels == ["TOP"]
+
+
+@given(trees())
+@settings(max_examples=80, deadline=None)
+def test_any_tree_survives_the_round_trip_through_brackets(
+    tree: tuple[list[str], ConstituencyParse],
+) -> None:
+    assert validate_constituents(tree[1], len(tree[0])) is None
+    assert from_brackets(to_brackets(*tree)) == tree
+
+
+def test_brackets_in_words_are_escaped_and_restored() -> None:
+    parse = ConstituencyParse([0], [3], ["NP"], ["-LRB-", "NN", "-RRB-"])
+    line = to_brackets(["(", "f[x]", ")"], parse)
+    assert line == "(NP (-LRB- -LRB-) (NN f-LSB-x-RSB-) (-RRB- -RRB-))"
+    assert from_brackets(line) == (["(", "f[x]", ")"], parse)
+
+
+def test_white_space_in_a_word_is_shown() -> None:
+    assert to_brackets(["a\tb"], ConstituencyParse([0], [1], ["NP"], ["NN"])) == "(NP (NN a␣b))"
+
+
+def test_depth_is_bounded_by_memory_alone() -> None:
+    depth = 5000
+    _, parse = from_brackets("(NP (DT a) " * depth + "(NN b)" + ")" * depth)
+    assert len(parse.starts) == depth
+    assert validate_constituents(parse, depth + 1) is None
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"ends": [4, 2]}, "3 starts, 2 ends and 3 labels"),
+        ({"tags": ["DT"]}, "1 tags for 4 tokens"),
+        ({"starts": [1, 0, 2]}, "not the whole sentence"),
+        ({"starts": [], "ends": [], "labels": []}, "not the whole sentence"),
+        ({"labels": ["S", "", "VP"]}, "constituent 1 has an empty label"),
+        ({"labels": ["S", "NP+", "VP"]}, "constituent 1 has an empty label"),
+        ({"ends": [4, 2, 5]}, r"constituent 2 \[2, 5\) is empty or outside"),
+        ({"ends": [4, 0, 3]}, r"constituent 1 \[0, 0\) is empty or outside"),
+        ({"starts": [0, 0, 1]}, r"constituent 2 \[1, 3\) crosses"),
+        ({"starts": [0, 2, 0], "ends": [4, 3, 2]}, r"constituent 2 \[0, 2\) .* out of preorder"),
+        ({"ends": [4, 4, 3]}, "occurs twice; collapse the unary chain"),
+    ],
+)
+def test_a_wrong_tree_is_told_apart_by_its_reason(change: dict[str, Any], reason: str) -> None:
+    found = validate_constituents(replace(TREE, **change), 4)
+    assert found is not None
+    assert re.search(reason, found), found
+
+
+@pytest.mark.parametrize("heads", [[0], [2, 0], [2, 3, 0], [0, 1, 1, 2]])
+def test_trees_of_heads_are_accepted(heads: list[int]) -> None:
+    assert validate_heads(heads) is None
+
+
+@pytest.mark.parametrize(
+    ("heads", "reason"),
+    [
+        ([], "0 roots"),
+        ([0, 0], "2 roots where exactly one is needed"),
+        ([2, 1], "0 roots"),
+        ([0, 3, 4, 2], "token 2 is in a cycle"),
+        ([0, 2], "token 2 is in a cycle"),
+        ([0, 9], "token 2 has head 9, outside 0 to 2"),
+        ([-1, 0], "token 1 has head -1"),
+    ],
+)
+def test_heads_that_are_no_tree_are_told_apart(heads: list[int], reason: str) -> None:
+    found = validate_heads(heads)
+    assert found is not None
+    assert reason in found

@@ -1,0 +1,53 @@
+"""A shard job whose parser hangs every token on the one before it."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pipeline.base.job import Progress, run_from_command_line
+from pipeline.base.refusal import Refusal
+from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder
+from pipeline.parsing.rows import ParseJob, parse_shard
+from pipeline.trees.parses import DependencyParse
+
+MODULE = "tests.support.chain_job"
+
+
+class ChainParser:
+    """Rejects the word ``odd``; its name and checksum are those of its folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.name = folder.name
+        self.checksum = checksum_of_parser_folder(folder)
+
+    def parse(self, sentences: Sequence[Sequence[str]]) -> list[DependencyParse | Refusal]:
+        return [
+            Refusal("odd_word", "odd")
+            if "odd" in tokens
+            else DependencyParse(list(range(len(tokens))), ["root"] + ["dep"] * (len(tokens) - 1))
+            for tokens in sentences
+        ]
+
+
+def execute(job: Mapping[str, Any], on_progress: Progress) -> None:
+    """Parses a shard; ``seconds`` is how long that takes, ``broken`` which shard fails.
+
+    Adds the number of the shard, a line each, to the file ``journal``.
+    """
+    time.sleep(job.get("seconds", 0))
+    if job.get("broken") == job["number"]:
+        raise ValueError("broken on purpose")
+    keys = ("stage", "sentences", "output", "number")
+    shard = ParseJob.from_dict({key: job[key] for key in keys})
+    parse_shard(shard, ChainParser(Path(job["parser"])), on_progress)
+    if "journal" in job:
+        with Path(job["journal"]).open("a", encoding="utf-8") as journal:
+            journal.write(f"{job['number']}\n")
+
+
+if __name__ == "__main__":
+    sys.exit(run_from_command_line(execute))

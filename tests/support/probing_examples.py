@@ -1,0 +1,260 @@
+"""A parsed corpus made by a small grammar, with every property that the probing tasks ask for."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from models.evaluation.derived.alterations.make import make_altered_sentences
+from models.evaluation.derived.alterations.plan import PLAN_NAME, read_plan
+from models.evaluation.derived.build import build_probing, read_summary
+from models.evaluation.derived.export import SENTEVAL_FOLDER, evaluation_tasks
+from models.evaluation.derived.held_out.config import ProbingConfig
+from models.evaluation.derived.sentences import ParsedFolders, ParsedSentence
+from models.evaluation.tasks.declarations import task_named
+from models.evaluation.tasks.derived import SENTENCES_NAME
+from models.evaluation.tasks.load import load_task
+from pipeline.shards.manifests import read_dataset_manifest, write_dataset_manifest
+from pipeline.shards.schema import schema_for
+from pipeline.shards.shards import read_shard, write_shard
+from tests.support.parsed_corpora import left_branching
+
+STAGES = ("sentences", "dependencies", "constituents")
+CONFIG = ProbingConfig(
+    held_out_fraction=0.5, train_size=300, dev_size=80, test_size=160, min_train=20, min_dev=4,
+    min_test=8, min_class_train=4, num_words=12,
+)  # fmt: skip
+
+_SYLLABLES = ("ba", "de", "fi", "go", "ku", "la", "me", "ni", "po", "ru", "sa", "te")
+NOUNS = tuple(a + b for a in _SYLLABLES for b in _SYLLABLES[:8])
+_VERBS = tuple(a + "m" for a in _SYLLABLES)
+_PLACES = tuple(a + "r" + b for a in _SYLLABLES for b in _SYLLABLES)
+
+
+def sentence(
+    words: str,
+    heads: Sequence[int],
+    deprels: str,
+    tags: str,
+    spans: Sequence[tuple[int, int, str]],
+    **fields: Any,
+) -> ParsedSentence:
+    """Returns a parsed sentence written down by hand: words, relations and tags by blanks."""
+    starts, ends, labels = zip(*spans, strict=True)
+    parsed = ParsedSentence(
+        0, "d", 0, tuple(words.split()), tuple(heads), tuple(deprels.split()), starts, ends,
+        labels, tuple(tags.split()),
+    )  # fmt: skip
+    return replace(parsed, **fields)
+
+
+def clause(random: np.random.Generator) -> dict[str, Any]:
+    """Returns one row of all stages: ``[today] the nouns verbed a noun [in a place]* [.]``."""
+    adverb, full_stop = random.random() < 0.3, random.random() < 0.8
+    tokens, tags, heads, deprels = [], [], [], []
+
+    def add(word: str, tag: str, head: int, deprel: str) -> None:
+        tokens.append(word)
+        tags.append(tag)
+        heads.append(head)
+        deprels.append(deprel)
+
+    first = int(adverb)
+    verb = first + 3  # 1-based
+    if adverb:
+        add("today", "NN", verb, "advmod")
+    for place, relation in ((first + 2, "nsubj"), (verb + 2, "obj")):
+        add("the", "DT", place, "det")
+        plural = random.random() < 0.5
+        noun = str(random.choice(NOUNS))
+        add(noun + "s" * plural, "NNS" if plural else "NN", verb, relation)
+        if relation == "nsubj":
+            past = random.random() < 0.5
+            form = str(random.choice(_VERBS)) + ("ed" if past else "et")
+            add(form, "VBD" if past else "VBP", 0, "root")
+    num_places = int(random.integers(0, 6))
+    num_nested = int(random.integers(0, num_places + 1))
+    for _ in range(num_places):
+        position = len(tokens)
+        add("in", "IN", position + 2, "case")
+        add(str(random.choice(_PLACES)), "NN", verb, "obl")
+    end = len(tokens)
+    spans = [(first, first + 2, "NP"), (first + 2, end, "VP"), (first + 3, first + 5, "NP")]
+    for k in range(num_places):
+        start = first + 5 + 2 * k
+        stop = first + 5 + 2 * num_nested if k < num_nested else start + 2
+        spans += [(start, stop, "PP"), (start + 1, stop, "NP")]
+    if adverb:
+        spans.insert(0, (0, 1, "ADVP"))
+    if full_stop:
+        add(".", ".", verb, "punct")
+    spans.insert(0, (0, len(tokens), "S"))
+    left, right = left_branching(len(tokens))
+    return {
+        "tokens": tokens,
+        "heads": heads,
+        "deprels": deprels,
+        "span_starts": [span[0] for span in spans],
+        "span_ends": [span[1] for span in spans],
+        "span_labels": [span[2] for span in spans],
+        "tags": tags,
+        "binary_left": left,
+        "binary_right": right,
+    }
+
+
+def coordination(random: np.random.Generator) -> dict[str, Any]:
+    """Returns one row of all stages: ``nouns verbed nouns [,] and nouns verbed nouns .``"""
+    comma = random.random() < 0.5
+    tokens: list[str] = []
+    spans: list[tuple[int, int, str]] = []
+    verbs: list[int] = []
+    for clause_number in range(2):
+        if clause_number:
+            tokens += [","] * comma + ["and"]
+        start = len(tokens)
+        noun, other = (str(random.choice(NOUNS)) + "s" for _ in range(2))
+        tokens += [noun, str(random.choice(_VERBS)) + "ed", other]
+        verbs.append(start + 2)  # 1-based
+        spans += [(start, start + 3, "S"), (start, start + 1, "NP"), (start + 1, start + 3, "VP")]
+        spans.append((start + 2, start + 3, "NP"))
+    tokens.append(".")
+    first, second = verbs
+    between = [second] * (int(comma) + 1)
+    left, right = left_branching(len(tokens))
+    return {
+        "tokens": tokens,
+        "heads": [first, 0, first, *between, second, first, second, first],
+        "deprels": [
+            *("nsubj", "root", "obj", *["punct"] * comma, "cc"),
+            *("nsubj", "conj", "obj", "punct"),
+        ],
+        "span_starts": [0, *(span[0] for span in spans)],
+        "span_ends": [len(tokens), *(span[1] for span in spans)],
+        "span_labels": ["S", *(span[2] for span in spans)],
+        "tags": ["NNS", "VBD", "NNS", *[","] * comma, "CC", "NNS", "VBD", "NNS", "."],
+        "binary_left": left,
+        "binary_right": right,
+    }
+
+
+def corpus_rows(num_documents: int = 40, *, sentences: int = 40) -> list[dict[str, Any]]:
+    """Returns the rows of a corpus, sentence and parse together."""
+    random = np.random.default_rng(11)
+    return [
+        {
+            "document_id": f"document-{document:03d}",
+            "sentence_index": index,
+            **(coordination if index % 8 == 5 else clause)(random),
+        }
+        for document in range(num_documents)
+        for index in range(sentences)
+    ]
+
+
+def write_rows(
+    folder: Path, rows: Sequence[dict[str, Any]], *, without_parse: Sequence[int] = ()
+) -> ParsedFolders:
+    """Writes rows as a parsed corpus in shards of 500; some rows lack the dependency parse."""
+    for shard, start in enumerate(range(0, len(rows), 500)):
+        part = [dict(row) for row in rows[start : start + 500]]
+        for position, row in enumerate(part):
+            if start + position in without_parse:
+                row.update(heads=None, deprels=None)
+        for stage in STAGES:
+            columns = {name: [row[name] for row in part] for name in schema_for(stage).names}
+            table = pa.Table.from_pydict(columns, schema=schema_for(stage))
+            write_shard(folder / stage, stage, shard, table, drops={})
+    for stage in STAGES:
+        write_dataset_manifest(folder / stage, stage, config={})
+    return ParsedFolders(*(folder / stage for stage in STAGES))
+
+
+def altered_corpus(
+    folder: Path,
+    corpus: ParsedFolders,
+    rows: Sequence[dict[str, Any]],
+    config: ProbingConfig = CONFIG,
+) -> ParsedFolders:
+    """Writes the altered sentences and stands in for their parsers with the originals' parses."""
+    unparsed = folder / "unparsed"
+    manifest = make_altered_sentences(corpus.sentences, corpus.constituents, unparsed, config)
+    plan = read_plan(unparsed)
+    altered: list[dict[str, Any]] = []
+    for shard in manifest.shards:
+        for row in read_shard(unparsed, "sentences", shard.number).to_pylist():
+            altered.append({**rows[plan.alterations[len(altered)].corpus_row], **row})
+    folders = write_rows(folder, altered)
+    shutil.copy(unparsed / PLAN_NAME, folders.sentences)
+    return folders
+
+
+def tokens_of(sentences: Path) -> list[list[str]]:
+    """Returns the tokens of every row of a sentence stage."""
+    shards = read_dataset_manifest(sentences).shards
+    tables = [read_shard(sentences, "sentences", shard.number, ["tokens"]) for shard in shards]
+    return [tokens for table in tables for tokens in table["tokens"].to_pylist()]
+
+
+@dataclass(frozen=True)
+class BuiltItems:
+    """The items of one split of one task."""
+
+    rows: npt.NDArray[np.int64]
+    """Row of each item's sentence: in the corpus, or beyond all of these among the altered ones."""
+    labels: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Built:
+    """Probing data as an evaluation reads them back."""
+
+    summary: dict[str, Any]
+    tasks: dict[str, dict[str, BuiltItems]]
+    units: dict[int, str]
+    """Document, or held-out block, of each sentence that any task uses, in the table's order."""
+
+    def used_rows(self) -> list[int]:
+        """Returns the rows that any task uses."""
+        return list(self.units)
+
+    def units_of(self, task: str) -> list[set[str]]:
+        """Returns the units of each split of a task."""
+        return [{self.units[row] for row in items.rows} for items in self.tasks[task].values()]
+
+
+def read_built(folder: Path, num_corpus: int) -> Built:
+    """Returns what ``build_probing`` wrote.
+
+    Args:
+        num_corpus: rows of the corpus.
+    """
+    summary, place = read_summary(folder), folder / SENTEVAL_FOLDER
+    table = pq.read_table(place / "probing" / SENTENCES_NAME)
+    offset = {"corpus": 0, "altered": num_corpus}
+    rows = np.array([offset[one["part"]] + one["dataset_row"] for one in table.to_pylist()])
+    tasks = {}
+    for name in summary["tasks"]:
+        (called,) = evaluation_tasks([name])
+        data = load_task(task_named(called), place)
+        tasks[name] = {
+            split: BuiltItems(rows[items.first], items.labels.astype(np.int64))
+            for split, items in data.splits.items()
+        }
+    return Built(summary, tasks, dict(zip(rows.tolist(), table["unit"].to_pylist(), strict=True)))
+
+
+def built(folder: Path, config: ProbingConfig = CONFIG) -> dict[str, Any]:
+    """Builds probing data from the made corpus; returns the summary."""
+    rows = corpus_rows()
+    corpus = write_rows(folder / "corpus", rows)
+    altered = altered_corpus(folder / "altered", corpus, rows, config)
+    return build_probing(corpus, altered, folder / "probing", config)

@@ -1,0 +1,281 @@
+"""Word vectors of the corpus itself: which sentences they see, what a run without gensim says."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import luigi
+import pytest
+
+from models.config.held_out import HoldOut
+from models.train_word_vectors import WordVectorJob, execute, write_training_tokens
+from models.words.vector_files import load_word_vectors
+from pipeline.shards.manifests import write_dataset_manifest
+from tasks.report import WriteReport, vector_records
+from tasks.senteval import EvaluateTask
+from tasks.training import TrainEncoders
+from tasks.word_vectors import OF_THE_CORPUS, TrainWordVectors
+from tests.support.parsed_corpora import stories, write_corpus, write_vectors
+
+HALF = HoldOut(0.5)
+SMALL = {"size": 6, "epochs": 2, "min_count": 1}
+
+
+def test_the_tokens_are_those_of_the_sentences_that_are_not_held_out(tmp_path: Path) -> None:
+    documents = stories(6)
+    folders = write_corpus(tmp_path, documents, rows_per_shard=20)
+
+    counts = write_training_tokens(folders.sentences, HALF, tmp_path / "tokens")
+
+    kept = [
+        " ".join(tokens)
+        for name, sentences in documents.items()
+        for tokens in sentences
+        if not HALF.takes(name)
+    ]
+    assert 0 < len(kept) < 48
+    assert (tmp_path / "tokens").read_text(encoding="utf-8").splitlines() == kept
+    assert counts == (len(kept), len(" ".join(kept).split()))
+
+
+def job(tmp_path: Path, **changes: Any) -> dict[str, Any]:
+    folders = write_corpus(tmp_path / "corpus", stories(6))
+    out = tmp_path / "vectors"
+    out.mkdir(exist_ok=True)
+    whole = {"sentences": str(folders.sentences), "hold_out": asdict(HALF), "out": str(out)}
+    return whole | {"config": SMALL} | changes
+
+
+def test_a_job_leaves_vectors_that_load_and_the_facts_of_their_training(tmp_path: Path) -> None:
+    pytest.importorskip("gensim")
+    reports: list[tuple[float, str]] = []
+
+    execute(WordVectorJob.from_dict(job(tmp_path)), lambda *report: reports.append(report))
+
+    vectors = load_word_vectors(tmp_path / "vectors")
+    assert vectors.size == 6 and {"the", "horse"} <= set(vectors.words)
+    facts = json.loads((tmp_path / "vectors" / "training.json").read_text(encoding="utf-8"))
+    assert facts["hold_out"] == asdict(HALF)
+    assert facts["words"] == len(vectors.words) - 1
+    assert reports[-1] == (1.0, f"2 of 2 passes over {facts['tokens']} tokens")
+    files = {path.name for path in (tmp_path / "vectors").iterdir()}
+    assert files == {"vectors.safetensors", "words.json", "training.json"}
+
+
+def test_the_same_text_gives_the_same_vectors(tmp_path: Path) -> None:
+    pytest.importorskip("gensim")
+    checksums = set()
+    for name in ("first", "second"):
+        execute(WordVectorJob.from_dict(job(tmp_path / name)), lambda *_: None)
+        checksums.add(load_word_vectors(tmp_path / name / "vectors").checksum)
+    assert len(checksums) == 1
+
+
+def test_no_sentences_at_all_is_told_apart_from_all_of_them_held_out(tmp_path: Path) -> None:
+    pytest.importorskip("gensim")
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    write_dataset_manifest(empty, "sentences", config={})
+    with pytest.raises(ValueError, match="empty: no sentences; give text that has some"):
+        execute(WordVectorJob.from_dict(job(tmp_path, sentences=str(empty))), lambda *_: None)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"config": {"width": 6}}, r"unknown word vector settings \['width'\]"),
+        ({"config": {"size": 0}}, "size must be at least 1, got 0"),
+        ({"hold_out": asdict(HoldOut(1.0))}, "all sentences are held out; lower --held-out-fr"),
+        ({"config": {"min_count": 999}}, "no word occurs 999 times"),
+        ({"text": "a"}, r"unknown word vector job fields \['text'\]"),
+    ],
+)
+def test_a_job_that_cannot_be_is_refused(
+    changes: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    pytest.importorskip("gensim")
+    with pytest.raises(ValueError, match=message):
+        execute(WordVectorJob.from_dict(job(tmp_path, **changes)), lambda *_: None)
+    assert list((tmp_path / "vectors").iterdir()) == []
+
+
+def test_without_gensim_the_remedies_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in sys.modules if name.split(".")[0] == "gensim"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "gensim", None)
+
+    with pytest.raises(
+        ModuleNotFoundError, match=r"pip install 'treeviews\[vectors\]', or give word vectors"
+    ):
+        execute(WordVectorJob.from_dict(job(tmp_path)), lambda *_: None)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> dict[str, Any]:
+    luigi.task_register.Register.clear_instance_cache()
+    text = tmp_path / "story.txt"
+    text.write_text("The rain stopped. The children ran out.\n", encoding="utf-8")
+    return {"work_folder": tmp_path / "work", "source": "files", "paths": str(text)}
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [
+        ("vector_changes", {"size": 7}),
+        ("held_out_fraction", 0.5),
+        ("held_out_seed", 3),
+        ("held_out_unit", "block"),
+        ("held_out_block_sentences", 9),
+        ("limit", 1),
+    ],
+)
+def test_a_significant_parameter_changes_the_path(
+    parameter: str, value: object, run: dict[str, Any]
+) -> None:
+    assert TrainWordVectors(**run).folder != TrainWordVectors(**run, **{parameter: value}).folder
+
+
+def test_a_setting_that_cannot_be_is_named_before_anything_runs(run: dict[str, Any]) -> None:
+    task = TrainWordVectors(**run, vector_changes={"size": "wide"})
+
+    with pytest.raises(ValueError, match="word vector setting size must be a whole number"):
+        task.output()
+
+
+@pytest.mark.slow
+def test_the_task_trains_on_the_shards_of_the_sentence_stage(run: dict[str, Any]) -> None:
+    pytest.importorskip("gensim")
+    task = TrainWordVectors(**run, vector_changes=SMALL, held_out_fraction=0.0)
+
+    assert luigi.build([task], local_scheduler=True, workers=1, log_level="ERROR")
+
+    assert set(load_word_vectors(task.folder).words) >= {"The", "rain", "stopped", "."}
+    assert task.complete()
+
+
+def stopped(*_: object, **__: object) -> None:
+    raise RuntimeError("killed")
+
+
+@pytest.mark.parametrize(
+    "at",
+    [
+        "models.train_word_vectors.train_on_tokens",
+        "pipeline.vectors.train_word_vectors.write_text_atomically",
+    ],
+)
+def test_a_crash_leaves_no_output_and_the_next_run_makes_it(
+    at: str, run: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("gensim")
+
+    def run_here(
+        task: TrainWordVectors, module: str, job: dict[str, Any], path: Path, *, threads: int
+    ) -> None:
+        assert (module, threads) == ("models.train_word_vectors", 1)
+        execute(WordVectorJob.from_dict(json.loads(json.dumps(job))), task.report_progress)
+
+    monkeypatch.setattr("tasks.word_vectors.run_job", run_here)
+    task = TrainWordVectors(**run, vector_changes=SMALL, held_out_fraction=0.0)
+    with monkeypatch.context() as crash:
+        crash.setattr(at, stopped)
+        assert not luigi.build([task], local_scheduler=True, workers=1, log_level="ERROR")
+    assert not task.complete()
+    assert not (task.folder / task.marker).exists() and not list(task.folder.glob("tokens*"))
+
+    assert luigi.build([task], local_scheduler=True, workers=1, log_level="ERROR")
+
+    assert "rain" in load_word_vectors(task.folder).words
+
+
+def test_a_folder_of_the_name_that_asks_for_them_is_not_passed_over(
+    run: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / OF_THE_CORPUS
+    folder.mkdir()  # text, say
+    assert training(run).word_vectors.training is not None
+
+    folder.rmdir()
+    write_vectors(folder, size=6)
+    with pytest.raises(ValueError, match=f"give its whole path, {folder}"):
+        luigi.task_register.Register.clear_instance_cache()
+        _ = training(run).word_vectors
+    assert TrainEncoders(**run, vectors=folder).word_vectors.training is None
+
+
+def training(run: dict[str, Any], **changes: Any) -> TrainEncoders:
+    return TrainEncoders(**run, views="SEQ,LIN", vectors=OF_THE_CORPUS, **changes)
+
+
+def test_a_training_on_vectors_of_the_corpus_waits_for_them(run: dict[str, Any]) -> None:
+    task = training(run)
+    vectors = task.requires()["vectors"]
+
+    assert set(task.requires()) == {"sentences", "vectors"}
+    assert set(TrainEncoders(**run, views="SEQ,LIN").requires()) == {"sentences"}
+    assert isinstance(vectors, TrainWordVectors)
+    assert task.word_vectors.path == vectors.folder
+    assert task.content()["vectors"] == vectors.digest
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [
+        ("vector_changes", {"size": 7}),
+        ("changes", {"held_out_block_sentences": 9}),
+        ("held_out_seed", 3),
+    ],
+)
+def test_what_changes_the_vectors_changes_the_training_on_them(
+    parameter: str, value: object, run: dict[str, Any]
+) -> None:
+    before, after = training(run), training(run, **{parameter: value})
+
+    assert before.requires()["vectors"].folder != after.requires()["vectors"].folder
+    assert before.folder != after.folder
+
+
+def test_settings_of_vectors_that_are_given_are_refused(run: dict[str, Any]) -> None:
+    task = TrainEncoders(**run, vector_changes={"size": 7})
+
+    with pytest.raises(ValueError, match=r"vector_changes has no effect on .*: give"):
+        _ = task.folder
+
+
+@pytest.mark.parametrize("encoder", ["trained", "random-0", "bag_of_words"])
+def test_probing_on_vectors_of_the_corpus_waits_for_them(encoder: str, run: dict[str, Any]) -> None:
+    task = EvaluateTask(**run, vectors=OF_THE_CORPUS, encoder=encoder, derived=True, task="WC")
+
+    needed = task.requires()
+    if encoder == "trained":
+        assert isinstance(needed["model"].requires()["vectors"], TrainWordVectors)
+        return
+    assert isinstance(needed["vectors"], TrainWordVectors)
+    assert task.job([task])["encoder_settings"]["vectors"] == str(needed["vectors"].folder)
+
+
+def test_the_report_says_how_vectors_of_the_corpus_were_trained(run: dict[str, Any]) -> None:
+    report = WriteReport(**run, vectors=OF_THE_CORPUS, vector_changes={"size": 7})
+    vectors = report.requires()["vectors"]
+    assert report.resolved_config()["vectors"]["vectors"]["size"] == 7
+
+    vectors.folder.mkdir(parents=True)
+    facts = {"sentences": 30, "words": 1200, "gensim": "4.4.0", "seconds": 2.5}
+    facts |= {"config": {"epochs": 8}}
+    (vectors.folder / vectors.marker).write_text(json.dumps(facts), encoding="utf-8")
+    (record,) = vector_records(report.training.word_vectors)
+    assert record.name == "word vectors (1,200 words, 8 passes, gensim 4.4.0)"
+    assert (record.rows, record.seconds) == (240, 2.5)
+
+
+def test_a_report_on_vectors_that_were_given_has_no_stage_for_them(run: dict[str, Any]) -> None:
+    report = WriteReport(**run)
+    assert "vectors" not in report.requires() and "vectors" not in report.resolved_config()
+    assert vector_records(report.training.word_vectors) == ()

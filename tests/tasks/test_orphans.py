@@ -1,0 +1,65 @@
+"""A task in a forked worker does not outlive the Luigi process that forked it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from tests.support.repository import REPOSITORY
+
+MODULE = """
+import os, time
+from pathlib import Path
+import luigi
+import tasks
+
+class Slow(luigi.Task):
+    folder = luigi.Parameter()
+    name = luigi.Parameter()
+
+    def output(self):
+        return luigi.LocalTarget(self.folder + "/" + self.name)
+
+    def run(self):
+        Path(self.folder, self.name + ".begun").write_text(str(os.getpid()))
+        time.sleep(4)
+        Path(self.output().path).write_text("written by an orphan")
+
+class Two(luigi.WrapperTask):
+    folder = luigi.Parameter()
+
+    def requires(self):
+        return [Slow(folder=self.folder, name=name) for name in ("one", "two")]
+"""
+
+
+def test_forked_tasks_end_with_their_parent(tmp_path: Path) -> None:
+    (tmp_path / "slow_tasks.py").write_text(MODULE, encoding="utf-8")
+    environment = os.environ | {"PYTHONPATH": f"{tmp_path}:{REPOSITORY}"}
+    luigi = str(Path(sys.executable).with_name("luigi"))
+    command = [luigi, "--module", "slow_tasks", "Two", "--local-scheduler", "--workers", "2"]
+    parent = subprocess.Popen(
+        [*command, "--folder", str(tmp_path)],
+        cwd=tmp_path,
+        env=environment,
+        stderr=subprocess.DEVNULL,
+    )
+    wait_for(tmp_path / "one.begun", tmp_path / "two.begun")
+
+    parent.send_signal(signal.SIGKILL)
+    parent.wait()
+    time.sleep(6)
+
+    assert not (tmp_path / "one").exists()
+    assert not (tmp_path / "two").exists()
+
+
+def wait_for(*paths: Path) -> None:
+    deadline = time.monotonic() + 60
+    while not all(path.exists() for path in paths):
+        assert time.monotonic() < deadline, f"none of {paths} appeared"
+        time.sleep(0.05)

@@ -1,0 +1,75 @@
+"""A user's own treebank becomes a parser that the other tasks take by its path."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.shards.manifests import read_dataset_manifest
+from pipeline.shards.shards import read_shard
+from tasks import (
+    ParseConstituents,
+    ParseDependencies,
+    TrainConstituencyParser,
+    TrainDependencyParser,
+)
+from tasks.artefact import Artefact
+from tests.support.constituency_trees import toy_treebank, write_bracketed
+from tests.support.dependency_examples import treebank, write_conllu
+from tests.support.luigi_builds import build
+
+pytestmark = pytest.mark.slow
+
+
+def text(folder: Path) -> dict[str, object]:
+    path = folder / "text.txt"
+    path.write_text("The dog chased a cat. She reads old books.\n", encoding="utf-8")
+    return {"work_folder": folder / "work", "source": "files", "paths": str(path)}
+
+
+def trained_parser(task: Artefact) -> Path:
+    assert build(task)
+    written = (task.folder / "parser.json").stat().st_mtime_ns
+    assert build(task)  # a second run does nothing
+    assert (task.folder / "parser.json").stat().st_mtime_ns == written
+    return task.folder
+
+
+def test_a_dependency_parser_is_trained_and_then_parses(tmp_path: Path) -> None:
+    path = str(write_conllu(treebank(), tmp_path / "toy.conllu"))
+    options = {"num-epochs": 2, "lstm-hidden": 8, "lstm-layers": 1}
+    task = TrainDependencyParser(
+        work_folder=tmp_path / "work", name="toy", train=path, dev=path, options=options
+    )
+
+    parses = ParseDependencies(dependency_parser=trained_parser(task), **text(tmp_path))
+    assert build(parses)
+
+    assert read_dataset_manifest(parses.folder, "dependencies").drops == {}
+    heads = read_shard(parses.folder, "dependencies", 0)["heads"].to_pylist()
+    assert [len(row) for row in heads] == [6, 5]
+    assert all(row.count(0) == 1 for row in heads)
+
+
+def test_a_constituency_parser_is_trained_and_then_parses(tmp_path: Path) -> None:
+    path = str(write_bracketed(tmp_path / "toy.mrg", toy_treebank(12)))
+    options = {"num-epochs": 1, "d-model": 32, "num-layers": 1, "num-heads": 2, "d-kv": 16}
+    task = TrainConstituencyParser(
+        work_folder=tmp_path / "work", name="toy", train=path, dev=path, options=options
+    )
+
+    parses = ParseConstituents(constituency_parser=trained_parser(task), **text(tmp_path))
+    assert build(parses)
+
+    left = read_shard(parses.folder, "constituents", 0)["binary_left"].to_pylist()
+    assert [len(row) for row in left] == [5, 4]
+
+
+def test_a_broken_treebank_fails_the_task_and_leaves_no_parser(tmp_path: Path) -> None:
+    path = tmp_path / "broken.conllu"
+    path.write_text("1\tRain\tno more columns\n\n", encoding="utf-8")
+    task = TrainDependencyParser(work_folder=tmp_path / "work", train=str(path), dev=str(path))
+
+    assert not build(task)
+    assert not (task.folder / "parser.json").exists()

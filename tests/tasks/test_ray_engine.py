@@ -1,0 +1,179 @@
+"""Shard jobs on real Ray clusters of this machine, with machines that die and jobs that fail."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.parsing.rows import ParseJob, parse_shard
+from pipeline.shards.manifests import read_dataset_manifest, read_shard_manifest, shard_path
+from tests.support.chain_job import ChainParser
+from tests.support.luigi_builds import build
+from tests.support.sentence_shards import ChainStage, chain_stage
+from tests.support.waiting import wait_until
+
+ray = pytest.importorskip("ray")
+
+pytestmark = pytest.mark.slow
+
+STORE_BYTES = 80 << 20
+MACHINE = {
+    "num_cpus": 1,
+    "object_store_memory": STORE_BYTES,
+    "include_log_monitor": False,  # Ray gives its agents 15 s to start: little on a busy machine
+    "no_monitor": True,
+}
+
+
+@pytest.fixture
+def cluster() -> Iterator[Any]:
+    """A cluster of one machine with one CPU, which misses dead ones after some seconds."""
+    from ray.cluster_utils import Cluster
+
+    health = {"health_check_period_ms": 1000, "health_check_failure_threshold": 10}
+    head = MACHINE | {"include_dashboard": False, "_system_config": health}
+    cluster = Cluster(initialize_head=True, head_node_args=head)
+    yield cluster
+    cluster.shutdown()
+
+
+def undisturbed(stage: ChainStage, folder: Path, number: int) -> bytes:
+    """Returns the rows that a job makes of a shard which nothing disturbs."""
+    job = ParseJob("dependencies", stage.sentences.folder, folder, number)
+    parse_shard(job, ChainParser(stage.parser_folder))
+    return shard_path(folder, number).read_bytes()
+
+
+def descendants(process_id: int) -> list[int]:
+    """Returns the processes that a process and its children have started."""
+    children = Path(f"/proc/{process_id}/task/{process_id}/children")
+    found = [int(child) for child in children.read_text().split()] if children.exists() else []
+    return found + [process for child in found for process in descendants(child)]
+
+
+def parses(process_id: int) -> bool:
+    try:
+        return b"tests.support.chain_job" in Path(f"/proc/{process_id}/cmdline").read_bytes()
+    except OSError:  # has just ended
+        return False
+
+
+def kill_machine(raylet_id: int) -> list[int]:
+    """Kills a machine of a cluster in the middle of a shard: its Ray, its workers, its job.
+
+    Returns:
+        The processes that were killed.
+    """
+    wait_until(lambda: any(map(parses, descendants(raylet_id))), seconds=120)
+    doomed = [raylet_id, *descendants(raylet_id)]
+    for process_id in doomed:
+        os.kill(process_id, signal.SIGKILL)
+    return doomed
+
+
+def test_a_machine_killed_in_the_middle_costs_nothing_but_time(
+    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    doomed = cluster.add_node(**MACHINE)
+    raylet_id = doomed.all_processes["raylet"][0].process.pid
+    journal = tmp_path / "journal"
+    options = {"seconds": 3, "journal": str(journal)}
+    monkeypatch.setattr(ChainStage, "more_options", options)
+    stage = chain_stage(
+        tmp_path,
+        num_shards=6,
+        engine="ray",
+        ray_address=cluster.address,
+        storage=str(tmp_path / "shared"),
+    )
+    killed: list[int] = []
+    killer = threading.Thread(target=lambda: killed.extend(kill_machine(raylet_id)))
+    killer.start()
+
+    assert build(stage)
+
+    killer.join()
+    assert raylet_id in killed
+    assert sorted(map(int, journal.read_text().split())) == list(range(6))  # nothing twice
+    assert read_dataset_manifest(stage.folder).rows == 18
+    shared = tmp_path / "shared" / stage.folder.relative_to(tmp_path / "work")
+    rows = [undisturbed(stage, tmp_path / "expected", number) for number in range(6)]
+    for folder in (stage.folder, shared):
+        assert [shard_path(folder, number).read_bytes() for number in range(6)] == rows
+    assert len(list(shared.iterdir())) == 6 * 3 + 1  # rows, quarantine, manifest; no leftovers
+    assert build(stage)  # nothing is left to do
+
+
+def test_a_job_that_fails_costs_only_its_shard(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(ChainStage, "more_options", {"broken": 1})
+    stage = chain_stage(tmp_path, num_shards=3, engine="ray", ray_address="local")
+
+    assert not build(stage)
+
+    error = caplog.text
+    assert "1 of 3 shard jobs failed: 1; the others are kept; shard 1: RuntimeError: " in error
+    assert "broken on purpose" in error
+    assert [read_shard_manifest(stage.folder, number) is None for number in range(3)] == [
+        False,
+        True,
+        False,
+    ]
+    before = shard_path(stage.folder, 0).stat().st_mtime_ns
+    monkeypatch.setattr(ChainStage, "more_options", {})
+    assert build(stage)  # the next run has one shard to parse
+    assert shard_path(stage.folder, 0).stat().st_mtime_ns == before
+
+
+def test_an_address_without_a_cluster_says_how_to_start_one(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    stage = chain_stage(tmp_path, num_shards=1, engine="ray", ray_address="auto")
+
+    assert not build(stage)
+
+    assert "no Ray cluster at 'auto'" in caplog.text
+
+
+def test_a_cluster_that_can_never_run_a_job_is_refused(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    stage = chain_stage(
+        tmp_path,
+        num_shards=1,
+        engine="ray",
+        ray_address="local",
+        device="cuda",
+        gpus_per_job=64,
+    )
+
+    assert not build(stage)
+
+    assert "a shard job takes 1 CPU and 64 GPUs, and no machine of the Ray cluster" in caplog.text
+    assert not ray.is_initialized()
+
+
+def test_gpus_that_no_job_takes_are_spoken_of(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    from tasks import ray_engine
+
+    caplog.set_level(logging.WARNING, logger="luigi-interface")
+    machine = {"Alive": True, "Resources": {"CPU": 8.0, "GPU": 2.0}}
+    monkeypatch.setattr(ray, "nodes", lambda: [machine])
+    ray_engine._check_feasible(0.25, "auto")
+    ray_engine._check_feasible(0, "cpu")
+    assert caplog.text == ""
+
+    ray_engine._check_feasible(0, "auto")
+
+    assert "the Ray cluster has 2 GPUs, but jobs take none and so parse on CPUs" in caplog.text

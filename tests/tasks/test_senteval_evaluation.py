@@ -1,0 +1,580 @@
+"""SentEval as Luigi runs it: paths, what is done once, what is done again, what is absent."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import luigi
+import pytest
+
+from models.compare import main as compare
+from models.evaluate_tasks import execute
+from models.evaluation.task_result import AbsentResult, TaskResult, read_result, read_results
+from pipeline.downloads.evaluation_data import SENTEVAL_SETS as DECLARED
+from pipeline.downloads.evaluation_data.manifest import DataManifest, DatasetEntry, write_manifest
+from tasks import EvaluateAll, EvaluateTask, RunAll, WriteReport
+from tasks.senteval import EvaluateEncoder, SentEvalStage
+from tests.support.parsed_corpora import write_vectors
+from tests.support.repository import REPOSITORY
+from tests.support.saved_models import write_model, write_multi_view_model
+from tests.support.tiny_senteval import write_tiny_senteval
+
+OWN = """
+import numpy as np
+
+def letters(sentences):
+    return np.array([[s.count(c) for c in "abcdefghij"] for s in sentences], dtype=float)
+"""
+ENCODERS = "bag_of_words,own_letters:letters"
+
+
+@pytest.fixture
+def setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Parameters of a run on a tiny folder of one's own, with an encoder of one's own."""
+    luigi.task_register.Register.clear_instance_cache()
+    modules = tmp_path / "modules"
+    modules.mkdir()
+    (modules / "own_letters.py").write_text(OWN, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(modules))
+    monkeypatch.setenv("PYTHONPATH", f"{modules}:{REPOSITORY}")
+    monkeypatch.delitem(sys.modules, "own_letters", raising=False)
+    return {
+        "work_folder": tmp_path / "work",
+        "senteval_data": str(write_tiny_senteval(tmp_path / "data")),
+        "vectors": write_vectors(tmp_path / "vectors", size=6),
+        "folds": 3,
+        "encoder_version": "1",
+    }
+
+
+@pytest.fixture
+def jobs(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """The jobs of a run, which are done in this process."""
+    done: list[dict[str, Any]] = []
+
+    def run(task: luigi.Task, module: str, job: Mapping[str, Any], path: Path, **_: int) -> None:
+        assert module == "models.evaluate_tasks"
+        path.write_text(json.dumps(job), encoding="utf-8")
+        done.append(json.loads(path.read_text(encoding="utf-8")))
+        execute(done[-1], task.report_progress)
+
+    monkeypatch.setattr("tasks.senteval.run_job", run)
+    return done
+
+
+def build(task: luigi.Task) -> bool:
+    """Runs a task as a run of its own does, which knows no instances of another."""
+    succeeded: bool = luigi.build([task], local_scheduler=True, workers=1, log_level="ERROR")
+    luigi.task_register.Register.clear_instance_cache()
+    return succeeded
+
+
+def times(folder: Path) -> dict[Path, int]:
+    return {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
+
+
+# Paths.
+
+STAGES: list[tuple[type[SentEvalStage], dict[str, str]]] = [
+    (EvaluateTask, {"encoder": "trained", "task": "MR"}),
+    (EvaluateAll, {"tasks": "MR"}),
+]
+
+
+@pytest.mark.parametrize(("stage", "own"), STAGES)
+def test_output_stands_in_a_folder_that_ends_in_the_digest(
+    stage: type[SentEvalStage], own: dict[str, str], setting: dict[str, Any]
+) -> None:
+    task = stage(**setting, **own)
+    path = Path(task.output().path)
+    assert path.parent == task.folder and task.folder.name.endswith(task.digest)
+    assert path.is_relative_to(setting["work_folder"] / "evaluation")
+
+
+EVERYWHERE = [
+    ("seed", 3),
+    ("views", "SEQ,BOW"),
+    ("preset", "quickthoughts"),
+    ("changes", {"epochs": 9}),
+    ("limit", 10),
+    ("held_out_fraction", 0.4),
+    ("representation", "multi-view"),
+    ("representation_changes", {"normalise": True}),
+    ("representation_changes", {"views": ["0-DEP"]}),
+    ("classifier", "compatibility"),
+    ("folds", 5),
+]
+
+
+@pytest.mark.parametrize(
+    ("stage", "own", "parameter", "value"),
+    [
+        *((*stage, *change) for stage in STAGES for change in EVERYWHERE),
+        (*STAGES[0], "task", "CR"),
+        (*STAGES[0], "encoder", "random-0"),
+        (*STAGES[0], "encoder", "trained-1"),
+        (*STAGES[1], "tasks", "MR,CR"),
+        (*STAGES[1], "encoder", "bag_of_words"),
+        (*STAGES[1], "further_seeds", [5]),
+        (EvaluateTask, {"encoder": "own_letters:letters"}, "encoder_version", "2"),
+        (EvaluateTask, {"encoder": "random-0"}, "encoder", "random-1"),
+        (EvaluateTask, {"encoder": "random-0"}, "changes", {"hidden_size": 8}),
+    ],
+)
+def test_a_significant_parameter_changes_the_path(
+    stage: type[SentEvalStage],
+    own: dict[str, str],
+    parameter: str,
+    value: object,
+    setting: dict[str, Any],
+) -> None:
+    before = stage(**setting, **own).folder
+    assert stage(**(setting | own | {parameter: value})).folder != before
+
+
+@pytest.mark.parametrize(
+    "encoder", ["bag_of_words", "random-0", "trained", "own_letters:letters:joined"]
+)
+def test_other_word_vectors_change_the_path(
+    encoder: str, setting: dict[str, Any], tmp_path: Path
+) -> None:
+    own: dict[str, Any] = {"encoder": encoder.removesuffix(":joined")}
+    if encoder.endswith(":joined"):
+        own["representation_changes"] = {"join_words": True}
+    others = write_vectors(tmp_path / "others", size=7)
+    before = EvaluateTask(**setting, **own).folder
+    assert EvaluateTask(**(setting | own | {"vectors": others})).folder != before
+
+
+def test_changed_data_changes_the_path(setting: dict[str, Any]) -> None:
+    before = [stage(**setting, **own).folder for stage, own in STAGES]
+    luigi.task_register.Register.clear_instance_cache()
+    path = Path(setting["senteval_data"]) / "downstream/MR/rt-polarity.pos"
+    path.write_text("the cow sees the dog here\n", encoding="latin-1")
+    after = [stage(**setting, **own).folder for stage, own in STAGES]
+    assert not set(before) & set(after)
+
+
+def test_data_of_another_set_or_in_another_place_changes_no_path(
+    setting: dict[str, Any], tmp_path: Path
+) -> None:
+    moved = write_tiny_senteval(tmp_path / "moved")
+    (moved / "downstream/TREC/TREC_10.label").write_text("NUM:date when ?\n", encoding="latin-1")
+    for stage, own in STAGES:
+        elsewhere = stage(**(setting | own | {"senteval_data": str(moved)}))
+        assert elsewhere.folder == stage(**setting, **own).folder
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [
+        ("device", "cuda"),
+        ("threads", 7),
+        ("processes", 2),
+        ("gemm", "onednn"),
+        ("mirror", "http://127.0.0.1:1"),
+        ("accept_unverified", True),
+        ("on_refusal", "zero"),
+    ],
+)
+def test_a_machine_setting_changes_no_path(
+    parameter: str, value: object, setting: dict[str, Any]
+) -> None:
+    for stage, own in STAGES:
+        changed = stage(**(setting | own | {parameter: value}))
+        assert changed.folder == stage(**setting, **own).folder
+
+
+@pytest.mark.parametrize("encoder", ["bag_of_words", "random-0", "own_letters:letters"])
+def test_a_baseline_needs_no_training(encoder: str, setting: dict[str, Any]) -> None:
+    task = EvaluateTask(**setting, encoder=encoder)
+    other = {"changes": {"epochs": 9}, "seed": 4, "limit": 10}
+    assert EvaluateTask(**(setting | other), encoder=encoder).folder == task.folder
+    assert set(task.requires()) == {"data"}
+
+
+@pytest.mark.parametrize("encoder", ["bag_of_words", "random-0", "own_letters:letters"])
+def test_words_of_the_corpus_are_waited_for(encoder: str, setting: dict[str, Any]) -> None:
+    own = setting | {"vectors": "corpus", "encoder": encoder}
+    task = EvaluateTask(**own, representation_changes={"join_words": True})
+    trained = task.requires()["vectors"]
+    assert task.job([task])["encoder_settings"]["vectors"] == str(trained.folder)
+    other = EvaluateTask(**own, representation_changes={"join_words": True}, limit=10)
+    assert other.folder != task.folder
+
+
+def test_a_trained_encoder_waits_for_its_training(setting: dict[str, Any]) -> None:
+    assert EvaluateTask(**setting, encoder="trained-4").requires()["model"].seed == 4
+
+
+def test_a_digest_holds_no_place_on_this_machine(setting: dict[str, Any], tmp_path: Path) -> None:
+    for stage, own in STAGES:
+        assert str(tmp_path) not in json.dumps(stage(**setting, **own).content())
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"encoder": "random-first"}, "no such folder and no known name; give trained"),
+        ({"task": "MRS"}, "MRS"),
+        ({"representation": "multiview"}, "unknown representation 'multiview'"),
+        ({"folds": 1}, "num_folds must be at least 2"),
+    ],
+)
+def test_what_does_not_exist_is_named(
+    parameters: dict[str, Any], message: str, setting: dict[str, Any]
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        EvaluateTask(**(setting | {"encoder": "bag_of_words"} | parameters)).output()
+
+
+# Runs.
+
+
+def test_all_encoders_stand_in_one_table(
+    setting: dict[str, Any], jobs: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    task = EvaluateAll(**setting, encoder=ENCODERS, tasks="TREC,SICK-E,SICK14,CR")
+    assert build(task)
+
+    table = (task.folder / "evaluation.md").read_text(encoding="utf-8")
+    assert "mean of the word vectors" in table and "own_letters:letters" in table
+    assert all(f"| {name} " in table for name in ("TREC", "SICK-E", "SICK14", "CR"))
+    assert "absent" in table and "custrev.pos" in table
+    bag, own = task.folder / "bag_of_words", task.folder / "own_letters-letters"
+    assert set(read_results(bag)) == set(read_results(own)) == {"TREC", "SICK-E", "SICK14", "CR"}
+    capsys.readouterr()
+    assert compare([str(bag), str(own), "--resamples", "50"]) == 0
+    assert "SICK-E" in capsys.readouterr().out
+
+    assert [sorted(job["tasks"]) for job in jobs] == 2 * [["CR", "SICK-E", "SICK14", "TREC"]]
+    cache = setting["work_folder"] / "evaluation-embeddings"
+    assert len(list(cache.rglob("*.npy"))) == 2 * 2, "one a set and encoder"
+
+
+def test_a_second_run_does_nothing(setting: dict[str, Any], jobs: list[dict[str, Any]]) -> None:
+    parameters = {**setting, "encoder": ENCODERS, "tasks": "SICK14,CR"}
+    assert build(EvaluateAll(**parameters))
+    before, num_jobs = times(setting["work_folder"]), len(jobs)
+    assert EvaluateAll(**parameters).complete()
+    assert build(EvaluateAll(**parameters))
+    assert (times(setting["work_folder"]), len(jobs)) == (before, num_jobs)
+
+
+def test_further_tasks_take_what_is_there(
+    setting: dict[str, Any], jobs: list[dict[str, Any]]
+) -> None:
+    parameters = {**setting, "encoder": "own_letters:letters"}
+    assert build(EvaluateAll(**parameters, tasks="SICK14"))
+    assert build(EvaluateAll(**parameters, tasks="SICK14,SICK-E"))
+    assert [job["tasks"] for job in jobs] == [["SICK14"], ["SICK-E"]]
+
+
+def test_a_job_that_fails_leaves_no_result(
+    setting: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("killed")
+
+    monkeypatch.setattr("tasks.senteval.run_job", fail)
+    assert not build(EvaluateTask(**setting, encoder="bag_of_words", task="TREC"))
+    assert not list(setting["work_folder"].rglob("TREC.json"))
+
+
+def downloaded(setting: dict[str, Any]) -> tuple[dict[str, Any], Path]:
+    """Returns parameters of a run whose download found nothing, and the folder of the data."""
+    parameters = {**setting, "senteval_data": "", "encoder": "own_letters:letters"}
+    folder: Path = EvaluateTask(**parameters).task_data.folder
+    folder.mkdir(parents=True)
+    absent = DatasetEntry("absent", "HTTP 404", tried_at=time.time())
+    write_manifest(folder, DataManifest({dataset.name: absent for dataset in DECLARED}))
+    return parameters, folder
+
+
+@pytest.mark.usefixtures("jobs")
+def test_a_result_that_says_absent_is_made_again_when_the_data_come(
+    setting: dict[str, Any],
+) -> None:
+    parameters, folder = downloaded(setting)
+    task = EvaluateTask(**parameters, task="TREC")
+    table = EvaluateAll(**parameters, tasks="TREC")
+    assert build(table)
+    assert isinstance(read_result(Path(task.output().path)), AbsentResult)
+    assert task.complete() and table.complete()
+
+    write_tiny_senteval(folder)
+    assert not task.complete() and not table.complete()
+    assert build(EvaluateAll(**parameters, tasks="TREC"))
+    assert isinstance(read_result(Path(task.output().path)), TaskResult)
+    assert task.complete() and table.complete()
+    assert "HTTP" not in (table.folder / "evaluation.md").read_text(encoding="utf-8")
+    assert "accuracy" in (table.folder / "evaluation.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("jobs")
+def test_what_is_known_of_the_data_stands_in_result_and_table(setting: dict[str, Any]) -> None:
+    table = EvaluateAll(**setting, encoder="bag_of_words", tasks="TREC")
+    assert build(table)
+    (result,) = read_results(table.folder / "bag_of_words").values()
+    assert isinstance(result, TaskResult)
+    (remark,) = [one for one in result.data.remarks if "TREC_10" in one]
+    assert remark in (table.folder / "evaluation.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("jobs")
+def test_absent_data_of_ones_own_are_found_when_they_come(setting: dict[str, Any]) -> None:
+    data = Path(setting["senteval_data"])
+    parameters = {**setting, "encoder": "own_letters:letters", "task": "TREC"}
+    (data / "downstream/TREC/TREC_10.label").rename(data / "kept")
+    before = EvaluateTask(**parameters)
+    assert build(before)
+    assert isinstance(read_result(Path(before.output().path)), AbsentResult)
+
+    (data / "kept").rename(data / "downstream/TREC/TREC_10.label")
+    after = EvaluateTask(**parameters)
+    assert build(after)
+    assert isinstance(read_result(Path(after.output().path)), TaskResult)
+
+
+def test_a_data_folder_that_is_not_there_is_named(setting: dict[str, Any]) -> None:
+    nowhere = EvaluateTask(**(setting | {"senteval_data": "/nowhere"}), encoder="bag_of_words")
+    assert not build(nowhere)
+    with pytest.raises(ValueError, match="/nowhere: holds neither downstream/ nor probing/"):
+        nowhere.task_data.run()
+
+
+def test_encoders_of_one_name_have_folders_of_their_own(
+    setting: dict[str, Any], tmp_path: Path
+) -> None:
+    models = [tmp_path / parent / "model" for parent in ("a", "b")]
+    for number, model in enumerate(models):
+        model.mkdir(parents=True)
+        for name in ("model.safetensors", "model.json"):
+            config = {"views": ["SEQ", "BOW"]}
+            content = {"format_version": 2, "config": config, "number": number}
+            (model / name).write_text(json.dumps(content), encoding="utf-8")
+    names = [*map(str, models), "bag_of_words", " bag_of_words", ""]
+    task = EvaluateAll(**setting, encoder=",".join(names), tasks="MR")
+    assert [folder.name for folder in task.folders().values()] == [
+        "0-model",
+        "1-model",
+        "bag_of_words",
+    ]
+
+
+def ensemble(folder: Path, vectors: Path) -> str:
+    """Writes two models there and returns the name of a view of each."""
+    f = write_multi_view_model(folder / "f", vectors)
+    g = write_model(folder / "g", vectors, views=("SEQ", "LIN"))
+    return f"{f}@INV+{g}@LIN"
+
+
+@pytest.mark.usefixtures("jobs")
+def test_views_of_models_trained_apart_are_scored_together(setting: dict[str, Any]) -> None:
+    spec = ensemble(setting["work_folder"] / "models", setting["vectors"])
+    single = spec.partition("@")[0]
+    task = EvaluateAll(**setting, encoder=f"{spec},{single}", tasks="TREC")
+    assert build(task)
+
+    assert {folder.name for folder in task.folders().values()} == {"f-INV-g-LIN", "f"}
+    table = (task.folder / "evaluation.md").read_text(encoding="utf-8")
+    assert "| f@INV+g@LIN | f |" in table
+    cache = setting["work_folder"] / "evaluation-embeddings"
+    assert len(list(cache.iterdir())) == 2, "the ensemble's are those of its models"
+
+
+def test_an_ensemble_is_known_by_its_models_and_views(
+    setting: dict[str, Any], tmp_path: Path
+) -> None:
+    def digest(spec: str, **more: Any) -> str:
+        luigi.task_register.Register.clear_instance_cache()
+        return EvaluateTask(**setting, encoder=spec, **more).digest
+
+    spec = ensemble(tmp_path / "models", setting["vectors"])
+    before = digest(spec)
+    f, g = tmp_path / "models/f", tmp_path / "models/g"
+
+    assert str(tmp_path) not in json.dumps(EvaluateTask(**setting, encoder=spec).content())
+    assert digest(f"{f}@1-INV+{g}@1-LIN") == before
+    others = {
+        digest(f"{f}@SEQ+{g}@LIN"),
+        digest(f"{g}@LIN+{f}@INV"),
+        digest(f"{f}+{g}@LIN"),
+        digest(str(f)),
+        digest(str(f), representation_changes={"views": ["INV"]}),
+    }
+    assert len(others | {before}) == 6
+    (g / "model.safetensors").write_bytes(b"other weights")
+    assert digest(spec) not in {before, *others}
+
+
+@pytest.mark.parametrize(
+    ("views", "message"),
+    [
+        ("{f}@LIN+{g}@LIN", "f@LIN: no view 'LIN'; the encoder's are 0-SEQ, 1-INV"),
+        ("{f}@INV+trained@LIN", "'trained@LIN' does not begin with the folder of a model"),
+        ("{f}+{here}", "no trained model here; give the folder of a model"),
+    ],
+)
+def test_an_ensemble_that_cannot_be_is_named_before_anything_runs(
+    views: str, message: str, setting: dict[str, Any], tmp_path: Path
+) -> None:
+    ensemble(tmp_path / "models", setting["vectors"])
+    places = {"f": tmp_path / "models/f", "g": tmp_path / "models/g", "here": tmp_path}
+    with pytest.raises((ValueError, FileNotFoundError), match=message):
+        EvaluateTask(**setting, encoder=views.format(**places)).output()
+
+
+@pytest.mark.parametrize("encoder", ["trained", "random-0", "{f}", "{f}@SEQ+{g}@LIN"])
+def test_a_view_that_an_encoder_will_not_have_is_named_before_it_is_trained(
+    encoder: str, setting: dict[str, Any], tmp_path: Path
+) -> None:
+    ensemble(tmp_path / "models", setting["vectors"])
+    places = {"f": tmp_path / "models/f", "g": tmp_path / "models/g"}
+    own = {**setting, "encoder": encoder.format(**places), "preset": "B-G"}
+    EvaluateTask(**own, representation_changes={"views": ["SEQ"]}).output()
+    task = EvaluateTask(**own, representation_changes={"views": ["DEP"]})
+    with pytest.raises(ValueError, match="no view 'DEP'; the encoder's are 0-SEQ, 1-"):
+        task.output()
+
+
+def test_an_ensemble_of_many_models_has_a_folder(setting: dict[str, Any]) -> None:
+    folders = [
+        setting["work_folder"] / ("a-model-of-a-long-name" + "-x" * 20 + str(n)) for n in range(6)
+    ]
+    for folder in folders:
+        write_model(folder, setting["vectors"], views=("SEQ", "LIN"))
+    task = EvaluateTask(**setting, encoder="+".join(f"{one}@SEQ" for one in folders), task="MR")
+    task.folder.mkdir(parents=True)
+    assert task.folder.name.startswith("a-model-of-a-long-name")
+
+
+def test_encoders_of_different_frameworks_bear_different_names(setting: dict[str, Any]) -> None:
+    def name(encoder: str = "trained", **of_training: Any) -> str:
+        return EvaluateTask(**setting, encoder=encoder, **of_training).evaluated.name
+
+    assert name() == "DEP,CONST, trained"
+    assert name(preset="B-D") == "SEQ,LIN by B-D, trained"
+    assert name(preset="B-G") == "SEQ by B-G, linear decoder, trained"
+    free = name("random-0", preset="B-G", changes={"orthonormal_rate": 0.0})
+    assert free == "SEQ by B-G, free linear decoder, random weights"
+    assert name(preset="C-linear") == "SEQ by C-linear, linear decoder, trained"
+
+
+def test_one_encoder_under_two_names_is_refused_before_anything_runs(
+    setting: dict[str, Any],
+) -> None:
+    task = EvaluateAll(**setting, encoder="trained,trained-0", tasks="MR")
+    with pytest.raises(ValueError, match="encoders trained and trained-0 are the same one"):
+        task.requires()
+
+
+def test_what_becomes_of_refused_sentences_is_told_to_the_job(setting: dict[str, Any]) -> None:
+    task = EvaluateTask(**setting, encoder="bag_of_words")
+    assert "on_refusal" not in task.job([task])["encoder_settings"]
+    asked = task.clone(EvaluateTask, on_refusal="error")
+    assert asked.job([asked])["encoder_settings"]["on_refusal"] == "error"
+
+
+def test_a_function_without_a_version_is_refused(setting: dict[str, Any]) -> None:
+    task = EvaluateTask(**(setting | {"encoder_version": ""}), encoder="own_letters:letters")
+    with pytest.raises(ValueError, match="own_letters:letters: give --encoder-version"):
+        task.output()
+
+
+def test_encoders_begin_at_different_tasks_and_do_the_same(setting: dict[str, Any]) -> None:
+    own = {**setting, "encoder": "bag_of_words", "tasks": "MR,TREC,SICK-E"}
+    first, second = (EvaluateEncoder(**own, turn=turn) for turn in (0, 1))
+    assert [task.task for task in first.evaluations] == ["MR", "TREC", "SICK-E"]
+    assert [task.task for task in second.evaluations] == ["TREC", "SICK-E", "MR"]
+    assert first.folder == second.folder
+    turns = [stage.turn for stage in EvaluateAll(**setting, encoder=ENCODERS).requires()]
+    assert len(set(turns)) == len(turns)
+
+
+def test_only_the_sets_that_are_wanted_are_downloaded(setting: dict[str, Any]) -> None:
+    task = EvaluateTask(**(setting | {"senteval_data": ""}), encoder="bag_of_words", task="SICK-E")
+    assert task.requires()["data"].datasets == "SICK"
+    unpublished = task.clone(EvaluateTask, task="STS13-SMT")
+    assert unpublished.requires() == {}
+
+
+@pytest.mark.parametrize(
+    ("module", "version"),
+    [
+        ("models.encoding.versions", "ENCODING_VERSION"),
+        ("models.encoding.versions", "CLEANING_VERSION"),
+        ("tasks.senteval", "TASKS_VERSION"),
+        ("tasks.senteval", "PROTOCOL_VERSION"),
+    ],
+)
+def test_another_version_changes_the_path(
+    module: str, version: str, setting: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def folders() -> set[Path]:
+        luigi.task_register.Register.clear_instance_cache()
+        return {EvaluateTask(**setting, encoder=name).folder for name in ("trained", "random-0")}
+
+    before = folders()
+    monkeypatch.setattr(f"{module}.{version}", 99)
+    assert not before & folders()
+
+
+def test_the_note_of_derived_tasks_is_part_of_the_path(setting: dict[str, Any]) -> None:
+    before = EvaluateTask(**setting, encoder="bag_of_words", task="SentLen").folder
+    luigi.task_register.Register.clear_instance_cache()
+    note = Path(setting["senteval_data"]) / "probing" / "derived.json"
+    note.parent.mkdir()
+    note.write_text("{}", encoding="utf-8")
+    assert EvaluateTask(**setting, encoder="bag_of_words", task="SentLen").folder != before
+
+
+# The main job.
+
+
+def test_the_main_job_scores_on_senteval_only_if_asked(setting: dict[str, Any]) -> None:
+    def required(**more: Any) -> list[type[luigi.Task]]:
+        own = {"work_folder": setting["work_folder"], **more}
+        return [type(task) for task in RunAll(**own).requires()]
+
+    assert required() == [WriteReport]
+    assert required(senteval=True) == [WriteReport, EvaluateAll]
+    assert required(senteval_data=setting["senteval_data"]) == [WriteReport, EvaluateAll]
+
+
+def test_the_main_job_scores_what_it_trains_beside_baselines(setting: dict[str, Any]) -> None:
+    report, table = RunAll(**setting, further_seeds=[1, 4]).requires()
+    assert table.encoders == [
+        *("trained", "trained-1", "trained-4"),
+        *("random-0", "random-1", "random-2"),
+        "bag_of_words",
+    ]
+    first = next(task for task in table.requires() if task.encoder == "trained-4")
+    trained = first.requires()["model"]
+    assert trained.folder in {task.folder for task in report.trainings}
+
+
+def test_the_scheduler_loads_no_torch() -> None:
+    code = (
+        "import tasks, models.evaluation.task_result, models.report.evaluation_table, sys; "
+        "print('torch' in sys.modules)"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=REPOSITORY, check=True
+    )
+    assert found.stdout.strip() == "False"
+
+
+@pytest.mark.slow
+def test_jobs_run_in_processes_of_their_own(setting: dict[str, Any]) -> None:
+    task = EvaluateAll(**setting, encoder=ENCODERS, tasks="MR,SICK-R")
+    assert build(task)
+    for folder in task.folders().values():
+        assert {type(result) for result in read_results(folder).values()} == {TaskResult}
+    assert (task.folder / "evaluation.md").exists()

@@ -1,0 +1,183 @@
+"""DownloadSentEval as Luigi runs it: what fails, what is kept, what a second run asks for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import luigi
+import pytest
+
+from pipeline.downloads.evaluation_data.manifest import read_manifest
+from tasks import DownloadSentEval
+from tests.support.download_server import DownloadServer, serving
+from tests.support.evaluation_archives import zipped
+from tests.support.luigi_builds import build
+
+TENSE = b"tr\tPAST\tIt rained .\n"
+ARCHIVE = zipped({"data/customerr/custrev.pos": b"good\n", "data/customerr/custrev.neg": b"bad\n"})
+
+
+@pytest.fixture
+def server() -> Iterator[DownloadServer]:
+    with serving({"past_present.txt": TENSE, "datasmall_NB_ACL12.zip": ARCHIVE}) as found:
+        yield found
+
+
+def download(server: DownloadServer, folder: Path, datasets: str, **options: bool):
+    return DownloadSentEval(work_folder=folder, mirror=server.address, datasets=datasets, **options)
+
+
+def test_sets_are_brought_into_sentevals_layout(server, tmp_path):
+    task = download(server, tmp_path, "past_present,CR", accept_unverified=True)
+    assert build(task)
+    assert (task.data_folder / "probing/past_present.txt").read_bytes() == TENSE
+    assert (task.data_folder / "downstream/CR/custrev.pos").read_bytes() == b"good \n"
+    assert task.complete()
+
+
+def test_an_absent_set_fails_the_task_which_keeps_the_others(server, tmp_path):
+    task = download(server, tmp_path, "past_present,obj_number", accept_unverified=True)
+    assert not build(task)
+    assert not task.complete()
+    assert download(server, tmp_path, "past_present").complete()
+    assert read_manifest(task.folder).datasets["obj_number"].state == "absent"
+
+    server.files["obj_number.txt"] = b"tr\tNN\tA dog ran .\n"
+    before = server.paths.count("past_present.txt")
+    assert build(task)
+    assert server.paths.count("past_present.txt") == before
+
+
+def test_an_absent_set_may_be_allowed_and_is_listed(server, tmp_path):
+    options = {"accept_unverified": True, "allow_absent": True}
+    task = download(server, tmp_path, "past_present,obj_number", **options)
+    assert build(task)
+    assert task.complete()
+    assert "HTTP 404" in read_manifest(task.folder).datasets["obj_number"].reason
+    assert not download(server, tmp_path, "past_present,obj_number").complete()
+    assert not download(server, tmp_path, "subj_number", **options).complete()
+
+
+def begin_another_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Does what a new process of Luigi does: it begins now and knows no tasks."""
+    monkeypatch.setattr("tasks.evaluation_data.RUN_BEGAN_AT", time.time())
+    luigi.task_register.Register.clear_instance_cache()
+
+
+def test_each_run_asks_once_more_for_what_may_be_absent(server, tmp_path, monkeypatch):
+    options = {"accept_unverified": True, "allow_absent": True}
+    assert build(download(server, tmp_path, "past_present,obj_number", **options))
+    assert build(download(server, tmp_path, "past_present,obj_number", **options))
+    assert server.paths.count("obj_number.txt") == 1
+
+    begin_another_run(monkeypatch)
+    server.files["obj_number.txt"] = b"tr\tNN\tA dog ran .\n"
+    task = download(server, tmp_path, "past_present,obj_number", **options)
+    assert not task.complete()
+    assert build(task)
+    assert read_manifest(task.folder).datasets["obj_number"].state == "present"
+    assert server.paths.count("past_present.txt") == 1
+
+    begin_another_run(monkeypatch)
+    assert download(server, tmp_path, "past_present,obj_number", **options).complete()
+
+
+def test_what_was_refused_as_unverified_comes_once_it_is_accepted(server, tmp_path, monkeypatch):
+    assert build(download(server, tmp_path, "past_present", allow_absent=True))
+    begin_another_run(monkeypatch)
+    accepting = download(
+        server, tmp_path, "past_present", allow_absent=True, accept_unverified=True
+    )
+    assert not accepting.complete()
+    assert build(accepting)
+    assert read_manifest(accepting.folder).datasets["past_present"].state == "present"
+
+
+def test_what_is_unverified_is_absent_until_it_is_accepted(server, tmp_path):
+    assert not build(download(server, tmp_path, "past_present"))
+    assert build(download(server, tmp_path, "past_present", accept_unverified=True))
+    assert server.paths == ["past_present.txt"]
+
+
+def test_a_removed_file_makes_the_task_incomplete(server, tmp_path):
+    task = download(server, tmp_path, "past_present", accept_unverified=True)
+    assert build(task)
+    (task.data_folder / "probing/past_present.txt").unlink()
+    assert not task.complete()
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+def test_a_file_that_was_damaged_is_made_again(server, tmp_path, allowed):
+    task = download(server, tmp_path, "past_present", accept_unverified=True, allow_absent=allowed)
+    assert build(task)
+    path = task.data_folder / "probing/past_present.txt"
+    path.write_bytes(TENSE.replace(b"rained", b"snowed"))
+    assert not task.complete()
+    assert build(task)
+    assert path.read_bytes() == TENSE
+
+
+def write_own(folder: Path, tense: bytes = TENSE) -> None:
+    (folder / "probing").mkdir(parents=True, exist_ok=True)
+    (folder / "probing/past_present.txt").write_bytes(tense)
+
+
+def test_a_folder_of_ones_own_is_not_copied(tmp_path):
+    write_own(tmp_path / "own")
+    task = DownloadSentEval(
+        work_folder=tmp_path / "work",
+        senteval_data=str(tmp_path / "own"),
+        datasets="past_present",
+    )
+    assert build(task)
+    assert task.data_folder == tmp_path / "own"
+    assert sorted(path.name for path in task.folder.iterdir()) == ["config.json", "manifest.json"]
+
+
+def test_a_set_of_ones_own_of_another_length_is_present(tmp_path):
+    for name in ("rt-polarity.pos", "rt-polarity.neg"):
+        path = tmp_path / "own/downstream/MR" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"a line\n" * 300)
+    task = DownloadSentEval(
+        work_folder=tmp_path / "work", senteval_data=str(tmp_path / "own"), datasets="MR"
+    )
+    assert build(task)
+    files = read_manifest(task.folder).datasets["MR"].files.values()
+    assert {file.remark for file in files} == {"300 lines, published 5,331"}
+
+
+def test_a_folder_of_ones_own_that_lacks_a_set_fails(tmp_path):
+    write_own(tmp_path / "own")
+    task = DownloadSentEval(
+        work_folder=tmp_path / "work", senteval_data=str(tmp_path / "own"), datasets="MR"
+    )
+    with pytest.raises(RuntimeError, match=r"(?s)1 of 1 sets are absent.*lacks downstream/MR/rt"):
+        task.run()
+
+
+def test_what_a_folder_of_ones_own_lacks_is_not_looked_for_again(tmp_path, monkeypatch):
+    write_own(tmp_path / "own")
+    options = {"senteval_data": str(tmp_path / "own"), "allow_absent": True}
+    assert build(DownloadSentEval(work_folder=tmp_path / "work", **options))
+    begin_another_run(monkeypatch)
+    task = DownloadSentEval(work_folder=tmp_path / "work", **options)
+    assert task.complete()
+    write_own(tmp_path / "own", TENSE * 2)
+    luigi.task_register.Register.clear_instance_cache()
+    assert not DownloadSentEval(work_folder=tmp_path / "work", **options).complete()
+
+
+def test_the_path_follows_what_determines_the_content(tmp_path):
+    write_own(tmp_path / "own")
+    base = DownloadSentEval(work_folder=tmp_path)
+    own = DownloadSentEval(work_folder=tmp_path, senteval_data=str(tmp_path / "own"))
+    assert DownloadSentEval(work_folder=tmp_path, datasets="MR").folder == base.folder
+    assert own.folder != base.folder
+    (tmp_path / "own/probing/past_present.txt").write_bytes(TENSE * 2)
+    changed = DownloadSentEval(
+        work_folder=tmp_path, senteval_data=str(tmp_path / "own"), datasets="MR"
+    )
+    assert changed.folder != own.folder
