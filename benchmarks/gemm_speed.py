@@ -1,4 +1,4 @@
-"""How fast and how exact each backend of `models.encoders.kernels.gemm` multiplies float32 matrices."""
+"""How fast and how exact the backends of `models.encoders.kernels.gemm` multiply in float32."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The shard job of the orchestration benchmark: a real one, whose parser only says "a chain".
 
-``python -m benchmarks.orchestration_job JOB.json`` does all that ``pipeline.parsing.parse_shard`` does
-(reads, checks, writes, renames, sums up) but load a parser, and leaves beside the job file how
+``python -m benchmarks.orchestration_job JOB.json`` does all that ``pipeline.parsing.parse_shard``
+does (reads, checks, writes, renames, sums up) but load a parser, and leaves beside the job file how
 much CPU time its process took, starting and imports included.
 """
 

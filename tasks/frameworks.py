@@ -61,8 +61,8 @@ class CompareFrameworks(
 ):
     """Trains frameworks on one corpus and scores their views, alone and together.
 
-    What is compared is declared in `models.frameworks.frameworks`; presets and representations are the
-    frameworks' own. Output: ``frameworks.md``, our scores with the papers' beside them, random
+    What is compared is declared in `models.frameworks.frameworks`; presets and representations are
+    the frameworks' own. Output: ``frameworks.md``, our scores with the papers' beside them, random
     weights of the same architectures and the mean of the same word vectors; and a folder a row of
     the results, as ``python -m models.compare`` takes them.
     """

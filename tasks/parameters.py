@@ -198,7 +198,7 @@ class TrainingParameters(VectorTrainingParameters):
     changes = luigi.DictParameter(
         default={},
         description="Fields of the preset to change, as JSON: "
-        '\'{"hidden_size": 600, "epochs": 2}\'. models/config/training_config.py describes them all.',
+        '\'{"hidden_size": 600, "epochs": 2}\'. models/config/training_config.py describes all.',
     )
     seed = luigi.IntParameter(default=0, description="Seed of initial weights and batch order.")
     further_seeds = luigi.ListParameter(

@@ -2,8 +2,8 @@
 
 In: a `SentenceBatch` and the vectors of its word types, [T, E]. Out: one vector a sentence, [B, H];
 for pooling in evaluation all states of the sentences (`base.SentenceStates`). A file holds a view's
-parameters and equations; in what order its states are computed stands in `models.encoders.order`, the
-loop over that order with its gradient in `models.encoders.level_loops`, a step of it in `models.encoders.kernels`.
+parameters and equations. `order/` says in what order its states are computed, `level_loops/` walks
+that order, with its gradient, and `kernels/` does a step of it.
 """
 
 from __future__ import annotations

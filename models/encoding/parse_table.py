@@ -29,7 +29,7 @@ _REFUSAL = (
 
 
 def schema_of(stage: str) -> pa.Schema:
-    """Returns the columns of a stage, as ``pipeline.shards.schema`` has them, and those of refusals."""
+    """Returns the columns of a stage, as its schema has them, and those of refusals."""
     if stage == TOKENS:
         # Differs from the sentence shards: what is refused keeps its tokens, if it has any.
         return pa.schema([schema_for("sentences").field("tokens"), *_REFUSAL])

@@ -40,6 +40,7 @@ ARRAY_TYPES = ("|u1", "<i2", "<f8")
 """How numbers are stored, narrowest first; an array takes the first that holds it exactly."""
 
 _ARRAYS = ("predicted", "gold", "groups", "clusters")
+_WHOLE = ("groups", "clusters")
 """Of the predictions; the last one only where there are clusters."""
 
 
@@ -375,10 +376,8 @@ def _packed_predictions(predictions: Predictions) -> dict[str, Any]:
 
 def _unpacked_predictions(value: Mapping[str, Any]) -> Predictions:
     arrays = {name: _unpacked(value[name]) for name in _ARRAYS if name in value}
-    numbers = {
-        name: arrays[name].astype(np.int64) for name in ("groups", "clusters") if name in arrays
-    }
-    return Predictions(**(arrays | numbers), group_names=tuple(value["group_names"]))
+    whole = {name: arrays.pop(name).astype(np.int64) for name in _WHOLE if name in arrays}
+    return Predictions(**arrays, **whole, group_names=tuple(value["group_names"]))  # type: ignore[arg-type]
 
 
 def _packed(array: npt.NDArray[Any]) -> dict[str, Any]:

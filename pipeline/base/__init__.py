@@ -1,4 +1,4 @@
-"""What every room builds on: files that appear whole, digests, locks, refusals, jobs, configurations.
+"""What every room builds on: whole files, digests, locks, refusals, jobs, configurations.
 
 In: nothing of the house. Out: `write_json_atomically` and its like, `digest_of`, `Refusal`,
 `Config` (fields that carry their range), jobs in processes of their own, and `bundled`, which

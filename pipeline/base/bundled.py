@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-REPOSITORY = Path(__file__).resolve().parents[1]
+REPOSITORY = Path(__file__).resolve().parents[2]
 BUNDLED_PARSERS = {
     "dependencies": REPOSITORY / "data" / "parsers" / "dependency",
     "constituents": REPOSITORY / "data" / "parsers" / "constituency",

@@ -1,7 +1,7 @@
 """Starts a job in its own process, follows its progress, and ends it when this process ends.
 
-The other side is `pipeline.base.job`. Whoever schedules jobs, on this machine or on others, starts them
-here, so that all of them run in the same environment.
+The other side is `pipeline.base.job`. Whoever schedules jobs, on this machine or on others, starts
+them here, so that all of them run in the same environment.
 """
 
 from __future__ import annotations

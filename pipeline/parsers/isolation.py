@@ -16,6 +16,7 @@ import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from pipeline.base.bundled import REPOSITORY
 from pipeline.base.job import THREAD_VARIABLES, end_with_parent
 
 _KEPT_VARIABLES = (
@@ -35,7 +36,6 @@ _KEPT_VARIABLES = (
 
 _PROCESS = "pipeline.parsers.isolation"
 _KIND_OF_STAGE = {"dependencies": "dependency", "constituents": "constituency"}
-_ROOT = Path(__file__).resolve().parents[3]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def run_isolated(job: ConversionJob) -> str:
         ValueError: the checkpoint cannot be taken over, or the process did not survive it.
     """
     environment = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
-    environment |= dict.fromkeys(THREAD_VARIABLES, "1") | {"PYTHONPATH": str(_ROOT)}
+    environment |= dict.fromkeys(THREAD_VARIABLES, "1") | {"PYTHONPATH": str(REPOSITORY)}
     command = [sys.executable, "-P", "-s", "-m", _PROCESS]
     name = Path(job.checkpoint).name
     try:

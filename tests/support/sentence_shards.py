@@ -1,4 +1,4 @@
-"""Small sentence shards, and a stage over them that parses with the job of `tests.support.chain_job`."""
+"""Small sentence shards, and a stage that parses them with the job of `tests.support.chain_job`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def write_sentences(folder: Path, num_shards: int, *, rows: int = 3) -> Path:
 
 
 def write_chain_parser(folder: Path) -> Path:
-    """Writes the files that tasks and `tests.support.chain_job` want of a parser; returns the folder."""
+    """Writes what tasks and `tests.support.chain_job` want of a parser; returns the folder."""
     folder.mkdir(parents=True)
     (folder / "parser.json").write_text("{}", encoding="utf-8")
     (folder / "weights.safetensors").write_bytes(b"none")

@@ -1,7 +1,7 @@
 """The element-wise steps of the recurrent cells, as every implementation of them offers them.
 
-`models.encoders.kernels.eager` has them in plain PyTorch, for any device and type; `models.encoders.kernels.fused`
-has them as Triton kernels for CUDA. Both work in place on buffers that the caller owns.
+`eager` has them in plain PyTorch, for any device and type; `fused` has them as Triton kernels for
+CUDA. Both work in place on buffers that the caller owns.
 
 Buffers are of one floating-point type, but what many terms are added to (``kept``, ``target``, all
 gradients of states, products and forget gates) is in float32 if the others are in bfloat16.

@@ -47,7 +47,7 @@ def _tanh_(values: Tensor) -> Tensor:
 
 
 class EagerCells:
-    """Implements `models.encoders.kernels.cells.Cells`; computes in the wider of the types it is given."""
+    """Implements `Cells` of `kernels.cells`; computes in the wider of the types it is given."""
 
     def lstm_forward(
         self, gates: Tensor, kept: Tensor | None, hidden: Tensor, memory: Tensor, squashed: Tensor

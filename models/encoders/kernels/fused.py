@@ -1,6 +1,6 @@
 """The cells' steps as Triton kernels, one launch a call.
 
-Arguments and shapes: `models.encoders.kernels.cells.Cells`. In plain PyTorch a step is four to fifteen
+Arguments and shapes: `Cells` of `kernels.cells`. In plain PyTorch a step is four to fifteen
 kernels, each of which reads and writes its operands; here every value is read once and written
 once. A level of a tree is small, and what its steps cost is mostly their launching. Launches a
 level, forward and backward:
@@ -10,7 +10,7 @@ level, forward and backward:
 - recurrent unit, a step: 1 and 1 product; 1 and 1 product.
 
 Rows that several edges write to are added to atomically, so on CUDA a sum's order, and with it the
-last bits of a result, differ from run to run. Differs from `models.encoders.kernels.eager` in bfloat16:
+last bits of a result, differ from run to run. Differs from `kernels.eager` in bfloat16:
 within a step nothing is rounded, only what is stored.
 
 Kernels are compiled on their first call, for each width and type; widths that are no multiple of

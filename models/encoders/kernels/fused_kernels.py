@@ -1,6 +1,6 @@
 """Triton kernels of the Tree-LSTMs and of the gated recurrent unit.
 
-Arguments and shapes: `models.encoders.kernels.cells.Cells`, what `Pairs`, `PairStates` and `PairGradients`
+Arguments and shapes: `Cells` of `kernels.cells`, what `Pairs`, `PairStates` and `PairGradients`
 hold one by one; a program handles BLOCK of the H columns of one row or edge.
 """
 

@@ -25,7 +25,7 @@ class ParsedFolders:
 
 @dataclass(frozen=True, slots=True)
 class ParsedSentence:
-    """One held-out sentence of n tokens with both parses (fields as in ``pipeline.shards.schema``)."""
+    """One held-out sentence of n tokens with both parses (fields as in the shards' schema)."""
 
     row: int
     """Its number among the held-out sentences of the corpus, then the altered ones."""

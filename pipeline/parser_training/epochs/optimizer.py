@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from pipeline.parser_training.epochs.checkpoint import TrainingState, update_average
 
 PRODUCT_TYPES = ("bfloat16", "float32")
-"""Of matrix products in training; `pipeline.parsers.adapters.base.PRECISIONS` are those of parsing."""
+"""Of matrix products in training; those of parsing are in `pipeline.parsers.adapters.base`."""
 
 
 @dataclass(frozen=True)

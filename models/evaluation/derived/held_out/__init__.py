@@ -1,1 +1,1 @@
-"""What derived tasks are drawn from: settings, held-out rows, their constituents, a stable order."""
+"""What derived tasks are drawn from: settings, held-out rows, constituents, a stable order."""
