@@ -40,8 +40,9 @@ ARRAY_TYPES = ("|u1", "<i2", "<f8")
 """How numbers are stored, narrowest first; an array takes the first that holds it exactly."""
 
 _ARRAYS = ("predicted", "gold", "groups", "clusters")
-_WHOLE = ("groups", "clusters")
 """Of the predictions; the last one only where there are clusters."""
+_WHOLE = ("groups", "clusters")
+"""Those of them that are whole numbers."""
 
 
 @dataclass(frozen=True, slots=True)

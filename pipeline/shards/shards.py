@@ -1,7 +1,7 @@
 """Parquet shards that are whole or absent: atomic writes and verified reads.
 
-What a shard consists of is told in `pipeline.shards.manifests`. Rows lie in row groups as they come,
-in columns packed for their content; the same tables give the same bytes.
+What a shard consists of is told in `pipeline.shards.manifests`. Rows lie in row groups as they
+come, in columns packed for their content; the same tables give the same bytes.
 """
 
 from __future__ import annotations
