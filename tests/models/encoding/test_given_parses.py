@@ -16,7 +16,7 @@ from safetensors.numpy import save_file
 from models.config.training_presets import preset
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus
 from models.encoding.encode_corpus import encode_corpus
-from models.encoding.reading_encoder import EncodingSettings
+from models.encoding.reading_encoder import EncoderSettings
 from models.encoding.text_encoder import TextEncoder
 from models.encoding.words_encoder import WordsEncoder
 from models.evaluate_tasks import keep_parses_of_data
@@ -90,10 +90,10 @@ def sentences(folder: Path) -> DerivedSentences:
     return found
 
 
-def given(folder: Path, parses: Path) -> EncodingSettings:
+def given(folder: Path, parses: Path) -> EncoderSettings:
     """Returns settings that find what the tasks bring."""
     keep_parses_of_data(PROBING, folder / "probing" / SENTEVAL_FOLDER, parses)
-    return EncodingSettings(parses=parses)
+    return EncoderSettings(parses=parses)
 
 
 def parsers(checksums: Mapping[str, str] = CHECKSUMS) -> dict[str, CountingParser]:

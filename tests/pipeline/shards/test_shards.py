@@ -17,6 +17,7 @@ import pytest
 from pipeline.base import atomic_files
 from pipeline.base.atomic_files import sweep_unfinished
 from pipeline.base.digest import digest_of, sha256_of_file
+from pipeline.shards import shards
 from pipeline.shards.manifests import (
     complete_shards,
     quarantine_path,
@@ -31,7 +32,6 @@ from pipeline.shards.shards import (
     read_row_groups,
     read_shard,
     rows_in_shard,
-    shards,
     write_shard,
 )
 

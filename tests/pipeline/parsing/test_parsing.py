@@ -19,11 +19,12 @@ from pipeline.parsers.dependency import supar_adapter
 from pipeline.parsers.dependency.model import DependencyModel
 from pipeline.parsers.dependency.network import NetworkSizes, build_network
 from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
+from pipeline.parsing import rows as parsing
 from pipeline.parsing.rows import ParseJob, describe_parsing, parse_shard
-from pipeline.parsing.rows import rows as parsing
+from pipeline.shards import shards
 from pipeline.shards.manifests import quarantine_path, read_shard_manifest, shard_path
 from pipeline.shards.schema import SENTENCES
-from pipeline.shards.shards import read_shard, shards, write_shard
+from pipeline.shards.shards import read_shard, write_shard
 from pipeline.text.corpora.document import Document, Paragraph
 from pipeline.text.sentences.filter import SentenceConfig
 from pipeline.text.sentences.split import split_sentences
