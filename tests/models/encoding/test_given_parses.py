@@ -16,9 +16,8 @@ from safetensors.numpy import save_file
 from models.config.training_presets import preset
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus
 from models.encoding.encode_corpus import encode_corpus
-from models.encoding.reading_encoder import EncoderSettings
+from models.encoding.reading_encoder import EncoderSettings, WordsEncoder
 from models.encoding.text_encoder import TextEncoder
-from models.encoding.words_encoder import WordsEncoder
 from models.evaluate_tasks import keep_parses_of_data
 from models.evaluation.derived.build import build_probing
 from models.evaluation.derived.export import SENTEVAL_FOLDER

@@ -104,5 +104,5 @@ def test_the_decoder_is_constrained() -> None:
 
 @pytest.mark.parametrize("weight", [0.0, -1.0, float("nan")])
 def test_a_weight_that_leaves_one_out_is_refused(weight: float) -> None:
-    with pytest.raises(ValueError, match="generative_weight must be (positive|a finite number)"):
+    with pytest.raises(ValueError, match=r"generative_weight must be (positive|a finite number)"):
         TrainingConfig(objective="both", generative_weight=weight)
