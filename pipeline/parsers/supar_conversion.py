@@ -23,12 +23,14 @@ from pipeline.parsers.checkpoints.transformer_folder import (
     write_transformer_parser,
 )
 from pipeline.parsers.dependency.model import (
+    BiaffineNetwork,
     DependencyModel,
+    NetworkSizes,
+    build_network,
     save_dependency_model,
     vocabulary_as_json,
 )
-from pipeline.parsers.dependency.network import BiaffineNetwork, NetworkSizes, build_network
-from pipeline.parsers.dependency.transformer_model import (
+from pipeline.parsers.dependency.transformer_adapter import (
     SubwordRules,
     TransformerDependencyDescription,
     transformer_prefix,

@@ -35,15 +35,13 @@ from pipeline.parser_training.epochs.training import (
 from pipeline.parsers.adapters.batches import shuffled_length_batches
 from pipeline.parsers.dependency.evaluate import evaluate_dependency_parser
 from pipeline.parsers.dependency.model import (
-    DependencyModel,
-    load_dependency_model,
-    save_dependency_model,
-)
-from pipeline.parsers.dependency.network import (
     BiaffineNetwork,
+    DependencyModel,
     Dropouts,
     NetworkSizes,
     build_network,
+    load_dependency_model,
+    save_dependency_model,
 )
 from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
 from pipeline.parsers.dependency.vocabulary import DependencyVocabulary

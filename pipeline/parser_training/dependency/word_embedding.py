@@ -15,8 +15,12 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from pipeline.parser_training.dependency.pretrained_vectors import PretrainedVectors
-from pipeline.parsers.dependency.model import DependencyModel
-from pipeline.parsers.dependency.network import BiaffineNetwork, Dropouts, build_network
+from pipeline.parsers.dependency.model import (
+    BiaffineNetwork,
+    DependencyModel,
+    Dropouts,
+    build_network,
+)
 from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
 
 _RIDGE = 0.05

@@ -15,7 +15,7 @@ from pipeline.parser_training.dependency.training import (
 from pipeline.parser_training.epochs.optimizer import OptimizerConfig
 from pipeline.parser_training.epochs.training import train_parser
 from pipeline.parsers.dependency.evaluate import main as evaluate_main
-from pipeline.parsers.dependency.network import Dropouts, NetworkSizes
+from pipeline.parsers.dependency.model import Dropouts, NetworkSizes
 from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
 from pipeline.trees.parses import DependencyParse
 from tests.support.dependency_examples import treebank, write_conllu

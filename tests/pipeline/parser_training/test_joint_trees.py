@@ -14,8 +14,12 @@ from pipeline.parser_training.dependency.joint_trees import (
     joint_trees,
     sample_sentences,
 )
-from pipeline.parsers.dependency.model import DependencyModel, save_dependency_model
-from pipeline.parsers.dependency.network import NetworkSizes, build_network
+from pipeline.parsers.dependency.model import (
+    DependencyModel,
+    NetworkSizes,
+    build_network,
+    save_dependency_model,
+)
 from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
 from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
 from pipeline.shards.manifests import write_dataset_manifest

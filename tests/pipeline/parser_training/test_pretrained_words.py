@@ -19,8 +19,7 @@ from pipeline.parser_training.dependency.word_embedding import (
     extended_by_vectors,
     with_plain_embedding,
 )
-from pipeline.parsers.dependency.model import DependencyModel
-from pipeline.parsers.dependency.network import Dropouts, NetworkSizes, build_network
+from pipeline.parsers.dependency.model import DependencyModel, Dropouts, NetworkSizes, build_network
 from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
 from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
 from tests.support.dependency_examples import treebank, write_conllu

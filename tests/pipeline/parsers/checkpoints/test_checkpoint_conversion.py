@@ -392,7 +392,7 @@ def test_a_process_that_does_not_survive_a_file_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, seconds: int, message: str
 ) -> None:
     (tmp_path / "deadly.py").write_text(code)
-    monkeypatch.setattr(isolation, "_ROOT", tmp_path)
+    monkeypatch.setattr(isolation, "REPOSITORY", tmp_path)
     monkeypatch.setattr(isolation, "_PROCESS", "deadly")
     with pytest.raises(ValueError, match=rf"file\.pt: .*{message}"):
         run_isolated(job(tmp_path / "file.pt", max_seconds=seconds))
@@ -404,7 +404,7 @@ def test_the_process_sees_no_secrets_of_this_one(
     (tmp_path / "telling.py").write_text(
         "import json, os; print(json.dumps({'checksum': ' '.join(sorted(os.environ))}))"
     )
-    monkeypatch.setattr(isolation, "_ROOT", tmp_path)
+    monkeypatch.setattr(isolation, "REPOSITORY", tmp_path)
     monkeypatch.setattr(isolation, "_PROCESS", "telling")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
     seen = run_isolated(job(tmp_path / "file.pt")).split()
