@@ -17,8 +17,7 @@ from benepar.parse_base import CompressedParserOutput
 from benepar.parse_chart import ChartParser
 
 from pipeline.parsers.adapters.base import Sentence
-from pipeline.parsers.constituency.chart_model import from_benepar_label
-from pipeline.parsers.constituency.model import ConstituencyModel
+from pipeline.parsers.constituency.model import ConstituencyModel, from_benepar_label
 from pipeline.trees.flat import TOP_LABEL, from_brackets
 from pipeline.trees.parses import ConstituencyParse
 

@@ -16,13 +16,14 @@ from pipeline.parsers.checkpoints.transformer_folder import (
     load_strictly,
     write_transformer_parser,
 )
-from pipeline.parsers.constituency.chart_model import (
+from pipeline.parsers.constituency.model import (
     RESERVED_CHARACTERS,
     ChartModelConfig,
     ChartVocabularies,
+    new_constituency_model,
+    save_constituency_model,
 )
-from pipeline.parsers.constituency.model import new_constituency_model, save_constituency_model
-from pipeline.parsers.constituency.transformer_model import (
+from pipeline.parsers.constituency.transformer_adapter import (
     TRANSFORMER_PREFIX,
     TransformerChartDescription,
 )

@@ -8,8 +8,11 @@ from pathlib import Path
 import torch
 
 from pipeline.parser_training.constituency.examples import build_vocabularies
-from pipeline.parsers.constituency.chart_model import ChartModelConfig
-from pipeline.parsers.constituency.model import ConstituencyModel, new_constituency_model
+from pipeline.parsers.constituency.model import (
+    ChartModelConfig,
+    ConstituencyModel,
+    new_constituency_model,
+)
 from pipeline.trees.bracketed import BracketedSentence
 from pipeline.trees.flat import from_brackets, to_brackets
 

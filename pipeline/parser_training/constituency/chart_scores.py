@@ -21,9 +21,9 @@ import torch.nn.functional as F
 from benepar.parse_chart import ChartParser
 from torch import Tensor
 
-from pipeline.parsers.adapters.fused_lstm import read_by_length
-from pipeline.parsers.constituency.chart_model import WordTable
-from pipeline.parsers.constituency.word_vectors import read_table
+from pipeline.parsers.adapters.fast_layers import read_by_length
+from pipeline.parsers.constituency.forward import read_table
+from pipeline.parsers.constituency.model import WordTable
 
 _WIDTHS = (6, 9, 13, 24)
 """Words of up to so many characters, marks included, are read together."""

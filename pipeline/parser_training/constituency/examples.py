@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from pipeline.parser_training.constituency.chart_scores import SpanIndex
-from pipeline.parsers.constituency.chart_model import (
+from pipeline.parsers.constituency.model import (
     RESERVED_CHARACTERS,
     START_ROW,
     STOP_ROW,

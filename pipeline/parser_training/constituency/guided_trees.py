@@ -29,15 +29,15 @@ from pipeline.parser_training.constituency.chart_scores import (
     label_scores,
 )
 from pipeline.parsers.adapters.batches import length_batches
-from pipeline.parsers.constituency.chart_decoder import best_spans
-from pipeline.parsers.constituency.chart_model import (
+from pipeline.parsers.constituency.decoding import best_spans, labelled_trees
+from pipeline.parsers.constituency.model import (
     START_ROW,
     STOP_ROW,
+    ConstituencyModel,
     from_benepar_label,
+    load_constituency_model,
     word_table,
 )
-from pipeline.parsers.constituency.decoding import labelled_trees
-from pipeline.parsers.constituency.model import ConstituencyModel, load_constituency_model
 from pipeline.trees.conllu import TreebankSentence, read_treebank
 from pipeline.trees.flat import TOP_LABEL, to_brackets
 from pipeline.trees.parses import ConstituencyParse

@@ -25,7 +25,7 @@ from pipeline.parser_training.constituency.chart_scores import (
     read_words,
 )
 from pipeline.parser_training.constituency.examples import IGNORED_TAG, ChartBatch
-from pipeline.parsers.constituency.chart_decoder import best_spans
+from pipeline.parsers.constituency.decoding import best_spans
 
 
 @dataclass(frozen=True, slots=True)

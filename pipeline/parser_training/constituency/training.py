@@ -33,13 +33,14 @@ from pipeline.parser_training.epochs.training import (
     check_known,
 )
 from pipeline.parsers.constituency.benepar_adapter import BeneparConstituencyParser
-from pipeline.parsers.constituency.chart_model import ChartModelConfig, to_benepar_label
 from pipeline.parsers.constituency.evaluate import evaluate_constituency_parser
 from pipeline.parsers.constituency.model import (
+    ChartModelConfig,
     ConstituencyModel,
     load_constituency_model,
     new_constituency_model,
     save_constituency_model,
+    to_benepar_label,
 )
 from pipeline.trees.bracketed import BracketedSentence, read_bracketed
 

@@ -11,10 +11,9 @@ import torch
 
 from pipeline.base.refusal import Refusal
 from pipeline.parsers.adapters.base import MAX_TOKENS, Sentence, reject_input
-from pipeline.parsers.adapters.batches import length_batches
+from pipeline.parsers.adapters.batches import length_batches, parse_or_reject
+from pipeline.parsers.adapters.device import checksum_in, dtype_for, name_of
 from pipeline.parsers.adapters.parser_folder import ParserModel
-from pipeline.parsers.adapters.precision import checksum_in, dtype_for, name_of
-from pipeline.parsers.adapters.retry import parse_or_reject
 
 ModelT = TypeVar("ModelT", bound=ParserModel)
 ParseT = TypeVar("ParseT")
@@ -50,7 +49,7 @@ class BatchedParser(ABC, Generic[ModelT, ParseT]):
             name: readable, used in paths.
             checksum: of all that determines the answers but the arithmetic; the parser's own also
                 names that where it is not the weights'. Empty for a model that is on no disk.
-            precision: ``exact`` or ``fast``, see ``pipeline.parsers.adapters.precision``.
+            precision: ``exact`` or ``fast``, see ``pipeline.parsers.adapters.device``.
             max_tokens: longer sentences are rejected as ``too_long``; by default ``MAX_TOKENS`` or
                 as many as the model takes.
             batch_tokens: bound of a batch's size, see `_sizes`; a longer sentence stands alone. A

@@ -28,7 +28,7 @@ from benepar.parse_chart import ChartParser
 from numpy.typing import NDArray
 from torch import Tensor
 
-from pipeline.parsers.adapters.fixed_product import FixedProduct
+from pipeline.parsers.adapters.fast_layers import FixedProduct
 
 _SPANS_AT_ONCE = {"cpu": 512, "cuda": 1 << 17}
 """On a CPU few enough that their activations stay in a core's cache."""

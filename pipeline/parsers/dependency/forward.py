@@ -21,9 +21,13 @@ import torch.nn.functional as F
 from supar.modules import MLP, Biaffine
 from torch import Tensor, nn
 
-from pipeline.parsers.adapters.fixed_product import FixedProduct
-from pipeline.parsers.adapters.fused_lstm import bidirectional_layer, last_states, read_by_length
-from pipeline.parsers.adapters.word_cache import WordCache
+from pipeline.parsers.adapters.fast_layers import (
+    FixedProduct,
+    WordCache,
+    bidirectional_layer,
+    last_states,
+    read_by_length,
+)
 from pipeline.parsers.dependency.model import BiaffineNetwork
 from pipeline.parsers.dependency.vocabulary import DependencyVocabulary, TokenBatch
 

@@ -20,8 +20,8 @@ from transformers import AutoTokenizer, PreTrainedTokenizerBase
 from pipeline.base.refusal import Refusal
 from pipeline.parsers.adapters.adapter import BatchedParser
 from pipeline.parsers.adapters.base import Sentence
+from pipeline.parsers.adapters.device import products_in
 from pipeline.parsers.adapters.folder_files import TRANSFORMER_DEPENDENCY
-from pipeline.parsers.adapters.precision import products_in
 from pipeline.parsers.checkpoints.transformer_folder import read_transformer_parser
 from pipeline.parsers.dependency.decoding import trees_of_states
 from pipeline.parsers.dependency.model import BiaffineNetwork

@@ -11,8 +11,7 @@ from pipeline.parser_training.constituency.guided_trees import (
     heads_outside,
 )
 from pipeline.parsers.constituency.benepar_adapter import BeneparConstituencyParser
-from pipeline.parsers.constituency.chart_model import from_benepar_label
-from pipeline.parsers.constituency.model import save_constituency_model
+from pipeline.parsers.constituency.model import from_benepar_label, save_constituency_model
 from pipeline.trees.bracketed import read_bracketed
 from pipeline.trees.conllu import TreebankSentence, read_treebank
 from pipeline.trees.flat import TOP_LABEL

@@ -25,7 +25,7 @@ from pipeline.parsers.checkpoints import opened as opened_module
 from pipeline.parsers.checkpoints.inert_pickle import Inert, read_torch_file
 from pipeline.parsers.checkpoints.opened import OpenedCheckpoint, open_checkpoint
 from pipeline.parsers.constituency.benepar_adapter import BeneparConstituencyParser
-from pipeline.parsers.constituency.chart_model import build_chart_parser
+from pipeline.parsers.constituency.model import build_chart_parser
 from pipeline.parsers.convert import convert_checkpoint, main
 from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
 from pipeline.parsers.isolation import ConversionJob, convert, run_isolated

@@ -8,16 +8,21 @@ from benepar.parse_chart import ChartParser
 
 from pipeline.parser_training.constituency.chart_scores import encode_sentences, encode_words
 from pipeline.parsers.constituency import span_scorer
-from pipeline.parsers.constituency.chart_model import (
+from pipeline.parsers.constituency.forward import (
+    MAX_WORD_CHARACTERS,
+    PackedTransformer,
+    Run,
+    WordVectors,
+    equal_runs,
+)
+from pipeline.parsers.constituency.model import (
     RESERVED_CHARACTERS,
     ChartModelConfig,
     ChartVocabularies,
     build_chart_parser,
     word_table,
 )
-from pipeline.parsers.constituency.packed_transformer import PackedTransformer, Run, equal_runs
 from pipeline.parsers.constituency.span_scorer import SpanScorer
-from pipeline.parsers.constituency.word_vectors import MAX_WORD_CHARACTERS, WordVectors
 
 CONFIG = ChartModelConfig(
     d_model=24, num_layers=2, num_heads=3, d_kv=8, d_ff=20, d_char=6, d_label_hidden=14,
