@@ -20,8 +20,8 @@ from pipeline.parsers.dependency.model import (
     save_dependency_model,
 )
 from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
-from pipeline.trees.conllu import TreebankSentence
 from pipeline.trees.parses import DependencyParse
+from pipeline.trees.treebanks import TreebankSentence
 from tests.support.constituency_trees import tiny_model, toy_treebank
 from tests.support.dependency_examples import treebank, write_conllu
 from tests.support.parsed_corpora import stories, write_corpus

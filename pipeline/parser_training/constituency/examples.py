@@ -19,7 +19,7 @@ from pipeline.parsers.constituency.model import (
     to_benepar_label,
     word_table,
 )
-from pipeline.trees.bracketed import BracketedSentence
+from pipeline.trees.treebanks import BracketedSentence
 
 IGNORED_TAG = -100
 """What cross entropy leaves out: sentence marks and padding."""

@@ -38,9 +38,9 @@ from pipeline.parsers.constituency.model import (
     load_constituency_model,
     word_table,
 )
-from pipeline.trees.conllu import TreebankSentence, read_treebank
 from pipeline.trees.flat import TOP_LABEL, to_brackets
 from pipeline.trees.parses import ConstituencyParse
+from pipeline.trees.treebanks import TreebankSentence, read_treebank
 
 DEFAULT_PENALTY = 1.5
 """Of the score of a span, for each head outside beyond the first."""

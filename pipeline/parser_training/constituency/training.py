@@ -42,7 +42,7 @@ from pipeline.parsers.constituency.model import (
     save_constituency_model,
     to_benepar_label,
 )
-from pipeline.trees.bracketed import BracketedSentence, read_bracketed
+from pipeline.trees.treebanks import BracketedSentence, read_bracketed
 
 logger = logging.getLogger(__name__)
 

@@ -31,8 +31,8 @@ from pipeline.parsers.dependency.model import DependencyModel, load_dependency_m
 from pipeline.parsers.dependency.vocabulary import TokenBatch, token_batch
 from pipeline.shards.manifests import read_dataset_manifest
 from pipeline.shards.shards import read_row_groups
-from pipeline.trees.conllu import read_treebank
 from pipeline.trees.parses import DependencyParse
+from pipeline.trees.treebanks import read_treebank
 
 _BATCH_TOKENS = 3000
 _LENGTHS = range(4, 61)

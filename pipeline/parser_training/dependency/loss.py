@@ -25,7 +25,7 @@ from pipeline.parsers.dependency.vocabulary import (
     TokenBatch,
     token_batch,
 )
-from pipeline.trees.conllu import TreebankSentence
+from pipeline.trees.treebanks import TreebankSentence
 
 
 @dataclass(frozen=True)

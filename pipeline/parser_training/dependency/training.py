@@ -45,7 +45,7 @@ from pipeline.parsers.dependency.model import (
 )
 from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
 from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
-from pipeline.trees.conllu import TreebankSentence, read_treebank
+from pipeline.trees.treebanks import TreebankSentence, read_treebank
 
 logger = logging.getLogger(__name__)
 

@@ -24,8 +24,7 @@ from pipeline.parser_training.epochs.checkpoint import TrainingState
 from pipeline.parser_training.epochs.optimizer import OptimizerConfig, update_weights
 from pipeline.parser_training.epochs.training_folder import TrainingFolder
 from pipeline.parsers.adapters.folder_files import PARSER_FILES
-from pipeline.trees.bracketed import BracketedSentence
-from pipeline.trees.conllu import TreebankSentence
+from pipeline.trees.treebanks import BracketedSentence, TreebankSentence
 
 logger = logging.getLogger(__name__)
 

@@ -12,10 +12,10 @@ from pipeline.base.refusal import Refusal
 from pipeline.parsers.adapters.base import SentenceParser
 from pipeline.parsers.adapters.evaluate_command import evaluation_arguments, print_evaluation
 from pipeline.parsers.constituency.benepar_adapter import BeneparConstituencyParser
-from pipeline.trees.bracket_scores import BracketScores, score_brackets
-from pipeline.trees.bracketed import BracketedSentence, read_bracketed
 from pipeline.trees.flat import TOP_LABEL
 from pipeline.trees.parses import ConstituencyParse
+from pipeline.trees.tree_scores import BracketScores, score_brackets
+from pipeline.trees.treebanks import BracketedSentence, read_bracketed
 
 
 @dataclass(frozen=True, slots=True)

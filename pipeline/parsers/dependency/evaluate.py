@@ -10,12 +10,12 @@ from pipeline.base.refusal import Refusal
 from pipeline.parsers.adapters.base import SentenceParser
 from pipeline.parsers.adapters.evaluate_command import evaluation_arguments, print_evaluation
 from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
-from pipeline.trees.conllu import TreebankSentence, read_treebank
-from pipeline.trees.dependency_scores import (
+from pipeline.trees.parses import DependencyParse
+from pipeline.trees.tree_scores import (
     DependencyScores,
     score_dependencies,
 )
-from pipeline.trees.parses import DependencyParse
+from pipeline.trees.treebanks import TreebankSentence, read_treebank
 
 
 def evaluate_dependency_parser(

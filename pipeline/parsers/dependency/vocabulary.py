@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pipeline.trees.conllu import TreebankSentence
+from pipeline.trees.treebanks import TreebankSentence
 
 PAD, UNKNOWN, ROOT = "<pad>", "<unk>", "<bos>"
 """supar's special entries; ``ROOT`` stands at position 0 of every sentence."""

@@ -9,8 +9,8 @@ from pipeline.parser_training.constituency.chart_scores import encode_words, rea
 from pipeline.parser_training.constituency.examples import ExampleSet
 from pipeline.parser_training.constituency.loss import chart_losses
 from pipeline.parsers.constituency.model import word_table
-from pipeline.trees.bracketed import BracketedSentence
 from pipeline.trees.flat import to_brackets
+from pipeline.trees.treebanks import BracketedSentence
 from tests.support.constituency_trees import tiny_model, toy_treebank
 
 

@@ -12,9 +12,8 @@ from pipeline.parser_training.constituency.guided_trees import (
 )
 from pipeline.parsers.constituency.benepar_adapter import BeneparConstituencyParser
 from pipeline.parsers.constituency.model import from_benepar_label, save_constituency_model
-from pipeline.trees.bracketed import read_bracketed
-from pipeline.trees.conllu import TreebankSentence, read_treebank
 from pipeline.trees.flat import TOP_LABEL
+from pipeline.trees.treebanks import TreebankSentence, read_bracketed, read_treebank
 from tests.support.constituency_trees import tiny_model, toy_treebank
 
 

@@ -25,8 +25,8 @@ from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
 from pipeline.shards.manifests import write_dataset_manifest
 from pipeline.shards.schema import SENTENCES as SENTENCE_SCHEMA
 from pipeline.shards.shards import write_shard
-from pipeline.trees.conllu import read_conllu
 from pipeline.trees.flat import validate_heads
+from pipeline.trees.treebanks import read_conllu
 from tests.support.dependency_examples import treebank, write_conllu
 
 SIZES = NetworkSizes(

@@ -22,9 +22,10 @@ from pipeline.parsers.constituency.model import (
     load_constituency_model,
     save_constituency_model,
 )
-from pipeline.trees.flat import from_brackets, validate_constituents
+from pipeline.trees.flat import validate_constituents
 from pipeline.trees.parses import ConstituencyParse
 from tests.support.constituency_trees import tiny_model, toy_treebank
+from tests.support.inverse_trees import from_brackets
 
 SENTENCES = [
     ["she", "saw", "the", "small", "dog", "."],
