@@ -20,6 +20,7 @@ from benepar.parse_chart import ChartParser
 from numpy.typing import DTypeLike
 from torch import Tensor
 
+from pipeline.base.config_fields import Count
 from pipeline.parser_training.constituency.examples import (
     ChartBatch,
     ExampleSet,
@@ -62,22 +63,26 @@ DEFAULT_OPTIMIZER = OptimizerConfig(
 class ConstituencyTrainingConfig(TrainingConfig):
     """What determines a trained constituency parser; the best epoch has the best bracket F1."""
 
+    naming_files: ClassVar[tuple[str, ...]] = (
+        *TrainingConfig.naming_files,
+        "train_documents",
+        "dev_documents",
+    )
+
     train_documents: tuple[Path, ...] = ()
     """A CoNLL-U file for each train file, which tells its sentences' documents; or none at all."""
     dev_documents: tuple[Path, ...] = ()
     model: ChartModelConfig = field(default_factory=ChartModelConfig)
     optimizer: OptimizerConfig = DEFAULT_OPTIMIZER
-    min_character_count: int = 3
+    min_character_count: Count = 3
     """Rarer characters count as unknown. Without effect on an initial parser, whose are kept."""
-    batch_tokens: int = 500
+    batch_tokens: Count = 500
     """Bound of a batch's padded size."""
     tag_loss_scale: float = 0.3
     """Weight of the tagging loss beside the bracket loss, both per token."""
 
-    at_least_one: ClassVar[tuple[str, ...]] = ("min_character_count", *TrainingConfig.at_least_one)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def _check_together(self) -> None:
+        super()._check_together()
         for name in ("train", "dev"):
             files, documents = getattr(self, f"{name}_files"), getattr(self, f"{name}_documents")
             if documents and len(files) != len(documents):

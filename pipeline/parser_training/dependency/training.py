@@ -16,15 +16,14 @@ from typing import Any, ClassVar
 import numpy as np
 from torch import Tensor
 
+from pipeline.base.config_fields import Count, Natural
 from pipeline.parser_training.dependency.loss import GoldBatch, GoldTreebank, dependency_loss
-from pipeline.parser_training.dependency.pretrained_vectors import (
-    PretrainedVectors,
-    read_pretrained_vectors,
-    vector_files,
-)
 from pipeline.parser_training.dependency.word_embedding import (
+    PretrainedVectors,
     add_pretrained_vectors,
     extended_by_vectors,
+    read_pretrained_vectors,
+    vector_files,
     with_plain_embedding,
 )
 from pipeline.parser_training.epochs.training import (
@@ -54,24 +53,22 @@ logger = logging.getLogger(__name__)
 class DependencyTrainingConfig(TrainingConfig):
     """What determines a trained dependency parser; the best epoch has the best LAS."""
 
+    naming_files: ClassVar[tuple[str, ...]] = (*TrainingConfig.naming_files, "word_vectors")
+
     word_vectors: Path | None = None
     """Folder of pretrained vectors that are added to the learned ones, or none."""
-    num_word_vectors: int = 0
+    num_word_vectors: Natural = 0
     """How many of them, most frequent words first; 0 for all. A parser's file holds each."""
     sizes: NetworkSizes = field(default_factory=NetworkSizes)
     dropouts: Dropouts = field(default_factory=Dropouts)
-    min_word_frequency: int = 2
+    min_word_frequency: Count = 2
     """Rarer words share the unknown word's vector; their spelling is still read. Without effect on
     an initial parser, whose words are kept."""
     unknown_word_alpha: float = 0.25
     """A word seen f times becomes the unknown word with probability alpha / (alpha + f)."""
 
-    at_least_one: ClassVar[tuple[str, ...]] = ("min_word_frequency", *TrainingConfig.at_least_one)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.num_word_vectors < 0:
-            raise ValueError(f"num_word_vectors must be >= 0, got {self.num_word_vectors}")
+    def _check_together(self) -> None:
+        super()._check_together()
         if self.num_word_vectors and self.word_vectors is None:
             raise ValueError("num_word_vectors bounds word vectors, of which none are given")
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pipeline.base.digest import digest_of, sha256_of_file
-from pipeline.parser_training.epochs.checkpoint import (
-    TrainingState,
-    read_checkpoint,
-    write_checkpoint,
-)
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from pipeline.parser_training.epochs.optimizer import TrainingState
 from pipeline.parsers.adapters.folder_files import (
     DESCRIPTION_NAME,
     WEIGHTS_NAME,
@@ -24,17 +24,8 @@ logger = logging.getLogger(__name__)
 
 CHECKPOINT_NAME, METRICS_NAME, BEST_NAME = "checkpoint.safetensors", "metrics.jsonl", "best"
 RECORD_NAME, SCORES_NAME = "training.json", "scores.json"
-FILE_FIELD_ENDINGS = ("_files", "_documents", "_vectors", "_parser")
-"""Endings of the settings that name files."""
-
-
-def _training_digest(config: Mapping[str, Any], file_digests: Sequence[str]) -> str:
-    """Returns the digest of a training: its settings and what its files hold.
-
-    Where the files lie does not matter, so a training goes on after its treebank was moved.
-    """
-    settings = {name: v for name, v in config.items() if not name.endswith(FILE_FIELD_ENDINGS)}
-    return digest_of({"config": settings, "files": list(file_digests)})
+_METADATA_KEY = "training"
+"""In a checkpoint, which is one safetensors file."""
 
 
 class TrainingFolder:
@@ -53,7 +44,7 @@ class TrainingFolder:
         folder: Path,
         *,
         config: Mapping[str, Any],
-        files: Sequence[Path],
+        digest: str,
     ) -> None:
         """Opens the folder and, where it holds a checkpoint, fills the state from it.
 
@@ -61,13 +52,13 @@ class TrainingFolder:
             state: freshly built.
             folder: made where missing.
             config: JSON-serialisable; what is trained, for ``training.json``.
-            files: that are read; with the configuration they determine the training.
+            digest: of all that determines the training.
 
         Raises:
             ValueError: the folder holds a finished parser, or the checkpoint of another training.
         """
         self._state, self._folder, self._config = state, folder, config
-        self._digest = _training_digest(config, [sha256_of_file(file) for file in files])
+        self._digest = digest
         folder.mkdir(parents=True, exist_ok=True)
         checkpoint = folder / CHECKPOINT_NAME
         if checkpoint.exists():
@@ -143,3 +134,70 @@ class TrainingFolder:
         temporary = self._folder / f"{METRICS_NAME}.partial"
         temporary.write_text("".join(f"{line}\n" for line in self._lines), encoding="utf-8")
         temporary.replace(self._folder / METRICS_NAME)
+
+
+def write_checkpoint(state: TrainingState, path: Path, *, digest: str) -> None:
+    """Writes the state so that ``path`` always holds a whole checkpoint.
+
+    Args:
+        state: with at least one step taken.
+        path: the file.
+        digest: of everything that determines the run; a checkpoint of another run is refused.
+    """
+    progress = {
+        "digest": digest,
+        "step": state.step,
+        "epoch": state.epoch,
+        "best_epoch": state.best_epoch,
+        "best_score": state.best_score,
+    }
+    temporary = path.with_name(path.name + ".partial")
+    tensors = {name: tensor.detach().contiguous() for name, tensor in _tensors(state)}
+    save_file(tensors, temporary, metadata={_METADATA_KEY: json.dumps(progress)})
+    temporary.replace(path)
+
+
+def read_checkpoint(state: TrainingState, path: Path, *, digest: str) -> None:
+    """Fills a freshly built state in place with what ``write_checkpoint`` wrote.
+
+    Raises:
+        ValueError: the file is damaged or belongs to a run with another configuration or data.
+    """
+    remedy = "remove it to start over, or give another output folder"
+    try:
+        with safe_open(path, framework="pt") as stored:
+            progress = json.loads(stored.metadata()[_METADATA_KEY])
+            if progress.pop("digest") != digest:
+                raise ValueError(
+                    f"{path}: belongs to a training with another configuration or data; {remedy}"
+                )
+            _start_moments(state.optimizer)
+            with torch.no_grad():
+                for name, tensor in _tensors(state):
+                    tensor.copy_(stored.get_tensor(name))
+    except (SafetensorError, KeyError, TypeError) as error:
+        raise ValueError(f"{path}: no checkpoint of a training ({error}); {remedy}") from error
+    for name, value in progress.items():
+        setattr(state, name, value)
+
+
+def _tensors(state: TrainingState) -> Iterator[tuple[str, Tensor]]:
+    for name, tensor in state.network.state_dict().items():
+        yield f"network.{name}", tensor
+    for name, tensor in state.averaged.state_dict().items():
+        yield f"averaged.{name}", tensor
+    for group in state.optimizer.param_groups:
+        for index, parameter in enumerate(group["params"]):
+            for name, value in state.optimizer.state[parameter].items():
+                yield f"optimizer.{index}.{name}", value
+
+
+def _start_moments(optimizer: torch.optim.Adam) -> None:
+    # Adam makes its moments at the first step; a resumed run needs them before.
+    for group in optimizer.param_groups:
+        for parameter in group["params"]:
+            optimizer.state[parameter] = {
+                "step": torch.zeros(()),
+                "exp_avg": torch.zeros_like(parameter),
+                "exp_avg_sq": torch.zeros_like(parameter),
+            }

@@ -16,6 +16,7 @@ from benepar.nkutil import HParams
 from benepar.parse_chart import ChartParser
 from torch import Tensor
 
+from pipeline.base.config_fields import Config
 from pipeline.parsers.adapters.folder_files import DESCRIPTION_NAME, PLAIN_CONSTITUENCY
 from pipeline.parsers.adapters.parser_folder import read_parser_folder, write_parser_folder
 from pipeline.trees.flat import CHAIN_MARK
@@ -31,7 +32,7 @@ START_ROW, STOP_ROW = 0, 1
 
 
 @dataclass(frozen=True, slots=True)
-class ChartModelConfig:
+class ChartModelConfig(Config):
     """Sizes of the model, by default the bundled one's.
 
     Half of ``d_model``, ``d_kv`` and ``d_ff`` each serves content and position.
@@ -150,7 +151,7 @@ def new_constituency_model(
 
 def save_constituency_model(path: Path, model: ConstituencyModel, *, halved: bool = True) -> str:
     """Writes a model as a parser folder and returns its checksum; see ``write_parser_folder``."""
-    description = {"model": asdict(model.config), "vocabularies": asdict(model.vocabularies)}
+    description = {"model": model.config.to_dict(), "vocabularies": asdict(model.vocabularies)}
     return write_parser_folder(
         path, PLAIN_CONSTITUENCY, description, model.network.state_dict(), halved=halved
     )

@@ -5,12 +5,13 @@ Dozat & Manning 2017, "Deep biaffine attention for neural dependency parsing", s
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from supar.models.dep import BiaffineDependencyModel as BiaffineNetwork
 
+from pipeline.base.config_fields import Config, Count, ShareBelow1
 from pipeline.parsers.adapters.folder_files import PLAIN_DEPENDENCY
 from pipeline.parsers.adapters.parser_folder import read_parser_folder, write_parser_folder
 from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
@@ -19,45 +20,41 @@ __all__ = ["BiaffineNetwork", "DependencyModel", "Dropouts", "NetworkSizes", "bu
 
 
 @dataclass(frozen=True)
-class NetworkSizes:
+class NetworkSizes(Config):
     """Widths of the network; with the vocabularies they determine every weight's shape."""
 
-    word_embedding: int = 64
-    character_embedding: int = 50
-    character_hidden: int = 128
-    """Both directions together."""
-    character_features: int = 100
-    lstm_hidden: int = 192
-    """One direction."""
-    lstm_layers: int = 3
-    arc_mlp: int = 192
-    relation_mlp: int = 64
+    called: ClassVar[str] = "network size"
 
-    def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            if not isinstance(value, int) or value < 1:
-                raise ValueError(f"network size {name} must be a positive integer, got {value!r}")
+    word_embedding: Count = 64
+    character_embedding: Count = 50
+    character_hidden: Count = 128
+    """Both directions together."""
+    character_features: Count = 100
+    lstm_hidden: Count = 192
+    """One direction."""
+    lstm_layers: Count = 3
+    arc_mlp: Count = 192
+    relation_mlp: Count = 64
+
+    def _check_together(self) -> None:
         if self.character_hidden % 2:
             raise ValueError(f"character_hidden must be even, got {self.character_hidden}")
 
 
 @dataclass(frozen=True)
-class Dropouts:
+class Dropouts(Config):
     """Probabilities with which parts of the network are switched off in training."""
 
-    embedding: float = 0.33
+    called: ClassVar[str] = "dropout"
+
+    embedding: ShareBelow1 = 0.33
     """Of a token's whole word vector or whole character vector."""
-    lstm: float = 0.33
+    lstm: ShareBelow1 = 0.33
     """Of a feature at all positions of a sentence, at the input of each layer and at the end."""
-    recurrent_weight: float = 0.1
+    recurrent_weight: ShareBelow1 = 0.1
     """Of a single recurrent weight (DropConnect, Merity et al. 2018).
     Differs from supar, which drops the recurrent state: a fused LSTM has no place for that."""
-    mlp: float = 0.33
-
-    def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            if not 0 <= value < 1:
-                raise ValueError(f"dropout {name} must lie in [0, 1), got {value!r}")
+    mlp: ShareBelow1 = 0.33
 
 
 def build_network(
@@ -104,7 +101,7 @@ def save_dependency_model(model: DependencyModel, folder: Path, *, halved: bool 
     Args:
         halved: whether the weights are rounded to float16.
     """
-    config = {"sizes": asdict(model.sizes), "vocabulary": vocabulary_as_json(model.vocabulary)}
+    config = {"sizes": model.sizes.to_dict(), "vocabulary": vocabulary_as_json(model.vocabulary)}
     return write_parser_folder(
         folder, PLAIN_DEPENDENCY, config, model.network.state_dict(), halved=halved
     )

@@ -9,14 +9,12 @@ from safetensors.numpy import save_file
 
 from pipeline.parser_training.__main__ import main
 from pipeline.parser_training.dependency.loss import GoldTreebank
-from pipeline.parser_training.dependency.pretrained_vectors import (
-    PretrainedVectors,
-    read_pretrained_vectors,
-)
 from pipeline.parser_training.dependency.word_embedding import (
+    PretrainedVectors,
     VectorWordEmbedding,
     add_pretrained_vectors,
     extended_by_vectors,
+    read_pretrained_vectors,
     with_plain_embedding,
 )
 from pipeline.parsers.dependency.model import DependencyModel, Dropouts, NetworkSizes, build_network
