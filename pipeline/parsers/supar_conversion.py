@@ -61,24 +61,6 @@ class _SuparParser:
     relations: list[str]
 
 
-def from_supar(parser: Any) -> DependencyModel:
-    """Returns a copy of a ``supar.BiaffineDependencyParser`` that gives the same answers.
-
-    Pretrained word vectors are joined with the trained ones once, here, where supar does so at each
-    prediction.
-
-    Args:
-        parser: in memory. Where it comes from a file, supar has already run that file's pickle:
-            load only files that you trust.
-
-    Raises:
-        ValueError: another class of parser, or features other than words and characters.
-    """
-    if type(parser.model) is not BiaffineNetwork:
-        raise ValueError(f"{type(parser.model).__name__} is no BiaffineDependencyModel")
-    return _plain_model(_read(vars(parser.model.args), parser.model.state_dict(), parser.transform))
-
-
 def convert_supar_checkpoint(state: Mapping[str, Any], folder: Path, *, transformer: str) -> str:
     """Writes the parser folder of a checkpoint and returns its checksum.
 

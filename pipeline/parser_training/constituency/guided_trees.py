@@ -21,13 +21,13 @@ from torch import Tensor
 
 from pipeline.base.atomic_files import write_text_atomically
 from pipeline.parser_training.constituency.chart_scores import (
-    SpanIndex,
     all_spans,
     encode_sentences,
     encode_words,
     fencepost_projection,
     label_scores,
 )
+from pipeline.parser_training.constituency.examples import SpanIndex
 from pipeline.parsers.adapters.batches import length_batches
 from pipeline.parsers.constituency.decoding import best_spans, labelled_trees
 from pipeline.parsers.constituency.model import (

@@ -21,12 +21,12 @@ from numpy.typing import DTypeLike
 from torch import Tensor
 
 from pipeline.base.config_fields import Count
+from pipeline.parser_training.constituency.chart_scores import chart_losses
 from pipeline.parser_training.constituency.examples import (
     ChartBatch,
     ExampleSet,
     build_vocabularies,
 )
-from pipeline.parser_training.constituency.loss import chart_losses
 from pipeline.parser_training.epochs.optimizer import OptimizerConfig
 from pipeline.parser_training.epochs.training import (
     ParserTraining,

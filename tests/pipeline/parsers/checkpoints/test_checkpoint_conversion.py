@@ -30,11 +30,10 @@ from pipeline.parsers.convert import convert_checkpoint, main
 from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
 from pipeline.parsers.isolation import ConversionJob, convert, run_isolated
 from pipeline.parsers.load import load_parser
-from pipeline.parsers.supar_conversion import from_supar
 from pipeline.trees.parses import ConstituencyParse
 from tests.support.constituency_trees import TINY, tiny_model, toy_treebank
 from tests.support.dependency_examples import treebank
-from tests.support.library_parsers import benepar_file, supar_parser
+from tests.support.library_parsers import benepar_file, from_supar, supar_parser
 from tests.support.tiny_transformers import tiny_bert, tiny_electra
 
 

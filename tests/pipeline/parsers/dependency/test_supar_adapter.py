@@ -18,10 +18,10 @@ from pipeline.parsers.dependency.model import (
 )
 from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
 from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
-from pipeline.parsers.supar_conversion import from_supar
 from pipeline.trees.flat import validate_heads
 from pipeline.trees.parses import DependencyParse
 from tests.support.dependency_examples import treebank, write_conllu
+from tests.support.library_parsers import from_supar
 
 BUNDLED = BUNDLED_PARSERS["dependencies"]
 SIZES = NetworkSizes(
