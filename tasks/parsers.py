@@ -14,13 +14,13 @@ from pipeline.base.digest import remembered_sha256
 from pipeline.parsers.adapters.folder_files import (
     DESCRIPTION_NAME,
     PARSER_FILES,
+    RELEASED_WEIGHTS,
     STAGE_OF_KIND,
     STAGES,
     checksum_of_parser_folder,
     named_kind,
 )
-from pipeline.parsers.checkpoints.official import OFFICIAL_PARSERS, RELEASED_WEIGHTS
-from pipeline.parsers.convert import CONVERSION_VERSION, convert_checkpoint
+from pipeline.parsers.convert import CONVERSION_VERSION, OFFICIAL_PARSERS, convert_checkpoint
 from pipeline.parsing.rows import TRANSFORMER_LIBRARIES, library_versions
 from tasks.artefact import Artefact, checksum
 from tasks.process import run_job

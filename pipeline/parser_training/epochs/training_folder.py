@@ -13,6 +13,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
+from pipeline.base.atomic_files import write_text_atomically
 from pipeline.parser_training.epochs.optimizer import TrainingState
 from pipeline.parsers.adapters.folder_files import (
     DESCRIPTION_NAME,
@@ -26,6 +27,7 @@ CHECKPOINT_NAME, METRICS_NAME, BEST_NAME = "checkpoint.safetensors", "metrics.js
 RECORD_NAME, SCORES_NAME = "training.json", "scores.json"
 _METADATA_KEY = "training"
 """In a checkpoint, which is one safetensors file."""
+_PROGRESS = ("step", "epoch", "best_epoch", "best_score")
 
 
 class TrainingFolder:
@@ -62,12 +64,14 @@ class TrainingFolder:
         folder.mkdir(parents=True, exist_ok=True)
         checkpoint = folder / CHECKPOINT_NAME
         if checkpoint.exists():
-            read_checkpoint(state, checkpoint, digest=self._digest)
+            self._read_checkpoint(checkpoint)
             logger.info("going on after epoch %d", state.epoch)
         elif (folder / DESCRIPTION_NAME).exists():
             raise ValueError(f"{folder}: holds a parser already; give another folder")
         # An epoch whose metrics were written but not its checkpoint is trained again.
-        self._lines = self._metrics_lines()[: state.epoch]
+        metrics = folder / METRICS_NAME
+        lines = metrics.read_text(encoding="utf-8").splitlines() if metrics.exists() else []
+        self._lines = lines[: state.epoch]
         self._write_metrics()
 
     def end_epoch(
@@ -93,7 +97,7 @@ class TrainingFolder:
             save(self._folder / BEST_NAME)
         self._lines.append(json.dumps({"epoch": state.epoch, **metrics, "dev": dev}))
         self._write_metrics()
-        write_checkpoint(state, self._folder / CHECKPOINT_NAME, digest=self._digest)
+        self._write_checkpoint()
 
     def finish(
         self, *, headline: Callable[[Mapping[str, Any]], Mapping[str, float]]
@@ -126,59 +130,43 @@ class TrainingFolder:
         (self._folder / CHECKPOINT_NAME).unlink()
         return {"checksum": checksum_of_parser_folder(self._folder), **summary}
 
-    def _metrics_lines(self) -> list[str]:
-        metrics = self._folder / METRICS_NAME
-        return metrics.read_text(encoding="utf-8").splitlines() if metrics.exists() else []
-
     def _write_metrics(self) -> None:
-        temporary = self._folder / f"{METRICS_NAME}.partial"
-        temporary.write_text("".join(f"{line}\n" for line in self._lines), encoding="utf-8")
-        temporary.replace(self._folder / METRICS_NAME)
+        text = "".join(f"{line}\n" for line in self._lines)
+        write_text_atomically(self._folder / METRICS_NAME, text)
 
+    def _write_checkpoint(self) -> None:
+        """Writes the state so that the file is always a whole checkpoint."""
+        path = self._folder / CHECKPOINT_NAME
+        progress = {name: getattr(self._state, name) for name in _PROGRESS}
+        metadata = {_METADATA_KEY: json.dumps({"digest": self._digest, **progress})}
+        temporary = path.with_name(path.name + ".partial")
+        tensors = {name: tensor.detach().contiguous() for name, tensor in _tensors(self._state)}
+        save_file(tensors, temporary, metadata=metadata)
+        temporary.replace(path)
 
-def write_checkpoint(state: TrainingState, path: Path, *, digest: str) -> None:
-    """Writes the state so that ``path`` always holds a whole checkpoint.
+    def _read_checkpoint(self, path: Path) -> None:
+        """Fills the freshly built state in place.
 
-    Args:
-        state: with at least one step taken.
-        path: the file.
-        digest: of everything that determines the run; a checkpoint of another run is refused.
-    """
-    progress = {
-        "digest": digest,
-        "step": state.step,
-        "epoch": state.epoch,
-        "best_epoch": state.best_epoch,
-        "best_score": state.best_score,
-    }
-    temporary = path.with_name(path.name + ".partial")
-    tensors = {name: tensor.detach().contiguous() for name, tensor in _tensors(state)}
-    save_file(tensors, temporary, metadata={_METADATA_KEY: json.dumps(progress)})
-    temporary.replace(path)
-
-
-def read_checkpoint(state: TrainingState, path: Path, *, digest: str) -> None:
-    """Fills a freshly built state in place with what ``write_checkpoint`` wrote.
-
-    Raises:
-        ValueError: the file is damaged or belongs to a run with another configuration or data.
-    """
-    remedy = "remove it to start over, or give another output folder"
-    try:
-        with safe_open(path, framework="pt") as stored:
-            progress = json.loads(stored.metadata()[_METADATA_KEY])
-            if progress.pop("digest") != digest:
-                raise ValueError(
-                    f"{path}: belongs to a training with another configuration or data; {remedy}"
-                )
-            _start_moments(state.optimizer)
-            with torch.no_grad():
-                for name, tensor in _tensors(state):
-                    tensor.copy_(stored.get_tensor(name))
-    except (SafetensorError, KeyError, TypeError) as error:
-        raise ValueError(f"{path}: no checkpoint of a training ({error}); {remedy}") from error
-    for name, value in progress.items():
-        setattr(state, name, value)
+        Raises:
+            ValueError: the file is damaged or belongs to a run with another configuration or data.
+        """
+        remedy = "remove it to start over, or give another output folder"
+        try:
+            with safe_open(path, framework="pt") as stored:
+                progress = json.loads(stored.metadata()[_METADATA_KEY])
+                if progress.pop("digest") != self._digest:
+                    raise ValueError(
+                        f"{path}: belongs to a training with another configuration or data; "
+                        f"{remedy}"
+                    )
+                _start_moments(self._state.optimizer)
+                with torch.no_grad():
+                    for name, tensor in _tensors(self._state):
+                        tensor.copy_(stored.get_tensor(name))
+        except (SafetensorError, KeyError, TypeError) as error:
+            raise ValueError(f"{path}: no checkpoint of a training ({error}); {remedy}") from error
+        for name, value in progress.items():
+            setattr(self._state, name, value)
 
 
 def _tensors(state: TrainingState) -> Iterator[tuple[str, Tensor]]:

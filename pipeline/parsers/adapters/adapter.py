@@ -120,14 +120,12 @@ class BatchedParser(ABC, Generic[ModelT, ParseT]):
         """
         answers: dict[int, ParseT | Refusal] = {}
         for position, sentence in enumerate(sentences):
-            rejection = reject_input(sentence, self._max_tokens)
-            if rejection is not None:
+            if rejection := reject_input(sentence, self._max_tokens):
                 answers[position] = rejection
         accepted = [position for position in range(len(sentences)) if position not in answers]
+        found = parse_or_reject(self._sizes, [sentences[position] for position in accepted])
         sizes: dict[int, int] = {}
-        for position, size in zip(
-            accepted, self._sizes_or_reject(sentences, accepted), strict=True
-        ):
+        for position, size in zip(accepted, found, strict=True):
             if isinstance(size, Refusal):
                 answers[position] = size
             else:
@@ -138,13 +136,6 @@ class BatchedParser(ABC, Generic[ModelT, ParseT]):
             parsed = parse_or_reject(self._parse_batch, [sentences[i] for i in members])
             answers.update(zip(members, parsed, strict=True))
         return [answers[position] for position in range(len(sentences))]
-
-    def _sizes_or_reject(
-        self, sentences: Sequence[Sentence], accepted: Sequence[int]
-    ) -> list[int | Refusal]:
-        if not accepted:
-            return []
-        return parse_or_reject(self._sizes, [sentences[position] for position in accepted])
 
     def _position_limit(self, model: ModelT) -> int | None:
         """Returns how many tokens a sentence of the model may have; None: any number."""
