@@ -187,16 +187,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--stage", default="", choices=["", *STAGES], help="what it must give")
     parser.add_argument("--transformer", default="", help="folder with configuration and tokenizer")
     parser.add_argument("--downloads", type=Path, default=DOWNLOADS, help="keeps downloads")
-    options = parser.parse_args(arguments)
+    options = vars(parser.parse_args(arguments))
     try:
-        checksum = convert_checkpoint(
-            options.checkpoint,
-            options.folder,
-            sha256=options.sha256,
-            stage=options.stage,
-            transformer=options.transformer,
-            downloads=options.downloads,
-        )
+        checksum = convert_checkpoint(**options)
     except (ValueError, DownloadError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -60,9 +60,11 @@ def read_conllu(
         ValueError: the file is missing, not UTF-8 or malformed; names file and line.
     """
     excluded = tuple(exclude_document_prefixes)
+    # Not str.splitlines: a token may hold U+2028 or another exotic line separator.
+    lines = read_text(path, "a CoNLL-U file").replace("\r\n", "\n").split("\n")
     return [
         sentence
-        for sentence in _parse_lines(_read_lines(path), path)
+        for sentence in _parse_lines(lines, path)
         if not (excluded and sentence.document_id.startswith(excluded))
     ]
 
@@ -102,12 +104,6 @@ def read_text(path: Path, what: str) -> str:
         raise ValueError(f"{path}: no such file; name {what}") from error
     except UnicodeDecodeError as error:
         raise ValueError(f"{path}: not UTF-8 (byte {error.start}); convert it first") from error
-
-
-def _read_lines(path: Path) -> list[str]:
-    text = read_text(path, "a CoNLL-U file")
-    # Not str.splitlines: a token may hold U+2028 or another exotic line separator.
-    return text.replace("\r\n", "\n").split("\n")
 
 
 def _parse_lines(lines: Iterable[str], path: Path) -> Iterator[TreebankSentence]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from pipeline.base.config_fields import Config, Count, Positive, ShareBelow1
+from pipeline.parsers.adapters.device import products_in
 
 ProductType = Literal["bfloat16", "float32"]
 """Of matrix products in training; those of parsing are in `pipeline.parsers.adapters.base`."""
@@ -63,9 +64,7 @@ class OptimizerConfig(Config):
 
     def autocast(self) -> AbstractContextManager[Any]:
         """Returns the context in which a training loss is to be computed."""
-        if self.precision == "bfloat16":
-            return torch.autocast("cpu", dtype=torch.bfloat16)
-        return nullcontext()
+        return products_in(getattr(torch, self.precision), torch.device("cpu"))
 
 
 def update_weights(
@@ -83,17 +82,10 @@ def update_weights(
     norm = nn.utils.clip_grad_norm_(state.network.parameters(), config.clip_norm)
     state.optimizer.step()
     state.step += 1
-    update_average(state, decay=config.averaging)
-    return float(norm)
-
-
-@torch.no_grad()
-def update_average(state: TrainingState, *, decay: float) -> None:
-    """Moves the average towards the weights by ``1 - decay``.
-
-    Early on it follows them more closely, so that the random start is soon forgotten.
-    """
-    keep = min(decay, (1 + state.step) / (10 + state.step))
+    # Early on the average follows more closely, so that the random start is soon forgotten.
+    keep = min(config.averaging, (1 + state.step) / (10 + state.step))
     pairs = zip(state.averaged.parameters(), state.network.parameters(), strict=True)
-    for average, weight in pairs:
-        average.lerp_(weight, 1 - keep)
+    with torch.no_grad():
+        for average, weight in pairs:
+            average.lerp_(weight, 1 - keep)
+    return float(norm)

@@ -12,7 +12,7 @@ import torch
 from pipeline.base.refusal import Refusal
 from pipeline.parsers.adapters.base import MAX_TOKENS, Sentence, reject_input
 from pipeline.parsers.adapters.batches import length_batches, parse_or_reject
-from pipeline.parsers.adapters.device import checksum_in, dtype_for, name_of
+from pipeline.parsers.adapters.device import dtype_for, name_of
 from pipeline.parsers.adapters.parser_folder import ParserModel
 
 ModelT = TypeVar("ModelT", bound=ParserModel)
@@ -72,7 +72,8 @@ class BatchedParser(ABC, Generic[ModelT, ParseT]):
         self._dtype = dtype_for(precision, weight.device, exact=weight.dtype)
         self.precision = name_of(self._dtype)
         self.name = name
-        self.checksum = checksum_in(checksum, self._dtype, exact=weight.dtype)
+        is_exact = self._dtype == weight.dtype
+        self.checksum = checksum if is_exact else f"{checksum}-{self.precision}"
         self._take(model)
 
     @classmethod

@@ -104,8 +104,3 @@ def products_in(dtype: torch.dtype, device: torch.device) -> AbstractContextMana
     if dtype == torch.float32:
         return nullcontext()
     return torch.autocast(device.type, dtype=dtype)
-
-
-def checksum_in(checksum: str, dtype: torch.dtype, *, exact: torch.dtype) -> str:
-    """Returns a parser's checksum, which names its arithmetic where this is not the weights'."""
-    return checksum if dtype == exact else f"{checksum}-{name_of(dtype)}"

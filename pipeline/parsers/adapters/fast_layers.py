@@ -84,7 +84,11 @@ class FixedProduct:
 
 def _packed(weight_KN: Tensor, block_rows: int) -> Tensor | None:
     """Returns the weight laid out for oneDNN, or None where torch's own product is as fast."""
-    if weight_KN.device.type != "cpu" or not _has_onednn():
+    # An operator of torch's compiler; a torch without it multiplies by MKL.
+    has_onednn = torch.backends.mkldnn.is_available() and hasattr(
+        torch.ops.mkldnn, "_linear_pointwise"
+    )
+    if weight_KN.device.type != "cpu" or not has_onednn:
         return None
     is_faster = {
         torch.bfloat16: torch.ops.mkldnn._is_mkldnn_bf16_supported(),
@@ -94,11 +98,6 @@ def _packed(weight_KN: Tensor, block_rows: int) -> Tensor | None:
         return None
     packed: Tensor = torch.ops.mkldnn._reorder_linear_weight(weight_KN.T.contiguous(), block_rows)
     return packed
-
-
-def _has_onednn() -> bool:
-    # An operator of torch's compiler; a torch without it multiplies by MKL.
-    return torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
 
 
 def bidirectional_layer(

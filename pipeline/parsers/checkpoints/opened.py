@@ -151,7 +151,10 @@ def open_checkpoint(path: Path, scratch: Path, *, sha256: str) -> OpenedCheckpoi
         ValueError: it is no checkpoint of either library, or another sha256 than given.
     """
     if path.is_dir():
-        return _open_released(path, scratch, sha256)
+        weights = path / RELEASED_WEIGHTS
+        if weights.is_file():
+            weights = _verified_copy(weights, scratch / "verified", sha256)
+        return _read_released(path, weights)
     copy = _verified_copy(path, scratch / "verified", sha256)
     if _is_archive(copy):
         unpacked = _unpacked(copy, scratch / "unpacked")
@@ -186,13 +189,6 @@ def _verified_copy(file: Path, folder: Path, sha256: str) -> Path:
             f"{file.name}: sha256 {digest.hexdigest()} differs from the given {sha256}; not read"
         )
     return copy
-
-
-def _open_released(folder: Path, scratch: Path, sha256: str) -> OpenedCheckpoint:
-    weights = folder / RELEASED_WEIGHTS
-    if weights.is_file():
-        weights = _verified_copy(weights, scratch / "verified", sha256)
-    return _read_released(folder, weights)
 
 
 def _read_released(folder: Path, weights: Path) -> OpenedCheckpoint:

@@ -26,9 +26,8 @@ from pipeline.parsers.adapters.base import Sentence
 from pipeline.parsers.adapters.device import products_in
 from pipeline.parsers.adapters.folder_files import TRANSFORMER_CONSTITUENCY
 from pipeline.parsers.checkpoints.transformer_folder import read_transformer_parser, subword_limit
-from pipeline.parsers.constituency.decoding import trees_of_fenceposts
+from pipeline.parsers.constituency.decoding import SpanScorer, trees_of_fenceposts
 from pipeline.parsers.constituency.model import from_benepar_label
-from pipeline.parsers.constituency.span_scorer import SpanScorer
 from pipeline.trees.parses import ConstituencyParse
 
 TRANSFORMER_PREFIX = "pretrained_model."
