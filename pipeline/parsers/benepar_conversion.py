@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from benepar.integrations.nltk_plugin import guess_language
-from torch import Tensor
 
 from pipeline.parsers.adapters.folder_files import TRANSFORMER_CONSTITUENCY
 from pipeline.parsers.checkpoints.transformer_folder import (
@@ -43,19 +42,19 @@ _SIZES = {
 
 
 def convert_benepar_checkpoint(
-    config: Mapping[str, Any], tensors: Mapping[str, Tensor], folder: Path, *, transformer: str
+    content: Mapping[str, Any], folder: Path, *, transformer: str
 ) -> str:
     """Writes the parser folder of a checkpoint and returns its checksum.
 
     Args:
-        config: benepar's: ``hparams`` and vocabularies.
-        tensors: the state dictionary.
+        content: benepar's ``config``, of ``hparams`` and vocabularies, and ``state_dict``.
         transformer: a folder or hub's name with the configuration and tokenizer of the transformer
             inside; empty where the checkpoint says it rightly or has none.
 
     Raises:
         ValueError: a parser that cannot be taken over, or the transformer's files are missing.
     """
+    config, tensors = content["config"], content["state_dict"]
     hparams = {"force_root_constituent": True} | dict(config["hparams"])
     labels, tags = _entries(config["label_vocab"]), _entries(config["tag_vocab"])
     if hparams["use_pretrained"]:

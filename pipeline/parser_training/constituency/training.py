@@ -28,11 +28,7 @@ from pipeline.parser_training.constituency.examples import (
     build_vocabularies,
 )
 from pipeline.parser_training.epochs.optimizer import OptimizerConfig
-from pipeline.parser_training.epochs.training import (
-    ParserTraining,
-    TrainingConfig,
-    check_known,
-)
+from pipeline.parser_training.epochs.training import ParserTraining, TrainingConfig, check_known
 from pipeline.parsers.constituency.benepar_adapter import BeneparConstituencyParser
 from pipeline.parsers.constituency.evaluate import evaluate_constituency_parser
 from pipeline.parsers.constituency.model import (
@@ -62,12 +58,6 @@ DEFAULT_OPTIMIZER = OptimizerConfig(
 @dataclass(frozen=True)
 class ConstituencyTrainingConfig(TrainingConfig):
     """What determines a trained constituency parser; the best epoch has the best bracket F1."""
-
-    naming_files: ClassVar[tuple[str, ...]] = (
-        *TrainingConfig.naming_files,
-        "train_documents",
-        "dev_documents",
-    )
 
     train_documents: tuple[Path, ...] = ()
     """A CoNLL-U file for each train file, which tells its sentences' documents; or none at all."""
@@ -162,7 +152,10 @@ def _start_model(
     """Returns the model before the first step."""
     if config.initial_parser is not None:
         model, _ = load_constituency_model(config.initial_parser)
-        _check_vocabularies(config.initial_parser, sentences, model)
+        labels = (to_benepar_label(label) for s in sentences for label in s.parse.labels)
+        check_known(config.initial_parser, "labels", labels, model.vocabularies.labels)
+        tags = (tag for s in sentences for tag in s.parse.tags)
+        check_known(config.initial_parser, "tags", tags, model.vocabularies.tags)
         fresh = new_constituency_model(config.model, model.vocabularies)
         try:
             fresh.network.load_state_dict(model.network.state_dict())
@@ -174,12 +167,3 @@ def _start_model(
         return fresh
     vocabularies = build_vocabularies(sentences, min_character_count=config.min_character_count)
     return new_constituency_model(config.model, vocabularies)
-
-
-def _check_vocabularies(
-    parser: Path, sentences: list[BracketedSentence], model: ConstituencyModel
-) -> None:
-    labels = (to_benepar_label(label) for s in sentences for label in s.parse.labels)
-    check_known(parser, "labels", labels, model.vocabularies.labels)
-    tags = (tag for s in sentences for tag in s.parse.tags)
-    check_known(parser, "tags", tags, model.vocabularies.tags)

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from torch import Tensor
@@ -26,11 +26,7 @@ from pipeline.parser_training.dependency.word_embedding import (
     vector_files,
     with_plain_embedding,
 )
-from pipeline.parser_training.epochs.training import (
-    ParserTraining,
-    TrainingConfig,
-    check_known,
-)
+from pipeline.parser_training.epochs.training import ParserTraining, TrainingConfig, check_known
 from pipeline.parsers.adapters.batches import shuffled_length_batches
 from pipeline.parsers.dependency.evaluate import evaluate_dependency_parser
 from pipeline.parsers.dependency.model import (
@@ -52,8 +48,6 @@ logger = logging.getLogger(__name__)
 @dataclass(frozen=True)
 class DependencyTrainingConfig(TrainingConfig):
     """What determines a trained dependency parser; the best epoch has the best LAS."""
-
-    naming_files: ClassVar[tuple[str, ...]] = (*TrainingConfig.naming_files, "word_vectors")
 
     word_vectors: Path | None = None
     """Folder of pretrained vectors that are added to the learned ones, or none."""

@@ -37,8 +37,11 @@ class TrainingConfig(Config):
     """What determines a trained parser of either kind, beside the content of its files."""
 
     called: ClassVar[str] = "training setting"
-    naming_files: ClassVar[tuple[str, ...]] = ("train_files", "dev_files", "initial_parser")
-    """Fields that say where files lie, which does not matter."""
+    naming_files: ClassVar[tuple[str, ...]] = (
+        *("train_files", "dev_files", "train_documents", "dev_documents"),
+        *("word_vectors", "initial_parser"),
+    )
+    """Fields of either kind that say where files lie, which does not matter."""
 
     train_files: tuple[Path, ...]
     dev_files: tuple[Path, ...]
@@ -82,7 +85,7 @@ class TrainingConfig(Config):
         """Returns the configuration as JSON values, files by the end of their path only."""
         values = self.to_dict()
         for name in self.naming_files:
-            value = getattr(self, name)
+            value = getattr(self, name, None)
             if isinstance(value, tuple):
                 values[name] = ["/".join(path.parts[-3:]) for path in value]
             elif value is not None:

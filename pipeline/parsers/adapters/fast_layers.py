@@ -57,16 +57,12 @@ class FixedProduct:
     def __call__(self, rows_RK: Tensor, *, rectified: bool = False) -> Tensor:
         """Returns ``[R, N]``: rows times weight, plus bias; negatives are 0 if rectified."""
         if self._packed is None or len(rows_RK) < self._block_rows:
-            products = self._by_torch(rows_RK)
+            weight, bias = self._weight, self._bias
+            products = rows_RK @ weight if bias is None else torch.addmm(bias, rows_RK, weight)
         else:
             products = self._by_onednn(rows_RK)
         # Not within oneDNN's product, which makes 0 of what is no number.
         return products.relu_() if rectified else products
-
-    def _by_torch(self, rows_RK: Tensor) -> Tensor:
-        if self._bias is None:
-            return rows_RK @ self._weight
-        return torch.addmm(self._bias, rows_RK, self._weight)
 
     def _by_onednn(self, rows_RK: Tensor) -> Tensor:
         products = rows_RK.new_empty(len(rows_RK), self._weight.shape[1])

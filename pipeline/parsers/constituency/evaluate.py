@@ -46,8 +46,10 @@ def evaluate_constituency_parser(
     answers = parser.parse([sentence.tokens for sentence in sentences])
     rejected = Counter(answer.reason for answer in answers if isinstance(answer, Refusal))
     predicted = [
-        _no_bracket(len(sentence.tokens)) if isinstance(answer, Refusal) else answer
-        for sentence, answer in zip(sentences, answers, strict=True)
+        ConstituencyParse([0], [len(tree.tags)], [TOP_LABEL], [""] * len(tree.tags))
+        if isinstance(answer, Refusal)
+        else answer
+        for tree, answer in zip(gold, answers, strict=True)
     ]
     return ConstituencyEvaluation(
         evalb=score_brackets(gold, predicted),
@@ -56,10 +58,6 @@ def evaluate_constituency_parser(
         ),
         rejected=dict(rejected),
     )
-
-
-def _no_bracket(num_tokens: int) -> ConstituencyParse:
-    return ConstituencyParse([0], [num_tokens], [TOP_LABEL], [""] * num_tokens)
 
 
 def _rounded(scores: BracketScores) -> dict[str, float]:

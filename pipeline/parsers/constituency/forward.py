@@ -158,8 +158,8 @@ class PackedTransformer:
             content_PC: the words' vectors, ``[P, D / 2]`` float, sentence marks included.
             runs: all sentences of the batch.
         """
-        places = torch.cat([_places(run) for run in runs]).to(content_PC.device)
-        timing = self._timing.timing_table.index_select(0, places)
+        places = [torch.arange(run.num_positions).repeat(run.num_sentences) for run in runs]
+        timing = self._timing.timing_table.index_select(0, torch.cat(places).to(content_PC.device))
         norm = self._timing.norm
         states_PD = _normalized(norm, torch.cat((content_PC, timing), -1))
         for layer in self._layers:
@@ -232,10 +232,6 @@ class _PackedLayer:
             gathered = F.scaled_dot_product_attention(query, key, value, scale=1.0)
             gathered_PNE[run.positions] = gathered.transpose(1, 2).flatten(0, 1)
         return gathered_PNE.view(*gathered_PNE.shape[:2], 2, -1)
-
-
-def _places(run: Run) -> Tensor:
-    return torch.arange(run.num_positions).repeat(run.num_sentences)
 
 
 def _normalized(norm: torch.nn.LayerNorm, states: Tensor) -> Tensor:

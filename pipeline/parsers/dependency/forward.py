@@ -48,7 +48,7 @@ def encode_spellings(
 
     def read(members: Tensor, width: int) -> Tensor:
         of_like_length = [spelled[member] for member in members.tolist()]
-        return _read(network, *_characters(of_like_length, width, vocabulary))
+        return _read(network, of_like_length, width, vocabulary)
 
     lengths = torch.tensor([len(ids) for ids in spelled])
     return read_by_length(lengths, _widths(vocabulary), read)
@@ -63,7 +63,7 @@ def spelling_cache(
 
     def read(words: list[str], width: int) -> Tensor:
         spelled = [vocabulary.character_ids(word) for word in words]
-        return _read(network, *_characters(spelled, width, vocabulary))
+        return _read(network, spelled, width, vocabulary)
 
     return WordCache(read, table=table, widths=_widths(vocabulary))
 
@@ -73,21 +73,20 @@ def _widths(vocabulary: DependencyVocabulary) -> list[int]:
     return [*(width for width in _WIDTHS if width < longest), longest]
 
 
-def _characters(
-    spelled: Sequence[Sequence[int]], width: int, vocabulary: DependencyVocabulary
-) -> tuple[Tensor, Tensor]:
-    """Returns characters ``[Y, C]``, padded at the end, and the words' lengths ``[Y]``."""
-    characters = np.full((len(spelled), width), vocabulary.character_pad_id)
+def _read(
+    network: BiaffineNetwork,
+    spelled: Sequence[Sequence[int]],
+    width: int,
+    vocabulary: DependencyVocabulary,
+) -> Tensor:
+    """Returns the features of words, which are padded at the end to characters ``[Y, C]``."""
+    characters_YC = np.full((len(spelled), width), vocabulary.character_pad_id)
     for row, ids in enumerate(spelled):
-        characters[row, : len(ids)] = ids
-    return torch.from_numpy(characters), torch.tensor([len(ids) for ids in spelled])
-
-
-def _read(network: BiaffineNetwork, characters_YC: Tensor, lengths_Y: Tensor) -> Tensor:
+        characters_YC[row, : len(ids)] = ids
+    lengths_Y = torch.tensor([len(ids) for ids in spelled])
     encoder, device = network.char_embed, network.word_embed.weight.device
-    last = last_states(
-        encoder.lstm, encoder.embed(characters_YC.to(device).T), lengths_Y.to(device)
-    )
+    embedded = encoder.embed(torch.from_numpy(characters_YC).to(device).T)
+    last = last_states(encoder.lstm, embedded, lengths_Y.to(device))
     features: Tensor = encoder.projection(encoder.dropout(last))
     return features
 

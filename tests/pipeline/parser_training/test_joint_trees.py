@@ -10,10 +10,7 @@ import pytest
 import torch
 
 from pipeline.parser_training.__main__ import main
-from pipeline.parser_training.dependency.joint_trees import (
-    joint_trees,
-    sample_sentences,
-)
+from pipeline.parser_training.dependency.joint_trees import joint_trees, sample_sentences
 from pipeline.parsers.dependency.model import (
     DependencyModel,
     NetworkSizes,

@@ -52,9 +52,7 @@ def convert_supar(parser: Any, folder: Path) -> str:
 
 
 def convert_benepar(checkpoint: Path, folder: Path) -> str:
-    content = read_torch_file(checkpoint)
-    config, tensors = content["config"], content["state_dict"]
-    return convert_benepar_checkpoint(config, tensors, folder, transformer="")
+    return convert_benepar_checkpoint(read_torch_file(checkpoint), folder, transformer="")
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,7 @@ from pipeline.parser_training.constituency.chart_scores import chart_losses
 from pipeline.parser_training.constituency.examples import ExampleSet
 from pipeline.parsers.adapters import device
 from pipeline.parsers.constituency import decoding, forward
-from pipeline.parsers.constituency.benepar_adapter import (
-    BeneparConstituencyParser,
-)
+from pipeline.parsers.constituency.benepar_adapter import BeneparConstituencyParser
 from pipeline.parsers.constituency.model import (
     ConstituencyModel,
     load_constituency_model,
