@@ -11,8 +11,8 @@ from benchmarks.corpus import corpus_folders
 from pipeline.parsers.adapters.base import MAX_TOKENS, Sentence, reject_input
 from pipeline.shards.manifests import read_dataset_manifest
 from pipeline.shards.shards import read_shard
-from pipeline.trees.conllu import read_treebank
 from pipeline.trees.parses import DependencyParse
+from pipeline.trees.treebanks import read_treebank
 
 WARM_UP_SENTENCES = 100
 

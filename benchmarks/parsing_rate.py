@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from benchmarks.parsing_contestants import Contestant, Sentences
-from pipeline.trees.conllu import TreebankSentence
-from pipeline.trees.dependency_scores import score_dependencies
 from pipeline.trees.parses import DependencyParse
+from pipeline.trees.tree_scores import score_dependencies
+from pipeline.trees.treebanks import TreebankSentence
 
 
 @dataclass(slots=True)

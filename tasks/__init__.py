@@ -1,9 +1,8 @@
 """Every stage as a resumable Luigi task: ``luigi --module tasks RunAll --local-scheduler``."""
 
-from tasks.checkpoints import ConvertParser
 from tasks.evaluation_data import DownloadSentEval
 from tasks.frameworks import CompareFrameworks
-from tasks.parsers import TrainConstituencyParser, TrainDependencyParser
+from tasks.parsers import ConvertParser, TrainConstituencyParser, TrainDependencyParser
 from tasks.parsing import ParseConstituents, ParseDependencies, ParseShard
 from tasks.probing_text import (
     AlterSentences,

@@ -20,13 +20,13 @@ from models.model.model_description import (
 )
 from pipeline.base.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS
 from tasks.artefact import Artefact, checksum
-from tasks.checkpoints import UsedParser, used_parser
 from tasks.parameters import (
     CorpusParameters,
     HeldOutParameters,
     ParserParameters,
     TrainingParameters,
 )
+from tasks.parsers import UsedParser, used_parser
 from tasks.training import TrainEncoders
 from tasks.word_vectors import OF_THE_CORPUS, UsedVectors
 

@@ -1,12 +1,27 @@
-"""Tasks that train a parser on a treebank of the user's own."""
+"""Tasks that make parsers, by training or from an original checkpoint, and which a stage uses."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
 import luigi
 
+from models.model.model_description import OPTION_OF_STAGE
+from pipeline.base.digest import remembered_sha256
+from pipeline.parsers.adapters.folder_files import (
+    DESCRIPTION_NAME,
+    PARSER_FILES,
+    RELEASED_WEIGHTS,
+    STAGE_OF_KIND,
+    STAGES,
+    checksum_of_parser_folder,
+    named_kind,
+)
+from pipeline.parsers.convert import CONVERSION_VERSION, OFFICIAL_PARSERS, convert_checkpoint
+from pipeline.parsing.rows import TRANSFORMER_LIBRARIES, library_versions
 from tasks.artefact import Artefact, checksum
 from tasks.process import run_job
 
@@ -99,3 +114,129 @@ class TrainConstituencyParser(TrainParser):
             "train-documents": paths_in(self.train_documents),
             "dev-documents": paths_in(self.dev_documents),
         }
+
+
+class ConvertParser(Artefact):
+    """Turns a checkpoint of supar or benepar into a parser folder, once.
+
+    Input: a file or folder that the library saved, or the name of a published parser, which is
+    downloaded. Output: a parser folder. Some ten seconds, and a download.
+    """
+
+    marker = DESCRIPTION_NAME
+
+    checkpoint = luigi.Parameter(description="File, folder or published name.")
+    stage = luigi.ChoiceParameter(choices=list(STAGES), description="What the parser must give.")
+    sha256 = luigi.Parameter(default="", description="Of the file that you trust.")
+    transformer = luigi.Parameter(
+        default="",
+        description="Folder or hub's name with the configuration and tokenizer of the transformer "
+        "inside.",
+    )
+
+    def content(self) -> dict[str, Any]:
+        """Returns the sha256, the plain files beside it, how is converted, and libraries."""
+        return {
+            "sha256": self.sha256.lower(),
+            "beside": _plain_files(self.checkpoint),
+            "stage": self.stage,
+            "transformer": _plain_files(self.transformer) or self.transformer,
+            "conversion_version": CONVERSION_VERSION,
+            # Whether there is a transformer inside is known only once it is converted.
+            "libraries": library_versions(TRANSFORMER_LIBRARIES),
+        }
+
+    def place(self) -> Path:
+        """Returns a folder beside those of trained parsers, of the checkpoint's name."""
+        return self.work_folder / "parsers" / Path(self.checkpoint).stem
+
+    def run(self) -> None:
+        """Converts in a process of its own.
+
+        Raises:
+            ValueError: the checkpoint cannot be taken over, or its sha256 is not given.
+            DownloadError: a published parser is not to be had.
+        """
+        self.write_config()
+        convert_checkpoint(
+            self.checkpoint,
+            self.folder,
+            sha256=self.sha256,
+            stage=self.stage,
+            transformer=self.transformer,
+            downloads=self.work_folder / "downloads",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class UsedParser:
+    """The parser that a stage uses."""
+
+    folder: Path
+    checksum: str
+    """Of all that determines its answers, as far as that is known before it is converted."""
+    kind: str = ""
+    """See `pipeline.parsers.kinds`; empty where it is to be converted."""
+    requires: Mapping[str, Artefact] = field(default_factory=dict)
+    """What must run before it is there, by name."""
+
+
+def used_parser(task: luigi.Task, stage: str) -> UsedParser:
+    """Returns the parser that a task's parameters choose for a stage.
+
+    Raises:
+        FileNotFoundError: there is nothing of the given name; says what was looked for.
+        ValueError: it is a parser folder of another kind, or of another checksum than was given.
+    """
+    option = OPTION_OF_STAGE[stage]
+    chosen = Path(getattr(task, option))
+    if not chosen.exists() and str(chosen) not in OFFICIAL_PARSERS:
+        raise FileNotFoundError(
+            f"{option} {chosen}: no such folder or file, and no published parser; these are "
+            f"{', '.join(OFFICIAL_PARSERS)}"
+        )
+    if not _is_checkpoint(chosen):
+        found, kind = checksum(chosen, names=PARSER_FILES), named_kind(chosen)
+        _check_folder(chosen, kind, stage, getattr(task, f"{option}_sha256"))
+        return UsedParser(chosen, found, kind=kind)
+    conversion: ConvertParser = task.clone(
+        ConvertParser,
+        checkpoint=str(chosen),
+        stage=stage,
+        sha256=getattr(task, f"{option}_sha256"),
+        transformer=getattr(task, f"{option}_transformer"),
+    )
+    return UsedParser(conversion.folder, conversion.digest, requires={option: conversion})
+
+
+def _check_folder(folder: Path, kind: str, stage: str, sha256: str) -> None:
+    """Checks a parser folder before any job reads it.
+
+    Raises:
+        ValueError: its kind is of another stage, or a sha256 is given that is not its checksum.
+    """
+    own_stage = STAGE_OF_KIND.get(kind, stage)
+    if own_stage != stage:
+        raise ValueError(
+            f"{folder}: a parser of kind {kind}, which gives {own_stage}, not {stage}; give it as "
+            f"{OPTION_OF_STAGE[own_stage]}"
+        )
+    if sha256 and sha256.lower() != (found := checksum_of_parser_folder(folder)):
+        raise ValueError(
+            f"{folder}: a parser folder of checksum {found}, not {sha256} as "
+            f"{OPTION_OF_STAGE[stage]}_sha256 says; give the folder that you mean, or its checksum"
+        )
+
+
+def _is_checkpoint(chosen: Path) -> bool:
+    if chosen.is_dir():
+        return (chosen / RELEASED_WEIGHTS).is_file()
+    return chosen.is_file() or str(chosen) in OFFICIAL_PARSERS
+
+
+def _plain_files(folder: str) -> dict[str, str]:
+    """Returns the sha256 of each file of a folder, if it is one, but of the pickle."""
+    if not folder or not Path(folder).is_dir():
+        return {}
+    files = sorted(file for file in Path(folder).iterdir() if file.is_file())
+    return {file.name: remembered_sha256(file) for file in files if file.name != RELEASED_WEIGHTS}

@@ -26,8 +26,8 @@ from pipeline.storage.location import named_address, portable_address
 from pipeline.storage.shard_job import read_parser_files
 from pipeline.storage.sharing import SharedParses
 from tasks.artefact import Artefact
-from tasks.checkpoints import UsedParser, used_parser
 from tasks.parameters import CorpusParameters, ParserParameters
+from tasks.parsers import UsedParser, used_parser
 from tasks.process import run_job
 from tasks.sentences import SplitSentences
 

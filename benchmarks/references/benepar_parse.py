@@ -17,9 +17,8 @@ from benepar.parse_base import CompressedParserOutput
 from benepar.parse_chart import ChartParser
 
 from pipeline.parsers.adapters.base import Sentence
-from pipeline.parsers.constituency.chart_model import from_benepar_label
-from pipeline.parsers.constituency.model import ConstituencyModel
-from pipeline.trees.flat import TOP_LABEL, from_brackets
+from pipeline.parsers.constituency.model import ConstituencyModel, from_benepar_label
+from pipeline.trees.flat import TOP_LABEL, flatten, scan_brackets
 from pipeline.trees.parses import ConstituencyParse
 
 BUCKET_TOKENS = (300, 500, 1000, 2000)
@@ -68,7 +67,7 @@ def from_tree(tree: nltk.Tree) -> ConstituencyParse:
     children = list(tree)
     # benepar sets several constituents, or a bare token, below its top without a label of their own
     inner = children[0] if len(children) == 1 else nltk.Tree(TOP_LABEL, children)
-    return from_brackets(inner.pformat(margin=10**9))[1]
+    return flatten(next(scan_brackets([inner.pformat(margin=10**9)])))[1]
 
 
 def from_compressed(parser: benepar.Parser, output: CompressedParserOutput) -> ConstituencyParse:

@@ -1,6 +1,6 @@
 """supar's own prediction with the weights of one of our dependency parsers.
 
-The way back from ``supar_conversion.from_supar``: vocabularies become supar's fields, and the
+The way back from ``supar_conversion``: vocabularies become supar's fields, and the
 network, which is supar's anyway, is used as it is.
 """
 

@@ -21,6 +21,7 @@ from pipeline.base.config_fields import (
     Positive,
     Range,
     Share,
+    ShareBelow1,
     at_least,
     marked,
 )
@@ -91,7 +92,6 @@ OF_SEQ = ReadIf(lambda config: "SEQ" in config.views)
 OF_DEP = ReadIf(lambda config: "DEP" in config.views)
 NOT_OF_BOW = ReadIf(lambda config: set(config.views) != {"BOW"})
 
-ShareBelow1 = Annotated[float, Range("lie in [0, 1)", lambda value: 0 <= value < 1)]
 OrthonormalRate = Annotated[
     float, Range("lie in [0, 0.5], as a larger one overshoots", lambda value: 0 <= value <= 0.5)
 ]

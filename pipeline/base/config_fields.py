@@ -57,6 +57,7 @@ Count = Annotated[int, at_least(1)]
 Natural = Annotated[int, at_least(0)]
 Positive = Annotated[float, POSITIVE]
 Share = Annotated[float, Range("lie in [0, 1]", lambda value: 0 <= value <= 1)]
+ShareBelow1 = Annotated[float, Range("lie in [0, 1)", lambda value: 0 <= value < 1)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import torch
 
@@ -18,7 +18,7 @@ from pipeline.parser_training.dependency.training import (
     DependencyTraining,
     DependencyTrainingConfig,
 )
-from pipeline.parser_training.epochs.optimizer import PRODUCT_TYPES
+from pipeline.parser_training.epochs.optimizer import ProductType
 from pipeline.parser_training.epochs.training import TrainingConfig, train_parser
 
 KINDS: dict[str, tuple[type[TrainingConfig], Callable[[Any], Any]]] = {
@@ -84,7 +84,7 @@ def _argument_parser(kind: str) -> argparse.ArgumentParser:
             flag = "--" + name.replace("_", "-")
             add(flag, type=type(value), default=value, help=f"default {value}")
         if field.name == "optimizer":
-            add("--precision", choices=PRODUCT_TYPES, default=default.precision)
+            add("--precision", choices=get_args(ProductType), default=default.precision)
     return parser
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from benepar.integrations.nltk_plugin import guess_language
-from torch import Tensor
 
 from pipeline.parsers.adapters.folder_files import TRANSFORMER_CONSTITUENCY
 from pipeline.parsers.checkpoints.transformer_folder import (
@@ -16,13 +15,14 @@ from pipeline.parsers.checkpoints.transformer_folder import (
     load_strictly,
     write_transformer_parser,
 )
-from pipeline.parsers.constituency.chart_model import (
+from pipeline.parsers.constituency.model import (
     RESERVED_CHARACTERS,
     ChartModelConfig,
     ChartVocabularies,
+    new_constituency_model,
+    save_constituency_model,
 )
-from pipeline.parsers.constituency.model import new_constituency_model, save_constituency_model
-from pipeline.parsers.constituency.transformer_model import (
+from pipeline.parsers.constituency.transformer_adapter import (
     TRANSFORMER_PREFIX,
     TransformerChartDescription,
 )
@@ -42,19 +42,19 @@ _SIZES = {
 
 
 def convert_benepar_checkpoint(
-    config: Mapping[str, Any], tensors: Mapping[str, Tensor], folder: Path, *, transformer: str
+    content: Mapping[str, Any], folder: Path, *, transformer: str
 ) -> str:
     """Writes the parser folder of a checkpoint and returns its checksum.
 
     Args:
-        config: benepar's: ``hparams`` and vocabularies.
-        tensors: the state dictionary.
+        content: benepar's ``config``, of ``hparams`` and vocabularies, and ``state_dict``.
         transformer: a folder or hub's name with the configuration and tokenizer of the transformer
             inside; empty where the checkpoint says it rightly or has none.
 
     Raises:
         ValueError: a parser that cannot be taken over, or the transformer's files are missing.
     """
+    config, tensors = content["config"], content["state_dict"]
     hparams = {"force_root_constituent": True} | dict(config["hparams"])
     labels, tags = _entries(config["label_vocab"]), _entries(config["tag_vocab"])
     if hparams["use_pretrained"]:

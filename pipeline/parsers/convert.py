@@ -21,27 +21,48 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.base.digest import sha256_of_file
-from pipeline.downloads.download import DownloadError
+from pipeline.downloads.download import DownloadConfig, DownloadError, download
 from pipeline.parsers.adapters.folder_files import (
     DESCRIPTION_NAME,
+    RELEASED_WEIGHTS,
     STAGES,
     TRANSFORMER_FOLDER,
     WEIGHTS_NAME,
 )
-from pipeline.parsers.checkpoints.official import (
-    OFFICIAL_PARSERS,
-    RELEASED_WEIGHTS,
-    fetch_official,
-)
 from pipeline.parsers.isolation import ConversionJob, run_isolated
+
+_SUPAR = "https://github.com/yzhangcs/parser/releases/download/v1.1.0"
+_BENEPAR = "https://github.com/nikitakit/self-attentive-parser/releases/download/models"
+_SUPAR_FILES = {
+    "biaffine-dep-en": "ptb.biaffine.dep.lstm.char.zip",
+    "biaffine-dep-zh": "ctb7.biaffine.dep.lstm.char.zip",
+    "biaffine-dep-roberta-en": "ptb.biaffine.dep.roberta.zip",
+    "biaffine-dep-electra-zh": "ctb7.biaffine.dep.electra.zip",
+    "biaffine-dep-xlmr": "ud.biaffine.dep.xlmr.zip",
+}
+_BENEPAR_NAMES = (
+    "benepar_en3",
+    "benepar_en3_large",
+    "benepar_en3_wsj",
+    "benepar_ar2",
+    "benepar_de2",
+    "benepar_eu2",
+    "benepar_fr2",
+    "benepar_he2",
+    "benepar_hu2",
+    "benepar_ko2",
+    "benepar_pl2",
+    "benepar_sv2",
+    "benepar_zh2",
+)
 
 DOWNLOADS = Path("data/work/downloads")
 CONVERSION_VERSION = 1
 """Raised when the same checkpoint would give another parser."""
-
 _CONVERTING = ".converting-"
 _BUILT = "parser"
 """Folder in a conversion's own, in which the parser is built."""
@@ -49,6 +70,56 @@ _ALLOWED = frozenset({"config.json", "jobs"})
 """What a task writes into a parser's folder before it converts."""
 _MAX_SECONDS = 3600
 _SPARE_BYTES = 8 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class OfficialParser:
+    """A published parser that can be taken over."""
+
+    name: str
+    url: str
+    stage: str
+    """What it gives: ``dependencies`` or ``constituents``."""
+
+
+OFFICIAL_PARSERS = {
+    **{
+        name: OfficialParser(name, f"{_SUPAR}/{file}", "dependencies")
+        for name, file in _SUPAR_FILES.items()
+    },
+    **{
+        name: OfficialParser(name, f"{_BENEPAR}/{name}.zip", "constituents")
+        for name in _BENEPAR_NAMES
+    },
+}
+"""Neither project publishes sha256 sums, so whoever takes one gives its sha256."""
+
+
+def fetch_official(
+    parser: OfficialParser,
+    downloads: Path,
+    sha256: str,
+    *,
+    config: DownloadConfig | None = None,
+) -> Path:
+    """Returns a published parser's file, downloaded if it is not there yet.
+
+    Args:
+        downloads: folder that keeps downloads.
+        sha256: of the file; without it whatever comes is taken, to be judged by the caller.
+
+    Raises:
+        DownloadError: it is not to be had; names the address and the remedy.
+        ValueError: another file came than the sha256 says.
+    """
+    destination = downloads / Path(parser.url).name
+    try:
+        return download(parser.url, destination, sha256 or None, config=config)
+    except DownloadError as error:
+        raise DownloadError(
+            f"{parser.name}: {error}. Where there is no network, download {parser.url} elsewhere, "
+            f"and give the file's path in place of the name"
+        ) from error
 
 
 def convert_checkpoint(
@@ -116,16 +187,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--stage", default="", choices=["", *STAGES], help="what it must give")
     parser.add_argument("--transformer", default="", help="folder with configuration and tokenizer")
     parser.add_argument("--downloads", type=Path, default=DOWNLOADS, help="keeps downloads")
-    options = parser.parse_args(arguments)
+    options = vars(parser.parse_args(arguments))
     try:
-        checksum = convert_checkpoint(
-            options.checkpoint,
-            options.folder,
-            sha256=options.sha256,
-            stage=options.stage,
-            transformer=options.transformer,
-            downloads=options.downloads,
-        )
+        checksum = convert_checkpoint(**options)
     except (ValueError, DownloadError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -133,20 +133,10 @@ def convert(job: ConversionJob) -> str:
             )
         transformer = job.transformer or opened.transformer
         if opened.library == "supar":
-            from pipeline.parsers.supar_conversion import convert_supar_checkpoint
-
-            checksum = convert_supar_checkpoint(opened.content, folder, transformer=transformer)
+            from pipeline.parsers.supar_conversion import convert_supar_checkpoint as take_over
         else:
-            from pipeline.parsers.benepar_conversion import (
-                convert_benepar_checkpoint,
-            )
-
-            checksum = convert_benepar_checkpoint(
-                opened.content["config"],
-                opened.content["state_dict"],
-                folder,
-                transformer=transformer,
-            )
+            from pipeline.parsers.benepar_conversion import convert_benepar_checkpoint as take_over
+        checksum = take_over(opened.content, folder, transformer=transformer)
     load_parser(folder, stage, expected_checksum=checksum)
     return checksum
 

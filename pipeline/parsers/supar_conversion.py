@@ -23,12 +23,14 @@ from pipeline.parsers.checkpoints.transformer_folder import (
     write_transformer_parser,
 )
 from pipeline.parsers.dependency.model import (
+    BiaffineNetwork,
     DependencyModel,
+    NetworkSizes,
+    build_network,
     save_dependency_model,
     vocabulary_as_json,
 )
-from pipeline.parsers.dependency.network import BiaffineNetwork, NetworkSizes, build_network
-from pipeline.parsers.dependency.transformer_model import (
+from pipeline.parsers.dependency.transformer_adapter import (
     SubwordRules,
     TransformerDependencyDescription,
     transformer_prefix,
@@ -57,24 +59,6 @@ class _SuparParser:
     fields: dict[str, Any]
     """Of the tokens, by name: ``words``, ``chars``, ``bert``."""
     relations: list[str]
-
-
-def from_supar(parser: Any) -> DependencyModel:
-    """Returns a copy of a ``supar.BiaffineDependencyParser`` that gives the same answers.
-
-    Pretrained word vectors are joined with the trained ones once, here, where supar does so at each
-    prediction.
-
-    Args:
-        parser: in memory. Where it comes from a file, supar has already run that file's pickle:
-            load only files that you trust.
-
-    Raises:
-        ValueError: another class of parser, or features other than words and characters.
-    """
-    if type(parser.model) is not BiaffineNetwork:
-        raise ValueError(f"{type(parser.model).__name__} is no BiaffineDependencyModel")
-    return _plain_model(_read(vars(parser.model.args), parser.model.state_dict(), parser.transform))
 
 
 def convert_supar_checkpoint(state: Mapping[str, Any], folder: Path, *, transformer: str) -> str:

@@ -1,4 +1,4 @@
-"""Left markovization: constituency trees as binary trees whose leaves are the words, and back.
+"""Left markovization: constituency trees as binary trees whose leaves are the words.
 
 Unary chains are one node already, and preterminals are dropped, so a sentence of n words has
 exactly n leaves and n - 1 inner nodes with two children each. A node with more children becomes a
@@ -75,29 +75,6 @@ def binarize(parse: ConstituencyParse, *, order: int = 0) -> BinaryTree:
         else:
             _fill_chain(tree, parse, constituent, children, numbers, order=order)
     return tree
-
-
-def unbinarize(tree: BinaryTree) -> ConstituencyParse:
-    """Returns the constituency tree whose binarization, of whatever order, ``tree`` is."""
-    widths = [0] * len(tree.left)
-    for node in reversed(range(len(widths))):  # children have higher numbers than their parent
-        widths[node] = sum(
-            widths[child] if child >= 0 else 1 for child in (tree.left[node], tree.right[node])
-        )
-    parse = ConstituencyParse(starts=[], ends=[], labels=[], tags=list(tree.tags))
-    stack = [(0 if widths else -1, 0)]  # (child, its first token)
-    while stack:
-        child, start = stack.pop()
-        label = tree.labels[child] if child >= 0 else tree.leaf_labels[start]
-        if label and not label.endswith(GROUP_MARK):
-            parse.starts.append(start)
-            parse.ends.append(start + (widths[child] if child >= 0 else 1))
-            parse.labels.append(label)
-        if child >= 0:
-            left = tree.left[child]
-            stack.append((tree.right[child], start + (widths[left] if left >= 0 else 1)))
-            stack.append((left, start))
-    return parse
 
 
 def children_of(parse: ConstituencyParse) -> list[list[int]]:

@@ -240,11 +240,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Train skip-gram word vectors on plain text.")
     parser.add_argument("--text", type=Path, nargs="+", required=True, help="files or folders")
     parser.add_argument("--out", type=Path, required=True, help="folder for the vectors")
-    parser.add_argument("--size", type=int, default=defaults.size)
-    parser.add_argument("--max-words", type=int, default=defaults.max_words)
-    parser.add_argument("--min-count", type=int, default=defaults.min_count)
-    parser.add_argument("--epochs", type=int, default=defaults.epochs)
-    parser.add_argument("--seed", type=int, default=defaults.seed)
+    for name in ("size", "max_words", "min_count", "epochs", "seed"):
+        option = f"--{name.replace('_', '-')}"
+        parser.add_argument(option, type=int, default=getattr(defaults, name))
     given = vars(parser.parse_args(arguments))
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
     logging.getLogger("gensim").setLevel(logging.WARNING)  # reports every second otherwise

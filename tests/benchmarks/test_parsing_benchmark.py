@@ -13,11 +13,15 @@ from benchmarks.parsing_input import WARM_UP_SENTENCES, ParsingInput, corpus_inp
 from benchmarks.parsing_rate import Measured, measure
 from benchmarks.parsing_tables import Results
 from pipeline.parsers.constituency.model import save_constituency_model
-from pipeline.parsers.dependency.model import DependencyModel, save_dependency_model
-from pipeline.parsers.dependency.network import NetworkSizes, build_network
+from pipeline.parsers.dependency.model import (
+    DependencyModel,
+    NetworkSizes,
+    build_network,
+    save_dependency_model,
+)
 from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
-from pipeline.trees.conllu import TreebankSentence
 from pipeline.trees.parses import DependencyParse
+from pipeline.trees.treebanks import TreebankSentence
 from tests.support.constituency_trees import tiny_model, toy_treebank
 from tests.support.dependency_examples import treebank, write_conllu
 from tests.support.parsed_corpora import stories, write_corpus

@@ -8,10 +8,14 @@ from pathlib import Path
 import torch
 
 from pipeline.parser_training.constituency.examples import build_vocabularies
-from pipeline.parsers.constituency.chart_model import ChartModelConfig
-from pipeline.parsers.constituency.model import ConstituencyModel, new_constituency_model
-from pipeline.trees.bracketed import BracketedSentence
-from pipeline.trees.flat import from_brackets, to_brackets
+from pipeline.parsers.constituency.model import (
+    ChartModelConfig,
+    ConstituencyModel,
+    new_constituency_model,
+)
+from pipeline.trees.flat import to_brackets
+from pipeline.trees.treebanks import BracketedSentence
+from tests.support.inverse_trees import from_brackets
 
 TINY = ChartModelConfig(
     d_model=32, num_layers=1, num_heads=2, d_kv=16, d_ff=32, d_char=16, d_label_hidden=32,

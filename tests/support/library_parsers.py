@@ -10,8 +10,19 @@ from benepar.nkutil import HParams
 from benepar.parse_chart import ChartParser
 from supar import BiaffineDependencyParser
 
+from pipeline.parsers.dependency.model import DependencyModel
+from pipeline.parsers.supar_conversion import _plain_model, _read
 from tests.support.dependency_examples import treebank, write_conllu
 from tests.support.tiny_transformers import random_weights
+
+
+def from_supar(parser: Any) -> DependencyModel:
+    """Returns a copy of a ``supar.BiaffineDependencyParser`` that gives the same answers.
+
+    Raises:
+        ValueError: features other than words and characters.
+    """
+    return _plain_model(_read(vars(parser.model.args), parser.model.state_dict(), parser.transform))
 
 
 def supar_parser(folder: Path, *, seed: int = 1, bert: Path | None = None, **options: Any) -> Any:

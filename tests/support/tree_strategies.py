@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from pipeline.trees.flat import from_brackets
 from pipeline.trees.parses import ConstituencyParse
+from tests.support.inverse_trees import from_brackets
 
 
 def trees() -> st.SearchStrategy[tuple[list[str], ConstituencyParse]]:

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from pipeline.parser_training.constituency.chart_scores import SpanIndex
-from pipeline.parsers.constituency.chart_model import (
+from pipeline.parsers.constituency.model import (
     RESERVED_CHARACTERS,
     START_ROW,
     STOP_ROW,
@@ -19,10 +18,20 @@ from pipeline.parsers.constituency.chart_model import (
     to_benepar_label,
     word_table,
 )
-from pipeline.trees.bracketed import BracketedSentence
+from pipeline.trees.treebanks import BracketedSentence
 
 IGNORED_TAG = -100
 """What cross entropy leaves out: sentence marks and padding."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpanIndex:
+    """S spans of a batch, sorted by sentence; each ``[S]`` int64."""
+
+    sentences: Tensor
+    starts: Tensor
+    ends: Tensor
+    """Exclusive."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,26 +21,26 @@ from torch import Tensor
 
 from pipeline.base.atomic_files import write_text_atomically
 from pipeline.parser_training.constituency.chart_scores import (
-    SpanIndex,
     all_spans,
     encode_sentences,
     encode_words,
     fencepost_projection,
     label_scores,
 )
+from pipeline.parser_training.constituency.examples import SpanIndex
 from pipeline.parsers.adapters.batches import length_batches
-from pipeline.parsers.constituency.chart_decoder import best_spans
-from pipeline.parsers.constituency.chart_model import (
+from pipeline.parsers.constituency.decoding import best_spans, labelled_trees
+from pipeline.parsers.constituency.model import (
     START_ROW,
     STOP_ROW,
+    ConstituencyModel,
     from_benepar_label,
+    load_constituency_model,
     word_table,
 )
-from pipeline.parsers.constituency.decoding import labelled_trees
-from pipeline.parsers.constituency.model import ConstituencyModel, load_constituency_model
-from pipeline.trees.conllu import TreebankSentence, read_treebank
 from pipeline.trees.flat import TOP_LABEL, to_brackets
 from pipeline.trees.parses import ConstituencyParse
+from pipeline.trees.treebanks import TreebankSentence, read_treebank
 
 DEFAULT_PENALTY = 1.5
 """Of the score of a span, for each head outside beyond the first."""

@@ -20,28 +20,26 @@ from benepar.parse_chart import ChartParser
 from numpy.typing import DTypeLike
 from torch import Tensor
 
+from pipeline.base.config_fields import Count
+from pipeline.parser_training.constituency.chart_scores import chart_losses
 from pipeline.parser_training.constituency.examples import (
     ChartBatch,
     ExampleSet,
     build_vocabularies,
 )
-from pipeline.parser_training.constituency.loss import chart_losses
 from pipeline.parser_training.epochs.optimizer import OptimizerConfig
-from pipeline.parser_training.epochs.training import (
-    ParserTraining,
-    TrainingConfig,
-    check_known,
-)
+from pipeline.parser_training.epochs.training import ParserTraining, TrainingConfig, check_known
 from pipeline.parsers.constituency.benepar_adapter import BeneparConstituencyParser
-from pipeline.parsers.constituency.chart_model import ChartModelConfig, to_benepar_label
 from pipeline.parsers.constituency.evaluate import evaluate_constituency_parser
 from pipeline.parsers.constituency.model import (
+    ChartModelConfig,
     ConstituencyModel,
     load_constituency_model,
     new_constituency_model,
     save_constituency_model,
+    to_benepar_label,
 )
-from pipeline.trees.bracketed import BracketedSentence, read_bracketed
+from pipeline.trees.treebanks import BracketedSentence, read_bracketed
 
 logger = logging.getLogger(__name__)
 
@@ -66,17 +64,15 @@ class ConstituencyTrainingConfig(TrainingConfig):
     dev_documents: tuple[Path, ...] = ()
     model: ChartModelConfig = field(default_factory=ChartModelConfig)
     optimizer: OptimizerConfig = DEFAULT_OPTIMIZER
-    min_character_count: int = 3
+    min_character_count: Count = 3
     """Rarer characters count as unknown. Without effect on an initial parser, whose are kept."""
-    batch_tokens: int = 500
+    batch_tokens: Count = 500
     """Bound of a batch's padded size."""
     tag_loss_scale: float = 0.3
     """Weight of the tagging loss beside the bracket loss, both per token."""
 
-    at_least_one: ClassVar[tuple[str, ...]] = ("min_character_count", *TrainingConfig.at_least_one)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def _check_together(self) -> None:
+        super()._check_together()
         for name in ("train", "dev"):
             files, documents = getattr(self, f"{name}_files"), getattr(self, f"{name}_documents")
             if documents and len(files) != len(documents):
@@ -156,7 +152,10 @@ def _start_model(
     """Returns the model before the first step."""
     if config.initial_parser is not None:
         model, _ = load_constituency_model(config.initial_parser)
-        _check_vocabularies(config.initial_parser, sentences, model)
+        labels = (to_benepar_label(label) for s in sentences for label in s.parse.labels)
+        check_known(config.initial_parser, "labels", labels, model.vocabularies.labels)
+        tags = (tag for s in sentences for tag in s.parse.tags)
+        check_known(config.initial_parser, "tags", tags, model.vocabularies.tags)
         fresh = new_constituency_model(config.model, model.vocabularies)
         try:
             fresh.network.load_state_dict(model.network.state_dict())
@@ -168,12 +167,3 @@ def _start_model(
         return fresh
     vocabularies = build_vocabularies(sentences, min_character_count=config.min_character_count)
     return new_constituency_model(config.model, vocabularies)
-
-
-def _check_vocabularies(
-    parser: Path, sentences: list[BracketedSentence], model: ConstituencyModel
-) -> None:
-    labels = (to_benepar_label(label) for s in sentences for label in s.parse.labels)
-    check_known(parser, "labels", labels, model.vocabularies.labels)
-    tags = (tag for s in sentences for tag in s.parse.tags)
-    check_known(parser, "tags", tags, model.vocabularies.tags)

@@ -21,14 +21,18 @@ from torch import Tensor
 from pipeline.base.atomic_files import write_text_atomically
 from pipeline.parsers.adapters.batches import length_batches
 from pipeline.parsers.dependency.decoding import best_heads, labelled_trees
-from pipeline.parsers.dependency.forward import arc_scores, encode, relation_scores
+from pipeline.parsers.dependency.forward import (
+    arc_scores,
+    encode,
+    encode_spellings,
+    relation_scores,
+)
 from pipeline.parsers.dependency.model import DependencyModel, load_dependency_model
-from pipeline.parsers.dependency.spellings import encode_spellings
-from pipeline.parsers.dependency.token_batch import TokenBatch, token_batch
+from pipeline.parsers.dependency.vocabulary import TokenBatch, token_batch
 from pipeline.shards.manifests import read_dataset_manifest
 from pipeline.shards.shards import read_row_groups
-from pipeline.trees.conllu import read_treebank
 from pipeline.trees.parses import DependencyParse
+from pipeline.trees.treebanks import read_treebank
 
 _BATCH_TOKENS = 3000
 _LENGTHS = range(4, 61)

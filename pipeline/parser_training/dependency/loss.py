@@ -12,12 +12,20 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
-from pipeline.parsers.dependency.forward import arc_scores, encode, relation_scores
-from pipeline.parsers.dependency.network import BiaffineNetwork
-from pipeline.parsers.dependency.spellings import encode_spellings
-from pipeline.parsers.dependency.token_batch import TokenBatch, token_batch
-from pipeline.parsers.dependency.vocabulary import ROOT_WORD, DependencyVocabulary
-from pipeline.trees.conllu import TreebankSentence
+from pipeline.parsers.dependency.forward import (
+    arc_scores,
+    encode,
+    encode_spellings,
+    relation_scores,
+)
+from pipeline.parsers.dependency.model import BiaffineNetwork
+from pipeline.parsers.dependency.vocabulary import (
+    ROOT_WORD,
+    DependencyVocabulary,
+    TokenBatch,
+    token_batch,
+)
+from pipeline.trees.treebanks import TreebankSentence
 
 
 @dataclass(frozen=True)

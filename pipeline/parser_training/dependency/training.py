@@ -11,43 +11,36 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from torch import Tensor
 
+from pipeline.base.config_fields import Count, Natural
 from pipeline.parser_training.dependency.loss import GoldBatch, GoldTreebank, dependency_loss
-from pipeline.parser_training.dependency.pretrained_vectors import (
-    PretrainedVectors,
-    read_pretrained_vectors,
-    vector_files,
-)
 from pipeline.parser_training.dependency.word_embedding import (
+    PretrainedVectors,
     add_pretrained_vectors,
     extended_by_vectors,
+    read_pretrained_vectors,
+    vector_files,
     with_plain_embedding,
 )
-from pipeline.parser_training.epochs.training import (
-    ParserTraining,
-    TrainingConfig,
-    check_known,
-)
+from pipeline.parser_training.epochs.training import ParserTraining, TrainingConfig, check_known
 from pipeline.parsers.adapters.batches import shuffled_length_batches
 from pipeline.parsers.dependency.evaluate import evaluate_dependency_parser
 from pipeline.parsers.dependency.model import (
-    DependencyModel,
-    load_dependency_model,
-    save_dependency_model,
-)
-from pipeline.parsers.dependency.network import (
     BiaffineNetwork,
+    DependencyModel,
     Dropouts,
     NetworkSizes,
     build_network,
+    load_dependency_model,
+    save_dependency_model,
 )
 from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
 from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
-from pipeline.trees.conllu import TreebankSentence, read_treebank
+from pipeline.trees.treebanks import TreebankSentence, read_treebank
 
 logger = logging.getLogger(__name__)
 
@@ -58,22 +51,18 @@ class DependencyTrainingConfig(TrainingConfig):
 
     word_vectors: Path | None = None
     """Folder of pretrained vectors that are added to the learned ones, or none."""
-    num_word_vectors: int = 0
+    num_word_vectors: Natural = 0
     """How many of them, most frequent words first; 0 for all. A parser's file holds each."""
     sizes: NetworkSizes = field(default_factory=NetworkSizes)
     dropouts: Dropouts = field(default_factory=Dropouts)
-    min_word_frequency: int = 2
+    min_word_frequency: Count = 2
     """Rarer words share the unknown word's vector; their spelling is still read. Without effect on
     an initial parser, whose words are kept."""
     unknown_word_alpha: float = 0.25
     """A word seen f times becomes the unknown word with probability alpha / (alpha + f)."""
 
-    at_least_one: ClassVar[tuple[str, ...]] = ("min_word_frequency", *TrainingConfig.at_least_one)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.num_word_vectors < 0:
-            raise ValueError(f"num_word_vectors must be >= 0, got {self.num_word_vectors}")
+    def _check_together(self) -> None:
+        super()._check_together()
         if self.num_word_vectors and self.word_vectors is None:
             raise ValueError("num_word_vectors bounds word vectors, of which none are given")
 

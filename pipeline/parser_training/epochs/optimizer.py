@@ -1,46 +1,55 @@
-"""What every step of a parser training shares: rate, precision, update."""
+"""A parser training between two steps, and what every step shares: rate, precision, update."""
 
 from __future__ import annotations
 
 import math
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
-from pipeline.parser_training.epochs.checkpoint import TrainingState, update_average
+from pipeline.base.config_fields import Config, Count, Positive, ShareBelow1
+from pipeline.parsers.adapters.device import products_in
 
-PRODUCT_TYPES = ("bfloat16", "float32")
+ProductType = Literal["bfloat16", "float32"]
 """Of matrix products in training; those of parsing are in `pipeline.parsers.adapters.base`."""
 
 
+@dataclass
+class TrainingState:
+    """Weights, their moving average, the optimiser's moments and the position in the run.
+
+    No random state: every epoch seeds its generators from the run's seed and its own number.
+    """
+
+    network: nn.Module
+    averaged: nn.Module
+    """Same shape as ``network``; holds the exponential moving average of its weights."""
+    optimizer: torch.optim.Adam
+    step: int = 0
+    epoch: int = 0
+    """Finished epochs."""
+    best_epoch: int = 0
+    best_score: float = -1.0
+    """Of the averaged weights on the development sentences, percent."""
+
+
 @dataclass(frozen=True)
-class OptimizerConfig:
+class OptimizerConfig(Config):
     """How weights are updated: Adam (Kingma & Ba 2015) under a cosine, with a moving average."""
 
-    num_epochs: int = 30
-    learning_rate: float = 2.5e-3
+    num_epochs: Count = 30
+    learning_rate: Positive = 2.5e-3
     """The highest one."""
     warmup_epochs: float = 1.0
     """The learning rate first rises from zero for so many epochs."""
     adam_betas: tuple[float, float] = (0.9, 0.95)
-    clip_norm: float = 5.0
-    averaging: float = 0.998
+    clip_norm: Positive = 5.0
+    averaging: ShareBelow1 = 0.998
     """Share that the moving average of the weights keeps at each step."""
-    precision: str = "bfloat16"
-
-    def __post_init__(self) -> None:
-        if self.precision not in PRODUCT_TYPES:
-            raise ValueError(f"precision {self.precision!r}; known: {', '.join(PRODUCT_TYPES)}")
-        if self.num_epochs < 1:
-            raise ValueError(f"num_epochs must be >= 1, got {self.num_epochs}")
-        for name in ("learning_rate", "clip_norm"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name} must be positive, got {getattr(self, name)}")
-        if not 0 <= self.averaging < 1:
-            raise ValueError(f"averaging must lie in [0, 1), got {self.averaging}")
+    precision: ProductType = "bfloat16"
 
     def new_optimizer(self, network: nn.Module) -> torch.optim.Adam:
         """Returns Adam over a network's weights."""
@@ -55,9 +64,7 @@ class OptimizerConfig:
 
     def autocast(self) -> AbstractContextManager[Any]:
         """Returns the context in which a training loss is to be computed."""
-        if self.precision == "bfloat16":
-            return torch.autocast("cpu", dtype=torch.bfloat16)
-        return nullcontext()
+        return products_in(getattr(torch, self.precision), torch.device("cpu"))
 
 
 def update_weights(
@@ -75,5 +82,10 @@ def update_weights(
     norm = nn.utils.clip_grad_norm_(state.network.parameters(), config.clip_norm)
     state.optimizer.step()
     state.step += 1
-    update_average(state, decay=config.averaging)
+    # Early on the average follows more closely, so that the random start is soon forgotten.
+    keep = min(config.averaging, (1 + state.step) / (10 + state.step))
+    pairs = zip(state.averaged.parameters(), state.network.parameters(), strict=True)
+    with torch.no_grad():
+        for average, weight in pairs:
+            average.lerp_(weight, 1 - keep)
     return float(norm)

@@ -11,7 +11,7 @@ import logging
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -20,12 +20,12 @@ import torch
 from numpy.typing import DTypeLike
 from torch import Tensor, nn
 
-from pipeline.parser_training.epochs.checkpoint import TrainingState
-from pipeline.parser_training.epochs.optimizer import OptimizerConfig, update_weights
+from pipeline.base.config_fields import Config, Count
+from pipeline.base.digest import digest_of, sha256_of_file
+from pipeline.parser_training.epochs.optimizer import OptimizerConfig, TrainingState, update_weights
 from pipeline.parser_training.epochs.training_folder import TrainingFolder
 from pipeline.parsers.adapters.folder_files import PARSER_FILES
-from pipeline.trees.bracketed import BracketedSentence
-from pipeline.trees.conllu import TreebankSentence
+from pipeline.trees.treebanks import BracketedSentence, TreebankSentence
 
 logger = logging.getLogger(__name__)
 
@@ -33,8 +33,15 @@ _NUM_SHOWN = 5
 
 
 @dataclass(frozen=True)
-class TrainingConfig:
+class TrainingConfig(Config):
     """What determines a trained parser of either kind, beside the content of its files."""
+
+    called: ClassVar[str] = "training setting"
+    naming_files: ClassVar[tuple[str, ...]] = (
+        *("train_files", "dev_files", "train_documents", "dev_documents"),
+        *("word_vectors", "initial_parser"),
+    )
+    """Fields of either kind that say where files lie, which does not matter."""
 
     train_files: tuple[Path, ...]
     dev_files: tuple[Path, ...]
@@ -44,21 +51,15 @@ class TrainingConfig:
     initial_parser: Path | None = None
     """Folder of a parser to go on from, or none; its sizes and vocabularies are kept."""
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
-    batch_tokens: int = 1500
+    batch_tokens: Count = 1500
     """Bound of a batch's padded size."""
-    max_sentence_tokens: int = 150
+    max_sentence_tokens: Count = 150
     """Longer training sentences are left out; the log counts them."""
     seed: int = 1
 
-    at_least_one: ClassVar[tuple[str, ...]] = ("batch_tokens", "max_sentence_tokens")
-    """Fields of which less than 1 means nothing."""
-
-    def __post_init__(self) -> None:
+    def _check_together(self) -> None:
         if not self.train_files or not self.dev_files:
             raise ValueError("a training needs at least one train file and one dev file")
-        for name in self.at_least_one:
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be >= 1, got {getattr(self, name)}")
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -72,13 +73,22 @@ class TrainingConfig:
         """Files that one kind of parser reads."""
         return ()
 
+    def digest(self) -> str:
+        """Returns the digest of a training: its settings and what its files hold.
+
+        Where the files lie does not matter, so a training goes on after its treebank was moved.
+        """
+        settings = {n: v for n, v in self.to_dict().items() if n not in self.naming_files}
+        return digest_of({"config": settings, "files": [sha256_of_file(f) for f in self.files]})
+
     def as_json(self) -> dict[str, Any]:
         """Returns the configuration as JSON values, files by the end of their path only."""
-        values = asdict(self)
-        for name, value in vars(self).items():
-            if isinstance(value, tuple) and all(isinstance(path, Path) for path in value):
+        values = self.to_dict()
+        for name in self.naming_files:
+            value = getattr(self, name, None)
+            if isinstance(value, tuple):
                 values[name] = ["/".join(path.parts[-3:]) for path in value]
-            elif isinstance(value, Path):
+            elif value is not None:
                 values[name] = "/".join(value.parts[-3:])
         if self.initial_parser is not None:
             values["initial_parser"] = self.initial_parser.name
@@ -204,7 +214,7 @@ def train_parser(
         ValueError: ``out_dir`` holds a finished parser or another training's checkpoint.
     """
     started, config, state = time.monotonic(), training.config, training.state
-    folder = TrainingFolder(state, out_dir, config=config.as_json(), files=config.files)
+    folder = TrainingFolder(state, out_dir, config=config.as_json(), digest=config.digest())
     while state.epoch < config.optimizer.num_epochs:
         metrics = training.train_epoch()
         dev, score, words = training.dev_scores()

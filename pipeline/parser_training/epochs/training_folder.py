@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pipeline.base.digest import digest_of, sha256_of_file
-from pipeline.parser_training.epochs.checkpoint import (
-    TrainingState,
-    read_checkpoint,
-    write_checkpoint,
-)
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from pipeline.base.atomic_files import write_text_atomically
+from pipeline.parser_training.epochs.optimizer import TrainingState
 from pipeline.parsers.adapters.folder_files import (
     DESCRIPTION_NAME,
     WEIGHTS_NAME,
@@ -24,17 +25,9 @@ logger = logging.getLogger(__name__)
 
 CHECKPOINT_NAME, METRICS_NAME, BEST_NAME = "checkpoint.safetensors", "metrics.jsonl", "best"
 RECORD_NAME, SCORES_NAME = "training.json", "scores.json"
-FILE_FIELD_ENDINGS = ("_files", "_documents", "_vectors", "_parser")
-"""Endings of the settings that name files."""
-
-
-def _training_digest(config: Mapping[str, Any], file_digests: Sequence[str]) -> str:
-    """Returns the digest of a training: its settings and what its files hold.
-
-    Where the files lie does not matter, so a training goes on after its treebank was moved.
-    """
-    settings = {name: v for name, v in config.items() if not name.endswith(FILE_FIELD_ENDINGS)}
-    return digest_of({"config": settings, "files": list(file_digests)})
+_METADATA_KEY = "training"
+"""In a checkpoint, which is one safetensors file."""
+_PROGRESS = ("step", "epoch", "best_epoch", "best_score")
 
 
 class TrainingFolder:
@@ -53,7 +46,7 @@ class TrainingFolder:
         folder: Path,
         *,
         config: Mapping[str, Any],
-        files: Sequence[Path],
+        digest: str,
     ) -> None:
         """Opens the folder and, where it holds a checkpoint, fills the state from it.
 
@@ -61,22 +54,24 @@ class TrainingFolder:
             state: freshly built.
             folder: made where missing.
             config: JSON-serialisable; what is trained, for ``training.json``.
-            files: that are read; with the configuration they determine the training.
+            digest: of all that determines the training.
 
         Raises:
             ValueError: the folder holds a finished parser, or the checkpoint of another training.
         """
         self._state, self._folder, self._config = state, folder, config
-        self._digest = _training_digest(config, [sha256_of_file(file) for file in files])
+        self._digest = digest
         folder.mkdir(parents=True, exist_ok=True)
         checkpoint = folder / CHECKPOINT_NAME
         if checkpoint.exists():
-            read_checkpoint(state, checkpoint, digest=self._digest)
+            self._read_checkpoint(checkpoint)
             logger.info("going on after epoch %d", state.epoch)
         elif (folder / DESCRIPTION_NAME).exists():
             raise ValueError(f"{folder}: holds a parser already; give another folder")
         # An epoch whose metrics were written but not its checkpoint is trained again.
-        self._lines = self._metrics_lines()[: state.epoch]
+        metrics = folder / METRICS_NAME
+        lines = metrics.read_text(encoding="utf-8").splitlines() if metrics.exists() else []
+        self._lines = lines[: state.epoch]
         self._write_metrics()
 
     def end_epoch(
@@ -102,7 +97,7 @@ class TrainingFolder:
             save(self._folder / BEST_NAME)
         self._lines.append(json.dumps({"epoch": state.epoch, **metrics, "dev": dev}))
         self._write_metrics()
-        write_checkpoint(state, self._folder / CHECKPOINT_NAME, digest=self._digest)
+        self._write_checkpoint()
 
     def finish(
         self, *, headline: Callable[[Mapping[str, Any]], Mapping[str, float]]
@@ -135,11 +130,62 @@ class TrainingFolder:
         (self._folder / CHECKPOINT_NAME).unlink()
         return {"checksum": checksum_of_parser_folder(self._folder), **summary}
 
-    def _metrics_lines(self) -> list[str]:
-        metrics = self._folder / METRICS_NAME
-        return metrics.read_text(encoding="utf-8").splitlines() if metrics.exists() else []
-
     def _write_metrics(self) -> None:
-        temporary = self._folder / f"{METRICS_NAME}.partial"
-        temporary.write_text("".join(f"{line}\n" for line in self._lines), encoding="utf-8")
-        temporary.replace(self._folder / METRICS_NAME)
+        text = "".join(f"{line}\n" for line in self._lines)
+        write_text_atomically(self._folder / METRICS_NAME, text)
+
+    def _write_checkpoint(self) -> None:
+        """Writes the state so that the file is always a whole checkpoint."""
+        path = self._folder / CHECKPOINT_NAME
+        progress = {name: getattr(self._state, name) for name in _PROGRESS}
+        metadata = {_METADATA_KEY: json.dumps({"digest": self._digest, **progress})}
+        temporary = path.with_name(path.name + ".partial")
+        tensors = {name: tensor.detach().contiguous() for name, tensor in _tensors(self._state)}
+        save_file(tensors, temporary, metadata=metadata)
+        temporary.replace(path)
+
+    def _read_checkpoint(self, path: Path) -> None:
+        """Fills the freshly built state in place.
+
+        Raises:
+            ValueError: the file is damaged or belongs to a run with another configuration or data.
+        """
+        remedy = "remove it to start over, or give another output folder"
+        try:
+            with safe_open(path, framework="pt") as stored:
+                progress = json.loads(stored.metadata()[_METADATA_KEY])
+                if progress.pop("digest") != self._digest:
+                    raise ValueError(
+                        f"{path}: belongs to a training with another configuration or data; "
+                        f"{remedy}"
+                    )
+                _start_moments(self._state.optimizer)
+                with torch.no_grad():
+                    for name, tensor in _tensors(self._state):
+                        tensor.copy_(stored.get_tensor(name))
+        except (SafetensorError, KeyError, TypeError) as error:
+            raise ValueError(f"{path}: no checkpoint of a training ({error}); {remedy}") from error
+        for name, value in progress.items():
+            setattr(self._state, name, value)
+
+
+def _tensors(state: TrainingState) -> Iterator[tuple[str, Tensor]]:
+    for name, tensor in state.network.state_dict().items():
+        yield f"network.{name}", tensor
+    for name, tensor in state.averaged.state_dict().items():
+        yield f"averaged.{name}", tensor
+    for group in state.optimizer.param_groups:
+        for index, parameter in enumerate(group["params"]):
+            for name, value in state.optimizer.state[parameter].items():
+                yield f"optimizer.{index}.{name}", value
+
+
+def _start_moments(optimizer: torch.optim.Adam) -> None:
+    # Adam makes its moments at the first step; a resumed run needs them before.
+    for group in optimizer.param_groups:
+        for parameter in group["params"]:
+            optimizer.state[parameter] = {
+                "step": torch.zeros(()),
+                "exp_avg": torch.zeros_like(parameter),
+                "exp_avg_sq": torch.zeros_like(parameter),
+            }

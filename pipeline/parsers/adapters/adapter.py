@@ -11,10 +11,9 @@ import torch
 
 from pipeline.base.refusal import Refusal
 from pipeline.parsers.adapters.base import MAX_TOKENS, Sentence, reject_input
-from pipeline.parsers.adapters.batches import length_batches
+from pipeline.parsers.adapters.batches import length_batches, parse_or_reject
+from pipeline.parsers.adapters.device import dtype_for, name_of
 from pipeline.parsers.adapters.parser_folder import ParserModel
-from pipeline.parsers.adapters.precision import checksum_in, dtype_for, name_of
-from pipeline.parsers.adapters.retry import parse_or_reject
 
 ModelT = TypeVar("ModelT", bound=ParserModel)
 ParseT = TypeVar("ParseT")
@@ -50,7 +49,7 @@ class BatchedParser(ABC, Generic[ModelT, ParseT]):
             name: readable, used in paths.
             checksum: of all that determines the answers but the arithmetic; the parser's own also
                 names that where it is not the weights'. Empty for a model that is on no disk.
-            precision: ``exact`` or ``fast``, see ``pipeline.parsers.adapters.precision``.
+            precision: ``exact`` or ``fast``, see ``pipeline.parsers.adapters.device``.
             max_tokens: longer sentences are rejected as ``too_long``; by default ``MAX_TOKENS`` or
                 as many as the model takes.
             batch_tokens: bound of a batch's size, see `_sizes`; a longer sentence stands alone. A
@@ -73,7 +72,8 @@ class BatchedParser(ABC, Generic[ModelT, ParseT]):
         self._dtype = dtype_for(precision, weight.device, exact=weight.dtype)
         self.precision = name_of(self._dtype)
         self.name = name
-        self.checksum = checksum_in(checksum, self._dtype, exact=weight.dtype)
+        is_exact = self._dtype == weight.dtype
+        self.checksum = checksum if is_exact else f"{checksum}-{self.precision}"
         self._take(model)
 
     @classmethod
@@ -121,14 +121,12 @@ class BatchedParser(ABC, Generic[ModelT, ParseT]):
         """
         answers: dict[int, ParseT | Refusal] = {}
         for position, sentence in enumerate(sentences):
-            rejection = reject_input(sentence, self._max_tokens)
-            if rejection is not None:
+            if rejection := reject_input(sentence, self._max_tokens):
                 answers[position] = rejection
         accepted = [position for position in range(len(sentences)) if position not in answers]
+        found = parse_or_reject(self._sizes, [sentences[position] for position in accepted])
         sizes: dict[int, int] = {}
-        for position, size in zip(
-            accepted, self._sizes_or_reject(sentences, accepted), strict=True
-        ):
+        for position, size in zip(accepted, found, strict=True):
             if isinstance(size, Refusal):
                 answers[position] = size
             else:
@@ -139,13 +137,6 @@ class BatchedParser(ABC, Generic[ModelT, ParseT]):
             parsed = parse_or_reject(self._parse_batch, [sentences[i] for i in members])
             answers.update(zip(members, parsed, strict=True))
         return [answers[position] for position in range(len(sentences))]
-
-    def _sizes_or_reject(
-        self, sentences: Sequence[Sentence], accepted: Sequence[int]
-    ) -> list[int | Refusal]:
-        if not accepted:
-            return []
-        return parse_or_reject(self._sizes, [sentences[position] for position in accepted])
 
     def _position_limit(self, model: ModelT) -> int | None:
         """Returns how many tokens a sentence of the model may have; None: any number."""

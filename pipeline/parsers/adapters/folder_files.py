@@ -16,6 +16,9 @@ PARSER_FILES = (WEIGHTS_NAME, DESCRIPTION_NAME)
 TRANSFORMER_FOLDER = "transformer"
 """Where the transformer inside a parser stands in its folder, if there is one."""
 
+RELEASED_WEIGHTS = "benepar_model.bin"
+"""The pickle in a folder that benepar released, which is no parser folder yet."""
+
 STAGES = ("dependencies", "constituents")
 
 PLAIN_DEPENDENCY = "supar-biaffine-dependency"

@@ -19,6 +19,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import nn
 
+from pipeline.base.atomic_files import write_bytes_atomically, write_text_atomically
 from pipeline.base.digest import sha256_of_file
 from pipeline.parsers.adapters.folder_files import (
     DESCRIPTION_NAME,
@@ -79,9 +80,9 @@ def write_parser_folder(
             file.relative_to(path).as_posix(): sha256_of_file(file) for file in files
         }
     path.mkdir(parents=True, exist_ok=True)
-    _replace(path / WEIGHTS_NAME, weights)
+    write_bytes_atomically(path / WEIGHTS_NAME, weights)
     text = json.dumps(description, ensure_ascii=True, indent=1) + "\n"
-    _replace(path / DESCRIPTION_NAME, text.encode())
+    write_text_atomically(path / DESCRIPTION_NAME, text)
     return checksum_of_parser_folder(path)
 
 
@@ -159,12 +160,6 @@ def _check_file(file: Path, sha256: str) -> None:
             f"{file}: sha256 differs from the one in {DESCRIPTION_NAME}; the file is damaged or "
             f"from another parser: restore the parser's files together"
         )
-
-
-def _replace(file: Path, content: bytes) -> None:
-    temporary = file.with_name(file.name + ".partial")
-    temporary.write_bytes(content)
-    temporary.replace(file)
 
 
 def _as_it_is(name: str, tensor: torch.Tensor) -> torch.Tensor:

@@ -10,12 +10,13 @@ from pipeline.base.refusal import Refusal
 from pipeline.parsers.adapters.adapter import BatchedParser
 from pipeline.parsers.adapters.base import Sentence
 from pipeline.parsers.adapters.batches import unpadded_batches
-from pipeline.parsers.constituency.chart_model import from_benepar_label
-from pipeline.parsers.constituency.decoding import trees_of_fenceposts
-from pipeline.parsers.constituency.model import ConstituencyModel, load_constituency_model
-from pipeline.parsers.constituency.packed_transformer import PackedTransformer, equal_runs
-from pipeline.parsers.constituency.span_scorer import SpanScorer
-from pipeline.parsers.constituency.word_vectors import WordVectors
+from pipeline.parsers.constituency.decoding import SpanScorer, trees_of_fenceposts
+from pipeline.parsers.constituency.forward import PackedTransformer, WordVectors, equal_runs
+from pipeline.parsers.constituency.model import (
+    ConstituencyModel,
+    from_benepar_label,
+    load_constituency_model,
+)
 from pipeline.trees.parses import ConstituencyParse
 
 _MARKS = 2

@@ -12,10 +12,10 @@ from pipeline.base.refusal import Refusal
 from pipeline.parsers.adapters.base import SentenceParser
 from pipeline.parsers.adapters.evaluate_command import evaluation_arguments, print_evaluation
 from pipeline.parsers.constituency.benepar_adapter import BeneparConstituencyParser
-from pipeline.trees.bracket_scores import BracketScores, score_brackets
-from pipeline.trees.bracketed import BracketedSentence, read_bracketed
 from pipeline.trees.flat import TOP_LABEL
 from pipeline.trees.parses import ConstituencyParse
+from pipeline.trees.tree_scores import BracketScores, score_brackets
+from pipeline.trees.treebanks import BracketedSentence, read_bracketed
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,10 @@ def evaluate_constituency_parser(
     answers = parser.parse([sentence.tokens for sentence in sentences])
     rejected = Counter(answer.reason for answer in answers if isinstance(answer, Refusal))
     predicted = [
-        _no_bracket(len(sentence.tokens)) if isinstance(answer, Refusal) else answer
-        for sentence, answer in zip(sentences, answers, strict=True)
+        ConstituencyParse([0], [len(tree.tags)], [TOP_LABEL], [""] * len(tree.tags))
+        if isinstance(answer, Refusal)
+        else answer
+        for tree, answer in zip(gold, answers, strict=True)
     ]
     return ConstituencyEvaluation(
         evalb=score_brackets(gold, predicted),
@@ -56,10 +58,6 @@ def evaluate_constituency_parser(
         ),
         rejected=dict(rejected),
     )
-
-
-def _no_bracket(num_tokens: int) -> ConstituencyParse:
-    return ConstituencyParse([0], [num_tokens], [TOP_LABEL], [""] * num_tokens)
 
 
 def _rounded(scores: BracketScores) -> dict[str, float]:

@@ -1,39 +1,88 @@
-"""Parses sentences with benepar's chart model over a transformer.
+"""benepar's chart model over a transformer: its folder, and how sentences are parsed with it.
 
-Words become subwords and states as in benepar, from the fenceposts on the trees as in the other
-constituency parser. Legend: B sentences, T positions (tokens and two sentence marks), D d_model.
+The module is benepar's, and a folder holds what a checkpoint leaves to a hub. Words become subwords
+and states as in benepar, from the fenceposts on the trees as in the other constituency parser.
+Legend: B sentences, T positions (tokens and two sentence marks), D d_model.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
 import torch.nn.functional as F
+from benepar.nkutil import HParams
+from benepar.parse_chart import ChartParser
 from benepar.ptb_unescape import guess_space_after
 from torch import Tensor
 
 from pipeline.base.refusal import Refusal
 from pipeline.parsers.adapters.adapter import BatchedParser
 from pipeline.parsers.adapters.base import Sentence
-from pipeline.parsers.adapters.precision import products_in
-from pipeline.parsers.checkpoints.transformer_folder import subword_limit
-from pipeline.parsers.constituency.chart_model import from_benepar_label
-from pipeline.parsers.constituency.decoding import trees_of_fenceposts
-from pipeline.parsers.constituency.span_scorer import SpanScorer
-from pipeline.parsers.constituency.transformer_model import (
-    TransformerChartModel,
-    load_transformer_chart_model,
-)
+from pipeline.parsers.adapters.device import products_in
+from pipeline.parsers.adapters.folder_files import TRANSFORMER_CONSTITUENCY
+from pipeline.parsers.checkpoints.transformer_folder import read_transformer_parser, subword_limit
+from pipeline.parsers.constituency.decoding import SpanScorer, trees_of_fenceposts
+from pipeline.parsers.constituency.model import from_benepar_label
 from pipeline.trees.parses import ConstituencyParse
+
+TRANSFORMER_PREFIX = "pretrained_model."
+"""How benepar's names of the transformer's weights begin."""
 
 UNTAGGED = "UNK"
 """benepar's tag of every token where a parser gives none."""
-
 _NEVER_SPACED = frozenset({"zh"})
 _ALWAYS_SPACED = frozenset({"ar", "he"})
+
+
+@dataclass(frozen=True, slots=True)
+class TransformerChartDescription:
+    """What a parser folder says of a model, in JSON's types; an entry's place is its id."""
+
+    hparams: dict[str, Any]
+    """benepar's own; ``pretrained_model`` is replaced by the folder's transformer."""
+    labels: list[str]
+    """The null label "" first; unary chains joined by ``::``."""
+    tags: list[str]
+    language: str
+    """As benepar guesses it from the labels; empty if it cannot. Decides where spaces stand."""
+
+
+@dataclass(frozen=True, slots=True)
+class TransformerChartModel:
+    """benepar's chart model with all that is needed to use it."""
+
+    description: TransformerChartDescription
+    network: ChartParser
+
+
+def load_transformer_chart_model(
+    folder: Path, *, expected_checksum: str | None = None
+) -> tuple[TransformerChartModel, str]:
+    """Returns the model of a parser folder and its checksum; see `read_transformer_parser`."""
+    return read_transformer_parser(
+        folder,
+        TRANSFORMER_CONSTITUENCY,
+        _build,
+        prefix=lambda model: TRANSFORMER_PREFIX,
+        expected_checksum=expected_checksum,
+    )
+
+
+def _build(config: dict[str, Any], transformer: Path) -> TransformerChartModel:
+    """Returns benepar's module: the transformer's weights are read, the others are random."""
+    description = TransformerChartDescription(**config)
+    network = ChartParser(
+        tag_vocab={tag: i for i, tag in enumerate(description.tags)},
+        label_vocab={label: i for i, label in enumerate(description.labels)},
+        char_vocab=None,
+        hparams=HParams(**description.hparams | {"pretrained_model": str(transformer)}),
+    )
+    return TransformerChartModel(description, network)
 
 
 class TransformerConstituencyParser(BatchedParser[TransformerChartModel, ConstituencyParse]):

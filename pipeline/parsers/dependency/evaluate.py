@@ -10,12 +10,9 @@ from pipeline.base.refusal import Refusal
 from pipeline.parsers.adapters.base import SentenceParser
 from pipeline.parsers.adapters.evaluate_command import evaluation_arguments, print_evaluation
 from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
-from pipeline.trees.conllu import TreebankSentence, read_treebank
-from pipeline.trees.dependency_scores import (
-    DependencyScores,
-    score_dependencies,
-)
 from pipeline.trees.parses import DependencyParse
+from pipeline.trees.tree_scores import DependencyScores, score_dependencies
+from pipeline.trees.treebanks import TreebankSentence, read_treebank
 
 
 def evaluate_dependency_parser(
@@ -28,14 +25,12 @@ def evaluate_dependency_parser(
     """
     answers = parser.parse([sentence.tokens for sentence in sentences])
     parses = [
-        _wrong(len(sentence.tokens)) if isinstance(answer, Refusal) else answer
+        DependencyParse([-1] * len(sentence.heads), [""] * len(sentence.heads))
+        if isinstance(answer, Refusal)
+        else answer
         for sentence, answer in zip(sentences, answers, strict=True)
     ]
     return score_dependencies(sentences, parses)
-
-
-def _wrong(num_tokens: int) -> DependencyParse:
-    return DependencyParse(heads=[-1] * num_tokens, deprels=[""] * num_tokens)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,28 +1,94 @@
 """One forward pass over supar's biaffine dependency model, shared by training and parsing.
 
-Dozat & Manning 2017, "Deep biaffine attention for neural dependency parsing", sections 2.1-2.3.
-The modules and weights are supar's, the traversal is ours: every LSTM direction is one fused call,
-and relations are scored on the chosen arc only, not on all T x T.
-Legend: B sentences, T positions (the artificial root + tokens), Y distinct words, D features,
-M arcs to be labelled, R relations.
+Dozat & Manning 2017, "Deep biaffine attention for neural dependency parsing", sections 2.1-2.3;
+words are spelled as by Lample et al. 2016, "Neural architectures for named entity recognition",
+section 4.1. The modules and weights are supar's, the traversal is ours: every LSTM direction is one
+fused call, spelling is read once for each distinct word, and relations are scored on the chosen arc
+only, not on all T x T. For prediction, weights are laid out once for the fastest products
+(`for_prediction`).
+Legend: B sentences, T positions (the artificial root + tokens), Y distinct words, C characters,
+D features, M arcs to be labelled, R relations.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import copy
+from collections.abc import Callable, Sequence
 
+import numpy as np
 import torch
 import torch.nn.functional as F
-from supar.modules import Biaffine
+from supar.modules import MLP, Biaffine
 from torch import Tensor, nn
 
-from pipeline.parsers.adapters.fused_lstm import bidirectional_layer
-from pipeline.parsers.dependency.fixed_scorers import ARCS_AT_ONCE, FixedRelations
-from pipeline.parsers.dependency.network import BiaffineNetwork
-from pipeline.parsers.dependency.token_batch import TokenBatch
+from pipeline.parsers.adapters.fast_layers import (
+    FixedProduct,
+    WordCache,
+    bidirectional_layer,
+    last_states,
+    read_by_length,
+)
+from pipeline.parsers.dependency.model import BiaffineNetwork
+from pipeline.parsers.dependency.vocabulary import DependencyVocabulary, TokenBatch
+
+_WIDTHS = (5, 8, 12)
+"""Words of up to so many characters are read together: most are far shorter than the longest."""
 
 MASKED = -1e30
 """Arc score of a padding position as head."""
+ARCS_AT_ONCE = {"cpu": 128, "cuda": 1 << 14}
+"""Arcs whose R x D products are held at a time: in a core's cache they take a third of the time."""
+
+
+def encode_spellings(
+    network: BiaffineNetwork, words: Sequence[str], vocabulary: DependencyVocabulary
+) -> Tensor:
+    """Returns ``[Y, D]``, one row for each word, with gradients where they are enabled."""
+    spelled = [vocabulary.character_ids(word) for word in words]
+
+    def read(members: Tensor, width: int) -> Tensor:
+        of_like_length = [spelled[member] for member in members.tolist()]
+        return _read(network, of_like_length, width, vocabulary)
+
+    lengths = torch.tensor([len(ids) for ids in spelled])
+    return read_by_length(lengths, _widths(vocabulary), read)
+
+
+def spelling_cache(
+    network: BiaffineNetwork, vocabulary: DependencyVocabulary, *, capacity: int
+) -> WordCache:
+    """Returns an empty cache of the features of up to ``capacity`` words."""
+    parameter = network.word_embed.weight
+    table = parameter.new_empty(capacity, network.char_embed.n_out).fill_(0)
+
+    def read(words: list[str], width: int) -> Tensor:
+        spelled = [vocabulary.character_ids(word) for word in words]
+        return _read(network, spelled, width, vocabulary)
+
+    return WordCache(read, table=table, widths=_widths(vocabulary))
+
+
+def _widths(vocabulary: DependencyVocabulary) -> list[int]:
+    longest = vocabulary.max_word_characters
+    return [*(width for width in _WIDTHS if width < longest), longest]
+
+
+def _read(
+    network: BiaffineNetwork,
+    spelled: Sequence[Sequence[int]],
+    width: int,
+    vocabulary: DependencyVocabulary,
+) -> Tensor:
+    """Returns the features of words, which are padded at the end to characters ``[Y, C]``."""
+    characters_YC = np.full((len(spelled), width), vocabulary.character_pad_id)
+    for row, ids in enumerate(spelled):
+        characters_YC[row, : len(ids)] = ids
+    lengths_Y = torch.tensor([len(ids) for ids in spelled])
+    encoder, device = network.char_embed, network.word_embed.weight.device
+    embedded = encoder.embed(torch.from_numpy(characters_YC).to(device).T)
+    last = last_states(encoder.lstm, embedded, lengths_Y.to(device))
+    features: Tensor = encoder.projection(encoder.dropout(last))
+    return features
 
 
 def encode(
@@ -111,3 +177,62 @@ def _cell_weights(cell: nn.LSTMCell, recurrent_weight_dropout: float) -> list[Te
     if recurrent_weight_dropout:
         recurrent = F.dropout(recurrent, recurrent_weight_dropout)
     return [cell.weight_ih, recurrent, cell.bias_ih, cell.bias_hh]
+
+
+def for_prediction(network: BiaffineNetwork, dtype: torch.dtype) -> BiaffineNetwork:
+    """Returns a network for prediction alone, which shares all but its scorers and its encoder.
+
+    Args:
+        network: not changed.
+        dtype: of the encoder's products; its weights are shared where they are of this type.
+    """
+    fixed = copy.copy(network)
+    fixed._modules = dict(network._modules)
+    if dtype != next(network.encoder.parameters()).dtype:
+        fixed.encoder = copy.deepcopy(network.encoder).to(dtype)
+    for name in ("arc_mlp_d", "arc_mlp_h", "rel_mlp_d", "rel_mlp_h"):
+        setattr(fixed, name, _FixedMlp(getattr(network, name)))
+    fixed.arc_attn = _FixedBiaffine(network.arc_attn)
+    fixed.rel_attn = FixedRelations(network.rel_attn)
+    return fixed
+
+
+class _FixedMlp(nn.Module):
+    def __init__(self, mlp: MLP) -> None:
+        super().__init__()
+        self._product = FixedProduct(mlp.linear.weight.T, mlp.linear.bias)
+        self._activation = mlp.activation
+
+    def forward(self, states_BTD: Tensor) -> Tensor:
+        products = self._product(states_BTD.flatten(0, 1))
+        activated: Tensor = self._activation(products.unflatten(0, states_BTD.shape[:2]))
+        return activated
+
+
+class _FixedBiaffine(nn.Module):
+    """Scores every arc; the bias of the dependents' side only, as supar's arcs have it."""
+
+    def __init__(self, biaffine: Biaffine) -> None:
+        super().__init__()
+        (weight,) = biaffine.weight.detach()
+        self._product = FixedProduct(weight[:-1], weight[-1])
+
+    def forward(self, dependents_BTD: Tensor, heads_BTD: Tensor) -> Tensor:
+        projected = self._product(dependents_BTD.flatten(0, 1))
+        return torch.bmm(projected.view_as(heads_BTD), heads_BTD.mT)
+
+
+class FixedRelations(nn.Module):
+    """The relations' side of the dependents; both sides have a bias."""
+
+    def __init__(self, biaffine: Biaffine) -> None:
+        """Takes the weight over as it is now."""
+        super().__init__()
+        self._num_relations, width, self._width = biaffine.weight.shape
+        weight = biaffine.weight.detach().permute(1, 0, 2).reshape(width, -1)
+        self._product = FixedProduct(weight[:-1], weight[-1], block_rows=ARCS_AT_ONCE["cpu"])
+
+    def forward(self, dependents_MD: Tensor) -> Tensor:
+        """Returns ``[M, R, D + 1]``, whose products with heads and their 1 are the scores."""
+        projected: Tensor = self._product(dependents_MD)
+        return projected.view(-1, self._num_relations, self._width)

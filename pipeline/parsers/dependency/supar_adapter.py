@@ -15,11 +15,9 @@ from pipeline.base.refusal import Refusal
 from pipeline.parsers.adapters.adapter import BatchedParser
 from pipeline.parsers.adapters.base import Sentence
 from pipeline.parsers.dependency.decoding import trees_of_states
-from pipeline.parsers.dependency.fixed_scorers import for_prediction
-from pipeline.parsers.dependency.forward import encode
+from pipeline.parsers.dependency.forward import encode, for_prediction, spelling_cache
 from pipeline.parsers.dependency.model import DependencyModel, load_dependency_model
-from pipeline.parsers.dependency.spellings import spelling_cache
-from pipeline.parsers.dependency.token_batch import token_batch
+from pipeline.parsers.dependency.vocabulary import token_batch
 from pipeline.trees.parses import DependencyParse
 
 _CACHED_WORDS = 100_000

@@ -5,12 +5,15 @@ import nltk
 import pytest
 import torch
 
-from pipeline.parser_training.constituency.chart_scores import encode_words, read_words
+from pipeline.parser_training.constituency.chart_scores import (
+    chart_losses,
+    encode_words,
+    read_words,
+)
 from pipeline.parser_training.constituency.examples import ExampleSet
-from pipeline.parser_training.constituency.loss import chart_losses
-from pipeline.parsers.constituency.chart_model import word_table
-from pipeline.trees.bracketed import BracketedSentence
+from pipeline.parsers.constituency.model import word_table
 from pipeline.trees.flat import to_brackets
+from pipeline.trees.treebanks import BracketedSentence
 from tests.support.constituency_trees import tiny_model, toy_treebank
 
 

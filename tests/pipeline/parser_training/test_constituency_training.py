@@ -106,7 +106,7 @@ def test_excluded_documents_are_left_out_of_training_and_of_dev(
     [
         ({"train_files": ()}, "at least one train file"),
         ({"dev_documents": (Path("a"), Path("b"))}, "2 dev_documents for 1 dev_files"),
-        ({"batch_tokens": 0}, "batch_tokens must be >= 1, got 0"),
+        ({"batch_tokens": 0}, "batch_tokens must be at least 1, got 0"),
         ({"max_sentence_tokens": 600}, "max_sentence_tokens=600, but the model takes 510"),
     ],
 )

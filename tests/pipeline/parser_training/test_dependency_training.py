@@ -15,7 +15,7 @@ from pipeline.parser_training.dependency.training import (
 from pipeline.parser_training.epochs.optimizer import OptimizerConfig
 from pipeline.parser_training.epochs.training import train_parser
 from pipeline.parsers.dependency.evaluate import main as evaluate_main
-from pipeline.parsers.dependency.network import Dropouts, NetworkSizes
+from pipeline.parsers.dependency.model import Dropouts, NetworkSizes
 from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
 from pipeline.trees.parses import DependencyParse
 from tests.support.dependency_examples import treebank, write_conllu
@@ -160,7 +160,7 @@ def test_bfloat16_products_train_as_well(config: DependencyTrainingConfig, tmp_p
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"batch_tokens": 0}, "batch_tokens must be >= 1, got 0"),
+        ({"batch_tokens": 0}, "batch_tokens must be at least 1, got 0"),
         ({"train_files": ()}, "at least one train file and one dev file"),
     ],
 )
@@ -172,7 +172,9 @@ def test_impossible_configurations_are_refused(
 
 
 def test_impossible_numbers_of_its_parts_are_refused() -> None:
-    with pytest.raises(ValueError, match="precision 'float8'; known: bfloat16, float32"):
+    with pytest.raises(
+        ValueError, match="precision must be one of bfloat16, float32, got 'float8'"
+    ):
         OptimizerConfig(precision="float8")
     with pytest.raises(ValueError, match=r"dropout mlp must lie in \[0, 1\), got 1"):
         Dropouts(mlp=1)

@@ -6,16 +6,11 @@ import pytest
 import torch
 
 from pipeline.parser_training.__main__ import main
-from pipeline.parser_training.constituency.guided_trees import (
-    guided_trees,
-    heads_outside,
-)
+from pipeline.parser_training.constituency.guided_trees import guided_trees, heads_outside
 from pipeline.parsers.constituency.benepar_adapter import BeneparConstituencyParser
-from pipeline.parsers.constituency.chart_model import from_benepar_label
-from pipeline.parsers.constituency.model import save_constituency_model
-from pipeline.trees.bracketed import read_bracketed
-from pipeline.trees.conllu import TreebankSentence, read_treebank
+from pipeline.parsers.constituency.model import from_benepar_label, save_constituency_model
 from pipeline.trees.flat import TOP_LABEL
+from pipeline.trees.treebanks import TreebankSentence, read_bracketed, read_treebank
 from tests.support.constituency_trees import tiny_model, toy_treebank
 
 

@@ -10,19 +10,20 @@ import pytest
 import torch
 
 from pipeline.parser_training.__main__ import main
-from pipeline.parser_training.dependency.joint_trees import (
-    joint_trees,
-    sample_sentences,
+from pipeline.parser_training.dependency.joint_trees import joint_trees, sample_sentences
+from pipeline.parsers.dependency.model import (
+    DependencyModel,
+    NetworkSizes,
+    build_network,
+    save_dependency_model,
 )
-from pipeline.parsers.dependency.model import DependencyModel, save_dependency_model
-from pipeline.parsers.dependency.network import NetworkSizes, build_network
 from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
 from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
 from pipeline.shards.manifests import write_dataset_manifest
 from pipeline.shards.schema import SENTENCES as SENTENCE_SCHEMA
 from pipeline.shards.shards import write_shard
-from pipeline.trees.conllu import read_conllu
 from pipeline.trees.flat import validate_heads
+from pipeline.trees.treebanks import read_conllu
 from tests.support.dependency_examples import treebank, write_conllu
 
 SIZES = NetworkSizes(

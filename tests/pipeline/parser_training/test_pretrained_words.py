@@ -9,18 +9,15 @@ from safetensors.numpy import save_file
 
 from pipeline.parser_training.__main__ import main
 from pipeline.parser_training.dependency.loss import GoldTreebank
-from pipeline.parser_training.dependency.pretrained_vectors import (
-    PretrainedVectors,
-    read_pretrained_vectors,
-)
 from pipeline.parser_training.dependency.word_embedding import (
+    PretrainedVectors,
     VectorWordEmbedding,
     add_pretrained_vectors,
     extended_by_vectors,
+    read_pretrained_vectors,
     with_plain_embedding,
 )
-from pipeline.parsers.dependency.model import DependencyModel
-from pipeline.parsers.dependency.network import Dropouts, NetworkSizes, build_network
+from pipeline.parsers.dependency.model import DependencyModel, Dropouts, NetworkSizes, build_network
 from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
 from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
 from tests.support.dependency_examples import treebank, write_conllu

@@ -12,9 +12,9 @@ from safetensors.torch import load_file
 from transformers import AutoModel
 
 from pipeline.base.refusal import Refusal
-from pipeline.parsers.adapters import precision
+from pipeline.parsers.adapters import device
 from pipeline.parsers.benepar_conversion import convert_benepar_checkpoint
-from pipeline.parsers.checkpoints.inert_pickle import read_torch_file
+from pipeline.parsers.checkpoints.opened import read_torch_file
 from pipeline.parsers.checkpoints.transformer_folder import find_transformer, save_transformer
 from pipeline.parsers.constituency.transformer_adapter import TransformerConstituencyParser
 from pipeline.parsers.dependency.transformer_adapter import TransformerDependencyParser
@@ -52,9 +52,7 @@ def convert_supar(parser: Any, folder: Path) -> str:
 
 
 def convert_benepar(checkpoint: Path, folder: Path) -> str:
-    content = read_torch_file(checkpoint)
-    config, tensors = content["config"], content["state_dict"]
-    return convert_benepar_checkpoint(config, tensors, folder, transformer="")
+    return convert_benepar_checkpoint(read_torch_file(checkpoint), folder, transformer="")
 
 
 @pytest.mark.parametrize(
@@ -193,7 +191,7 @@ def test_a_folder_of_another_stage_is_refused(tmp_path: Path) -> None:
 def test_fast_arithmetic_is_named_in_the_checksum(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(precision, "fast_dtype", lambda device: torch.bfloat16)
+    monkeypatch.setattr(device, "fast_dtype", lambda device: torch.bfloat16)
     checksum = convert_benepar(benepar_file(tmp_path, tiny_bert(tmp_path / "hub")), tmp_path / "p")
     fast = load_parser(tmp_path / "p", "constituents", precision="fast", batch_tokens=30)
     exact = load_parser(tmp_path / "p", "constituents")

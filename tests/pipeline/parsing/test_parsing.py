@@ -16,8 +16,7 @@ from pipeline.parsers.adapters.base import MAX_TOKENS
 from pipeline.parsers.adapters.folder_files import PLAIN_DEPENDENCY, TRANSFORMER_DEPENDENCY
 from pipeline.parsers.constituency import benepar_adapter
 from pipeline.parsers.dependency import supar_adapter
-from pipeline.parsers.dependency.model import DependencyModel
-from pipeline.parsers.dependency.network import NetworkSizes, build_network
+from pipeline.parsers.dependency.model import DependencyModel, NetworkSizes, build_network
 from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
 from pipeline.parsing import rows as parsing
 from pipeline.parsing.rows import ParseJob, describe_parsing, parse_shard

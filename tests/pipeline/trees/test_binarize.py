@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.trees.binarize import BinaryTree, binarize, unbinarize
-from pipeline.trees.flat import from_brackets
+from pipeline.trees.binarize import BinaryTree, binarize
 from pipeline.trees.parses import ConstituencyParse
+from tests.support.inverse_trees import from_brackets, unbinarize
 from tests.support.tree_strategies import trees
 
 

@@ -1,7 +1,7 @@
 import pytest
 
-from pipeline.trees.bracket_scores import score_brackets
-from pipeline.trees.flat import from_brackets
+from pipeline.trees.tree_scores import score_brackets
+from tests.support.inverse_trees import from_brackets
 
 GOLD = from_brackets(
     "(S (NP (DT The) (NN dog)) (VP (VBD saw) (NP (DT a) (NN cat)) (PRT (RP up))) (. .))"

@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.trees.bracketed import read_bracketed, strip_function_tags
-from pipeline.trees.flat import from_brackets
+from pipeline.trees.treebanks import read_bracketed, strip_function_tags
 from tests.support.constituency_trees import toy_treebank, write_bracketed, write_documents
+from tests.support.inverse_trees import from_brackets
 
 
 def _read_one(tmp_path: Path, text: str) -> tuple[list[str], object]:

@@ -3,9 +3,7 @@ import re
 import pytest
 
 from pipeline.base.bundled import BUNDLED_PARSERS
-from pipeline.parsers.constituency.benepar_adapter import (
-    BeneparConstituencyParser,
-)
+from pipeline.parsers.constituency.benepar_adapter import BeneparConstituencyParser
 from pipeline.trees.flat import to_brackets
 from pipeline.trees.parses import ConstituencyParse
 

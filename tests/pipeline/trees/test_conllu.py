@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.trees.conllu import read_conllu, read_treebank
+from pipeline.trees.treebanks import read_conllu, read_treebank
 from tests.support.dependency_examples import treebank, write_conllu
 
 ROW = "{}\t{}\t_\t_\t_\t_\t{}\t{}\t_\t_\n"

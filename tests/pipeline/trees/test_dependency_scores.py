@@ -1,8 +1,8 @@
 import pytest
 
-from pipeline.trees.conllu import TreebankSentence
-from pipeline.trees.dependency_scores import is_punctuation, score_dependencies
 from pipeline.trees.parses import DependencyParse
+from pipeline.trees.tree_scores import is_punctuation, score_dependencies
+from pipeline.trees.treebanks import TreebankSentence
 
 
 def gold(tokens: list[str], heads: list[int], deprels: list[str]) -> TreebankSentence:

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from pipeline.trees.flat import from_brackets, to_brackets, validate_constituents, validate_heads
+from pipeline.trees.flat import to_brackets, validate_constituents, validate_heads
 from pipeline.trees.parses import ConstituencyParse
+from tests.support.inverse_trees import from_brackets
 from tests.support.tree_strategies import trees
 
 TEXT = "(S (NP (DT the) (NN dog)) (VP (VBD slept)) (. .))"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from pipeline.parsers.adapters import fixed_product
-from pipeline.parsers.adapters.fixed_product import BLOCK_ROWS, FixedProduct
+from pipeline.parsers.adapters import fast_layers
+from pipeline.parsers.adapters.fast_layers import BLOCK_ROWS, FixedProduct
 
 WEIGHT = torch.randn(48, 40, generator=torch.Generator().manual_seed(1))
 BIAS = torch.linspace(-1, 1, 40)
@@ -20,7 +20,7 @@ def rows_of(count: int) -> torch.Tensor:
 @pytest.fixture(params=[True, False], ids=["mkl", "onednn"])
 def at_home(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
     """Says whether the processor is taken for one of MKL's own."""
-    monkeypatch.setattr(fixed_product, "mkl_is_at_home", lambda: request.param)
+    monkeypatch.setattr(fast_layers, "mkl_is_at_home", lambda: request.param)
     return bool(request.param)
 
 

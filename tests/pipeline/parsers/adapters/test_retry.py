@@ -11,7 +11,7 @@ import torch
 
 from pipeline.base.refusal import Refusal
 from pipeline.parsers.adapters.base import reject_input
-from pipeline.parsers.adapters.retry import is_machine_error, parse_or_reject
+from pipeline.parsers.adapters.batches import is_machine_error, parse_or_reject
 
 Words = Sequence[str]
 

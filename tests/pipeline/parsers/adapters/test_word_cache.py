@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from pipeline.parsers.adapters.word_cache import WORDS_AT_ONCE, WordCache
+from pipeline.parsers.adapters.fast_layers import WORDS_AT_ONCE, WordCache
 
 
 class _Reader:

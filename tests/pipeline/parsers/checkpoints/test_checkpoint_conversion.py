@@ -20,21 +20,23 @@ from pipeline.downloads.download import DownloadConfig, DownloadError
 from pipeline.parser_training.constituency.examples import build_vocabularies
 from pipeline.parsers import convert as convert_module
 from pipeline.parsers import isolation
-from pipeline.parsers.checkpoints import official
 from pipeline.parsers.checkpoints import opened as opened_module
-from pipeline.parsers.checkpoints.inert_pickle import Inert, read_torch_file
-from pipeline.parsers.checkpoints.opened import OpenedCheckpoint, open_checkpoint
+from pipeline.parsers.checkpoints.opened import (
+    Inert,
+    OpenedCheckpoint,
+    open_checkpoint,
+    read_torch_file,
+)
 from pipeline.parsers.constituency.benepar_adapter import BeneparConstituencyParser
-from pipeline.parsers.constituency.chart_model import build_chart_parser
+from pipeline.parsers.constituency.model import build_chart_parser
 from pipeline.parsers.convert import convert_checkpoint, main
 from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
 from pipeline.parsers.isolation import ConversionJob, convert, run_isolated
 from pipeline.parsers.load import load_parser
-from pipeline.parsers.supar_conversion import from_supar
 from pipeline.trees.parses import ConstituencyParse
 from tests.support.constituency_trees import TINY, tiny_model, toy_treebank
 from tests.support.dependency_examples import treebank
-from tests.support.library_parsers import benepar_file, supar_parser
+from tests.support.library_parsers import benepar_file, from_supar, supar_parser
 from tests.support.tiny_transformers import tiny_bert, tiny_electra
 
 
@@ -353,13 +355,13 @@ def test_the_tokenizer_must_be_that_of_the_training(tmp_path: Path) -> None:
 def test_no_network_names_the_address_and_the_remedy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    unreachable = official.OfficialParser(
+    unreachable = convert_module.OfficialParser(
         "biaffine-dep-en", "http://127.0.0.1:9/ptb.zip", "dependencies"
     )
-    monkeypatch.setitem(official.OFFICIAL_PARSERS, "biaffine-dep-en", unreachable)
+    monkeypatch.setitem(convert_module.OFFICIAL_PARSERS, "biaffine-dep-en", unreachable)
     impatient = DownloadConfig(attempts=1, timeout_seconds=2)
     with pytest.raises(DownloadError, match=r"biaffine-dep-en: .*download http://127\.0\.0\.1:9/"):
-        official.fetch_official(unreachable, tmp_path, "", config=impatient)
+        convert_module.fetch_official(unreachable, tmp_path, "", config=impatient)
 
 
 def test_a_published_parser_of_the_wrong_kind_is_not_downloaded(

@@ -10,21 +10,20 @@ import pytest
 import torch
 
 from pipeline.base.refusal import Refusal
+from pipeline.parser_training.constituency.chart_scores import chart_losses
 from pipeline.parser_training.constituency.examples import ExampleSet
-from pipeline.parser_training.constituency.loss import chart_losses
-from pipeline.parsers.adapters import precision
-from pipeline.parsers.constituency import decoding, word_vectors
-from pipeline.parsers.constituency.benepar_adapter import (
-    BeneparConstituencyParser,
-)
+from pipeline.parsers.adapters import device
+from pipeline.parsers.constituency import decoding, forward
+from pipeline.parsers.constituency.benepar_adapter import BeneparConstituencyParser
 from pipeline.parsers.constituency.model import (
     ConstituencyModel,
     load_constituency_model,
     save_constituency_model,
 )
-from pipeline.trees.flat import from_brackets, validate_constituents
+from pipeline.trees.flat import validate_constituents
 from pipeline.trees.parses import ConstituencyParse
 from tests.support.constituency_trees import tiny_model, toy_treebank
+from tests.support.inverse_trees import from_brackets
 
 SENTENCES = [
     ["she", "saw", "the", "small", "dog", "."],
@@ -135,14 +134,14 @@ def test_a_word_that_cannot_be_read_costs_its_sentence_alone(
     trained: ConstituencyModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = _parser(trained).parse(SENTENCES)
-    read = word_vectors.word_table
+    read = forward.word_table
 
     def fails_on_go(words: list[str], characters: dict[str, int]) -> object:
         if "Go" in words:
             raise UnicodeError("no such word")
         return read(words, characters)
 
-    monkeypatch.setattr(word_vectors, "word_table", fails_on_go)
+    monkeypatch.setattr(forward, "word_table", fails_on_go)
     answers = _parser(trained).parse(SENTENCES)
     assert answers[1] == Refusal("parser_error", "UnicodeError: no such word")
     assert answers[:1] + answers[2:] == expected[:1] + expected[2:]
@@ -201,7 +200,7 @@ def test_more_tokens_than_positions_are_refused(trained: ConstituencyModel) -> N
 def test_fast_arithmetic_is_named_where_the_device_has_one(
     trained: ConstituencyModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(precision, "fast_dtype", lambda device: torch.bfloat16)
+    monkeypatch.setattr(device, "fast_dtype", lambda device: torch.bfloat16)
     exact, fast = _parser(trained), _parser(trained, precision="fast")
     assert (exact.precision, exact.checksum) == ("float32", "")
     assert (fast.precision, fast.checksum) == ("bfloat16", "-bfloat16")
@@ -213,7 +212,7 @@ def test_fast_arithmetic_is_named_where_the_device_has_one(
 def test_fast_is_exact_where_the_device_has_nothing_faster(
     trained: ConstituencyModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(precision, "fast_dtype", lambda device: torch.float32)
+    monkeypatch.setattr(device, "fast_dtype", lambda device: torch.float32)
     fast = _parser(trained, precision="fast")
     assert (fast.precision, fast.checksum) == ("float32", "")
     assert fast.parse(SENTENCES) == _parser(trained).parse(SENTENCES)

@@ -7,17 +7,22 @@ import torch
 from benepar.parse_chart import ChartParser
 
 from pipeline.parser_training.constituency.chart_scores import encode_sentences, encode_words
-from pipeline.parsers.constituency import span_scorer
-from pipeline.parsers.constituency.chart_model import (
+from pipeline.parsers.constituency import decoding
+from pipeline.parsers.constituency.decoding import SpanScorer
+from pipeline.parsers.constituency.forward import (
+    MAX_WORD_CHARACTERS,
+    PackedTransformer,
+    Run,
+    WordVectors,
+    equal_runs,
+)
+from pipeline.parsers.constituency.model import (
     RESERVED_CHARACTERS,
     ChartModelConfig,
     ChartVocabularies,
     build_chart_parser,
     word_table,
 )
-from pipeline.parsers.constituency.packed_transformer import PackedTransformer, Run, equal_runs
-from pipeline.parsers.constituency.span_scorer import SpanScorer
-from pipeline.parsers.constituency.word_vectors import MAX_WORD_CHARACTERS, WordVectors
 
 CONFIG = ChartModelConfig(
     d_model=24, num_layers=2, num_heads=3, d_kv=8, d_ff=20, d_char=6, d_label_hidden=14,
@@ -111,7 +116,7 @@ def test_a_chart_does_not_depend_on_how_many_spans_are_scored_at_once(
     fenceposts = torch.randn(5, 8, CONFIG.d_model, dtype=torch.float64)
     lengths = torch.tensor([7, 7, 3, 7, 1])
     together = SpanScorer(module).chart(fenceposts, lengths)
-    monkeypatch.setattr(span_scorer, "_SPANS_AT_ONCE", {"cpu": 3, "cuda": 3})
+    monkeypatch.setattr(decoding, "_SPANS_AT_ONCE", {"cpu": 3, "cuda": 3})
     piecewise = SpanScorer(module).chart(fenceposts, lengths)
     for b, length in enumerate(lengths.tolist()):
         for i in range(length):

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from pipeline.parsers.dependency.maximum_spanning_tree import (
+from pipeline.parsers.dependency.decoding import (
     are_single_rooted_trees,
     single_root_maximum_spanning_tree,
 )

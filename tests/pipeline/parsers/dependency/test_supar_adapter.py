@@ -9,15 +9,19 @@ import torch
 from pipeline.base.bundled import BUNDLED_PARSERS
 from pipeline.base.refusal import Refusal
 from pipeline.parsers.dependency import supar_adapter
-from pipeline.parsers.dependency.model import DependencyModel, save_dependency_model
-from pipeline.parsers.dependency.network import NetworkSizes, build_network
-from pipeline.parsers.dependency.spellings import encode_spellings, spelling_cache
+from pipeline.parsers.dependency.forward import encode_spellings, spelling_cache
+from pipeline.parsers.dependency.model import (
+    DependencyModel,
+    NetworkSizes,
+    build_network,
+    save_dependency_model,
+)
 from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
 from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
-from pipeline.parsers.supar_conversion import from_supar
 from pipeline.trees.flat import validate_heads
 from pipeline.trees.parses import DependencyParse
 from tests.support.dependency_examples import treebank, write_conllu
+from tests.support.library_parsers import from_supar
 
 BUNDLED = BUNDLED_PARSERS["dependencies"]
 SIZES = NetworkSizes(

@@ -1,10 +1,14 @@
-"""Labelled bracket precision, recall and F1 in the conventions of EVALB.
+"""How well predicted trees match gold ones: attachment scores, and labelled brackets as by EVALB.
 
-As EVALB does with ``COLLINS.prm``: the node above the sentence does not count; tokens whose gold
-tag is a punctuation tag are deleted and spans are measured over what is left; a span that loses
-all its tokens does not count; ``ADVP`` and ``PRT`` count as one label; the constituents of a
-unary chain count one by one; equal constituents match at most as often as both trees have them;
-the figures are of the pooled counts.
+**Dependencies.** The convention of ``uas`` and ``las``: every token counts, punctuation included,
+and a label must match in full, subtype included. The cheaper variants stand beside them, since
+published figures mix the conventions.
+
+**Brackets.** As EVALB does with ``COLLINS.prm``: the node above the sentence does not count; tokens
+whose gold tag is a punctuation tag are deleted and spans are measured over what is left; a span
+that loses all its tokens does not count; ``ADVP`` and ``PRT`` count as one label; the constituents
+of a unary chain count one by one; equal constituents match at most as often as both trees have
+them; the figures are of the pooled counts.
 
 Differs from EVALB in that sentences of any length count, that ``ROOT`` and ``S1`` count as the
 node above the sentence too, and that gold tags alone tell which tokens are punctuation, so a
@@ -13,19 +17,103 @@ tagging error moves no span.
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pipeline.trees.flat import CHAIN_MARK
-from pipeline.trees.parses import ConstituencyParse
+from pipeline.trees.parses import ConstituencyParse, DependencyParse
+from pipeline.trees.treebanks import TreebankSentence
 
 PUNCTUATION_TAGS = frozenset({",", ":", "``", "''", ".", "-NONE-"})
 """``DELETE_LABEL`` of COLLINS.prm, less TOP."""
-
 TOP_LABELS = frozenset({"TOP", "ROOT", "S1"})
-
 Bracket = tuple[int, int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class DependencyScores:
+    """Percentages over all tokens of a treebank."""
+
+    num_sentences: int
+    num_tokens: int
+    uas: float
+    """Tokens with the right head."""
+    las: float
+    """Tokens with the right head and full label."""
+    las_universal: float
+    """As ``las``, labels compared without their subtypes (``nsubj:pass`` as ``nsubj``)."""
+    uas_no_punctuation: float
+    """As ``uas``, without tokens that consist of punctuation only."""
+    las_no_punctuation: float
+    exact_match: float
+    """Sentences with every head and full label right."""
+
+
+def score_dependencies(
+    gold: Sequence[TreebankSentence], predicted: Sequence[DependencyParse]
+) -> DependencyScores:
+    """Returns the attachment scores of predicted trees, weighted by token.
+
+    Args:
+        gold: sentences with their trees.
+        predicted: trees of the same sentences in the same order.
+
+    Raises:
+        ValueError: no sentence, or a sentence whose trees differ in length.
+    """
+    tokens = right_heads = right = right_universal = words = word_heads = word_right = 0
+    exact = 0
+    for index, (sentence, parse) in enumerate(zip(gold, predicted, strict=True)):
+        for name, column in (("heads", parse.heads), ("deprels", parse.deprels)):
+            if len(column) != len(sentence.tokens):
+                raise ValueError(
+                    f"sentence {index}: {len(column)} {name} for {len(sentence.tokens)} tokens"
+                )
+        all_right = True
+        columns = zip(
+            sentence.tokens,
+            sentence.heads,
+            parse.heads,
+            sentence.deprels,
+            parse.deprels,
+            strict=True,
+        )
+        for token, gold_head, head, gold_deprel, deprel in columns:
+            head_right = gold_head == head
+            label_right = head_right and gold_deprel == deprel
+            is_word = not is_punctuation(token)
+            tokens += 1
+            right_heads += head_right
+            right += label_right
+            right_universal += head_right and _universal(gold_deprel) == _universal(deprel)
+            words += is_word
+            word_heads += is_word and head_right
+            word_right += is_word and label_right
+            all_right &= label_right
+        exact += all_right
+    if not gold:
+        raise ValueError("no sentence to score")
+    return DependencyScores(
+        num_sentences=len(gold),
+        num_tokens=tokens,
+        uas=_percent(right_heads, tokens),
+        las=_percent(right, tokens),
+        las_universal=_percent(right_universal, tokens),
+        uas_no_punctuation=_percent(word_heads, words),
+        las_no_punctuation=_percent(word_right, words),
+        exact_match=_percent(exact, len(gold)),
+    )
+
+
+def is_punctuation(token: str) -> bool:
+    """Says whether every character of a token is of a Unicode punctuation category."""
+    return all(unicodedata.category(character).startswith("P") for character in token)
+
+
+def _universal(deprel: str) -> str:
+    return deprel.partition(":")[0]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,262 @@
+"""Sentences with their trees from the files of treebanks.
+
+Dependencies from CoNLL-U (universaldependencies.org/format.html), constituents from bracketed files
+(Penn Treebank style), cleaned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from pipeline.trees.flat import (
+    CHAIN_MARK,
+    TOP_LABEL,
+    BracketNode,
+    flatten,
+    scan_brackets,
+    validate_heads,
+)
+from pipeline.trees.parses import ConstituencyParse
+
+NUM_COLUMNS = 10
+_ID, _FORM, _XPOS, _HEAD, _DEPREL = 0, 1, 4, 6, 7
+
+EMPTY_TAG = "-NONE-"
+"""Tag of a trace or another element without a word in the text."""
+TOP_LABELS = frozenset({"", "TOP", "ROOT", "S1", "VROOT"})
+"""Labels that treebanks give to the node above the sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class TreebankSentence:
+    """One annotated sentence of n tokens."""
+
+    document_id: str
+    """From the last ``# newdoc id`` comment; empty before the first one."""
+    tokens: list[str]
+    """Length n; syntactic words, so ``don't`` is the two tokens ``do`` and ``n't``."""
+    heads: list[int]
+    """Length n; 1-based head of each token, 0 for the single root."""
+    deprels: list[str]
+    """Length n; relations with their subtypes, as in the file (``nsubj:pass``)."""
+    xpos: list[str] = field(default_factory=list, compare=False)
+    """Length n; the treebank's own part-of-speech tags. Empty where a sentence was made by hand."""
+
+
+def read_conllu(
+    path: Path, *, exclude_document_prefixes: Sequence[str] = ()
+) -> list[TreebankSentence]:
+    """Returns the sentences of one CoNLL-U file in order.
+
+    Multiword ranges (``3-4``) and empty nodes (``5.1``) are skipped.
+
+    Args:
+        path: a UTF-8 file.
+        exclude_document_prefixes: leaves out documents whose id begins with one of these.
+
+    Raises:
+        ValueError: the file is missing, not UTF-8 or malformed; names file and line.
+    """
+    excluded = tuple(exclude_document_prefixes)
+    # Not str.splitlines: a token may hold U+2028 or another exotic line separator.
+    lines = read_text(path, "a CoNLL-U file").replace("\r\n", "\n").split("\n")
+    return [
+        sentence
+        for sentence in _parse_lines(lines, path)
+        if not (excluded and sentence.document_id.startswith(excluded))
+    ]
+
+
+def read_treebank(
+    paths: Iterable[Path], *, exclude_document_prefixes: Sequence[str] = ()
+) -> list[TreebankSentence]:
+    """Returns the sentences of several files, one file after the other.
+
+    Raises:
+        ValueError: a file is missing or malformed, or all together hold no sentence.
+    """
+    paths = list(paths)
+    sentences = [
+        sentence
+        for path in paths
+        for sentence in read_conllu(path, exclude_document_prefixes=exclude_document_prefixes)
+    ]
+    if not sentences:
+        names = ", ".join(map(str, paths)) or "no file at all"
+        raise ValueError(
+            f"no sentence in {names}: name CoNLL-U files with at least one document that "
+            f"exclude_document_prefixes={list(exclude_document_prefixes)} leaves"
+        )
+    return sentences
+
+
+def read_text(path: Path, what: str) -> str:
+    """Returns the text of a treebank's file.
+
+    Raises:
+        ValueError: the file is missing or not UTF-8; names what file is wanted.
+    """
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError as error:
+        raise ValueError(f"{path}: no such file; name {what}") from error
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: not UTF-8 (byte {error.start}); convert it first") from error
+
+
+def _parse_lines(lines: Iterable[str], path: Path) -> Iterator[TreebankSentence]:
+    document_id = ""
+    rows: list[list[str]] = []
+    first_line = number = 0
+    for number, line in enumerate(lines, start=1):
+        if line.startswith("#"):
+            key, _, value = line[1:].partition("=")
+            if key.strip() == "newdoc id":
+                document_id = value.strip()
+        elif line.strip():
+            first_line = first_line or number
+            _append_row(rows, line, f"{path}, line {number}")
+        elif first_line:
+            yield _sentence(document_id, rows, f"{path}, line {first_line}")
+            rows, first_line = [], 0
+    if first_line:
+        yield _sentence(document_id, rows, f"{path}, line {first_line}")
+
+
+def _append_row(rows: list[list[str]], line: str, where: str) -> None:
+    columns = line.split("\t")
+    if len(columns) != NUM_COLUMNS:
+        raise ValueError(
+            f"{where}: {len(columns)} tab-separated columns where CoNLL-U has {NUM_COLUMNS}"
+        )
+    if not columns[_ID].isdecimal():
+        if columns[_ID].replace("-", "").replace(".", "").isdecimal():
+            return  # a multiword range or an empty node
+        raise ValueError(f"{where}: ID {columns[_ID]!r} is no integer, range or decimal")
+    if int(columns[_ID]) != len(rows) + 1:
+        raise ValueError(f"{where}: ID {columns[_ID]} where {len(rows) + 1} was due")
+    if not columns[_FORM]:
+        raise ValueError(f"{where}: empty FORM")
+    if not columns[_HEAD].isdecimal():
+        raise ValueError(f"{where}: HEAD {columns[_HEAD]!r} is no integer; the file needs trees")
+    rows.append(columns)
+
+
+def _sentence(document_id: str, rows: list[list[str]], where: str) -> TreebankSentence:
+    if not rows:
+        raise ValueError(f"{where}: a sentence without a token")
+    heads = [int(columns[_HEAD]) for columns in rows]
+    fault = validate_heads(heads)
+    if fault is not None:
+        raise ValueError(f"{where}: no tree: {fault}; mend the sentence or leave it out")
+    return TreebankSentence(
+        document_id=document_id,
+        tokens=[columns[_FORM] for columns in rows],
+        heads=heads,
+        deprels=[columns[_DEPREL] for columns in rows],
+        xpos=[columns[_XPOS] for columns in rows],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class BracketedSentence:
+    """One annotated sentence of n tokens."""
+
+    tokens: list[str]
+    """Length n; plain text, so ``(`` where the file has ``-LRB-``."""
+    parse: ConstituencyParse
+    """The cleaned tree with its gold tags."""
+    document_id: str
+    """From the ``documents`` file; empty without one."""
+    line: int
+    """1-based line of the file where the tree opens."""
+
+
+def read_bracketed(
+    path: Path,
+    *,
+    documents: Path | None = None,
+    exclude_document_prefixes: Sequence[str] = (),
+) -> list[BracketedSentence]:
+    """Returns the sentences of one bracketed file in order, each tree on one line or on many.
+
+    Cleaned as is usual in constituency parsing: function tags and indices go (``NP-SBJ-1`` is
+    ``NP``), empty elements go with the phrases they leave empty, and the node above the sentence
+    goes unless it alone holds the sentence together, when it is called ``TOP``.
+
+    Args:
+        path: a UTF-8 file.
+        documents: a CoNLL-U file with the same sentences in the same order, which tells the
+            sentences' documents by its ``# newdoc id`` comments.
+        exclude_document_prefixes: leaves out documents whose id begins with one of these.
+
+    Raises:
+        ValueError: a file is missing, not UTF-8 or malformed, holds no tree, or the two files
+            differ in their sentences; names file and line.
+    """
+    if exclude_document_prefixes and documents is None:
+        raise ValueError(f"{path}: documents can be excluded only where a documents file is given")
+    lines = read_text(path, "a file of bracketed trees").split("\n")
+    roots = scan_brackets(lines, source=str(path))
+    sentences = [sentence for root in roots if (sentence := _clean(root, path)) is not None]
+    if not sentences:
+        raise ValueError(f"{path}: no tree in the file; name a file of bracketed trees")
+    if documents is not None:
+        sentences = _with_documents(sentences, path, documents)
+    excluded = tuple(exclude_document_prefixes)
+    return [s for s in sentences if not (excluded and s.document_id.startswith(excluded))]
+
+
+def _clean(root: BracketNode, path: Path) -> BracketedSentence | None:
+    """Returns the cleaned sentence, or None where the tree holds no word at all."""
+    for node in root.postorder():
+        node.children = [
+            child
+            for child in node.children
+            if child.children or (child.word is not None and child.label != EMPTY_TAG)
+        ]
+        if node.word is None:
+            node.label = strip_function_tags(node.label)
+            if CHAIN_MARK in node.label:
+                raise ValueError(
+                    f"{path}, line {node.line}: label {node.label!r} holds {CHAIN_MARK!r}, which "
+                    f"joins the labels of unary chains; rename it in the file"
+                )
+    if not root.children and (root.word is None or root.label == EMPTY_TAG):
+        return None
+    if root.word is None and root.label in TOP_LABELS:
+        root.label = TOP_LABEL
+        if len(root.children) == 1 and root.children[0].word is None:
+            root = root.children[0]
+    tokens, parse = flatten(root)
+    return BracketedSentence(tokens=tokens, parse=parse, document_id="", line=root.line)
+
+
+def strip_function_tags(label: str) -> str:
+    """Returns ``NP`` for ``NP-SBJ-1`` and ``NP=2``; a label such as ``-LRB-`` stays whole."""
+    if label.startswith("-"):
+        return label
+    return label.split("-", 1)[0].split("=", 1)[0]
+
+
+def _with_documents(
+    sentences: list[BracketedSentence], path: Path, documents: Path
+) -> list[BracketedSentence]:
+    described = read_conllu(documents)
+    if len(described) != len(sentences):
+        raise ValueError(
+            f"{documents}: {len(described)} sentences, but {path} has {len(sentences)}; the two "
+            f"files must hold the same sentences in the same order"
+        )
+    matched: list[BracketedSentence] = []
+    for sentence, description in zip(sentences, described, strict=True):
+        if len(sentence.tokens) != len(description.tokens):
+            raise ValueError(
+                f"{path}, line {sentence.line}: {len(sentence.tokens)} tokens, but sentence "
+                f"{len(matched) + 1} of {documents} has {len(description.tokens)}; the two files "
+                f"must hold the same sentences in the same order"
+            )
+        matched.append(replace(sentence, document_id=description.document_id))
+    return matched
