@@ -14,8 +14,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from models.encoders.kernels.cells import Cells
-from models.encoders.kernels.choice import cells_for
+from models.encoders.kernels.cells import Cells, cells_for
 from models.encoders.level_loops.buffers import BufferPool, Lease, add_product, single_use
 from models.encoders.level_loops.child_aggregation import AddedSums, AttendedSums, ChildSums
 from models.encoders.order import DependencySchedule
