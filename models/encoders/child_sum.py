@@ -30,8 +30,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from models.config.training_config import DepCell, Init
-from models.encoders.base import SentenceStates, require
-from models.encoders.initialisation import initialise, open_forget_gates
+from models.encoders.base import SentenceStates, initialise, open_forget_gates, require
 from models.encoders.level_loops.buffers import BufferPool
 from models.encoders.level_loops.child_sum import ChildSumFunction, child_sum_states
 from models.encoders.order import DependencySchedule

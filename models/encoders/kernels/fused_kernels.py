@@ -25,15 +25,15 @@ multiple of 8 bytes: a kernel of its own for those at multiples of 16 would gain
 
 
 @triton.jit
-def columns_of_program(BLOCK: tl.constexpr) -> tl.tensor:
-    """Returns the columns of this program, [BLOCK]; the last ones may be beyond the width."""
-    return tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+def place_of_program(
+    H: tl.constexpr, BLOCK: tl.constexpr
+) -> tuple[tl.tensor, tl.tensor, tl.tensor]:
+    """Returns the program's row, its columns [BLOCK] and which of these are inside the width.
 
-
-@triton.jit
-def row_of_program() -> tl.tensor:
-    """Returns the row of this program; 64 bits, as its offset may need more than 32."""
-    return tl.program_id(0).to(tl.int64)
+    The row has 64 bits, as its offset may need more than 32.
+    """
+    column = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    return tl.program_id(0).to(tl.int64), column, column < H
 
 
 @triton.jit
@@ -87,9 +87,7 @@ def lstm_forward_kernel(
     BLOCK: tl.constexpr,
 ) -> None:
     """One program a node."""
-    row = row_of_program()
-    column = columns_of_program(BLOCK)
-    inside = column < H
+    row, column, inside = place_of_program(H, BLOCK)
     at = row * H + column
     gate = gates + row * (3 * H) + column
 
@@ -119,9 +117,7 @@ def lstm_backward_kernel(
     BLOCK: tl.constexpr,
 ) -> None:
     """One program a node."""
-    row = row_of_program()
-    column = columns_of_program(BLOCK)
-    inside = column < H
+    row, column, inside = place_of_program(H, BLOCK)
     at = row * H + column
     gate = gates + row * (3 * H) + column
 
@@ -151,9 +147,7 @@ def forget_forward_kernel(
     BLOCK: tl.constexpr,
 ) -> None:
     """One program an edge."""
-    edge = row_of_program()
-    column = columns_of_program(BLOCK)
-    inside = column < H
+    edge, column, inside = place_of_program(H, BLOCK)
     child = edge
     if children is not None:
         child = tl.load(children + edge)
@@ -179,9 +173,7 @@ def forget_backward_kernel(
     BLOCK: tl.constexpr,
 ) -> None:
     """One program an edge."""
-    edge = row_of_program()
-    column = columns_of_program(BLOCK)
-    inside = column < H
+    edge, column, inside = place_of_program(H, BLOCK)
     child = edge
     if children is not None:
         child = tl.load(children + edge)
@@ -211,9 +203,7 @@ def add_rows_kernel(
     BLOCK: tl.constexpr,
 ) -> None:
     """One program a pair of rows."""
-    pair = row_of_program()
-    column = columns_of_program(BLOCK)
-    inside = column < H
+    pair, column, inside = place_of_program(H, BLOCK)
     row = pair
     if source_rows is not None:
         row = tl.load(source_rows + pair)
@@ -241,9 +231,7 @@ def pair_forward_kernel(
 
     Children are of other rows than the nodes of the call, so no program reads what another writes.
     """
-    row = row_of_program()
-    column = columns_of_program(BLOCK)
-    inside = column < H
+    row, column, inside = place_of_program(H, BLOCK)
     at = row * H + column
     gate = gates + row * (5 * H) + column
     left = left_product + tl.load(left_operand + row) * (5 * H) + column
@@ -283,9 +271,7 @@ def pair_backward_kernel(
     BLOCK: tl.constexpr,
 ) -> None:
     """One program a node; children may be shared by the nodes of a call."""
-    row = row_of_program()
-    column = columns_of_program(BLOCK)
-    inside = column < H
+    row, column, inside = place_of_program(H, BLOCK)
     at = row * H + column
     gate = gates + row * (5 * H) + column
     of_left = tl.load(left_row + row) * H + column
@@ -321,9 +307,7 @@ def gru_forward_kernel(
     BLOCK: tl.constexpr,
 ) -> None:
     """One program a sentence."""
-    row = row_of_program()
-    column = columns_of_program(BLOCK)
-    inside = column < H
+    row, column, inside = place_of_program(H, BLOCK)
     at = row * H + column
     gate = gates + row * (4 * H) + column
 
@@ -347,9 +331,7 @@ def gru_backward_kernel(
     BLOCK: tl.constexpr,
 ) -> None:
     """One program a sentence."""
-    row = row_of_program()
-    column = columns_of_program(BLOCK)
-    inside = column < H
+    row, column, inside = place_of_program(H, BLOCK)
     at = row * H + column
     gate = gates + row * (4 * H) + column
 
