@@ -89,7 +89,10 @@ def execute(job: Mapping[str, Any], progress: Progress) -> None:
             for, or the folder holds results of another evaluation; the last two are found before
             anything is scored.
     """
-    _check_keys(job)
+    if missing := [key for key in _NEEDED if key not in job]:
+        raise ValueError(f"the job lacks {missing}")
+    if unknown := sorted(set(job) - {*_NEEDED, *_OPTIONAL}):
+        raise ValueError(f"the job has unknown keys {unknown}; known: {[*_NEEDED, *_OPTIONAL]}")
     threads = int(job.get("threads", 1))
     if threads < 1:
         raise ValueError(f"threads must be 1 or more, got {threads}")
@@ -261,13 +264,6 @@ def status_of(result: Result) -> str:
         return "absent"
     score = result.scores[main_metric(result.task)]
     return f"{main_metric(result.task)} {score.value:.1f} [{score.low:.1f}, {score.high:.1f}]"
-
-
-def _check_keys(job: Mapping[str, Any]) -> None:
-    if missing := [key for key in _NEEDED if key not in job]:
-        raise ValueError(f"the job lacks {missing}")
-    if unknown := sorted(set(job) - {*_NEEDED, *_OPTIONAL}):
-        raise ValueError(f"the job has unknown keys {unknown}; known: {[*_NEEDED, *_OPTIONAL]}")
 
 
 def _identity(job: Mapping[str, Any], encoder: Encoder) -> EncoderIdentity:

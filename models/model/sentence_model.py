@@ -74,8 +74,9 @@ class SentenceModel(nn.Module):
         self.vectors = vectors
         """Those that tokens are looked up by."""
         self.encoder = MultiViewEncoder(config, self._embeddings())
+        word_size = cast(WordEmbedding, self.encoder.embeddings[0]).word_size
         self.objective = build_objective(
-            config, self.encoder.widths, word_size=self._word_size, num_words=len(vectors.words)
+            config, self.encoder.widths, word_size=word_size, num_words=len(vectors.words)
         )
 
     @property
@@ -88,10 +89,6 @@ class SentenceModel(nn.Module):
     def device(self) -> torch.device:
         """Where the model stands."""
         return self.encoder.device
-
-    @property
-    def _word_size(self) -> int:
-        return cast(WordEmbedding, self.encoder.embeddings[0]).word_size
 
     def _embeddings(self) -> list[WordEmbedding]:
         """Returns one embedding for all views, or one for each."""

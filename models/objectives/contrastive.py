@@ -124,6 +124,7 @@ class ContrastiveObjective(Objective):
         num_positives = positives.sum(1)
         num_candidates = len(positives) - int(excluded)
         num_anchors = (num_positives > 0).sum()
+        log_tau = self.log_temperature
         # A row without positives is no anchor: its loss is 0 and it has no hit. (To select the
         # others would wait for the device.)
         total = len(directions) * num_anchors.clamp(min=1)
@@ -132,13 +133,8 @@ class ContrastiveObjective(Objective):
             accuracy=torch.stack(hits).sum() / total,
             chance=num_positives.sum() / (num_anchors * num_candidates).clamp(min=1),
             num_anchors=num_anchors,
-            measures=self._measures(),
+            measures={} if log_tau is None else {"temperature": log_tau.detach().exp()},
         )
-
-    def _measures(self) -> dict[str, Tensor]:
-        if self.log_temperature is None:
-            return {}
-        return {"temperature": self.log_temperature.detach().exp()}
 
 
 def _score_of_itself(scores: Tensor, *, excluded: bool) -> Tensor:

@@ -110,12 +110,6 @@ class _Pass:
             hidden = self.hidden.index_select(0, side.operands[some])
             self.multiply(number, some, hidden, child_pair, bias)
 
-    def gather_operands(self, side: int, operands: slice) -> Tensor:
-        """Returns the gradients of the products of operands with one parent, [·, 5H]."""
-        first = self.sides[side].num_shared
-        parents = self.sides[side].core_parents[operands.start - first : operands.stop - first]
-        return torch.index_select(self.gates, 0, parents, out=self.products[side][operands])
-
     def shared_total(self, side: int) -> Tensor:
         """Returns zeros for the gradients of a side's shared operands, which have many parents.
 
@@ -138,7 +132,10 @@ class _Pass:
         for level in reversed(self.core_levels()):
             for number, (states, operands) in enumerate(level.by_side()):
                 if states.stop > states.start:
-                    grad = self.gather_operands(number, operands)
+                    first, parents = self.sides[number].num_shared, self.sides[number].core_parents
+                    of_one = parents[operands.start - first : operands.stop - first]
+                    out = self.products[number][operands]
+                    grad = torch.index_select(self.gates, 0, of_one, out=out)
                     write_product(gradients.hidden[states], grad, weights[number])
             self.inner_backward(level.inner, gradients)
 
