@@ -102,7 +102,7 @@ def measure_training(
 
     Args:
         warmup: steps before the clock starts, in which kernels are chosen and memory is taken.
-        prefetch: batches prepared ahead, as `models.training.settings.RunSettings` has it.
+        prefetch: batches prepared ahead, as `models.training.job.RunSettings` has it.
     """
     config = setup.model.config
     set_gemm("auto", device)

@@ -50,15 +50,13 @@ def load(
     from models.encoding.reading_encoder import EncoderSettings
     from models.encoding.text_encoder import load_text_encoder
 
-    settings = EncoderSettings(
-        device=device,
-        on_refusal=on_refusal,
-        vectors=_path(vectors),
-        dependency_parser=_path(dependency_parser),
-        constituency_parser=_path(constituency_parser),
+    settings = EncoderSettings.from_dict(
+        {
+            "device": device,
+            "on_refusal": on_refusal,
+            "vectors": vectors,
+            "dependency_parser": dependency_parser,
+            "constituency_parser": constituency_parser,
+        }
     )
     return load_text_encoder(Path(path), settings)
-
-
-def _path(value: str | Path | None) -> Path | None:
-    return None if value is None else Path(value)

@@ -13,7 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from models.command_line import told
-from models.evaluation.comparison import TESTS, Comparison, ComparisonConfig, compare
+from models.evaluation.comparison import TESTS, ComparisonConfig, compare
 from models.evaluation.statistics.correction import CORRECTIONS
 from models.evaluation.statistics.interval import CONFIDENCE, NUM_RESAMPLES
 from models.evaluation.statistics.resampling import Resampling
@@ -38,7 +38,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             config,
         )
         if arguments.json is not None:
-            write_json_atomically(arguments.json, _as_json(found))
+            content = {"format": "treeviews comparison", "format_version": 1, **asdict(found)}
+            write_json_atomically(arguments.json, content)
     except (ValueError, OSError) as error:
         return told(error)
     print(comparison_table(found))
@@ -84,10 +85,6 @@ def _chosen(folder: Path, tasks: str | None) -> Mapping[str, Result]:
             f"{folder}: no result of {', '.join(missing)}; it has {', '.join(results)}"
         )
     return {name: results[name] for name in wanted}
-
-
-def _as_json(comparison: Comparison) -> dict[str, object]:
-    return {"format": "treeviews comparison", "format_version": 1, **asdict(comparison)}
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from typing import IO, get_args
 
 import numpy as np
 
-from models.command_line import told
+from models.command_line import add_encoder_options, encoder_settings, told
 from models.config.views import Pooling
 from models.encoding.encoder_interface import Encoder, FloatArray, ViewEncoder
 from models.encoding.encoder_names import FORMS
@@ -39,7 +39,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise ValueError("embeddings are binary: redirect standard output, or give --output")
         sentences = _read_sentences(values.input)
         pooling = tuple(name.strip() for name in values.pooling.split(","))
-        embeddings = _encode(_encoder(values), values.encoder, sentences, pooling)
+        settings = {"device": values.device, **encoder_settings(values)}
+        encoder = resolve_encoder(values.encoder, EncoderSettings.from_dict(settings))
+        embeddings = _encode(encoder, values.encoder, sentences, pooling)
         _write(embeddings, values.output)
     except BrokenPipeError:
         # Whoever reads has enough; nothing is left for Python to write to it at its end.
@@ -58,35 +60,16 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("encoder", metavar="MODEL", help=f"{FORMS}.")
     parser.add_argument("--input", type=Path, help="Text file; by default standard input.")
     parser.add_argument("--output", type=Path, help="File; by default standard output.")
-    parser.add_argument("--device", default="cpu", help="cpu, cuda, cuda:1, ...")
-    parser.add_argument("--batch-size", type=int, help="Sentences embedded at once.")
-    parser.add_argument(
-        "--on-refusal",
-        choices=["error", "zero"],
-        default="error",
-        help="A sentence that cannot be taken ends the command, or is a row of zeros.",
-    )
     parser.add_argument(
         "--pooling",
         default="last",
         help=f"One or several of {', '.join(get_args(Pooling))}, separated by commas.",
     )
-    for name in ("vectors", "dependency-parser", "constituency-parser"):
-        parser.add_argument(f"--{name}", type=Path, help="Where it lies, if it was moved.")
-    parser.add_argument("--traceback", action="store_true", help="Show where an error was raised.")
-    return parser
-
-
-def _encoder(values: argparse.Namespace) -> Encoder:
-    settings = EncoderSettings(
-        device=values.device,
-        batch_size=values.batch_size,
-        on_refusal=values.on_refusal,
-        vectors=values.vectors,
-        dependency_parser=values.dependency_parser,
-        constituency_parser=values.constituency_parser,
+    add_encoder_options(
+        parser, on_refusal="A sentence that cannot be taken ends the command, or is a row of zeros."
     )
-    return resolve_encoder(values.encoder, settings)
+    parser.set_defaults(on_refusal="error")
+    return parser
 
 
 def _read_sentences(source: Path | None) -> list[str]:

@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
-from models.command_line import told
+from models.command_line import add_encoder_options, encoder_settings, told
 from models.config.training_presets import PRESETS, preset
 from models.encoding.encoder_names import FORMS, parse_encoder_name
 from models.evaluate_tasks import execute
@@ -46,7 +46,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command; returns its exit code: 0, or 2 with one line that says what is wrong."""
     values = _parser().parse_args(argv)
     if values.list:
-        print(listed_tasks())
+        width = max(len(task.name) for task in TASKS)
+        print(*(f"{task.name:{width}}  {task.description}" for task in TASKS), sep="\n")
         return 0
     try:
         job = job_of(values)
@@ -110,6 +111,7 @@ def job_of(values: argparse.Namespace) -> dict[str, Any]:
         "num_folds": values.folds,
         "grid_scale": values.grid_scale,
     }
+    config = preset(values.preset, **_object(values.changes, "changes"))
     job: dict[str, Any] = {
         "encoder": values.encoder,
         "name": values.name or parse_encoder_name(values.encoder).shown,
@@ -120,26 +122,13 @@ def job_of(values: argparse.Namespace) -> dict[str, Any]:
         "parses": values.parses or str(Path(values.cache).parent / "parses"),
         "representation": representation.to_dict(),
         "protocol": protocol,
-        "encoder_settings": _encoder_settings(values),
+        "encoder_settings": encoder_settings(values) | {"config": config.to_dict()},
         "device": values.device,
         "threads": values.threads or max(1, available_cores() // 2),
     }
     if values.encoder_version is not None:
         job["encoder_version"] = values.encoder_version
     return job
-
-
-def _encoder_settings(values: argparse.Namespace) -> dict[str, Any]:
-    names = ("batch_size", "on_refusal", "vectors", "dependency_parser", "constituency_parser")
-    given = {name: getattr(values, name) for name in names if getattr(values, name) is not None}
-    config = preset(values.preset, **_object(values.changes, "changes"))
-    return given | {"config": config.to_dict()}
-
-
-def listed_tasks() -> str:
-    """Returns every task with what it asks, a line each."""
-    width = max(len(task.name) for task in TASKS)
-    return "\n".join(f"{task.name:{width}}  {task.description}" for task in TASKS)
 
 
 def _object(text: str, option: str) -> dict[str, Any]:
@@ -231,27 +220,16 @@ def _parser() -> argparse.ArgumentParser:
         default="{}",
         help="Further fields of the protocol to change, as JSON: '{\"standardise\": true}'.",
     )
-    add("--device", default="cpu", help="cpu or cuda, for encoder and classifiers.")
     add("--threads", type=int, default=0, help="CPU threads; 0 takes half of the cores.")
-    add("--traceback", action="store_true", help="Show where an error was raised.")
-    _add_encoder_options(parser)
-    return parser
-
-
-def _add_encoder_options(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    add("--batch-size", type=int, help="Sentences embedded at once.")
-    add(
-        "--on-refusal",
-        choices=["zero", "error"],
-        help="What becomes of sentences that the encoder cannot take: zeros, counted below the "
-        "table, or an error. By default zeros, and an error where they are more than "
-        f"{100 * MAX_REFUSED:.0f} %% of a dataset's.",
-    )
     add("--preset", default=DEFAULT_PRESET, help=f"Of random-SEED: {', '.join(PRESETS)}.")
     add("--changes", default="{}", help="Of random-SEED: fields of the preset to change, as JSON.")
-    for name in ("vectors", "dependency-parser", "constituency-parser"):
-        add(f"--{name}", help="Where it lies, if not where the model says or ships.")
+    add_encoder_options(
+        parser,
+        on_refusal="What becomes of sentences that the encoder cannot take: zeros, counted below "
+        "the table, or an error. By default zeros, and an error where they are more than "
+        f"{100 * MAX_REFUSED:.0f} %% of a dataset's.",
+    )
+    return parser
 
 
 if __name__ == "__main__":

@@ -30,12 +30,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from models.config.training_config import TrainingConfig
 from models.encoding.encoder_interface import Encoder, MeasuredEncoder, ViewEncoder
-from models.encoding.given_parses import keep_given
 from models.encoding.named_encoder import resolve_encoder, words_beside
 from models.encoding.own_encoder import RememberingEncoder
 from models.encoding.reading_encoder import EncoderSettings
+from models.encoding.sentence_reader import keep_given
 from models.encoding.text_encoder import available_device
 from models.evaluation.data_origin import remarks_of
 from models.evaluation.embedding_cache import EmbeddingCache
@@ -79,7 +78,6 @@ _OPTIONAL = (
     "threads",
     "data_manifest",
 )
-_PATHS = ("parses", "vectors", "dependency_parser", "constituency_parser")
 
 
 def execute(job: Mapping[str, Any], progress: Progress) -> None:
@@ -91,7 +89,10 @@ def execute(job: Mapping[str, Any], progress: Progress) -> None:
             for, or the folder holds results of another evaluation; the last two are found before
             anything is scored.
     """
-    _check_keys(job)
+    if missing := [key for key in _NEEDED if key not in job]:
+        raise ValueError(f"the job lacks {missing}")
+    if unknown := sorted(set(job) - {*_NEEDED, *_OPTIONAL}):
+        raise ValueError(f"the job has unknown keys {unknown}; known: {[*_NEEDED, *_OPTIONAL]}")
     threads = int(job.get("threads", 1))
     if threads < 1:
         raise ValueError(f"threads must be 1 or more, got {threads}")
@@ -102,10 +103,14 @@ def execute(job: Mapping[str, Any], progress: Progress) -> None:
 
 def _evaluate(job: Mapping[str, Any], progress: Progress) -> None:
     evaluation = evaluation_of(job)
-    tasks = _by_dataset([task_named(name) for name in job["tasks"]])
+    tasks = [task_named(name) for name in job["tasks"]]
+    datasets = [task.dataset for task in tasks]
+    tasks.sort(key=lambda task: datasets.index(task.dataset))  # those that share sentences together
     check_views(tasks, evaluation)
     folders = _folders(job["out"], tasks)
-    check_data(tasks, evaluation)
+    for task in tasks:  # a damaged file is found before anything is scored
+        with suppress(AbsentDataError):
+            load_task(task, evaluation.data_folder)
     keep_parses_of_data(tasks, evaluation.data_folder, Path(job["parses"]))
     for folder in dict.fromkeys(folders.values()):
         check_folder(folder, tasks, evaluation)
@@ -131,16 +136,11 @@ def _folders(out: Any, tasks: Sequence[EvaluationTask]) -> dict[str, Path]:
     return {task.name: Path(out[task.name]) for task in tasks}
 
 
-def _by_dataset(tasks: Sequence[EvaluationTask]) -> list[EvaluationTask]:
-    """Returns the tasks with those that share sentences one after the other."""
-    datasets = [task.dataset for task in tasks]
-    return sorted(tasks, key=lambda task: datasets.index(task.dataset))
-
-
 def evaluation_of(job: Mapping[str, Any]) -> Evaluation:
     """Returns what a job asks for, its encoder loaded."""
     device = available_device(str(job.get("device", "cpu")))
-    settings = _settings(job, device)
+    given = job.get("encoder_settings", {})
+    settings = EncoderSettings.from_dict({**given, "device": device, "parses": job.get("parses")})
     representation = Representation.from_dict(job.get("representation", {}))
     encoder = resolve_encoder(str(job["encoder"]), settings)
     identity = _identity(job, encoder)
@@ -160,7 +160,8 @@ def evaluation_of(job: Mapping[str, Any]) -> Evaluation:
         protocol=ProtocolConfig.from_dict(job.get("protocol", {})),
         cache=EmbeddingCache(None if cache is None else Path(cache)),
         cache_name=cache_name,
-        max_refused=1.0 if _zeros_are_asked_for(job) else MAX_REFUSED,
+        # Zeros that are asked for may be any number; unsaid, few sentences may be zeros.
+        max_refused=1.0 if given.get("on_refusal") == "zero" else MAX_REFUSED,
         words=words_beside(encoder, settings) if representation.join_words else None,
         device=device,
         run={
@@ -189,17 +190,6 @@ def check_views(tasks: Sequence[EvaluationTask], evaluation: Evaluation) -> None
         if isinstance(evaluation.words, MeasuredEncoder):
             widths |= evaluation.words.widths(representation.word_poolings())
         representation.check(widths, protocol)
-
-
-def check_data(tasks: Sequence[EvaluationTask], evaluation: Evaluation) -> None:
-    """Reads the data of all tasks once, so that a damaged file is found before anything is scored.
-
-    Raises:
-        ValueError: a file is malformed; names file and line.
-    """
-    for task in tasks:
-        with suppress(AbsentDataError):
-            load_task(task, evaluation.data_folder)
 
 
 def keep_parses_of_data(tasks: Sequence[EvaluationTask], data_folder: Path, parses: Path) -> None:
@@ -276,39 +266,12 @@ def status_of(result: Result) -> str:
     return f"{main_metric(result.task)} {score.value:.1f} [{score.low:.1f}, {score.high:.1f}]"
 
 
-def _check_keys(job: Mapping[str, Any]) -> None:
-    if missing := [key for key in _NEEDED if key not in job]:
-        raise ValueError(f"the job lacks {missing}")
-    if unknown := sorted(set(job) - {*_NEEDED, *_OPTIONAL}):
-        raise ValueError(f"the job has unknown keys {unknown}; known: {[*_NEEDED, *_OPTIONAL]}")
-
-
 def _identity(job: Mapping[str, Any], encoder: Encoder) -> EncoderIdentity:
     spec = str(job["encoder"])
     version = job.get("encoder_version")
     own = spec if version is None else f"{spec}-{version}"
     digest = encoder.digest if isinstance(encoder, ViewEncoder) else own
     return EncoderIdentity(str(job.get("name", spec)), digest, job.get("seed"))
-
-
-def _zeros_are_asked_for(job: Mapping[str, Any]) -> bool:
-    """Returns whether any number of sentences may be zeros; unsaid, few of them may."""
-    return bool(job.get("encoder_settings", {}).get("on_refusal") == "zero")
-
-
-def _settings(job: Mapping[str, Any], device: str) -> EncoderSettings:
-    resolved: dict[str, Any] = {**job.get("encoder_settings", {}), "device": device}
-    if "parses" in job:
-        resolved["parses"] = job["parses"]
-    for name in _PATHS:
-        if resolved.get(name) is not None:
-            resolved[name] = Path(resolved[name])
-    if "config" in resolved:
-        resolved["config"] = TrainingConfig.from_dict(resolved["config"])
-    try:
-        return EncoderSettings(**resolved)
-    except TypeError as error:
-        raise ValueError(f"encoder_settings: {error}") from error
 
 
 if __name__ == "__main__":

@@ -16,8 +16,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from models.training.launching import Place, device_of, launch, set_threads
-from models.training.settings import LaunchSettings
+from models.training.launching import LaunchSettings, Place, device_of, launch, set_threads
 from pipeline.base.job import Progress, end_with_parent, run_from_command_line
 
 SECONDS_BETWEEN_REPORTS = 0.5

@@ -12,8 +12,8 @@ from models.config.training_config import TRAINING_VERSION, TrainingConfig
 from models.config.training_presets import preset
 from models.config.views import needed_stages
 from models.corpus.parsed_corpus import CorpusFolders
-from models.training.job import TrainingJob
-from models.training.settings import LaunchSettings, RunSettings
+from models.training.job import RunSettings, TrainingJob
+from models.training.launching import LaunchSettings
 from pipeline.base.job import available_cores
 from tasks.artefact import Artefact
 from tasks.parameters import (

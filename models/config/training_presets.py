@@ -7,54 +7,45 @@ from typing import Any
 
 from models.config.training_config import TrainingConfig
 
-_MULTI_VIEW = TrainingConfig(
+_PUBLISHED = TrainingConfig(
+    vector_rms=None, epochs=1, learning_rate=5e-4, schedule="constant", warmup_fraction=0.0
+)
+"""What all papers have, or leave open alike."""
+_MULTI_VIEW = replace(
+    _PUBLISHED,
     views=("SEQ", "LIN"),
     objective="discriminative",
     hidden_size=2048,
     bidirectional=True,
-    vector_rms=None,
     batch_size=512,
     context_size=3,
-    epochs=1,
-    learning_rate=5e-4,
-    schedule="constant",
-    warmup_fraction=0.0,
     anchor="included",
     init="he",
 )
 _INVERTIBLE = replace(
     _MULTI_VIEW, views=("SEQ",), objective="generative", hidden_size=2400, init="orthonormal"
 )
+_STRUCTURED = replace(
+    _PUBLISHED,
+    hidden_size=1200,
+    trained_words=50_000,
+    gradient_clip=None,
+    normalise="none",
+    symmetric=False,
+    targets="each",
+)
 
 PRESETS: dict[str, TrainingConfig] = {
     "laptop": TrainingConfig(),
-    "structured-views": TrainingConfig(
-        hidden_size=1200,
-        trained_words=50_000,
-        vector_rms=None,
-        epochs=1,
-        learning_rate=5e-4,
-        schedule="constant",
-        warmup_fraction=0.0,
-        gradient_clip=None,
-        normalise="none",
-        symmetric=False,
-        targets="each",
-    ),
-    "quickthoughts": TrainingConfig(
+    "structured-views": _STRUCTURED,
+    "quickthoughts": replace(
+        _STRUCTURED,
         views=("SEQ", "SEQ"),
-        hidden_size=1200,
         bidirectional=True,
-        vector_rms=None,
         trained_word_init="uniform",
-        trained_words=50_000,
         embeddings="separate",
-        epochs=1,
-        learning_rate=5e-4,
-        schedule="constant",
-        warmup_fraction=0.0,
-        normalise="none",
-        symmetric=False,
+        gradient_clip=5.0,
+        targets="soft",
         critic="inner_product",
         anchor="zeroed",
     ),

@@ -143,11 +143,6 @@ class ParsedCorpus:
         """Shards of the corpus; equal in all stages."""
         return len(self._shard_rows)
 
-    @property
-    def num_rows(self) -> int:
-        """Rows of the dataset, chosen or not."""
-        return int(self._first_rows[-1])
-
     def row_range(self, number: int) -> tuple[int, int]:
         """Returns the dataset rows of a shard as a half-open range."""
         return int(self._first_rows[number]), int(self._first_rows[number + 1])

@@ -7,6 +7,7 @@ dimension of the word vectors.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,27 +57,28 @@ class SentenceBlock:
         """Returns the sentences ``start:stop``; shares memory with this block."""
         tokens = slice(int(self.offsets[start]), int(self.offsets[stop]))
         inner = slice(tokens.start - start, tokens.stop - stop)
-        return SentenceBlock(
-            token_ids=self.token_ids[tokens],
-            offsets=self.offsets[start : stop + 1] - self.offsets[start],
-            documents=self.documents[start:stop],
-            sentence_index=self.sentence_index[start:stop],
-            rows=self.rows[start:stop],
-            heads=None if self.heads is None else self.heads[tokens],
-            binary_left=None if self.binary_left is None else self.binary_left[inner],
-            binary_right=None if self.binary_right is None else self.binary_right[inner],
-        )
+        offsets = self.offsets[start : stop + 1] - self.offsets[start]
+        return self._part(slice(start, stop), tokens, inner, offsets)
 
     def take(self, order: NDArray[np.int64]) -> SentenceBlock:
         """Returns the sentences at these positions, in this order."""
         tokens, offsets = _gather(self.offsets, order)
         inner, _ = _gather(self.inner_offsets, order)
+        return self._part(order, tokens, inner, offsets)
+
+    def _part(self, sentences: Any, tokens: Any, inner: Any, offsets: Any) -> SentenceBlock:
+        """Returns some sentences.
+
+        Args:
+            sentences: where they stand, as numpy takes it; likewise their tokens and inner nodes.
+            offsets: of the new block.
+        """
         return SentenceBlock(
             token_ids=self.token_ids[tokens],
             offsets=offsets,
-            documents=self.documents[order],
-            sentence_index=self.sentence_index[order],
-            rows=self.rows[order],
+            documents=self.documents[sentences],
+            sentence_index=self.sentence_index[sentences],
+            rows=self.rows[sentences],
             heads=None if self.heads is None else self.heads[tokens],
             binary_left=None if self.binary_left is None else self.binary_left[inner],
             binary_right=None if self.binary_right is None else self.binary_right[inner],

@@ -1,4 +1,4 @@
-"""What every encoder offers: a batch of sentences in, one vector a sentence or all states out.
+"""What encoders share: a batch of sentences in, one vector a sentence or all states out; weights.
 
 Pooling of all states into one vector is Tang & de Sa's (2018, table 2): max, mean and min over
 time, and the last state. For evaluation only: no gradient goes through. Differs from the paper,
@@ -11,12 +11,15 @@ H hidden.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeVar
+from functools import partial
+from typing import Protocol, TypeVar, get_args
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from models.config.training_config import Init
 from models.config.views import Pooling
 from models.encoders.sentence_batch import SentenceBatch
 
@@ -94,3 +97,70 @@ def require(schedule: ScheduleT | None, encoder: str, columns: str) -> ScheduleT
     if schedule is None:
         raise ValueError(f"{encoder} needs a batch made with {columns}")
     return schedule
+
+
+UNIFORM_BOUND = 0.005
+"""Half-width of "uniform": a later text of Simoulin & Crabbé's chapter."""
+OPEN_BIAS = 1.0
+"""Of gates that start open: at 0 a forget gate halves a memory at every level of a tree, so that
+little of a deep word reaches the root (Gers et al. 2000)."""
+
+_FILL: dict[Init, Callable[[Tensor], object]] = {
+    "xavier": nn.init.xavier_uniform_,
+    "uniform": partial(nn.init.uniform_, a=-UNIFORM_BOUND, b=UNIFORM_BOUND),
+    "xavier_open": nn.init.xavier_uniform_,
+    "he": partial(nn.init.kaiming_normal_, mode="fan_in", nonlinearity="relu"),
+    "orthonormal": nn.init.orthogonal_,
+}
+
+
+def initialise(module: nn.Module, init: Init, *, block_rows: int) -> None:
+    """Sets every bias of ``module`` to zero and every matrix by ``init``, in place.
+
+    - "xavier" is Xavier-uniform (Simoulin & Crabbé 2021, section Experiments: "a Xavier
+      distribution and biases set to 0"), "xavier_open" the same but for the forget gates' biases,
+      which `open_forget_gates` sets.
+    - "uniform" is uniform in ±0.005.
+    - "he" is normal with deviation sqrt(2 / fan-in) (He et al. 2015, eq. 10; Tang & de Sa 2018,
+      appendix 3); `open_forget_gates` and `open_recurrent_gates` set gates' biases.
+    - "orthonormal" makes the rows of a gate's matrix, or its columns where it is taller than wide,
+      a random orthonormal system (Saxe et al. 2013; Tang & de Sa 2019, appendix A).
+
+    Args:
+        module: its vectors are biases; its matrices are stacks of gates.
+        init: the scheme.
+        block_rows: rows of one gate. Xavier's fan-out is one gate's and orthonormality holds within
+            one gate, not the stack, as the papers write each gate as a matrix of its own.
+
+    Raises:
+        ValueError: no such scheme.
+    """
+    if init not in get_args(Init):
+        raise ValueError(f"unknown init {init!r}; known: {', '.join(get_args(Init))}")
+    with torch.no_grad():
+        for parameter in module.parameters():
+            if parameter.dim() == 1:
+                parameter.zero_()
+                continue
+            for block in parameter.split(block_rows):
+                _FILL[init](block)
+
+
+def open_forget_gates(bias: Tensor, init: Init) -> None:
+    """Sets a tree's forget gates' bias to 1 under "xavier_open" and "he", in place."""
+    if init in ("xavier_open", "he"):
+        _open(bias)
+
+
+def open_recurrent_gates(bias: Tensor, init: Init) -> None:
+    """Sets the bias of a GRU's reset and update gates to 1 under "he", in place.
+
+    Tang & de Sa 2018, appendix 3: "all gates in the bi-GRU are initialised to 1".
+    """
+    if init == "he":
+        _open(bias)
+
+
+def _open(bias: Tensor) -> None:
+    with torch.no_grad():
+        bias.fill_(OPEN_BIAS)

@@ -30,8 +30,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from models.config.training_config import DepCell, Init
-from models.encoders.base import SentenceStates, require
-from models.encoders.initialisation import initialise, open_forget_gates
+from models.encoders.base import SentenceStates, initialise, open_forget_gates, require
 from models.encoders.level_loops.buffers import BufferPool
 from models.encoders.level_loops.child_sum import ChildSumFunction, child_sum_states
 from models.encoders.order import DependencySchedule
@@ -137,6 +136,7 @@ class ChildSumTreeLSTM(nn.Module):
     ) -> tuple[Tensor, Tensor, Tensor, Tensor, DependencySchedule, BufferPool, Tensor | None]:
         """Returns the arguments of `ChildSumFunction`."""
         gates, forget = self.cell.read_words(word_vectors)
+        query = self.cell.query
         return (
             gates,
             forget,
@@ -144,10 +144,5 @@ class ChildSumTreeLSTM(nn.Module):
             self.cell.child.weight.to(gates.dtype),
             schedule,
             self._pool,
-            self._queries(word_vectors),
+            None if query is None else F.linear(word_vectors, query.weight.to(word_vectors.dtype)),
         )
-
-    def _queries(self, word_vectors: Tensor) -> Tensor | None:
-        if self.cell.query is None:
-            return None
-        return F.linear(word_vectors, self.cell.query.weight.to(word_vectors.dtype))

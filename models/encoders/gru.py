@@ -19,8 +19,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from models.config.training_config import Init
-from models.encoders.base import SentenceStates
-from models.encoders.initialisation import initialise, open_recurrent_gates
+from models.encoders.base import SentenceStates, initialise, open_recurrent_gates
 from models.encoders.level_loops.buffers import BufferPool
 from models.encoders.level_loops.gru import GRUFunction, gru_states
 from models.encoders.order import Reading, SequenceSchedule

@@ -22,8 +22,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from models.config.training_config import Init
-from models.encoders.base import SentenceStates, require
-from models.encoders.initialisation import initialise, open_forget_gates
+from models.encoders.base import SentenceStates, initialise, open_forget_gates, require
 from models.encoders.level_loops.buffers import BufferPool
 from models.encoders.level_loops.nary import NaryFunction, nary_states
 from models.encoders.order import BinarySchedule

@@ -16,8 +16,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from models.config.training_config import Init
-from models.encoders.base import SentenceStates
-from models.encoders.initialisation import initialise
+from models.encoders.base import SentenceStates, initialise
 from models.encoders.sentence_batch import SentenceBatch
 
 

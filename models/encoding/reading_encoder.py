@@ -20,7 +20,7 @@ from models.config.views import Pooling
 from models.corpus.sentence_block import SentenceBlock, pooled_words
 from models.encoding.encoder_interface import FloatArray
 from models.encoding.parse_cache import ParseCache
-from models.encoding.sentence_reader import SentenceReader
+from models.encoding.sentence_reader import SENTENCES_AT_ONCE, SentenceReader
 from models.encoding.versions import describe_encoding
 from models.model.model_description import OPTION_OF_STAGE
 from models.words.word_vectors import WordVectors
@@ -32,8 +32,6 @@ OnRefusal = Literal["error", "zero"]
 
 BATCH_SIZE = 256
 """Sentences embedded at once, unless the settings say another number."""
-SENTENCES_AT_ONCE = 2_048
-"""Sentences tokenized, parsed and kept together; bounds the memory of their parses."""
 MAX_NAMED = 20
 """Refused sentences that a message names; the rest are counted."""
 TOKENS_AT_ONCE = 16_384

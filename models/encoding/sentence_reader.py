@@ -18,13 +18,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from models.corpus.sentence_block import MAX_TOKENS, SentenceBlock
-from models.encoding.parse_cache import ParseCache
-from models.encoding.parse_table import (
+from models.encoding.parse_cache import (
     TOKENS,
+    ParseCache,
     flat_values,
     offsets_of,
     parse_table,
     rejections_of,
+    schema_of,
     token_table,
 )
 from models.encoding.versions import describe_tokens
@@ -37,6 +38,9 @@ from pipeline.parsing.rows import Row, describe_parsing, row_of
 from pipeline.text.sentences.filter import clean_text
 from pipeline.text.sentences.tokenization import EnglishTokenizer
 from pipeline.trees.parses import Parse
+
+SENTENCES_AT_ONCE = 2_048
+"""Sentences tokenized, parsed and kept together; bounds the memory of their parses."""
 
 logger = logging.getLogger(__name__)
 
@@ -146,7 +150,8 @@ class SentenceReader:
         def stage_table(stage: str, make: Callable[[], pa.Table]) -> pa.Table:
             if cache is None:
                 return make()
-            return cache.table(stage, self._content(stage), sentences, make)
+            checksum = "" if stage == TOKENS else self._parsers[stage].checksum
+            return cache.table(stage, content_of(stage, checksum), sentences, make)
 
         tokens = stage_table(TOKENS, partial(self._tokenize, sentences))
         parses = {
@@ -181,10 +186,6 @@ class SentenceReader:
             for i, rejection in zip(doubtful, rejections, strict=True)
             if rejection is not None
         ]
-
-    def _content(self, stage: str) -> dict[str, Any]:
-        """Returns everything but the sentences that determines a stage's table."""
-        return content_of(stage, "" if stage == TOKENS else self._parsers[stage].checksum)
 
     def _tokenize(self, sentences: Sequence[str]) -> pa.Table:
         texts = self._tokenizer.tokenize([clean_text(sentence)[0] for sentence in sentences])
@@ -223,3 +224,35 @@ class SentenceReader:
             binary_left=flat("binary_left", "constituents"),
             binary_right=flat("binary_right", "constituents"),
         )
+
+
+def keep_given(
+    folder: Path, sentences: Sequence[str], given: pa.Table, parsers: Mapping[str, str]
+) -> None:
+    """Keeps them in a folder of parses, in the pieces in which encoders read the sentences.
+
+    An encoder with other parsers shares the tokens and parses these anew.
+
+    Args:
+        given: a row a sentence: its tokens, and the columns of each stage of ``parsers``.
+        parsers: parse stage -> checksum of the parser that made its columns.
+    """
+    cache = ParseCache(folder)
+    for start in range(0, len(sentences), SENTENCES_AT_ONCE):
+        piece = sentences[start : start + SENTENCES_AT_ONCE]
+        rows = given.slice(start, len(piece)).combine_chunks()
+        for stage in (TOKENS, *parsers):
+            content = content_of(stage, parsers.get(stage, ""))
+            cache.table(stage, content, piece, partial(_stage_table, stage, rows))
+
+
+def _stage_table(stage: str, given: pa.Table) -> pa.Table:
+    """Returns a stage's table of sentences of which none is refused."""
+    schema = schema_of(stage)
+    columns = [
+        given.column(field.name).cast(field.type)
+        if field.name in given.column_names
+        else pa.nulls(len(given), field.type)
+        for field in schema
+    ]
+    return pa.Table.from_arrays(columns, schema=schema)

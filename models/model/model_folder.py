@@ -14,7 +14,6 @@ from typing import Any
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
-from models.config.training_config import TrainingConfig
 from models.model.model_description import (
     FORMAT_VERSION,
     MODEL_FILE,
@@ -23,9 +22,7 @@ from models.model.model_description import (
     read_model_config,
     read_model_description,
 )
-from models.model.sentence_model import SentenceModel, build_model
-from models.model.sentence_views import SentenceViews
-from models.words.word_vectors import WordVectors
+from models.model.sentence_model import SentenceModel, SentenceViews, build_model
 from pipeline.base.atomic_files import write_json_atomically
 
 
@@ -90,12 +87,3 @@ def load_weights(folder: Path, model: SentenceModel) -> None:
         model.load_state_dict(load_file(folder / WEIGHTS_FILE))
     except (OSError, SafetensorError, RuntimeError) as error:
         raise ValueError(f"{folder / WEIGHTS_FILE}: cannot be loaded: {error}") from error
-
-
-def random_model(config: TrainingConfig, vectors: WordVectors, seed: int) -> SentenceModel:
-    """Returns the same architecture with untrained weights, in evaluation mode.
-
-    Args:
-        vectors: as for the trained model it is compared with.
-    """
-    return build_model(config, vectors, seed).eval()

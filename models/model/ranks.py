@@ -59,15 +59,12 @@ class Ranks:
 
         It is empty on some ranks if there are fewer sentences than ranks.
         """
-        return self._part_of(self.rank, num_sentences)
+        return num_sentences * self.rank // self.size, num_sentences * (self.rank + 1) // self.size
 
     def part_sizes(self, num_sentences: int) -> list[int]:
         """Returns how many sentences each rank has of a batch."""
-        parts = [self._part_of(rank, num_sentences) for rank in range(self.size)]
+        parts = [Ranks(rank, self.size).part(num_sentences) for rank in range(self.size)]
         return [stop - start for start, stop in parts]
-
-    def _part_of(self, rank: int, num_sentences: int) -> tuple[int, int]:
-        return num_sentences * rank // self.size, num_sentences * (rank + 1) // self.size
 
     def agreed(self, value: T) -> T:
         """Returns the first rank's value, for what each measures and all must do alike.

@@ -1,4 +1,12 @@
-"""The views of a sentence and the objective that trains them, built from a configuration."""
+"""The views of a sentence and the objective that trains them; the views of a finished model.
+
+These are its encoders and, if it has a decoder, the inverse. Tang & de Sa 2018, section 2.2, and
+2019, section 3.4: the inverse of what predicts words from a sentence's vector is an encoder of its
+own. It is applied to each word's vector; the results are pooled as the words' part of table 2
+(2018) says, W X there.
+
+Legend: B sentences, T word types, E word dimension, H_v width of view v.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +16,21 @@ from typing import cast
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from models.config.training_config import TrainingConfig
+from models.config.views import INVERSE, Pooling
 from models.corpus.sentence_block import SentenceBlock
+from models.encoders.base import SentenceStates
 from models.encoders.order.arrays import on_device
 from models.encoders.sentence_batch import SentenceBatch
 from models.model.multi_view import MultiViewEncoder, TokenRange
 from models.model.ranks import ALONE, Ranks, gather_rows
-from models.objectives.base import Objective, ObjectiveResult, SentenceContext
-from models.objectives.decoders.decoder import Decoder
-from models.objectives.factory import build_objective, generative_of
+from models.objectives.base import ObjectiveResult, SentenceContext
+from models.objectives.build import build_objective, generative_of
+from models.objectives.decoders import Decoder
 from models.words.embedding import WordEmbedding
 from models.words.word_vectors import WordVectors
 
@@ -63,8 +74,9 @@ class SentenceModel(nn.Module):
         self.vectors = vectors
         """Those that tokens are looked up by."""
         self.encoder = MultiViewEncoder(config, self._embeddings())
-        self.objective: nn.Module = build_objective(
-            config, self.encoder.widths, word_size=self._word_size, num_words=len(vectors.words)
+        word_size = cast(WordEmbedding, self.encoder.embeddings[0]).word_size
+        self.objective = build_objective(
+            config, self.encoder.widths, word_size=word_size, num_words=len(vectors.words)
         )
 
     @property
@@ -77,10 +89,6 @@ class SentenceModel(nn.Module):
     def device(self) -> torch.device:
         """Where the model stands."""
         return self.encoder.device
-
-    @property
-    def _word_size(self) -> int:
-        return cast(WordEmbedding, self.encoder.embeddings[0]).word_size
 
     def _embeddings(self) -> list[WordEmbedding]:
         """Returns one embedding for all views, or one for each."""
@@ -108,8 +116,8 @@ class SentenceModel(nn.Module):
             views = [gather_rows(view, ranks, num_rows) for view in views]
         elif batch.sentences is None:
             return self._nothing(views)
-        objective = cast(Objective, self.objective)
-        return objective(views, batch.context, self._look_up)
+        result: ObjectiveResult = self.objective(views, batch.context, self._look_up)
+        return result
 
     def set_word_counts(self, counts: NDArray[np.int64]) -> None:
         """Tells an objective that draws words how often each stands in the training text.
@@ -123,7 +131,7 @@ class SentenceModel(nn.Module):
 
     def constrain(self) -> dict[str, Tensor]:
         """Puts weights back to where they must lie after a step; returns scalars for the log."""
-        return cast(Objective, self.objective).constrain()
+        return self.objective.constrain()
 
     def _look_up(self, word_ids: Tensor) -> Tensor:
         return self.encoder.look_up(word_ids)[0]
@@ -163,8 +171,8 @@ class SentenceModel(nn.Module):
         loss = torch.stack([view.sum() for view in views]).sum()
         none = loss.detach()
         unknown = torch.full_like(none, torch.nan)
-        names = cast(Objective, self.objective).measure_names
-        return ObjectiveResult(loss, none, none, none.long(), dict.fromkeys(names, unknown))
+        measures = dict.fromkeys(self.objective.measure_names, unknown)
+        return ObjectiveResult(loss, none, none, none.long(), measures)
 
 
 def build_model(config: TrainingConfig, vectors: WordVectors, seed: int) -> SentenceModel:
@@ -195,3 +203,62 @@ def batch_of(
         share_words=share_words,
         with_nodes=with_nodes,
     )
+
+
+class SentenceViews(nn.Module):
+    """What a finished model is asked for: views of sentences, pooled."""
+
+    encoder: MultiViewEncoder
+
+    def __init__(self, model: SentenceModel) -> None:
+        """Takes the encoders and the decoder of a model, which go on to share its weights."""
+        super().__init__()
+        self.encoder = model.encoder
+        self.decoder = cast("nn.Module | None", model.decoder)
+        self.views = model.config.test_views
+        self.widths = self.encoder.widths
+        """H_v of each view."""
+        if model.decoder is not None:
+            self.widths = (*self.widths, model.decoder.sentence_size)
+
+    @property
+    def names(self) -> list[str]:
+        """Place and name of each view (``0-DEP``), by which its embeddings are called."""
+        return [f"{place}-{view}" for place, view in enumerate(self.views)]
+
+    @torch.no_grad()
+    def forward(self, batch: SentenceBatch) -> list[Tensor]:
+        """Returns each view's vectors of the sentences, [B, H_v] each.
+
+        Raises:
+            ValueError: the batch was made without the trees a view reads.
+        """
+        return [view["last"] for view in self.pool(batch, ("last",))]
+
+    @torch.no_grad()
+    def pool(self, batch: SentenceBatch, pooling: Sequence[Pooling]) -> list[dict[Pooling, Tensor]]:
+        """Returns each view's vectors, [B, H_v] for each pooling.
+
+        Args:
+            batch: made with ``with_nodes=True`` if there is another pooling than ``last``.
+            pooling: how a view's states become one vector. Those of words each by itself have no
+                last one; their mean stands for it.
+
+        Raises:
+            ValueError: the batch was made without the trees a view reads, or without nodes.
+        """
+        pooled = self.encoder.pool(batch, pooling)
+        if self.decoder is not None:
+            assert self.views[-1] == INVERSE
+            states = self._inverse_states(batch)
+            pooled.append({name: states.pool(name) for name in pooling})
+        return pooled
+
+    def _inverse_states(self, batch: SentenceBatch) -> SentenceStates:
+        """Returns the inverse of each word, and for the last state their mean."""
+        vectors = self.encoder.look_up(batch.word_ids)[0]
+        rows = cast(Decoder, self.decoder).inverse(vectors)
+        mean = F.embedding_bag(batch.word_of_token, rows, batch.token_offsets[:-1], mode="mean")
+        return SentenceStates(
+            rows=rows, row_of_node=batch.word_of_token, node_offsets=batch.token_offsets, last=mean
+        )

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from models.corpus.sentence_block import SentenceBlock
 from models.encoders.order.arrays import distinct_words, to_tensor
@@ -94,13 +93,13 @@ class ObjectiveResult:
     """Further detached scalars for the log, equal in name for every batch of a training."""
 
 
-class Objective(Protocol):
+class Objective(nn.Module):
     """A module with whatever is trained beside the encoders: critic, temperature, decoder."""
 
-    measure_names: tuple[str, ...]
+    measure_names: tuple[str, ...] = ()
     """Of the further scalars in every result."""
 
-    def __call__(
+    def forward(
         self, views: Sequence[Tensor], context: SentenceContext, look_up: LookUp
     ) -> ObjectiveResult:
         """Returns the objective of a batch.
@@ -113,7 +112,7 @@ class Objective(Protocol):
             context: of the same sentences.
             look_up: gives frozen word vectors.
         """
-        ...
+        raise NotImplementedError
 
     def constrain(self) -> dict[str, Tensor]:
         """Puts parameters back to where they must lie after a step of the optimiser, in place.
@@ -121,4 +120,4 @@ class Objective(Protocol):
         Returns:
             Detached scalars for the log, equal in name for every step.
         """
-        ...
+        return {}

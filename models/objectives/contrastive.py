@@ -22,7 +22,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from models.config.training_config import TrainingConfig
-from models.objectives.base import LookUp, ObjectiveResult, SentenceContext
+from models.objectives.base import LookUp, Objective, ObjectiveResult, SentenceContext
 
 
 def context_targets(document: Tensor, sentence_index: Tensor, context_size: int) -> Tensor:
@@ -38,7 +38,7 @@ def context_targets(document: Tensor, sentence_index: Tensor, context_size: int)
     return same_document & (distance <= context_size) & (distance > 0)
 
 
-class ContrastiveObjective(nn.Module):
+class ContrastiveObjective(Objective):
     """The loss over a batch's two views; holds the critic's parameters.
 
     Before the critic, ``normalise`` "batch_norm" brings each dimension to mean 0 and variance 1
@@ -46,8 +46,6 @@ class ContrastiveObjective(nn.Module):
     over a trained temperature (Tang & de Sa 2018). With ``symmetric`` g(s) must find f(s+), too,
     and the loss is the mean of both directions.
     """
-
-    measure_names: tuple[str, ...]
 
     def __init__(self, *, first_size: int, second_size: int, config: TrainingConfig) -> None:
         """Makes the critic, W by Xavier.
@@ -126,6 +124,7 @@ class ContrastiveObjective(nn.Module):
         num_positives = positives.sum(1)
         num_candidates = len(positives) - int(excluded)
         num_anchors = (num_positives > 0).sum()
+        log_tau = self.log_temperature
         # A row without positives is no anchor: its loss is 0 and it has no hit. (To select the
         # others would wait for the device.)
         total = len(directions) * num_anchors.clamp(min=1)
@@ -134,17 +133,8 @@ class ContrastiveObjective(nn.Module):
             accuracy=torch.stack(hits).sum() / total,
             chance=num_positives.sum() / (num_anchors * num_candidates).clamp(min=1),
             num_anchors=num_anchors,
-            measures=self._measures(),
+            measures={} if log_tau is None else {"temperature": log_tau.detach().exp()},
         )
-
-    def _measures(self) -> dict[str, Tensor]:
-        if self.log_temperature is None:
-            return {}
-        return {"temperature": self.log_temperature.detach().exp()}
-
-    def constrain(self) -> dict[str, Tensor]:
-        """Does nothing; the critic may lie anywhere."""
-        return {}
 
 
 def _score_of_itself(scores: Tensor, *, excluded: bool) -> Tensor:

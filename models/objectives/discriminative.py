@@ -22,11 +22,11 @@ import torch
 from torch import Tensor, nn
 
 from models.config.training_config import TrainingConfig
-from models.objectives.base import LookUp, ObjectiveResult, SentenceContext
+from models.objectives.base import LookUp, Objective, ObjectiveResult, SentenceContext
 from models.objectives.contrastive import context_targets
 
 
-class DiscriminativeObjective(nn.Module):
+class DiscriminativeObjective(Objective):
     """The loss over a batch's one or two views; holds the temperature."""
 
     measure_names: tuple[str, ...] = ("temperature",)
@@ -103,10 +103,6 @@ class DiscriminativeObjective(nn.Module):
             num_anchors=num_anchors,
             measures={"temperature": temperature.detach()},
         )
-
-    def constrain(self) -> dict[str, Tensor]:
-        """Does nothing; the temperature may lie anywhere."""
-        return {}
 
     def _directions(self, view: Tensor) -> Tensor:
         """Returns a view's vectors as cosines take them, [B, H], of length 1.

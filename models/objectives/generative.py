@@ -26,7 +26,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from models.config.training_config import TrainingConfig
-from models.objectives.base import LookUp, NextWords, ObjectiveResult, SentenceContext
+from models.objectives.base import LookUp, NextWords, Objective, ObjectiveResult, SentenceContext
 
 RESOLUTION = 2**53
 """Equal parts that the probabilities are counted in; doubles hold every such number exactly."""
@@ -34,16 +34,14 @@ EVALUATION_SEED = 0
 """Of the draws in evaluation."""
 
 
-class GenerativeObjective(nn.Module):
+class GenerativeObjective(Objective):
     """The loss over a batch's first view; holds the decoder and the noise distribution."""
-
-    measure_names: tuple[str, ...] = ()
 
     def __init__(self, decoder: nn.Module, num_words: int, config: TrainingConfig) -> None:
         """Makes the objective; `set_word_counts` completes it.
 
         Args:
-            decoder: a `models.objectives.decoders.decoder.Decoder`.
+            decoder: a `models.objectives.decoders.Decoder`.
             num_words: V, the unknown word included.
             config: the variant, of an objective with a generative part.
         """

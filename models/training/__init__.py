@@ -4,7 +4,8 @@ In comes a `job.TrainingJob`: a configuration, the corpus' folders, word vectors
 folder: weights, metrics, a summary that marks it complete.
 
 ``train_views`` goes the whole way: it counts the corpus, has ``loop`` take the steps and leaves the
-result. A step is ``learner``'s; its batches are ordered and made ahead by ``batches``. ``folder``
-keeps in step what ``checkpoints`` and ``logs`` write. ``settings`` are the machine's, which
-``launching`` (processes, threads, device) and ``machine`` (matrix products) set.
+result. A step is ``learner``'s, and so is what is measured of held-out sentences; batches are
+ordered and made ahead by ``batches``. ``folder`` keeps in step what ``checkpoints`` and ``logs``
+write. ``launching`` (processes, threads, device) and ``machine`` (matrix products) set up what the
+job says of the machine.
 """

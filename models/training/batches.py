@@ -58,12 +58,8 @@ class TrainingBatches:
         self._rows = tuple(rows)
         self._batch_size = batch_size
         self._seed = seed
-        self._steps_per_epoch = sum(num_batches(count, batch_size) for count in rows)
-
-    @property
-    def steps_per_epoch(self) -> int:
+        self.steps_per_epoch = sum(num_batches(count, batch_size) for count in rows)
         """Batches of one pass over the corpus."""
-        return self._steps_per_epoch
 
     def from_step(
         self, step: int, *, epochs: int, read_ahead: bool = False

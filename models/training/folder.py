@@ -23,6 +23,7 @@ from models.training.checkpoints import (
     remove_unfinished,
     write_checkpoint,
 )
+from models.training.job import RunSettings
 from models.training.logs import (
     METRICS_FILE,
     TENSORBOARD_FOLDER,
@@ -30,7 +31,6 @@ from models.training.logs import (
     TensorBoardLog,
     tensorboard_is_wanted,
 )
-from models.training.settings import RunSettings
 from models.words.word_vectors import Coverage
 from pipeline.base.atomic_files import write_bytes_atomically, write_json_atomically
 

@@ -1,20 +1,48 @@
-"""A training by its configuration and its paths, and what it is made from."""
+"""A training by its configuration, its paths and its machine, and what it is made from."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from models.config.training_config import TRAINING_VERSION, TrainingConfig
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Part, Selection
 from models.model.model_description import parsers_of_corpus
-from models.training.settings import LaunchSettings, RunSettings
+from models.training.launching import LaunchSettings
 from models.words.word_vectors import WordVectors
-from pipeline.base.config_fields import Config
+from pipeline.base.config_fields import Config, Count, Natural, at_least
 from pipeline.base.digest import digest_of
 from pipeline.shards.manifests import read_dataset_manifest
+
+GemmChoice = Literal["auto", "default", "onednn"]
+"""Which matrix product the CPU uses; auto: oneDNN's on AMD's processors where it is as
+exact, PyTorch's default elsewhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunSettings(Config):
+    """How a training is run. On one device and with one matrix product none changes the result."""
+
+    called: ClassVar[str] = "run setting"
+
+    device: str = "cpu"
+    gemm: GemmChoice = "auto"
+    """With "auto" a resumed training goes on with the product it began with; another one that is
+    asked for is taken, and noted in the metrics, since the last bits of the weights differ."""
+    prefetch: Natural = 2
+    """Batches prepared ahead by a thread; 0 prepares each when it is needed."""
+    checkpoint_every_seconds: Annotated[float, at_least(0)] = 60.0
+    checkpoint_every_steps: Annotated[int | None, at_least(1)] = None
+    """Checkpoints also at every multiple of so many steps."""
+    keep_checkpoints: Count = 2
+    keep_best: bool = True
+    """Whether the weights of the lowest held-out loss are kept beside the last ones."""
+    tensorboard: bool | None = None
+    """Whether TensorBoard's event files are written; None writes them if it is installed."""
+    progress_bar: bool | None = None
+    """Whether a bar is drawn on standard error; None draws one on a terminal."""
 
 
 @dataclass(frozen=True, slots=True)

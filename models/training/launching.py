@@ -11,15 +11,29 @@ import os
 import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from models.training.settings import LaunchSettings
+from pipeline.base.config_fields import Config, Count, Natural, at_least
 from pipeline.base.job import THREAD_VARIABLES, available_cores
 
 if TYPE_CHECKING:
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError, ProcessFailure
 
 logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchSettings(Config):
+    """How many processes train, and with how many threads."""
+
+    called: ClassVar[str] = "launch setting"
+
+    threads: Annotated[int | None, at_least(1)] = None
+    """CPU threads of all processes of a machine together; by default one a core."""
+    processes: Count = 1
+    """How many train together; on cuda each takes a device of its own."""
+    max_restarts: Natural = 0
+    """How often all start again from the last checkpoint when one of several is killed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +135,13 @@ def device_of(device: str, place: Place) -> str:
         raise ValueError(f"device must be one of {', '.join(DEVICES)}, not {device!r}")
     if kind != "cuda":
         return device
-    _require_cuda(device)
+    import torch
+
+    if not torch.cuda.is_available():
+        raise ValueError(
+            f"device is {device}, but PyTorch {torch.__version__} finds no CUDA device here; give "
+            "cpu, or install a PyTorch for this machine's GPU"
+        )
     if place.size == 1:
         return device
     if index:
@@ -131,21 +151,9 @@ def device_of(device: str, place: Place) -> str:
                 "each takes one"
             )
         return device
-    import torch
-
     if place.local_size > torch.cuda.device_count():
         raise ValueError(
             f"processes: {place.local_size} on cuda, which has {torch.cuda.device_count()} devices "
             "here; each process needs its own"
         )
     return f"cuda:{place.local_rank}"
-
-
-def _require_cuda(device: str) -> None:
-    import torch
-
-    if not torch.cuda.is_available():
-        raise ValueError(
-            f"device is {device}, but PyTorch {torch.__version__} finds no CUDA device here; give "
-            "cpu, or install a PyTorch for this machine's GPU"
-        )

@@ -22,12 +22,10 @@ from models.model.sentence_model import SentenceModel, TrainingBatch
 from models.training.batches import TrainingBatches, prefetched
 from models.training.checkpoints import Checkpoint, capture, restore
 from models.training.folder import TrainingFolder, open_checkpoint
-from models.training.held_out_accuracy import HeldOutAccuracy, held_out_accuracy
-from models.training.job import Provenance
-from models.training.learner import Learner, learning_rate_at
+from models.training.job import Provenance, RunSettings
+from models.training.learner import Learner, held_out_accuracy, learning_rate_at
 from models.training.logs import TimeLeft, progress_bar
 from models.training.machine import gemm_for, peak_memory_gib, set_gemm, set_gpu_precision
-from models.training.settings import RunSettings
 from pipeline.base.job import Progress
 
 
@@ -68,7 +66,8 @@ class TrainingLoop:
         self.model = model.to(self.device)
         self.num_steps = self.config.epochs * data.batches.steps_per_epoch
         self.step = 0
-        self._data, self._settings, self._ranks = data, settings, ranks
+        self.ranks = ranks
+        self._data, self._settings = data, settings
         self._learner = Learner(self.model, ranks)
         self._seconds_before = 0.0
         checkpoint = open_checkpoint(out, provenance.identity, ranks)
@@ -101,18 +100,13 @@ class TrainingLoop:
         if checkpoint is not None:
             before = checkpoint.state["gemm"]
             choice = before if choice == "auto" else choice
-        backend = set_gemm(self._ranks.agreed(gemm_for(choice, self.device)), self.device)
+        backend = set_gemm(self.ranks.agreed(gemm_for(choice, self.device)), self.device)
         if before not in {None, backend} and self.folder is not None:
             # From here on the last bits are others than those of a run that was never stopped.
             change = {"gemm": backend, "gemm_before": before}
             self.folder.write({"kind": "resumed", "step": self.step, **change})
         set_gpu_precision(self.config.precision, self.device)
         return backend
-
-    @property
-    def num_ranks(self) -> int:
-        """Processes that train together."""
-        return self._ranks.size
 
     @property
     def seconds(self) -> float:
@@ -137,7 +131,7 @@ class TrainingLoop:
 
     def _run_steps(self, on_progress: Progress) -> None:
         self.model.train()
-        shown = self._settings.progress_bar if self._ranks.is_first else False
+        shown = self._settings.progress_bar if self.ranks.is_first else False
         time_left = TimeLeft(self.step / self.num_steps)
         with (
             prefetched(self._batches(), ahead=self._settings.prefetch) as batches,
@@ -161,7 +155,7 @@ class TrainingLoop:
         )
         with closing(source) as blocks:
             for block in blocks:
-                yield self.model.training_batch(block, self._ranks)
+                yield self.model.training_batch(block, self.ranks)
 
     def _take_step(self, batches: Iterator[TrainingBatch]) -> dict[str, Any]:
         started = time.perf_counter()
@@ -204,7 +198,7 @@ class TrainingLoop:
         running means, and the launcher ends all ranks when the first of them fails.
         """
         last = None if self.folder is None else self.folder.last_checkpoint
-        kept = self._ranks.agreed(None if last is None else str(last))
+        kept = self.ranks.agreed(None if last is None else str(last))
         config = self.config
         decoder = f", orthonormal_rate ({config.orthonormal_rate})" if config.has_decoder else ""
         return TrainingDivergedError(
@@ -224,7 +218,13 @@ class TrainingLoop:
         Returns:
             Whether it is; on the first rank, as the others keep nothing.
         """
-        measured = self._held_out_accuracy()
+        accuracy = None
+        if self.ranks.is_first:
+            accuracy = held_out_accuracy(
+                self.model, self._data.held_out, max_batches=self.config.held_out_batches
+            )
+        measured = self.ranks.agreed(accuracy)
+        assert measured is not None, "the first rank has measured it"
         if measured.num_anchors and not math.isfinite(measured.loss):
             raise self._diverged(f"held-out loss after step {self.step}", measured.loss)
         if self.config.keep == "best" and not measured.num_anchors:
@@ -238,17 +238,6 @@ class TrainingLoop:
         record = {"kind": "held_out", "step": self.step, "epoch": epoch, **asdict(measured)}
         self.folder.write(record)
         return self.folder.best.offer(record)
-
-    def _held_out_accuracy(self) -> HeldOutAccuracy:
-        """Returns on every rank what the first one measures."""
-        measured = None
-        if self._ranks.is_first:
-            measured = held_out_accuracy(
-                self.model, self._data.held_out, max_batches=self.config.held_out_batches
-            )
-        measured = self._ranks.agreed(measured)
-        assert measured is not None, "the first rank has measured it"
-        return measured
 
     def _status(self, record: dict[str, Any]) -> str:
         return (

@@ -15,7 +15,7 @@ import torch
 
 from models.config.training_config import Precision
 from models.encoders.kernels.gemm import GemmBackend, choose_gemm, gemm_kept, use_gemm
-from models.training.settings import GemmChoice
+from models.training.job import GemmChoice
 
 GIB = 1 << 30
 

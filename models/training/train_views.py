@@ -197,7 +197,7 @@ def summary_of(
         "peak_memory_gib": round(peak_memory_gib(run.device), 3),
         "device": str(run.device),
         "gemm": run.gemm,
-        "ranks": run.num_ranks,
+        "ranks": run.ranks.size,
         "versions": versions(),
     }
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -158,7 +157,7 @@ def _read_rows(path: Path, stream: IO[str]) -> WordVectors:
     line = 2
     if not has_header:
         rows.add([first], 1)
-    for block in _blocks(stream):
+    while block := list(islice(stream, LINES_PER_BLOCK)):
         rows.add(block, line)
         line += len(block)
     if not rows.num_rows and fields[0] == "0":
@@ -169,8 +168,3 @@ def _read_rows(path: Path, stream: IO[str]) -> WordVectors:
             "it was cut short"
         )
     return rows.finish()
-
-
-def _blocks(stream: IO[str]) -> Iterator[list[str]]:
-    while block := list(islice(stream, LINES_PER_BLOCK)):
-        yield block

@@ -5,9 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from models.config.training_config import TrainingConfig
 from models.config.training_presets import preset
-from models.model.model_folder import random_model, save_model
+from models.model.model_folder import save_model
+from models.model.sentence_model import SentenceModel, build_model
 from models.words.vector_files import load_word_vectors
+from models.words.word_vectors import WordVectors
+
+
+def random_model(config: TrainingConfig, vectors: WordVectors, seed: int) -> SentenceModel:
+    """Returns a model with untrained weights, in evaluation mode."""
+    return build_model(config, vectors, seed).eval()
 
 
 def write_model(folder: Path, vectors: Path, *, seed: int = 0, **changes: Any) -> Path:

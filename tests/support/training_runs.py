@@ -13,9 +13,8 @@ from safetensors.torch import load_file
 from models.config.training_config import TrainingConfig
 from models.config.training_presets import preset
 from models.corpus.parsed_corpus import CorpusFolders
-from models.training.job import TrainingJob
+from models.training.job import RunSettings, TrainingJob
 from models.training.logs import read_metrics
-from models.training.settings import RunSettings
 from models.training.train_views import train
 from tests.support.parsed_corpora import stories, write_corpus, write_vectors
 

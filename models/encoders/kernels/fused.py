@@ -10,7 +10,7 @@ level, forward and backward:
 - recurrent unit, a step: 1 and 1 product; 1 and 1 product.
 
 Rows that several edges write to are added to atomically, so on CUDA a sum's order, and with it the
-last bits of a result, differ from run to run. Differs from `kernels.eager` in bfloat16:
+last bits of a result, differ from run to run. Differs from `kernels.cells` in bfloat16:
 within a step nothing is rounded, only what is stored.
 
 Kernels are compiled on their first call, for each width and type; widths that are no multiple of
@@ -21,13 +21,14 @@ tensors, slowly, for tests.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
 import triton
 from torch import Tensor
 
-from models.encoders.kernels.cells import PairGradients, Pairs, PairStates
+from models.encoders.kernels.cells import Cells, PairGradients, Pairs, PairStates
 from models.encoders.kernels.fused_kernels import (
     add_rows_kernel,
     forget_backward_kernel,
@@ -48,50 +49,43 @@ NUM_WARPS = 2
 """Of a program: four columns a thread, which load 16 bytes of float32 at once."""
 
 
-class FusedCells:
-    """Implements `models.encoders.kernels.cells.Cells` for contiguous buffers."""
+def _launch(kernel: Any, num_rows: int, width: int, *buffers: Tensor | None) -> None:
+    """Runs a kernel with one program for each block of columns of each row."""
+    assert all(b is None or b.is_contiguous() for b in buffers), "buffers must be contiguous"
+    if not num_rows:
+        return
+    block = min(MAX_BLOCK, triton.next_power_of_2(width))
+    grid = (num_rows, triton.cdiv(width, block))
+    with torch.cuda.device_of(buffers[0]):  # Triton launches on the current device
+        kernel[grid](*buffers, H=width, BLOCK=block, num_warps=NUM_WARPS)
 
-    def lstm_forward(
-        self, gates: Tensor, kept: Tensor | None, hidden: Tensor, memory: Tensor, squashed: Tensor
-    ) -> None:
-        """See `Cells`."""
-        _launch(lstm_forward_kernel, *hidden.shape, gates, kept, hidden, memory, squashed)
 
-    def lstm_backward(
-        self, gates: Tensor, squashed: Tensor, grad_hidden: Tensor, grad_memory: Tensor
-    ) -> None:
-        """See `Cells`."""
-        _launch(lstm_backward_kernel, *squashed.shape, gates, squashed, grad_hidden, grad_memory)
+def _launching(kernel: Any, *, rows: int, width: int = -1) -> Callable[..., None]:
+    """Returns the step of `Cells` that hands its buffers to a kernel as they are.
 
-    def forget_forward(
-        self,
-        product: Tensor,
-        forget: Tensor,
-        memory: Tensor,
-        children: Tensor | None,
-        parents: Tensor,
-        keep: Tensor,
-        kept: Tensor,
-    ) -> None:
-        """See `Cells`."""
-        buffers = (product, forget, memory, children, parents, keep, kept)
-        _launch(forget_forward_kernel, *keep.shape, *buffers)
+    Args:
+        rows: which of them has a row for each program, or block of programs.
+        width: which of them is as wide as the states.
+    """
 
-    def forget_backward(
-        self,
-        keep: Tensor,
-        memory: Tensor,
-        children: Tensor | None,
-        parents: Tensor,
-        grad_kept: Tensor,
-        grad_product: Tensor,
-        grad_forget: Tensor,
-        grad_memory: Tensor,
-    ) -> None:
-        """See `Cells`."""
-        edges = (keep, memory, children, parents)
-        gradients = (grad_kept, grad_product, grad_forget, grad_memory)
-        _launch(forget_backward_kernel, *keep.shape, *edges, *gradients)
+    def step(_: Cells, *buffers: Tensor | None) -> None:
+        of_rows, wide = buffers[rows], buffers[width]
+        assert of_rows is not None and wide is not None
+        _launch(kernel, len(of_rows), wide.shape[1], *buffers)
+
+    return step
+
+
+class FusedCells(Cells):
+    """The same for contiguous buffers."""
+
+    lstm_forward = _launching(lstm_forward_kernel, rows=2)
+    lstm_backward = _launching(lstm_backward_kernel, rows=1)
+    forget_forward = _launching(forget_forward_kernel, rows=5)
+    forget_backward = _launching(forget_backward_kernel, rows=0)
+    gru_forward = _launching(gru_forward_kernel, rows=2)
+    gru_backward = _launching(gru_backward_kernel, rows=2)
+    add_rows = _launching(add_rows_kernel, rows=1, width=0)
 
     def pair_forward(
         self,
@@ -138,29 +132,3 @@ class FusedCells:
             gradients.memory[nodes],
             gradients.memory,
         )
-
-    def gru_forward(self, gates: Tensor, previous: Tensor, hidden: Tensor) -> None:
-        """See `Cells`."""
-        _launch(gru_forward_kernel, *hidden.shape, gates, previous, hidden)
-
-    def gru_backward(self, gates: Tensor, previous: Tensor, grad_hidden: Tensor) -> None:
-        """See `Cells`."""
-        _launch(gru_backward_kernel, *grad_hidden.shape, gates, previous, grad_hidden)
-
-    def add_rows(
-        self, target: Tensor, target_rows: Tensor, source: Tensor, source_rows: Tensor | None
-    ) -> None:
-        """See `Cells`."""
-        buffers = (target, target_rows, source, source_rows)
-        _launch(add_rows_kernel, len(target_rows), target.shape[1], *buffers)
-
-
-def _launch(kernel: Any, num_rows: int, width: int, *buffers: Tensor | None) -> None:
-    """Runs a kernel with one program for each block of columns of each row."""
-    assert all(b is None or b.is_contiguous() for b in buffers), "buffers must be contiguous"
-    if not num_rows:
-        return
-    block = min(MAX_BLOCK, triton.next_power_of_2(width))
-    grid = (num_rows, triton.cdiv(width, block))
-    with torch.cuda.device_of(buffers[0]):  # Triton launches on the current device
-        kernel[grid](*buffers, H=width, BLOCK=block, num_warps=NUM_WARPS)

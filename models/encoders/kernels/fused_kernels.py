@@ -1,7 +1,8 @@
 """Triton kernels of the Tree-LSTMs and of the gated recurrent unit.
 
 Arguments and shapes: `Cells` of `kernels.cells`, what `Pairs`, `PairStates` and `PairGradients`
-hold one by one; a program handles BLOCK of the H columns of one row or edge.
+hold one by one. Every program of a kernel handles ``BLOCK`` of the H columns of one row or edge. It
+computes in float32, or in float64 where the buffers are that; a store rounds to the buffers' type.
 """
 
 from __future__ import annotations
@@ -9,17 +10,70 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from models.encoders.kernels.fused_arithmetic import (
-    INDICES,
-    add,
-    columns_of_program,
-    read,
-    row_of_program,
-    sigmoid,
-    sigmoid_backward,
-    tanh,
-    tanh_backward,
+INDICES = (
+    "children",
+    "parents",
+    "target_rows",
+    "source_rows",
+    "left_operand",
+    "right_operand",
+    "left_row",
+    "right_row",
 )
+"""Arguments of kernels that are read one number a program. A level's part of an index starts at any
+multiple of 8 bytes: a kernel of its own for those at multiples of 16 would gain nothing."""
+
+
+@triton.jit
+def place_of_program(
+    H: tl.constexpr, BLOCK: tl.constexpr
+) -> tuple[tl.tensor, tl.tensor, tl.tensor]:
+    """Returns the program's row, its columns [BLOCK] and which of these are inside the width.
+
+    The row has 64 bits, as its offset may need more than 32.
+    """
+    column = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    return tl.program_id(0).to(tl.int64), column, column < H
+
+
+@triton.jit
+def read(pointers: tl.tensor, inside: tl.tensor) -> tl.tensor:
+    """Returns the values, at least in float32."""
+    values = tl.load(pointers, mask=inside, other=0.0)
+    if values.dtype == tl.bfloat16:
+        values = values.to(tl.float32)
+    return values
+
+
+@triton.jit
+def add(pointers: tl.tensor, values: tl.tensor, inside: tl.tensor) -> None:
+    """Adds to rows, in float32 or float64, that other programs may add to at the same time."""
+    rounded = values.to(pointers.dtype.element_ty)
+    tl.atomic_add(pointers, rounded, mask=inside, sem="relaxed")
+
+
+@triton.jit
+def sigmoid(x: tl.tensor) -> tl.tensor:
+    """Returns σ(x); where exp overflows, 1 / infinity is the right 0."""
+    return 1.0 / (1.0 + tl.exp(-x))
+
+
+@triton.jit
+def tanh(x: tl.tensor) -> tl.tensor:
+    """Returns tanh(x) as 2σ(2x) - 1; differs from it by at most 2e-7 in float32."""
+    return 2.0 * sigmoid(2.0 * x) - 1.0
+
+
+@triton.jit
+def sigmoid_backward(grad: tl.tensor, y: tl.tensor) -> tl.tensor:
+    """Returns the gradient of x from that of y = σ(x)."""
+    return grad * y * (1.0 - y)
+
+
+@triton.jit
+def tanh_backward(grad: tl.tensor, y: tl.tensor) -> tl.tensor:
+    """Returns the gradient of x from that of y = tanh(x)."""
+    return grad * (1.0 - y * y)
 
 
 @triton.jit
@@ -33,9 +87,7 @@ def lstm_forward_kernel(
     BLOCK: tl.constexpr,
 ) -> None:
     """One program a node."""
-    row = row_of_program()
-    column = columns_of_program(BLOCK)
-    inside = column < H
+    row, column, inside = place_of_program(H, BLOCK)
     at = row * H + column
     gate = gates + row * (3 * H) + column
 
@@ -65,9 +117,7 @@ def lstm_backward_kernel(
     BLOCK: tl.constexpr,
 ) -> None:
     """One program a node."""
-    row = row_of_program()
-    column = columns_of_program(BLOCK)
-    inside = column < H
+    row, column, inside = place_of_program(H, BLOCK)
     at = row * H + column
     gate = gates + row * (3 * H) + column
 
@@ -97,9 +147,7 @@ def forget_forward_kernel(
     BLOCK: tl.constexpr,
 ) -> None:
     """One program an edge."""
-    edge = row_of_program()
-    column = columns_of_program(BLOCK)
-    inside = column < H
+    edge, column, inside = place_of_program(H, BLOCK)
     child = edge
     if children is not None:
         child = tl.load(children + edge)
@@ -125,9 +173,7 @@ def forget_backward_kernel(
     BLOCK: tl.constexpr,
 ) -> None:
     """One program an edge."""
-    edge = row_of_program()
-    column = columns_of_program(BLOCK)
-    inside = column < H
+    edge, column, inside = place_of_program(H, BLOCK)
     child = edge
     if children is not None:
         child = tl.load(children + edge)
@@ -157,9 +203,7 @@ def add_rows_kernel(
     BLOCK: tl.constexpr,
 ) -> None:
     """One program a pair of rows."""
-    pair = row_of_program()
-    column = columns_of_program(BLOCK)
-    inside = column < H
+    pair, column, inside = place_of_program(H, BLOCK)
     row = pair
     if source_rows is not None:
         row = tl.load(source_rows + pair)
@@ -187,9 +231,7 @@ def pair_forward_kernel(
 
     Children are of other rows than the nodes of the call, so no program reads what another writes.
     """
-    row = row_of_program()
-    column = columns_of_program(BLOCK)
-    inside = column < H
+    row, column, inside = place_of_program(H, BLOCK)
     at = row * H + column
     gate = gates + row * (5 * H) + column
     left = left_product + tl.load(left_operand + row) * (5 * H) + column
@@ -229,9 +271,7 @@ def pair_backward_kernel(
     BLOCK: tl.constexpr,
 ) -> None:
     """One program a node; children may be shared by the nodes of a call."""
-    row = row_of_program()
-    column = columns_of_program(BLOCK)
-    inside = column < H
+    row, column, inside = place_of_program(H, BLOCK)
     at = row * H + column
     gate = gates + row * (5 * H) + column
     of_left = tl.load(left_row + row) * H + column
@@ -267,9 +307,7 @@ def gru_forward_kernel(
     BLOCK: tl.constexpr,
 ) -> None:
     """One program a sentence."""
-    row = row_of_program()
-    column = columns_of_program(BLOCK)
-    inside = column < H
+    row, column, inside = place_of_program(H, BLOCK)
     at = row * H + column
     gate = gates + row * (4 * H) + column
 
@@ -293,9 +331,7 @@ def gru_backward_kernel(
     BLOCK: tl.constexpr,
 ) -> None:
     """One program a sentence."""
-    row = row_of_program()
-    column = columns_of_program(BLOCK)
-    inside = column < H
+    row, column, inside = place_of_program(H, BLOCK)
     at = row * H + column
     gate = gates + row * (4 * H) + column
 

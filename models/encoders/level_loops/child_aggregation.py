@@ -7,8 +7,6 @@ Legend: M inner rows, S sum rows, n nodes of a group, e edges of a group, H hidd
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import torch
 from torch import Tensor
 
@@ -18,36 +16,11 @@ from models.encoders.order import DependencySchedule
 from models.encoders.order.node_groups import Edges, NodeGroup
 
 
-class ChildSums(Protocol):
-    """Sums on the way up, in the order of the groups; gradients on the way down, in reverse."""
-
-    def add(self, hidden: Tensor, edges: Edges) -> None:
-        """Adds a group's states [n, H] to their parents' sums."""
-        ...
-
-    def multiply(self, gates: Tensor, group: NodeGroup) -> None:
-        """Adds U h~ to a group's gates [n, 3H]."""
-        ...
-
-    def multiply_backward(self, grad_gates: Tensor, group: NodeGroup) -> None:
-        """Takes in the gradient of a group's gates, [n, 3H]."""
-        ...
-
-    def add_backward(self, hidden: Tensor, edges: Edges, grad_hidden: Tensor) -> None:
-        """Adds to the gradient of a group's states [n, H] what their parents' sums ask."""
-        ...
-
-    def grad_of_weight(self, grad_gates: Tensor) -> Tensor:
-        """Returns the gradient of U, [3H, H], from that of all inner gates, [M, 3H]."""
-        ...
-
-    def grad_of_query(self) -> Tensor | None:
-        """Returns the gradient of the inner nodes' queries, [M, H], if there are any."""
-        ...
-
-
 class AddedSums:
-    """h~ as published, Σ h_k: one sum and one product for each distinct multiset of leaves."""
+    """h~ as published, Σ h_k: one sum and one product for each distinct multiset of leaves.
+
+    Sums on the way up, in the order of the groups; gradients on the way down, in reverse.
+    """
 
     def __init__(
         self, schedule: DependencySchedule, weight: Tensor, lease: Lease, cells: Cells
@@ -63,12 +36,12 @@ class AddedSums:
         self._grad_products: Tensor | None = None
 
     def add(self, hidden: Tensor, edges: Edges) -> None:
-        """See `ChildSums`."""
+        """Adds a group's states [n, H] to their parents' sums."""
         sums = self._sums[edges.first_sum :]
         self._cells.add_rows(sums, edges.sum_parents, hidden, edges.sum_children)
 
     def multiply(self, gates: Tensor, group: NodeGroup) -> None:
-        """See `ChildSums`."""
+        """Adds U h~ to a group's gates [n, 3H]."""
         sums = self._sums[group.sums]
         if group.sum_of_node is None:
             add_product(gates, sums, self._weight.T)
@@ -78,7 +51,7 @@ class AddedSums:
             gates.add_(out.index_select(0, group.sum_of_node))
 
     def multiply_backward(self, grad_gates: Tensor, group: NodeGroup) -> None:
-        """See `ChildSums`."""
+        """Takes in the gradient of a group's gates, [n, 3H]."""
         if self._grad is None:
             self._grad = self._lease.empty("grad_sums", *self._sums.shape)
         grad = self._grad[group.sums]
@@ -89,7 +62,7 @@ class AddedSums:
         write_product(grad, grad_gates, self._weight)
 
     def add_backward(self, hidden: Tensor, edges: Edges, grad_hidden: Tensor) -> None:
-        """See `ChildSums`."""
+        """Adds to the gradient of a group's states [n, H] what their parents' sums ask."""
         assert self._grad is not None, "the parents come first"
         grad = self._grad[edges.first_sum :]
         if edges.sum_children is None:
@@ -98,7 +71,7 @@ class AddedSums:
             self._cells.add_rows(grad_hidden, edges.sum_children, grad, edges.sum_parents)
 
     def grad_of_weight(self, grad_gates: Tensor) -> Tensor:
-        """See `ChildSums`."""
+        """Returns the gradient of U, [3H, H], from that of all inner gates, [M, 3H]."""
         core = grad_gates[self._num_fringe :]
         sums = self._sums.to(grad_gates.dtype)
         if self._grad_products is None:
@@ -131,23 +104,23 @@ class AttendedSums:
         self._grad_query = torch.zeros_like(wide)
 
     def add(self, hidden: Tensor, edges: Edges) -> None:
-        """See `ChildSums`."""
+        """See `AddedSums`."""
         children, parents = self._ends(hidden, edges)
         weight, _, _ = self._weights(children, parents)
         self._sums.index_add_(0, parents, weight * children)
         self._totals.index_add_(0, parents, weight)
 
     def multiply(self, gates: Tensor, group: NodeGroup) -> None:
-        """See `ChildSums`."""
+        """See `AddedSums`."""
         mean = self._sums[group.inner].div_(self._totals[group.inner])
         add_product(gates, mean, self._weight.T)
 
     def multiply_backward(self, grad_gates: Tensor, group: NodeGroup) -> None:
-        """See `ChildSums`."""
+        """See `AddedSums`."""
         write_product(self._grad[group.inner], grad_gates, self._weight)
 
     def add_backward(self, hidden: Tensor, edges: Edges, grad_hidden: Tensor) -> None:
-        """See `ChildSums`."""
+        """See `AddedSums`."""
         children, parents = self._ends(hidden, edges)
         weight, direction, scale = self._weights(children, parents)
         share = weight / self._totals[parents]
@@ -163,11 +136,11 @@ class AttendedSums:
             grad_hidden.index_add_(0, edges.children, grad.to(grad_hidden.dtype))
 
     def grad_of_weight(self, grad_gates: Tensor) -> Tensor:
-        """See `ChildSums`."""
+        """See `AddedSums`."""
         return torch.mm(grad_gates.T, self._sums.to(grad_gates.dtype))
 
     def grad_of_query(self) -> Tensor | None:
-        """See `ChildSums`."""
+        """See `AddedSums`."""
         along = (self._grad_query * self._query).sum(1, keepdim=True)
         return (self._grad_query - along * self._query) * self._query_scale
 
@@ -181,6 +154,10 @@ class AttendedSums:
         """Returns the child's state, [e, H], and the parent's inner row, [e], of each edge."""
         children = hidden if edges.children is None else hidden[edges.children]
         return children.to(self._sums.dtype), edges.parents + edges.first_parent
+
+
+ChildSums = AddedSums | AttendedSums
+"""h~ by addition or by attention."""
 
 
 def _directions(rows: Tensor) -> tuple[Tensor, Tensor]:

@@ -14,8 +14,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from models.encoders.kernels.cells import Cells
-from models.encoders.kernels.choice import cells_for
+from models.encoders.kernels.cells import Cells, cells_for
 from models.encoders.level_loops.buffers import BufferPool, Lease, add_product, single_use
 from models.encoders.level_loops.child_aggregation import AddedSums, AttendedSums, ChildSums
 from models.encoders.order import DependencySchedule
@@ -40,26 +39,8 @@ class _Pass:
     keep: Tensor
     """[edges, H]; f."""
 
-    @classmethod
-    def begin(
-        cls, schedule: DependencySchedule, lease: Lease, cells: Cells, sums: ChildSums, width: int
-    ) -> _Pass:
-        rows = len(schedule.words)
-        return cls(
-            schedule=schedule,
-            groups=node_groups(schedule),
-            lease=lease,
-            cells=cells,
-            sums=sums,
-            gates=lease.empty("gates", rows, 3 * width),
-            hidden=lease.empty("hidden", rows, width),
-            memory=lease.empty("memory", rows, width),
-            squashed=lease.empty("squashed", rows, width),
-            keep=lease.empty("keep", schedule.num_edges, width),
-        )
-
     def climb(self, word_gates: Tensor, word_forget: Tensor, child: Tensor) -> None:
-        """Computes all states; arguments as in `ChildSumFunction.forward`."""
+        """Computes all states; arguments as in `_climbed`."""
         s, H = self.schedule, child.shape[0]
         torch.index_select(word_gates, 0, s.words, out=self.gates)
         forget = self.lease.empty("forget", s.num_inner, H)
@@ -130,9 +111,19 @@ def _climbed(
     child: Tensor,
     schedule: DependencySchedule,
     pool: BufferPool,
-    word_query: Tensor | None,
+    word_query: Tensor | None = None,
 ) -> _Pass:
-    """Returns the pass with all states; arguments as in `ChildSumFunction.forward`."""
+    """Returns the pass with all states.
+
+    Args:
+        word_gates: [T, 3H]; W x + b of i, o, u for each word type.
+        word_forget: [T, H]; W x + b of f.
+        child_sum: [3H, H]; U of i, o, u.
+        child: [H, H]; U of f.
+        schedule: on the tensors' device.
+        pool: where the buffers come from.
+        word_query: [T, H]; q for each word type, if children are summed by attention.
+    """
     lease, cells = pool.lease(word_gates), cells_for(word_gates)
     sums: ChildSums
     if word_query is None:
@@ -140,26 +131,26 @@ def _climbed(
     else:
         inner_words = schedule.words[schedule.num_leaves :]
         sums = AttendedSums(child_sum, word_query.index_select(0, inner_words))
-    p = _Pass.begin(schedule, lease, cells, sums, child.shape[0])
+    rows, width = len(schedule.words), child.shape[0]
+    p = _Pass(
+        schedule=schedule,
+        groups=node_groups(schedule),
+        lease=lease,
+        cells=cells,
+        sums=sums,
+        gates=lease.empty("gates", rows, 3 * width),
+        hidden=lease.empty("hidden", rows, width),
+        memory=lease.empty("memory", rows, width),
+        squashed=lease.empty("squashed", rows, width),
+        keep=lease.empty("keep", schedule.num_edges, width),
+    )
     p.climb(word_gates, word_forget, child)
     return p
 
 
 @torch.no_grad()
-def child_sum_states(
-    word_gates: Tensor,
-    word_forget: Tensor,
-    child_sum: Tensor,
-    child: Tensor,
-    schedule: DependencySchedule,
-    pool: BufferPool,
-    word_query: Tensor | None = None,
-) -> Tensor:
-    """Returns the distinct nodes' h, [R, H], without a gradient.
-
-    Arguments as in `ChildSumFunction.forward`.
-    """
-    arguments = (word_gates, word_forget, child_sum, child, schedule, pool, word_query)
+def child_sum_states(*arguments: Any) -> Tensor:
+    """Returns the distinct nodes' h, [R, H], without a gradient; arguments as in `_climbed`."""
     return _climbed(*arguments).hidden.clone()
 
 
@@ -167,28 +158,10 @@ class ChildSumFunction(torch.autograd.Function):
     """Root states from what the words give, with one weight-gradient product a matrix."""
 
     @staticmethod
-    def forward(
-        ctx: Any,
-        word_gates: Tensor,
-        word_forget: Tensor,
-        child_sum: Tensor,
-        child: Tensor,
-        schedule: DependencySchedule,
-        pool: BufferPool,
-        word_query: Tensor | None = None,
-    ) -> Tensor:
-        """Returns the roots' h, [B, H].
-
-        Args:
-            word_gates: [T, 3H]; W x + b of i, o, u for each word type.
-            word_forget: [T, H]; W x + b of f.
-            child_sum: [3H, H]; U of i, o, u.
-            child: [H, H]; U of f.
-            schedule: on the tensors' device.
-            pool: where the buffers come from.
-            word_query: [T, H]; q for each word type, if children are summed by attention.
-        """
-        p = _climbed(word_gates, word_forget, child_sum, child, schedule, pool, word_query)
+    def forward(ctx: Any, *arguments: Any) -> Tensor:
+        """Returns the roots' h, [B, H]; arguments as in `_climbed`."""
+        word_gates, _, child_sum, child, schedule, *_ = arguments
+        p = _climbed(*arguments)
         ctx.save_for_backward(child, child_sum)  # both, to have them checked for changes
         ctx.buffers, ctx.num_words = p, len(word_gates)
         return p.hidden.index_select(0, schedule.roots)

@@ -18,8 +18,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from models.encoders.kernels.cells import Cells
-from models.encoders.kernels.choice import cells_for
+from models.encoders.kernels.cells import Cells, cells_for
 from models.encoders.level_loops.buffers import BufferPool, Lease, add_product, single_use
 from models.encoders.order import Reading, SequenceSchedule
 
@@ -48,7 +47,16 @@ class _Pass:
         schedule: SequenceSchedule,
         pool: BufferPool,
     ) -> _Pass:
-        """Computes all states; arguments as in `GRUFunction.forward`."""
+        """Returns the pass with all states.
+
+        Args:
+            word_gates: [T, 4H]; n, r, z, m for each word type before a state comes in: W x and all
+                biases.
+            weight: [3H, H]; U of r, z, n.
+            reading: a direction of the schedule.
+            schedule: on the tensors' device.
+            pool: where the buffers come from.
+        """
         H, R, F = weight.shape[1], len(reading.words), reading.num_first
         lease, cells = pool.lease(word_gates), cells_for(word_gates)
         gates = lease.empty("gates", R, 4 * H)
@@ -69,43 +77,19 @@ class _Pass:
 
 
 @torch.no_grad()
-def gru_states(
-    word_gates: Tensor,
-    weight: Tensor,
-    reading: Reading,
-    schedule: SequenceSchedule,
-    pool: BufferPool,
-) -> Tensor:
-    """Returns the states of all rows, [R, H], without a gradient.
-
-    Arguments as in `GRUFunction.forward`.
-    """
-    return _Pass.read(word_gates, weight, reading, schedule, pool).hidden.clone()
+def gru_states(*arguments: Any) -> Tensor:
+    """Returns the states of all rows, [R, H], without a gradient; arguments as in `_Pass.read`."""
+    return _Pass.read(*arguments).hidden.clone()
 
 
 class GRUFunction(torch.autograd.Function):
     """Last states from what the words give; the weights' gradient is two products for all steps."""
 
     @staticmethod
-    def forward(
-        ctx: Any,
-        word_gates: Tensor,
-        weight: Tensor,
-        reading: Reading,
-        schedule: SequenceSchedule,
-        pool: BufferPool,
-    ) -> Tensor:
-        """Returns the state after each sentence's last word, [B, H].
-
-        Args:
-            word_gates: [T, 4H]; n, r, z, m for each word type before a state comes in: W x and all
-                biases.
-            weight: [3H, H]; U of r, z, n.
-            reading: a direction of the schedule.
-            schedule: on the tensors' device.
-            pool: where the buffers come from.
-        """
-        p = _Pass.read(word_gates, weight, reading, schedule, pool)
+    def forward(ctx: Any, *arguments: Any) -> Tensor:
+        """Returns the states after the last words, [B, H]; arguments as in `_Pass.read`."""
+        word_gates, weight, reading, schedule, _ = arguments
+        p = _Pass.read(*arguments)
         ctx.save_for_backward(weight)
         ctx.buffers = p
         ctx.reading, ctx.schedule, ctx.num_words = reading, schedule, len(word_gates)

@@ -17,8 +17,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from models.encoders.kernels.cells import Cells, PairGradients, Pairs, PairStates
-from models.encoders.kernels.choice import cells_for
+from models.encoders.kernels.cells import Cells, PairGradients, Pairs, PairStates, cells_for
 from models.encoders.level_loops.buffers import BufferPool, Lease, single_use, write_product
 from models.encoders.order import BinarySchedule
 from models.encoders.order.binary import Side
@@ -54,25 +53,6 @@ class _Pass:
     squashed: Tensor
     products: tuple[Tensor, Tensor]
     """[P, 5H] for each side; U h of its operands, on the way back their gradients."""
-
-    @classmethod
-    def begin(cls, schedule: BinarySchedule, lease: Lease, cells: Cells, width: int) -> _Pass:
-        rows = schedule.num_rows
-        left, right = len(schedule.left.operands), len(schedule.right.operands)
-        return cls(
-            schedule=schedule,
-            lease=lease,
-            cells=cells,
-            word_gates=lease.empty("word_gates", schedule.num_leaves, 3 * width),
-            gates=lease.empty("gates", schedule.num_inner, 5 * width),
-            hidden=lease.empty("hidden", rows, width),
-            memory=lease.empty("memory", rows, width),
-            squashed=lease.empty("squashed", rows, width),
-            products=(
-                lease.empty("left_product", left, 5 * width),
-                lease.empty("right_product", right, 5 * width),
-            ),
-        )
 
     @property
     def sides(self) -> tuple[Side, Side]:
@@ -130,19 +110,6 @@ class _Pass:
             hidden = self.hidden.index_select(0, side.operands[some])
             self.multiply(number, some, hidden, child_pair, bias)
 
-    def gather_operands(self, side: int, operands: slice) -> Tensor:
-        """Returns the gradients of the products of operands with one parent, [·, 5H]."""
-        first = self.sides[side].num_shared
-        parents = self.sides[side].core_parents[operands.start - first : operands.stop - first]
-        return torch.index_select(self.gates, 0, parents, out=self.products[side][operands])
-
-    def operands_backward(
-        self, side: int, operands: slice, weight: Tensor, grad_hidden: Tensor
-    ) -> None:
-        """Adds what shared operands' products ask of their states."""
-        grad = torch.mm(self.products[side][operands], weight)
-        self.cells.add_rows(grad_hidden, self.sides[side].operands[operands], grad, None)
-
     def shared_total(self, side: int) -> Tensor:
         """Returns zeros for the gradients of a side's shared operands, which have many parents.
 
@@ -165,7 +132,10 @@ class _Pass:
         for level in reversed(self.core_levels()):
             for number, (states, operands) in enumerate(level.by_side()):
                 if states.stop > states.start:
-                    grad = self.gather_operands(number, operands)
+                    first, parents = self.sides[number].num_shared, self.sides[number].core_parents
+                    of_one = parents[operands.start - first : operands.stop - first]
+                    out = self.products[number][operands]
+                    grad = torch.index_select(self.gates, 0, of_one, out=out)
                     write_product(gradients.hidden[states], grad, weights[number])
             self.inner_backward(level.inner, gradients)
 
@@ -178,7 +148,9 @@ class _Pass:
         def to_operands(number: int, operands: slice) -> None:
             if totals[number].dtype != self.gates.dtype:
                 self.products[number][operands] = totals[number][operands]
-            self.operands_backward(number, operands, weights[number], gradients.hidden)
+            grad = torch.mm(self.products[number][operands], weights[number])
+            rows = self.sides[number].operands[operands]
+            self.cells.add_rows(gradients.hidden, rows, grad, None)
 
         for number, side in enumerate(self.sides):
             rows = side.operand_of.index_select(0, side.shared_parents)
@@ -205,10 +177,30 @@ class _Pass:
 def _climbed(
     word_gates: Tensor, child_pair: Tensor, bias: Tensor, schedule: BinarySchedule, pool: BufferPool
 ) -> _Pass:
-    """Returns the pass with all states; arguments as in `NaryFunction.forward`."""
-    H = child_pair.shape[1] // 2
-    lease = pool.lease(word_gates)
-    p = _Pass.begin(schedule, lease, cells_for(word_gates), H)
+    """Returns the pass with all states.
+
+    Args:
+        word_gates: [T, 3H]; W x + b of i, o, u for each word type.
+        child_pair: [5H, 2H]; U of i, o, u, f_1, f_2, for [left; right].
+        bias: [5H].
+        schedule: on the tensors' device.
+        pool: where the buffers come from.
+    """
+    H, rows, lease = child_pair.shape[1] // 2, schedule.num_rows, pool.lease(word_gates)
+    p = _Pass(
+        schedule=schedule,
+        lease=lease,
+        cells=cells_for(word_gates),
+        word_gates=lease.empty("word_gates", schedule.num_leaves, 3 * H),
+        gates=lease.empty("gates", schedule.num_inner, 5 * H),
+        hidden=lease.empty("hidden", rows, H),
+        memory=lease.empty("memory", rows, H),
+        squashed=lease.empty("squashed", rows, H),
+        products=(
+            lease.empty("left_product", len(schedule.left.operands), 5 * H),
+            lease.empty("right_product", len(schedule.right.operands), 5 * H),
+        ),
+    )
     T, Q = schedule.num_leaves, schedule.num_cherries
     p.word_gates.copy_(word_gates)
     p.cells.lstm_forward(p.word_gates, None, p.hidden[:T], p.memory[:T], p.squashed[:T])
@@ -224,38 +216,19 @@ def _climbed(
 
 
 @torch.no_grad()
-def nary_states(
-    word_gates: Tensor, child_pair: Tensor, bias: Tensor, schedule: BinarySchedule, pool: BufferPool
-) -> Tensor:
-    """Returns the distinct nodes' h, [R, H], without a gradient.
-
-    Arguments as in `NaryFunction.forward`.
-    """
-    return _climbed(word_gates, child_pair, bias, schedule, pool).hidden.clone()
+def nary_states(*arguments: Any) -> Tensor:
+    """Returns the distinct nodes' h, [R, H], without a gradient; arguments as in `_climbed`."""
+    return _climbed(*arguments).hidden.clone()
 
 
 class NaryFunction(torch.autograd.Function):
     """Root states from what the words give, with one weight-gradient product a matrix."""
 
     @staticmethod
-    def forward(
-        ctx: Any,
-        word_gates: Tensor,
-        child_pair: Tensor,
-        bias: Tensor,
-        schedule: BinarySchedule,
-        pool: BufferPool,
-    ) -> Tensor:
-        """Returns the roots' h, [B, H].
-
-        Args:
-            word_gates: [T, 3H]; W x + b of i, o, u for each word type.
-            child_pair: [5H, 2H]; U of i, o, u, f_1, f_2, for [left; right].
-            bias: [5H].
-            schedule: on the tensors' device.
-            pool: where the buffers come from.
-        """
-        p = _climbed(word_gates, child_pair, bias, schedule, pool)
+    def forward(ctx: Any, *arguments: Any) -> Tensor:
+        """Returns the roots' h, [B, H]; arguments as in `_climbed`."""
+        _, child_pair, _, schedule, _ = arguments
+        p = _climbed(*arguments)
         ctx.save_for_backward(child_pair)
         ctx.buffers = p
         return p.hidden.index_select(0, schedule.roots)

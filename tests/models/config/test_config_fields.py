@@ -21,7 +21,8 @@ from models.evaluation.derived.held_out.config import ProbingConfig
 from models.evaluation.protocols.config import ProtocolConfig
 from models.evaluation.representations.representation import Representation
 from models.model.sentence_model import build_model
-from models.training.settings import LaunchSettings, RunSettings
+from models.training.job import RunSettings
+from models.training.launching import LaunchSettings
 from models.words.word_vectors import WordVectors
 from pipeline.base.config_fields import Config, Count, Range, at_least, marked
 from pipeline.parsing.parse_shard import ParseShardJob

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from models.config.training_config import Init
 from models.config.views import VIEWS
 from models.encoders import BagOfWords, LinearAverage, build_encoder
-from models.encoders.initialisation import UNIFORM_BOUND
+from models.encoders.base import UNIFORM_BOUND
 from models.encoders.sentence_batch import SentenceBatch
 from tests.support.tree_oracles import (
     Sentence,

@@ -20,9 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from models.encoders import build_encoder
-from models.encoders.kernels.cells import Cells, PairGradients, Pairs, PairStates
-from models.encoders.kernels.choice import cells_for
-from models.encoders.kernels.eager import EagerCells
+from models.encoders.kernels.cells import Cells, PairGradients, Pairs, PairStates, cells_for
 from tests.support.repository import REPOSITORY
 from tests.support.tree_oracles import (
     Sentence,
@@ -183,7 +181,7 @@ def test_step_equals_plain_pytorch(
     reference = torch.float64 if dtype == torch.float64 else torch.float32
 
     found = results(step, fused, H, 6, dtype)
-    expected = results(step, EagerCells(), H, 6, reference)
+    expected = results(step, Cells(), H, 6, reference)
 
     torch.testing.assert_close(found, expected, rtol=tolerance, atol=tolerance)
 
@@ -235,9 +233,8 @@ def with_fused_cells(fused: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("child_sum", "nary", "gru"):
         module = importlib.import_module(f"models.encoders.level_loops.{name}")
         monkeypatch.setattr(module, "cells_for", lambda tensor: fused)
-    monkeypatch.setattr(
-        "models.encoders.kernels.eager.EagerCells", None
-    )  # whoever still asks for it fails
+    # Whoever still asks for those in plain PyTorch fails.
+    monkeypatch.setattr("models.encoders.kernels.cells.Cells", None)
 
 
 @pytest.mark.usefixtures("with_fused_cells")
@@ -314,16 +311,16 @@ def test_kernels_compile_for_a_gpu_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_tensors_in_main_memory_get_plain_pytorch() -> None:
-    assert isinstance(cells_for(torch.zeros(1)), EagerCells)
+    assert type(cells_for(torch.zeros(1))) is Cells
 
 
 def test_encoders_need_no_triton() -> None:
     code = (
         "import sys; sys.modules['triton'] = None; import torch, models.encoders; "
-        "from models.encoders.kernels.choice import cells_for; "
+        "from models.encoders.kernels.cells import cells_for; "
         "print(type(cells_for(torch.zeros(1))).__name__)"
     )
     result = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=REPOSITORY, check=True
     )
-    assert result.stdout.strip() == "EagerCells"
+    assert result.stdout.strip() == "Cells"

@@ -14,17 +14,16 @@ from models.config.training_config import TrainingConfig
 from models.config.training_presets import preset
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
 from models.corpus.sentence_block import pooled_words
-from models.encoding.encode_corpus import encode_corpus
-from models.model.model_folder import load_model, random_model
-from models.model.sentence_model import SentenceModel, batch_of
-from models.model.sentence_views import SentenceViews
-from models.training.held_out_accuracy import held_out_accuracy
-from models.training.job import TrainingJob
-from models.training.settings import RunSettings
+from models.encoding.text_encoder import encode_corpus
+from models.model.model_folder import load_model
+from models.model.sentence_model import SentenceModel, SentenceViews, batch_of
+from models.training.job import RunSettings, TrainingJob
+from models.training.learner import held_out_accuracy
 from models.training.train_views import train
 from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
 from tests.support.parsed_corpora import stories, write_corpus, write_vectors
+from tests.support.saved_models import random_model
 
 CONFIG = preset("laptop", hidden_size=6, epochs=2, batch_size=32)
 SETTINGS = RunSettings(gemm="default", tensorboard=False)

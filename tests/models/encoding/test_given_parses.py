@@ -15,18 +15,15 @@ from safetensors.numpy import save_file
 
 from models.config.training_presets import preset
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus
-from models.encoding.encode_corpus import encode_corpus
 from models.encoding.reading_encoder import EncoderSettings, WordsEncoder
-from models.encoding.text_encoder import TextEncoder
+from models.encoding.text_encoder import TextEncoder, encode_corpus
 from models.evaluate_tasks import keep_parses_of_data
 from models.evaluation.derived.build import build_probing
 from models.evaluation.derived.export import SENTEVAL_FOLDER
 from models.evaluation.tasks.declarations import PROBING
 from models.evaluation.tasks.derived import DerivedSentences
 from models.evaluation.tasks.load import derived_sentences
-from models.model.model_folder import random_model
-from models.model.sentence_model import SentenceModel
-from models.model.sentence_views import SentenceViews
+from models.model.sentence_model import SentenceModel, SentenceViews
 from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
 from tests.support.probing_examples import (
@@ -36,6 +33,7 @@ from tests.support.probing_examples import (
     tokens_of,
     write_rows,
 )
+from tests.support.saved_models import random_model
 
 CHECKSUMS = {"dependencies": "d" * 64, "constituents": "c" * 64}
 

@@ -10,7 +10,7 @@ import pytest
 
 from models.config.views import Pooling
 from models.encoding.encoder_interface import CompositeEncoder, FloatArray, MeasuredEncoder
-from models.encoding.joined_encoder import EncoderViews, JoinedEncoder
+from models.encoding.named_encoder import EncoderViews, JoinedEncoder
 from models.evaluation.embedding_cache import EmbeddingCache
 from pipeline.base.refusal import RefusedSentence
 

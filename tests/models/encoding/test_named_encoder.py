@@ -12,8 +12,12 @@ import torch
 
 from models.config.training_presets import preset
 from models.encoding.encoder_interface import Encoder, ViewEncoder
-from models.encoding.joined_encoder import JoinedEncoder
-from models.encoding.named_encoder import resolve_encoder, words_beside, words_encoder
+from models.encoding.named_encoder import (
+    JoinedEncoder,
+    resolve_encoder,
+    words_beside,
+    words_encoder,
+)
 from models.encoding.own_encoder import CallableEncoder, OwnEncoderError
 from models.encoding.reading_encoder import EncoderSettings
 from models.encoding.text_encoder import load_text_encoder

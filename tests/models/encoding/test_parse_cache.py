@@ -22,7 +22,6 @@ from models.encoding.sentence_reader import ReadSentences, SentenceReader
 from models.encoding.text_encoder import TextEncoder
 from models.evaluate import main
 from models.evaluate_tasks import evaluation_of
-from models.model.model_folder import random_model
 from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
 from pipeline.base.refusal import Refusal
@@ -30,6 +29,7 @@ from pipeline.parsers.adapters.base import Sentence, SentenceParser
 from pipeline.trees.parses import ConstituencyParse, DependencyParse, Parse
 from tasks.senteval import EvaluateTask
 from tests.support.parsed_corpora import write_vectors
+from tests.support.saved_models import random_model
 
 SENTENCES = ["the cat sees the dog", "", "the mouse", "crash here", "dog", "no tree of it", "a b c"]
 REFUSED = {"dependencies": "crash", "constituents": "no"}

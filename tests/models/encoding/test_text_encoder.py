@@ -20,14 +20,12 @@ from models.config.training_config import TrainingConfig
 from models.config.training_presets import preset
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus
 from models.encode import main
-from models.encoding.encode_corpus import encode_corpus
 from models.encoding.reading_encoder import EncoderSettings, WordsEncoder
-from models.encoding.text_encoder import TextEncoder
+from models.encoding.text_encoder import TextEncoder, encode_corpus
 from models.model.model_description import find_parser, recorded_parsers
 from models.model.model_folder import load_model
-from models.model.sentence_views import SentenceViews
-from models.training.job import TrainingJob
-from models.training.settings import RunSettings
+from models.model.sentence_model import SentenceViews
+from models.training.job import RunSettings, TrainingJob
 from models.training.train_views import train
 from pipeline.base.bundled import BUNDLED_PARSERS
 from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder

@@ -419,7 +419,7 @@ def test_each_task_may_have_a_folder_of_its_own(data: Path, tmp_path: Path) -> N
     [
         ({"task": "MR"}, r"the job has unknown keys \['task'\]; known: "),
         ({"tasks": ["MRS"]}, "MRS"),
-        ({"encoder_settings": {"batch": 3}}, "encoder_settings: .*batch"),
+        ({"encoder_settings": {"batch": 3}}, r"unknown encoder settings \['batch'\]"),
         ({"protocol": {"num_folds": 1}}, "num_folds must be at least 2"),
         ({"representation": {"normalize": True}}, "normalize"),
     ],

@@ -13,9 +13,9 @@ from models.config.training_config import TrainingConfig
 from models.config.training_presets import PRESETS, preset
 from models.corpus.parsed_corpus import ParsedCorpus, Selection
 from models.model.model_folder import load_model
-from models.model.sentence_views import SentenceViews
+from models.model.sentence_model import SentenceViews
 from models.presets import trained_values
-from models.training.held_out_accuracy import held_out_accuracy
+from models.training.learner import held_out_accuracy
 from models.training.logs import read_metrics
 from tests.support.training_runs import (
     SETTINGS,

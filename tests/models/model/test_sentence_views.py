@@ -10,8 +10,7 @@ import torch
 
 from models.config.training_config import TrainingConfig
 from models.config.views import Pooling
-from models.model.sentence_model import SentenceModel, build_model
-from models.model.sentence_views import SentenceViews
+from models.model.sentence_model import SentenceModel, SentenceViews, build_model
 from models.words.word_vectors import WordVectors
 from tests.support.tree_oracles import SentenceBatch
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from models.config.training_config import TrainingConfig
-from models.objectives.decoders.bijective import BijectiveDecoder, CouplingLayer
+from models.objectives.decoders import BijectiveDecoder, CouplingLayer
 
 
 def make_layer(size: int, *, keeps_first: bool = True, **fields: Any) -> CouplingLayer:

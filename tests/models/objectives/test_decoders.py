@@ -10,9 +10,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from models.config.training_config import TrainingConfig
-from models.objectives.decoders.decoder import Decoder, build_decoder
-from models.objectives.decoders.linear import (
+from models.objectives.decoders import (
+    Decoder,
     LinearDecoder,
+    build_decoder,
     orthonormality_defect,
     update_towards_orthonormal,
 )

@@ -9,9 +9,9 @@ from torch import Tensor
 from models.config.training_config import TrainingConfig
 from models.config.training_presets import preset
 from models.objectives.base import ObjectiveResult
+from models.objectives.build import JointObjective
 from models.objectives.discriminative import DiscriminativeObjective
 from models.objectives.generative import GenerativeObjective
-from models.objectives.joint import JointObjective
 from tests.support.next_word_examples import (
     COUNTS,
     NUM_WORDS,
@@ -31,7 +31,7 @@ def make_objective(generative_weight: float = 1.0) -> JointObjective:
         DiscriminativeObjective([SENTENCE_SIZE] * 2, preset("B-GD", context_size=1)),
         generative_weight,
     )
-    objective.set_word_counts(COUNTS)
+    objective.generative.set_word_counts(COUNTS)
     return objective.double()
 
 

@@ -20,10 +20,9 @@ from torch.distributed.elastic.multiprocessing.errors import ChildFailedError, P
 from models import train as command
 from models.config.training_config import TrainingConfig
 from models.config.training_presets import preset
-from models.training.job import TrainingJob
+from models.training.job import RunSettings, TrainingJob
 from models.training.launching import LaunchSettings, Place, device_of, launch, set_threads
 from models.training.logs import read_metrics
-from models.training.settings import RunSettings
 from models.training.train_views import train
 from pipeline.base.job import THREAD_VARIABLES
 from tasks.process import run_job

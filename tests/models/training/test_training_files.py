@@ -18,7 +18,7 @@ from models.training.checkpoints import (
     remove_unfinished,
     write_checkpoint,
 )
-from models.training.held_out_accuracy import held_out_accuracy
+from models.training.learner import held_out_accuracy
 from models.training.logs import MetricsLog, read_metrics, tensorboard_is_wanted
 from tests.support.training_runs import (
     CONFIG,

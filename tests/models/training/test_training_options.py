@@ -16,8 +16,8 @@ from models.config.training_presets import preset
 from models.corpus.sentence_block import SentenceBlock
 from models.model.model_folder import load_model
 from models.model.sentence_model import SentenceModel, build_model
+from models.training.job import RunSettings
 from models.training.machine import set_gpu_precision
-from models.training.settings import RunSettings
 from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
 from tests.support.parsed_corpora import chain_heads, left_branching

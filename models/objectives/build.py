@@ -1,20 +1,56 @@
-"""Generative and discriminative objective together (Tang & de Sa 2018, appendix, GD)."""
+"""From a training's configuration to its objective, and two of them as one.
+
+Generative and discriminative objective together are Tang & de Sa's GD (2018, appendix).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from torch import Tensor, nn
+from torch import Tensor
 
-from models.objectives.base import LookUp, ObjectiveResult, SentenceContext
+from models.config.training_config import TrainingConfig
+from models.objectives.base import LookUp, Objective, ObjectiveResult, SentenceContext
+from models.objectives.contrastive import ContrastiveObjective
+from models.objectives.decoders import build_decoder
 from models.objectives.discriminative import DiscriminativeObjective
 from models.objectives.generative import GenerativeObjective
 
 
-class JointObjective(nn.Module):
-    """The sum of both losses; the first view serves both."""
+def build_objective(
+    config: TrainingConfig, widths: Sequence[int], *, word_size: int, num_words: int
+) -> Objective:
+    """Returns a new `Objective`, its weights drawn from torch's current random state.
 
-    measure_names: tuple[str, ...]
+    Args:
+        widths: H_v of each view.
+        word_size: E.
+        num_words: V, the unknown word included.
+
+    Raises:
+        ValueError: views of widths that the objective cannot compare.
+    """
+    if config.objective == "contrastive":
+        return ContrastiveObjective(first_size=widths[0], second_size=widths[1], config=config)
+    if config.objective == "discriminative":
+        return DiscriminativeObjective(widths, config)
+    decoder = build_decoder(config, sentence_size=widths[0], word_size=word_size)
+    generative = GenerativeObjective(decoder, num_words, config)
+    if config.objective == "generative":
+        return generative
+    discriminative = DiscriminativeObjective(widths, config)
+    return JointObjective(generative, discriminative, config.generative_weight)
+
+
+def generative_of(objective: Objective) -> GenerativeObjective | None:
+    """Returns the part of an objective that predicts words, or None."""
+    if isinstance(objective, JointObjective):
+        objective = objective.generative
+    return objective if isinstance(objective, GenerativeObjective) else None
+
+
+class JointObjective(Objective):
+    """The sum of both losses; the first view serves both."""
 
     def __init__(
         self,
@@ -39,10 +75,6 @@ class JointObjective(nn.Module):
             "generative_loss",
             "discriminative_loss",
         )
-
-    def set_word_counts(self, counts: Tensor) -> None:
-        """Sets what noise is drawn by; see `GenerativeObjective`."""
-        self.generative.set_word_counts(counts)
 
     def forward(
         self, views: Sequence[Tensor], context: SentenceContext, look_up: LookUp
