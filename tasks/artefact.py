@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import atexit
 import multiprocessing
-from functools import cached_property
+from collections.abc import Mapping
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -12,8 +13,46 @@ import luigi
 
 from pipeline.base.atomic_files import sweep_unfinished, write_json_atomically
 from pipeline.base.digest import digest_of, remembered_sha256
+from pipeline.base.job import end_with_parent, run_job_process
 from pipeline.shards.schema import SCHEMA_VERSION
-from tasks.process import show_progress
+
+
+def run_job(
+    task: luigi.Task, module: str, job: Mapping[str, Any], job_path: Path, *, threads: int
+) -> None:
+    """Writes ``job_path``, runs ``python -m module job_path`` and waits for it.
+
+    Args:
+        task: its status message and progress percentage follow the job.
+        threads: CPU threads the job's numerical libraries may use.
+
+    Raises:
+        RuntimeError: the job failed; carries the last lines it wrote on standard error.
+    """
+    run_job_process(module, job, job_path, partial(show_progress, task), threads=threads)
+
+
+def show_progress(task: luigi.Task, fraction: float, status: str) -> None:
+    """Shows a task's progress on the Luigi page."""
+    task.set_status_message(status)
+    task.set_progress_percentage(round(100 * fraction))
+
+
+def watch_every_task() -> None:
+    """Has every task that starts in a process forked by Luigi watch for its parent's end.
+
+    Without it, a task that runs in a forked worker (and the job it started) would go on writing
+    after its parent was killed, beside the run that takes its place.
+    """
+    luigi.Task.event_handler(luigi.Event.START)(_watch_parent)
+
+
+def _watch_parent(task: luigi.Task) -> None:
+    del task
+    parent = multiprocessing.parent_process()
+    if parent is not None and parent.pid is not None:
+        end_with_parent(parent.pid)
+
 
 CONFIG_NAME = "config.json"
 _announced: list[Path] = []

@@ -21,7 +21,7 @@ from pipeline.parsers.adapters.folder_files import (
 )
 from pipeline.parsers.checkpoints.official import OFFICIAL_PARSERS, RELEASED_WEIGHTS
 from pipeline.parsers.convert import CONVERSION_VERSION, convert_checkpoint
-from pipeline.parsing.rows import TRANSFORMER_LIBRARIES, library_versions
+from pipeline.parsing.parse_shard import TRANSFORMER_LIBRARIES, library_versions
 from tasks.artefact import Artefact, checksum
 
 

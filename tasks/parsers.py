@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 
 import luigi
 
-from tasks.artefact import Artefact, checksum
-from tasks.process import run_job
+from tasks.artefact import Artefact, checksum, run_job
 
 TRAINING_VERSION = 1
 """Raised when the same treebanks and options would give another parser, as by a new default."""

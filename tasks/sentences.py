@@ -11,14 +11,13 @@ from urllib.parse import urlsplit
 import luigi
 
 from pipeline.downloads.download import download
-from pipeline.text.corpora.document import Source
 from pipeline.text.corpora.files import FilesConfig, TextFiles
+from pipeline.text.corpora.paragraphs import Source
 from pipeline.text.corpora.python_docs import PythonDocs
-from pipeline.text.sentences.filter import SentenceConfig
 from pipeline.text.sentences.split import describe_splitter, split_sentences
-from tasks.artefact import Artefact
+from pipeline.text.sentences.tokenization import SentenceConfig
+from tasks.artefact import Artefact, show_progress
 from tasks.parameters import CorpusParameters
-from tasks.process import show_progress
 
 
 class DownloadCorpus(luigi.Task):

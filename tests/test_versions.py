@@ -79,7 +79,7 @@ def test_only_what_altering_reads_is_in_its_digest(name: str) -> None:
 
 TREES, WORDS = ("DEP", "CONST"), None
 ENCODING = "models.encoding.versions"
-PARSING = "pipeline.parsing.rows"
+PARSING = "pipeline.parsing.parse_shard"
 
 
 @pytest.mark.parametrize(

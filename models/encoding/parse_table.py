@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pipeline.base.refusal import Refusal
-from pipeline.parsing.rows import Row
-from pipeline.shards.flat_lists import FlatListColumn
+from pipeline.parsing.parse_shard import Row
 from pipeline.shards.schema import schema_for
+from pipeline.shards.shards import FlatListColumn
 
 TOKENS = "tokens"
 """The stage before all parses; they are of its tokens."""

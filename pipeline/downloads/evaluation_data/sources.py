@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pipeline.downloads.evaluation_data.declaration import (
+from pipeline.downloads.evaluation_data.manifest import (
     DataFile,
     Dataset,
     Download,

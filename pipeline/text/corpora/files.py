@@ -12,10 +12,14 @@ from typing import Any, BinaryIO, TypeVar, get_args
 
 from pipeline.base.digest import remembered_sha256
 from pipeline.base.refusal import Refusal, excerpt_of
-from pipeline.text.corpora.compression import decompressed
-from pipeline.text.corpora.document import Document
-from pipeline.text.corpora.file_list import TextFile, list_files
-from pipeline.text.corpora.paragraphs import Line, ParagraphMode, paragraphs_of, read_lines
+from pipeline.text.corpora.file_list import TextFile, decompressed, list_files
+from pipeline.text.corpora.paragraphs import (
+    Document,
+    Line,
+    ParagraphMode,
+    paragraphs_of,
+    read_lines,
+)
 
 T = TypeVar("T")
 

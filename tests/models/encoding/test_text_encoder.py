@@ -32,7 +32,7 @@ from models.training.train_views import train
 from pipeline.base.bundled import BUNDLED_PARSERS
 from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder
 from pipeline.parsers.load import load_parser
-from pipeline.parsing.rows import ParseJob, parse_shard
+from pipeline.parsing.parse_shard import ParseJob, parse_shard
 from pipeline.shards.manifests import write_dataset_manifest
 from pipeline.shards.schema import schema_for
 from pipeline.shards.shards import write_shard

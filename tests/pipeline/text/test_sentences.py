@@ -9,11 +9,11 @@ import pytest
 from pipeline.base.refusal import Refusal
 from pipeline.shards.manifests import read_dataset_manifest
 from pipeline.shards.shards import read_shard
-from pipeline.text.corpora.document import Document, Paragraph
 from pipeline.text.corpora.files import FilesConfig, TextFiles
+from pipeline.text.corpora.paragraphs import Document, Paragraph
 from pipeline.text.sentences import shard as sentence_shard
-from pipeline.text.sentences.filter import SentenceConfig
 from pipeline.text.sentences.split import split_sentences
+from pipeline.text.sentences.tokenization import SentenceConfig
 
 ANIMALS = ("cat", "dog", "owl", "fox", "hen")
 
