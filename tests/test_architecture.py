@@ -1,8 +1,9 @@
-"""Holds the layers: tasks -> models -> pipeline, and where heavy libraries may be imported."""
+"""Holds the drawing: floors, the order of rooms that ARCHITECTURE.md gives, homes of libraries."""
 
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,8 @@ import pytest
 
 from tests.support.repository import REPOSITORY
 
+MOST_FILES = 12
+"""That a folder holds beside its `__init__`; a reader takes in no more at a glance."""
 FLOORS = ("pipeline", "models", "tasks")
 
 ALLOWED_BELOW = {"pipeline": {"pipeline"}, "models": {"models", "pipeline"}, "tasks": set(FLOORS)}
@@ -30,8 +33,6 @@ HOMES = {
     "triton": ("models/encoders/kernels/fused",),
     "ray": ("tasks/ray_engine.py",),
 }
-
-ABOVE_TRAINING = ("models/training/", "models/train.py", "models/report/")
 
 MODELS_NEED_ONLY = {"torch", "numpy", "pyarrow", "safetensors", "models", "pipeline"}
 MODELS_MAY_IMPORT_LAZILY = {"matplotlib", "tqdm"}
@@ -79,35 +80,6 @@ def test_library_is_imported_only_in_its_home(library: str) -> None:
     assert wrong == []
 
 
-def test_parsers_do_not_import_their_training() -> None:
-    wrong = [
-        str(path)
-        for path in (REPOSITORY / "pipeline/parsers").rglob("*.py")
-        if "parser_training" in path.read_text(encoding="utf-8")
-    ]
-    assert wrong == []
-
-
-def test_what_training_builds_on_does_not_import_it() -> None:
-    wrong = [
-        name
-        for path in modules("models")
-        if "models.training." in path.read_text(encoding="utf-8")
-        and not (name := str(path.relative_to(REPOSITORY))).startswith(ABOVE_TRAINING)
-    ]
-    assert wrong == []
-
-
-def test_the_way_from_text_to_vectors_does_not_import_what_evaluates_them() -> None:
-    ways = [
-        *(REPOSITORY / "models" / "text").glob("*.py"),
-        REPOSITORY / "models/encoding/text_encoder.py",
-    ]
-    assert len(ways) > 2
-    wrong = [path.name for path in ways if "models.evaluation" in path.read_text(encoding="utf-8")]
-    assert wrong == []
-
-
 def test_models_import_nothing_but_what_a_bare_gpu_machine_has() -> None:
     standard = set(sys.stdlib_module_names)
     wrong = []
@@ -139,3 +111,63 @@ def test_a_wing_is_entered_by_its_door_alone(wing: str) -> None:
         and not path.is_relative_to(REPOSITORY / wing.replace(".", "/"))
     ]
     assert wrong == []
+
+
+def rooms(floor: str) -> list[str]:
+    """Returns the rooms of a floor in the order in which ARCHITECTURE.md draws them."""
+    page = (REPOSITORY / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    section = page.split(f"### {floor}/", 1)[1].split("\n#", 1)[0]
+    return re.findall(r"^\| `([\w/]+)/` \|", section, flags=re.MULTILINE)
+
+
+def room_of(name: str, listed: list[str]) -> str:
+    """Returns the room that a module (dotted, without its floor) stands in; "" at the root."""
+    path = name.replace(".", "/")
+    return max((room for room in listed if f"{path}/".startswith(f"{room}/")), key=len, default="")
+
+
+def imported_modules(path: Path, floor: str) -> set[str]:
+    """Returns what a file imports of its own floor, as dotted names without the floor."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return {name.removeprefix(f"{floor}.") for name in found if name.startswith(f"{floor}.")}
+
+
+@pytest.mark.parametrize("floor", ["pipeline", "models"])
+def test_every_folder_is_a_room_of_the_drawing(floor: str) -> None:
+    listed = rooms(floor)
+    folders = {str(path.parent.relative_to(REPOSITORY / floor)) for path in modules(floor)} - {"."}
+    parents = {room.rsplit("/", 1)[0] for room in listed if "/" in room}
+    assert folders - parents == set(listed) - parents
+
+
+@pytest.mark.parametrize("floor", ["pipeline", "models"])
+def test_a_room_imports_only_rooms_above_it_in_the_drawing(floor: str) -> None:
+    """Also within `__init__` and in functions: no circle of folders, however late it closes."""
+    listed = rooms(floor)
+    wrong = []
+    for path in modules(floor):
+        name = str(path.relative_to(REPOSITORY / floor).with_suffix("")).replace("/", ".")
+        own = room_of(name, listed)
+        if not own:
+            continue  # the commands at the root of the floor
+        for imported in sorted(imported_modules(path, floor)):
+            other = room_of(imported, listed)
+            if other == own or (other and listed.index(other) < listed.index(own)):
+                continue
+            wrong.append(f"{floor}.{name} imports {imported}")
+    assert wrong == []
+
+
+def test_no_folder_is_a_crowd() -> None:
+    crowds = {
+        str(folder.relative_to(REPOSITORY)): len(files)
+        for floor in ("pipeline", "models")
+        for folder in {path.parent for path in modules(floor)}
+        if len(files := [f for f in folder.glob("*.py") if f.name != "__init__.py"]) > MOST_FILES
+    }
+    assert crowds == {}

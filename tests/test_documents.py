@@ -18,10 +18,6 @@ MADE_BY_RUNS = "data/work"
 LINK = re.compile(r"\]\(([^)\s]+)\)|<(?:img|a) [^>]*(?:src|href)=\"([^\"]+)\"")
 CODE = re.compile(r"`([^`\n]+)`")
 
-laid_out = pytest.mark.skipif(
-    not (REPOSITORY / "pipeline" / "base").is_dir(), reason="the folders move with the next change"
-)
-
 
 def documents() -> list[Path]:
     listed = subprocess.run(
@@ -42,7 +38,6 @@ def anchors(document: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings}
 
 
-@laid_out
 def test_every_link_between_documents_has_its_target() -> None:
     broken = []
     for document in documents():
@@ -56,7 +51,6 @@ def test_every_link_between_documents_has_its_target() -> None:
     assert broken == []
 
 
-@laid_out
 @pytest.mark.parametrize("name", WITH_PATHS)
 def test_every_path_that_a_document_names_exists(name: str) -> None:
     """Paths begin with a folder of the repository; braces and … stand for several."""
@@ -69,7 +63,6 @@ def test_every_path_that_a_document_names_exists(name: str) -> None:
     assert missing == []
 
 
-@laid_out
 def test_what_the_documents_import_exists() -> None:
     missing = []
     for document in documents():
@@ -82,7 +75,6 @@ def test_what_the_documents_import_exists() -> None:
     assert missing == []
 
 
-@laid_out
 def test_every_command_of_the_documents_exists() -> None:
     """But in the changelog, which also names those that went."""
     missing = []
@@ -97,7 +89,6 @@ def test_every_command_of_the_documents_exists() -> None:
     assert missing == []
 
 
-@laid_out
 def test_every_room_of_the_architecture_exists() -> None:
     text = (REPOSITORY / "ARCHITECTURE.md").read_text(encoding="utf-8")
     missing = []

@@ -1,1 +1,7 @@
-"""From raw sentences to what encoders take: tokens, parses, vocabulary, batches."""
+"""From raw sentences to vectors: tokens, parses, vocabulary, batches, views.
+
+In: strings, and what an encoder is called (`encoder_names`: a model's folder, ``random-SEED``,
+``bag_of_words``, views of folders, a function of the user's own). Out: one array a view, [n, H].
+Text is cleaned, tokenized and parsed as the model's corpus was, by parsers known by checksum and
+loaded when a sentence needs them; what was read is kept for the next encoder.
+"""

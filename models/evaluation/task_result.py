@@ -41,8 +41,6 @@ ARRAY_TYPES = ("|u1", "<i2", "<f8")
 
 _ARRAYS = ("predicted", "gold", "groups", "clusters")
 """Of the predictions; the last one only where there are clusters."""
-_WHOLE = ("groups", "clusters")
-"""Those of them that are whole numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +265,9 @@ def read_result(path: Path) -> Result:
             f"{FORMAT_VERSION}; evaluate again or install the release that wrote it"
         )
     try:
-        return _absent(value) if value["absent"] else _present(value)
+        if value["absent"]:
+            return AbsentResult(_task(value["task"]), _setup(value["setup"]), str(value["reason"]))
+        return _present(value)
     except (KeyError, TypeError, ValueError, zlib.error) as error:
         raise ValueError(
             f"{path}: not readable as a task result ({type(error).__name__}: {error}); delete it "
@@ -334,11 +334,11 @@ def _is_result(value: Any) -> bool:
 
 
 def _present(value: Mapping[str, Any]) -> TaskResult:
-    outcome = value["outcome"]
+    outcome, data = value["outcome"], value["data"]
     return TaskResult(
         task=_task(value["task"]),
         setup=_setup(value["setup"]),
-        data=_data(value["data"]),
+        data=DataRecord(**{**data, "remarks": tuple(data.get("remarks", ()))}),
         outcome=Outcome(
             **{
                 **outcome,
@@ -351,14 +351,6 @@ def _present(value: Mapping[str, Any]) -> TaskResult:
         resampling=Resampling(**value["resampling"]),
         seconds=value["seconds"],
     )
-
-
-def _absent(value: Mapping[str, Any]) -> AbsentResult:
-    return AbsentResult(_task(value["task"]), _setup(value["setup"]), str(value["reason"]))
-
-
-def _data(value: Mapping[str, Any]) -> DataRecord:
-    return DataRecord(**{**value, "remarks": tuple(value.get("remarks", ()))})
 
 
 def _setup(value: Mapping[str, Any]) -> Setup:
@@ -377,8 +369,13 @@ def _packed_predictions(predictions: Predictions) -> dict[str, Any]:
 
 def _unpacked_predictions(value: Mapping[str, Any]) -> Predictions:
     arrays = {name: _unpacked(value[name]) for name in _ARRAYS if name in value}
-    whole = {name: arrays.pop(name).astype(np.int64) for name in _WHOLE if name in arrays}
-    return Predictions(**arrays, **whole, group_names=tuple(value["group_names"]))  # type: ignore[arg-type]
+    return Predictions(
+        arrays["predicted"],
+        arrays["gold"],
+        arrays["groups"].astype(np.int64),
+        tuple(value["group_names"]),
+        arrays["clusters"].astype(np.int64) if "clusters" in arrays else None,
+    )
 
 
 def _packed(array: npt.NDArray[Any]) -> dict[str, Any]:

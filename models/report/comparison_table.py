@@ -12,8 +12,8 @@ from models.report.markdown import bullets, markdown_table, with_interval
 from models.report.table_notes import derived_notes, task_title
 
 TESTS_IN_WORDS = {
-    "permutation": "paired permutation test, answers swapped item by item",
-    "bootstrap": "paired bootstrap over items",
+    "permutation": "paired permutation test, answers swapped {0} by {0}",
+    "bootstrap": "paired bootstrap over {0}s",
 }
 CORRECTIONS_IN_WORDS = {
     "holm": "Holm's correction",
@@ -36,11 +36,13 @@ def comparison_table(comparison: Comparison) -> str:
         "corrected p",
     ]
     rows = [_row(row, comparison.derived) for row in comparison.tasks]
+    drawn = "item" if comparison.average is None else "document"
     notes = [
         *(_side(name, setups) for name, setups in zip(_names(comparison), sides, strict=True)),
-        f"{TESTS_IN_WORDS[config.test]}, {config.resampling.num_resamples:,} resamples; "
+        f"{TESTS_IN_WORDS[config.test].format(drawn)}, {config.resampling.num_resamples:,} "
+        "resamples; "
         f"{CORRECTIONS_IN_WORDS[config.correction]} over {len(rows)} rows.",
-        "Intervals and p values are about other test items, not about another training.",
+        f"Intervals and p values are about other test {drawn}s, not about another training.",
     ]
     if comparison.average is not None and comparison.over_items is not None:
         notes.append(

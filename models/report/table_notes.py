@@ -1,5 +1,7 @@
-"""What is said below tables: which tasks are derived, how data depart from the published ones, and
-what makes scores doubtful."""
+"""What is said below tables.
+
+Which tasks are derived, how data depart from the published ones, and what makes scores doubtful.
+"""
 
 from __future__ import annotations
 

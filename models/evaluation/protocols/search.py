@@ -195,11 +195,11 @@ def _each_standardised(
             tolerance=config.tolerance,
             max_steps=config.max_steps,
         )
-        answers = models.predict(standardise(features.double()))
-        found = (answers, models.converged, models.gaps)
-        solved.append(tuple(part.cpu().numpy() for part in found))  # type: ignore[arg-type]
-    stacked = [np.stack(parts) for parts in zip(*solved, strict=True)]
-    return stacked[0], stacked[1], stacked[2]
+        predicted = models.predict(standardise(features.double()))
+        found = (predicted.cpu().numpy(), models.converged.cpu().numpy(), models.gaps.cpu().numpy())
+        solved.append(found)
+    answers, converged, gaps = (np.stack(parts) for parts in zip(*solved, strict=True))
+    return answers, converged, gaps
 
 
 def _inner_fits(search: Search) -> list[BoolArray]:

@@ -1,1 +1,1 @@
-"""The constituency parser: benepar's chart model on a cheap path, and its training."""
+"""The constituency parser: benepar's chart model on a cheap path."""

@@ -1,1 +1,1 @@
-"""The dependency parser: supar's biaffine model on a cheap path, and its training."""
+"""The dependency parser: supar's biaffine model on a cheap path."""

@@ -1,1 +1,0 @@
-"""Readers of treebanks, and the scores of parses against them."""
