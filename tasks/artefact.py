@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import multiprocessing
 from collections.abc import Mapping
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,9 +16,21 @@ from pipeline.base.digest import digest_of, remembered_sha256
 from pipeline.base.job import end_with_parent, run_job_process
 from pipeline.shards.schema import SCHEMA_VERSION
 
+CONFIG_NAME = "config.json"
+_announced: list[Path] = []
+
+
+class ReportingTask(luigi.Task):
+    """A task whose progress the Luigi page shows."""
+
+    def report_progress(self, fraction: float, status: str) -> None:
+        """Shows how far the task is."""
+        self.set_status_message(status)
+        self.set_progress_percentage(round(100 * fraction))
+
 
 def run_job(
-    task: luigi.Task, module: str, job: Mapping[str, Any], job_path: Path, *, threads: int
+    task: ReportingTask, module: str, job: Mapping[str, Any], job_path: Path, *, threads: int
 ) -> None:
     """Writes ``job_path``, runs ``python -m module job_path`` and waits for it.
 
@@ -29,36 +41,10 @@ def run_job(
     Raises:
         RuntimeError: the job failed; carries the last lines it wrote on standard error.
     """
-    run_job_process(module, job, job_path, partial(show_progress, task), threads=threads)
+    run_job_process(module, job, job_path, task.report_progress, threads=threads)
 
 
-def show_progress(task: luigi.Task, fraction: float, status: str) -> None:
-    """Shows a task's progress on the Luigi page."""
-    task.set_status_message(status)
-    task.set_progress_percentage(round(100 * fraction))
-
-
-def watch_every_task() -> None:
-    """Has every task that starts in a process forked by Luigi watch for its parent's end.
-
-    Without it, a task that runs in a forked worker (and the job it started) would go on writing
-    after its parent was killed, beside the run that takes its place.
-    """
-    luigi.Task.event_handler(luigi.Event.START)(_watch_parent)
-
-
-def _watch_parent(task: luigi.Task) -> None:
-    del task
-    parent = multiprocessing.parent_process()
-    if parent is not None and parent.pid is not None:
-        end_with_parent(parent.pid)
-
-
-CONFIG_NAME = "config.json"
-_announced: list[Path] = []
-
-
-class Artefact(luigi.Task):
+class Artefact(ReportingTask):
     """A task that fills one folder and marks it complete by writing one file last.
 
     The folder's name ends in a digest of ``content()``: every parameter that changes what is
@@ -119,10 +105,6 @@ class Artefact(luigi.Task):
             sweep_unfinished(folder)
         write_json_atomically(self.folder / CONFIG_NAME, self.content())
 
-    def report_progress(self, fraction: float, status: str) -> None:
-        """Shows progress on the Luigi page."""
-        show_progress(self, fraction, status)
-
 
 def checksum(path: Path, *, names: tuple[str, ...] = ()) -> str:
     """Returns one digest over a file's bytes, or over these files of a folder.
@@ -149,3 +131,19 @@ def announce_at_exit(result: Path, marker: Path) -> None:
         return
     _announced.append(result)
     atexit.register(lambda: print(result, flush=True) if marker.exists() else None)
+
+
+def watch_every_task() -> None:
+    """Has every task that starts in a process forked by Luigi watch for its parent's end.
+
+    Without it, a task that runs in a forked worker (and the job it started) would go on writing
+    after its parent was killed, beside the run that takes its place.
+    """
+    luigi.Task.event_handler(luigi.Event.START)(_watch_parent)
+
+
+def _watch_parent(task: luigi.Task) -> None:
+    del task
+    parent = multiprocessing.parent_process()
+    if parent is not None and parent.pid is not None:
+        end_with_parent(parent.pid)

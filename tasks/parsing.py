@@ -24,7 +24,7 @@ from pipeline.shards.manifests import (
 )
 from pipeline.storage.location import named_address, portable_address
 from pipeline.storage.shard_job import SharedParses, read_parser_files
-from tasks.artefact import Artefact, run_job
+from tasks.artefact import Artefact, ReportingTask, run_job
 from tasks.checkpoints import UsedParser, used_parser
 from tasks.parameters import CorpusParameters, ParserParameters
 from tasks.sentences import SplitSentences
@@ -48,7 +48,7 @@ def _ray_engine() -> ModuleType:
     return ray_engine
 
 
-class ParseShard(luigi.Task):
+class ParseShard(ReportingTask):
     """Parses one sentence shard; the unit that a kill can cost.
 
     Input: a sentence shard. Output: the parsed shard of the same number, rows in the same order.

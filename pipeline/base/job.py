@@ -41,6 +41,7 @@ THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"
 
 ORPHANED_EXIT_CODE = 75
 PARENT_POLL_SECONDS = 0.5
+KEPT_ERROR_LINES = 40
 
 
 def available_cores() -> int:
@@ -147,9 +148,6 @@ def _write_traceback(path: Path) -> str:
     return ""
 
 
-KEPT_ERROR_LINES = 40
-
-
 class JobKilledError(RuntimeError):
     """A job was ended by a signal, such as the one a machine short of memory sends."""
 
@@ -172,7 +170,14 @@ def run_job_process(
     """
     job_path.parent.mkdir(parents=True, exist_ok=True)
     write_json_atomically(job_path, dict(job))
-    process = _start([sys.executable, "-m", module, str(job_path), WATCH_FLAG], threads)
+    process = subprocess.Popen(
+        [sys.executable, "-m", module, str(job_path), WATCH_FLAG],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=job_environment(threads),
+    )
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None
@@ -198,18 +203,6 @@ def job_environment(threads: int) -> dict[str, str]:
     environment |= {"OMP_WAIT_POLICY": "PASSIVE", "PYTHONHASHSEED": "0"}
     # oneDNN keeps one kernel a tensor shape, 1,024 by default: a leak over a corpus.
     return environment | {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64"}
-
-
-def _start(command: list[str], threads: int) -> subprocess.Popen[str]:
-    """Starts a job with pipes to it."""
-    return subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=job_environment(threads),
-    )
 
 
 def _follow_progress(lines: IO[str], on_progress: Progress) -> None:

@@ -17,7 +17,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -74,12 +74,6 @@ class ParseJob(Config):
     """Number of the shard, in both."""
 
 
-def _check_stage(stage: str) -> None:
-    """Raises a ValueError for a stage that does not parse."""
-    if stage not in PARSED_STAGES:
-        raise ValueError(f"unknown stage {stage!r}; known: {', '.join(PARSED_STAGES)}")
-
-
 def describe_parsing(stage: str, *, kind: str = "") -> dict[str, Any]:
     """Returns all but sentences and parser that determines a stage's rows, for a digest.
 
@@ -89,7 +83,8 @@ def describe_parsing(stage: str, *, kind: str = "") -> dict[str, Any]:
     Raises:
         ValueError: not a stage that parses.
     """
-    _check_stage(stage)
+    if stage not in PARSED_STAGES:
+        raise ValueError(f"unknown stage {stage!r}; known: {', '.join(PARSED_STAGES)}")
     described: dict[str, Any] = {"parsing_version": PARSING_VERSION, "max_tokens": MAX_TOKENS}
     if stage == "constituents":
         described["binarization_version"] = BINARIZATION_VERSION
@@ -174,7 +169,9 @@ def _parse_rows(
             for number, (sentence, answer) in enumerate(zip(sentences, answers, strict=True), done):
                 row = row_of(answer, sentence["tokens"])
                 if isinstance(row, Refusal):
-                    quarantine.append(_record(number, sentence, row))
+                    place = {key: sentence[key] for key in ("document_id", "sentence_index")}
+                    row = replace(row, excerpt=excerpt_of(sentence["tokens"]))
+                    quarantine.append(row.record(row=number, **place))
                 for name, column in columns.items():
                     column.append(None if isinstance(row, Refusal) else row[name])
             done += len(sentences)
@@ -186,18 +183,6 @@ def _parse_rows(
         arrays = [column.to_arrow() for column in columns.values()]
         writer.write(pa.Table.from_arrays(arrays, schema=schema))
     return quarantine
-
-
-def _record(number: int, sentence: dict[str, Any], rejection: Refusal) -> dict[str, Any]:
-    """Returns what is kept of a refused sentence, whose row has nulls."""
-    return {
-        "row": number,
-        "document_id": sentence["document_id"],
-        "sentence_index": sentence["sentence_index"],
-        "reason": rejection.reason,
-        "detail": rejection.detail,
-        "excerpt": excerpt_of(" ".join(sentence["tokens"][:200])),
-    }
 
 
 def _pools(rows: pa.Table) -> Iterator[pa.Table]:

@@ -11,7 +11,6 @@ import os
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -210,7 +209,7 @@ class ShardWriter:
             has_quarantine=quarantine is not None,
             quarantine_sha256=quarantine_sha256,
         )
-        write_json_atomically(manifest_path(self._folder, self._number), asdict(manifest))
+        write_json_atomically(manifest_path(self._folder, self._number), manifest.to_dict())
         return manifest
 
 

@@ -127,17 +127,18 @@ def list_files(paths: Sequence[str | Path]) -> list[TextFile]:
             found.setdefault(path.resolve(), path.absolute())
     tidy = {path: os.path.abspath(path) for path in found.values()}  # noqa: PTH100 - keeps links
     common = os.path.commonpath([str(Path(path).parent) for path in tidy.values()])
-    return [TextFile(path, _name(Path(place).relative_to(common))) for path, place in tidy.items()]
-
-
-def _name(path: Path) -> str:
-    return os.fsencode(path.as_posix()).decode("utf-8", "backslashreplace")
+    places = {path: Path(place).relative_to(common).as_posix() for path, place in tidy.items()}
+    return [
+        TextFile(path, os.fsencode(place).decode("utf-8", "backslashreplace"))
+        for path, place in places.items()
+    ]
 
 
 def _matching(entry: str) -> list[Path]:
     """Returns the files of one path or glob, of which at least one must be text."""
     path = Path(entry).expanduser()
-    matches = [path] if path.exists() else [Path(m) for m in sorted(_glob(str(path)))]
+    found = glob.glob(str(path), recursive=True)  # noqa: PTH207 - patterns may be absolute
+    matches = [path] if path.exists() else [Path(match) for match in sorted(found)]
     if not matches:
         raise FileNotFoundError(f"{entry}: no such file, folder or match; check the path")
     files = [
@@ -149,10 +150,6 @@ def _matching(entry: str) -> list[Path]:
             f"{', '.join(JSON_LINES_SUFFIXES)}, each also compressed (.gz, .bz2, .xz, .zst)"
         )
     return files
-
-
-def _glob(pattern: str) -> list[str]:
-    return glob.glob(pattern, recursive=True)  # noqa: PTH207 - patterns may be absolute
 
 
 def _in_folder(folder: Path) -> list[Path]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -144,7 +143,7 @@ class _Item:
 def describe_splitter(config: SentenceConfig) -> dict[str, Any]:
     """Returns everything but the text that determines the sentences, for a digest."""
     return {
-        "config": asdict(config),
+        "config": config.to_dict(),
         "spacy": spacy_version(),
         "tokenization_version": TOKENIZATION_VERSION,
         "cleaning_version": CLEANING_VERSION,
@@ -173,7 +172,12 @@ def split_sentences(
     fingerprint = digest_of(described)
     folder.mkdir(parents=True, exist_ok=True)
     shards = complete_shards(folder)
-    _check_fingerprint(folder, shards, fingerprint)
+    for shard in shards:
+        if shard.extra.get("fingerprint") != fingerprint:
+            raise ValueError(
+                f"{folder}: shard {shard.number} was made from another text or with other "
+                "settings; delete the folder or choose another one"
+            )
     if (folder / MANIFEST_NAME).exists():
         return read_dataset_manifest(folder, "sentences")
     sweep_unfinished(folder)
@@ -191,15 +195,6 @@ def split_sentences(
     return write_dataset_manifest(folder, "sentences", config=described)
 
 
-def _check_fingerprint(folder: Path, shards: list[ShardManifest], fingerprint: str) -> None:
-    for shard in shards:
-        if shard.extra.get("fingerprint") != fingerprint:
-            raise ValueError(
-                f"{folder}: shard {shard.number} was made from another text or with other "
-                "settings; delete the folder or choose another one"
-            )
-
-
 @dataclass(slots=True, kw_only=True)
 class _Splitter:
     """One run over a source: what was reached, and the shard in the making."""
@@ -215,7 +210,12 @@ class _Splitter:
     def run(self) -> None:
         """Consumes the rest of the source and writes its shards."""
         tokenizer = EnglishTokenizer()
-        items = islice(_items(self.source), self.position.items, None)
+        all_items = (
+            _Item(number, document.document_id, content)
+            for number, document in enumerate(self.source.documents(), start=1)
+            for content in document.paragraphs
+        )
+        items = islice(all_items, self.position.items, None)
         while not self._limit_reached() and (batch := list(islice(items, ITEMS_AT_ONCE))):
             texts = [c.text if isinstance(c := item.content, Paragraph) else "" for item in batch]
             cleaned = [clean_text(text) for text in texts]
@@ -240,10 +240,11 @@ class _Splitter:
         kept: list[tuple[int, list[str]]] = []
         refused: list[dict[str, Any]] = []
         room = self.config.limit - before.rows if self.config.limit else None
+        place = {"document_id": item.document_id, "position": item.content.position}
         if isinstance(item.content, Refusal) or not words:
             nothing = Refusal("empty", "a paragraph without a printable character")
             why = item.content if isinstance(item.content, Refusal) else nothing
-            refused.append(_record(item, index, why))
+            refused.append(why.record(sentence_index=index, **place))
             index += 1  # a gap, so that no context reaches across what is missing
         for start, end in sentence_ranges(words, spaces):
             if room is not None and len(kept) == room:
@@ -253,8 +254,8 @@ class _Splitter:
             if refusal is None:
                 kept.append((index, tokens))
             else:
-                excerpt = excerpt_of(" ".join(tokens[:200]))
-                refused.append(_record(item, index, replace(refusal, excerpt=excerpt)))
+                refusal = replace(refusal, excerpt=excerpt_of(tokens))
+                refused.append(refusal.record(sentence_index=index, **place))
             index += 1
         if self.shard.is_full:
             self._write_shard()
@@ -299,21 +300,3 @@ class _Splitter:
         with quarantine_path(self.folder, 0).open(encoding="utf-8") as lines:
             record: dict[str, Any] = json.loads(next(lines))
         return record
-
-
-def _items(source: Source) -> Iterator[_Item]:
-    for number, document in enumerate(source.documents(), start=1):
-        for content in document.paragraphs:
-            yield _Item(number, document.document_id, content)
-
-
-def _record(item: _Item, index: int, refusal: Refusal) -> dict[str, Any]:
-    """Returns a line of the quarantine file."""
-    return {
-        "document_id": item.document_id,
-        "sentence_index": index,
-        "position": item.content.position,
-        "reason": refusal.reason,
-        "detail": refusal.detail,
-        "excerpt": refusal.excerpt,
-    }

@@ -11,8 +11,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any
+from typing import Annotated, Any
 
+from pipeline.base.config_fields import Config, Count, Natural, Range
 from pipeline.base.refusal import Refusal
 
 CLEANING_VERSION = 2
@@ -29,31 +30,25 @@ _UNPRINTABLE = re.compile(
 _WITHIN_WORDS = re.compile("[\u00ad\u200b]")
 """Soft hyphens and zero-width spaces: where a word may be broken, so a space would cut it."""
 
+MOST_TOKENS = Range("be at most 32000, as heads are 16 bit", lambda value: value <= 32_000)
+
 
 @dataclass(frozen=True, slots=True)
-class SentenceConfig:
+class SentenceConfig(Config):
     """How many sentences are taken and which are refused."""
 
-    limit: int = 0
+    limit: Natural = 0
     """Stop after so many kept sentences; 0 takes all."""
-    min_tokens: int = 1
-    max_tokens: int = 100
-    max_token_characters: int = 200
+    min_tokens: Count = 1
+    max_tokens: Annotated[int, MOST_TOKENS] = 100
+    max_token_characters: Count = 200
 
-    def __post_init__(self) -> None:
-        if self.limit < 0:
-            raise ValueError(
-                f"limit is {self.limit}; give 0 for all sentences, or a number of them"
-            )
-        if not 1 <= self.min_tokens <= self.max_tokens:
+    def _check_together(self) -> None:
+        if self.min_tokens > self.max_tokens:
             raise ValueError(
                 f"min_tokens {self.min_tokens} and max_tokens {self.max_tokens}: "
                 "needs 1 <= min_tokens <= max_tokens"
             )
-        if self.max_tokens > 32_000:
-            raise ValueError(f"max_tokens is {self.max_tokens}; heads are 16 bit, so at most 32000")
-        if self.max_token_characters < 1:
-            raise ValueError(f"max_token_characters is {self.max_token_characters}; at least 1")
 
 
 def clean_text(text: str) -> tuple[str, int]:
