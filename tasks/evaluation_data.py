@@ -23,7 +23,7 @@ from pipeline.downloads.evaluation_data import (
     read_manifest,
     write_manifest,
 )
-from pipeline.text.sentences.tokenization import TOKENIZATION_VERSION
+from pipeline.text.tokenization import TOKENIZATION_VERSION
 from tasks.artefact import Artefact, checksum
 from tasks.parameters import EvaluationDataParameters
 

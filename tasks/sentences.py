@@ -11,11 +11,11 @@ from urllib.parse import urlsplit
 import luigi
 
 from pipeline.downloads.download import download
-from pipeline.text.corpora.files import FilesConfig, TextFiles
-from pipeline.text.corpora.paragraphs import Source
-from pipeline.text.corpora.python_docs import PythonDocs
-from pipeline.text.sentences.split import describe_splitter, split_sentences
-from pipeline.text.sentences.tokenization import SentenceConfig
+from pipeline.text.files import FilesConfig, TextFiles
+from pipeline.text.paragraphs import Source
+from pipeline.text.python_docs import PythonDocs
+from pipeline.text.split import describe_splitter, split_sentences
+from pipeline.text.tokenization import SentenceConfig
 from tasks.artefact import Artefact, ReportingTask
 from tasks.parameters import CorpusParameters
 

@@ -121,7 +121,7 @@ def test_another_release_of_a_library_changes_the_encoders_that_use_it(
         return "1000.0" if name == library else known(name)
 
     monkeypatch.setattr("importlib.metadata.version", installed)
-    monkeypatch.setattr("pipeline.text.sentences.tokenization.version", installed)
+    monkeypatch.setattr("pipeline.text.tokenization.version", installed)
 
     after = [describe_encoding(views) for views in kinds]
     assert [v for v, a, b in zip(kinds, after, before, strict=True) if a != b] == changed

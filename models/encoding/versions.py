@@ -11,7 +11,7 @@ from typing import Any
 from models.config.views import needed_stages
 from models.corpus.sentence_block import MAX_TOKENS
 from pipeline.parsing.parse_shard import describe_parsing
-from pipeline.text.sentences.tokenization import (
+from pipeline.text.tokenization import (
     CLEANING_VERSION,
     TOKENIZATION_VERSION,
     spacy_version,

@@ -170,7 +170,7 @@ def test_a_bag_of_words_shares_tokens(
     expected = plain.encode(SENTENCES)
     encoder(vectors, ("DEP", "SEQ"), tmp_path)[0].encode(SENTENCES)
     bag = WordsEncoder(vectors, replace(settings, parses=tmp_path))
-    monkeypatch.setattr("pipeline.text.sentences.tokenization.EnglishTokenizer.tokenize", None)
+    monkeypatch.setattr("pipeline.text.tokenization.EnglishTokenizer.tokenize", None)
 
     np.testing.assert_array_equal(bag.encode(SENTENCES), expected)
     assert bag.refused == plain.refused

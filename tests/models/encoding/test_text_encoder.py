@@ -66,7 +66,7 @@ class Run:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    from pipeline.text.sentences.tokenization import EnglishTokenizer
+    from pipeline.text.tokenization import EnglishTokenizer
 
     folder = tmp_path_factory.mktemp("run")
     tokens = [text.words for text in EnglishTokenizer().tokenize(SENTENCES)]

@@ -9,11 +9,11 @@ import pytest
 from pipeline.base.refusal import Refusal
 from pipeline.shards.manifests import read_dataset_manifest
 from pipeline.shards.shards import read_shard
-from pipeline.text.corpora.files import FilesConfig, TextFiles
-from pipeline.text.corpora.paragraphs import Document, Paragraph
-from pipeline.text.sentences import split
-from pipeline.text.sentences.split import split_sentences
-from pipeline.text.sentences.tokenization import SentenceConfig
+from pipeline.text import split
+from pipeline.text.files import FilesConfig, TextFiles
+from pipeline.text.paragraphs import Document, Paragraph
+from pipeline.text.split import split_sentences
+from pipeline.text.tokenization import SentenceConfig
 
 ANIMALS = ("cat", "dog", "owl", "fox", "hen")
 
@@ -226,7 +226,7 @@ def test_resuming_tokenizes_nothing_that_was_written(tmp_path, small_shards, mon
     split_sentences(many_documents(), SentenceConfig(), tmp_path)
     (tmp_path / "manifest.json").unlink()
     monkeypatch.setattr(
-        "pipeline.text.sentences.split.clean_text", lambda text: pytest.fail("tokenized again")
+        "pipeline.text.split.clean_text", lambda text: pytest.fail("tokenized again")
     )
     assert split_sentences(many_documents(), SentenceConfig(), tmp_path).rows == 80
 

@@ -33,9 +33,9 @@ from pipeline.shards.manifests import (
 )
 from pipeline.shards.schema import SENTENCES
 from pipeline.shards.shards import FIRST_ROWS, MAX_ROWS, rows_in_shard, write_shard
-from pipeline.text.corpora.paragraphs import Paragraph, Source
-from pipeline.text.sentences.boundaries import BOUNDARY_VERSION, sentence_ranges
-from pipeline.text.sentences.tokenization import (
+from pipeline.text.boundaries import BOUNDARY_VERSION, sentence_ranges
+from pipeline.text.paragraphs import Paragraph, Source
+from pipeline.text.tokenization import (
     CLEANING_VERSION,
     TOKENIZATION_VERSION,
     EnglishTokenizer,

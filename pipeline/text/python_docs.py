@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pipeline.text.corpora.paragraphs import Document, Paragraph
+from pipeline.text.paragraphs import Document, Paragraph
 
 _UNDERLINE = re.compile(r"^([=\-~*^#_+.])\1{2,}$")
 _BULLET = re.compile(r"^(?:[-*•o+]|\(?\d{1,2}[.)]|\[\d{1,2}\]|\(?[a-z]\))(\s+)(?=\S)")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from pipeline.base.refusal import Refusal, excerpt_of
-from pipeline.text.corpora.file_list import ERRORS
+from pipeline.text.file_list import ERRORS
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from typing import Any, BinaryIO, TypeVar
 from pipeline.base.config_fields import Config, Count
 from pipeline.base.digest import remembered_sha256
 from pipeline.base.refusal import Refusal, excerpt_of
-from pipeline.text.corpora.file_list import TextFile, decompressed, list_files
-from pipeline.text.corpora.paragraphs import (
+from pipeline.text.file_list import TextFile, decompressed, list_files
+from pipeline.text.paragraphs import (
     Document,
     Line,
     ParagraphMode,
