@@ -14,7 +14,7 @@ from typing import Any
 
 from pipeline.base.job import Progress, run_from_command_line
 from pipeline.parsers.adapters.base import Sentence
-from pipeline.parsing.rows import ParseJob, parse_shard
+from pipeline.parsing.parse_shard import ParseJob, parse_shard
 from pipeline.trees.parses import DependencyParse
 
 

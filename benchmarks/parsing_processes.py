@@ -13,7 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from benchmarks.parsing_contestants import Sentences
-from pipeline.base.job_process import run_job_process
+from pipeline.base.job import run_job_process
 from pipeline.shards.manifests import read_shard_manifest
 from pipeline.shards.schema import schema_for
 from pipeline.shards.shards import write_shard

@@ -36,8 +36,8 @@ from models.evaluation.protocols.config import PROTOCOL_VERSION
 from pipeline.base.atomic_files import write_text_atomically
 from pipeline.base.digest import sha256_of_file
 from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder
-from pipeline.parsing.rows import PARSING_VERSION
-from pipeline.text.sentences.tokenization import TOKENIZATION_VERSION
+from pipeline.parsing.parse_shard import PARSING_VERSION
+from pipeline.text.tokenization import TOKENIZATION_VERSION
 
 RESULTS = REPOSITORY / "docs" / "results"
 README = REPOSITORY / "README.md"

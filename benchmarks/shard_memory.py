@@ -26,9 +26,8 @@ from benchmarks.corpus import corpus_folders
 from benchmarks.report import Table, fail, header, print_last_line, print_table
 from pipeline.base.atomic_files import write_json_atomically
 from pipeline.base.bundled import BUNDLED_PARSERS
-from pipeline.base.job import WATCH_FLAG
-from pipeline.base.job_process import job_environment
-from pipeline.parsing.rows import PARSED_STAGES
+from pipeline.base.job import WATCH_FLAG, job_environment
+from pipeline.parsing.parse_shard import PARSED_STAGES
 from pipeline.shards.manifests import read_dataset_manifest
 from pipeline.shards.shards import ShardWriter, read_row_groups
 

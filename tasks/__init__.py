@@ -1,5 +1,6 @@
 """Every stage as a resumable Luigi task: ``luigi --module tasks RunAll --local-scheduler``."""
 
+from tasks.artefact import watch_every_task
 from tasks.evaluation_data import DownloadSentEval
 from tasks.frameworks import CompareFrameworks
 from tasks.parsers import ConvertParser, TrainConstituencyParser, TrainDependencyParser
@@ -10,7 +11,6 @@ from tasks.probing_text import (
     ParseAlteredConstituents,
     ParseAlteredDependencies,
 )
-from tasks.process import watch_every_task
 from tasks.report import WriteReport
 from tasks.sentences import DownloadCorpus, SplitSentences
 from tasks.senteval import EvaluateAll, EvaluateEncoder, EvaluateTask

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import multiprocessing
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -12,14 +13,38 @@ import luigi
 
 from pipeline.base.atomic_files import sweep_unfinished, write_json_atomically
 from pipeline.base.digest import digest_of, remembered_sha256
+from pipeline.base.job import end_with_parent, run_job_process
 from pipeline.shards.schema import SCHEMA_VERSION
-from tasks.process import show_progress
 
 CONFIG_NAME = "config.json"
 _announced: list[Path] = []
 
 
-class Artefact(luigi.Task):
+class ReportingTask(luigi.Task):
+    """A task whose progress the Luigi page shows."""
+
+    def report_progress(self, fraction: float, status: str) -> None:
+        """Shows how far the task is."""
+        self.set_status_message(status)
+        self.set_progress_percentage(round(100 * fraction))
+
+
+def run_job(
+    task: ReportingTask, module: str, job: Mapping[str, Any], job_path: Path, *, threads: int
+) -> None:
+    """Writes ``job_path``, runs ``python -m module job_path`` and waits for it.
+
+    Args:
+        task: its status message and progress percentage follow the job.
+        threads: CPU threads the job's numerical libraries may use.
+
+    Raises:
+        RuntimeError: the job failed; carries the last lines it wrote on standard error.
+    """
+    run_job_process(module, job, job_path, task.report_progress, threads=threads)
+
+
+class Artefact(ReportingTask):
     """A task that fills one folder and marks it complete by writing one file last.
 
     The folder's name ends in a digest of ``content()``: every parameter that changes what is
@@ -80,10 +105,6 @@ class Artefact(luigi.Task):
             sweep_unfinished(folder)
         write_json_atomically(self.folder / CONFIG_NAME, self.content())
 
-    def report_progress(self, fraction: float, status: str) -> None:
-        """Shows progress on the Luigi page."""
-        show_progress(self, fraction, status)
-
 
 def checksum(path: Path, *, names: tuple[str, ...] = ()) -> str:
     """Returns one digest over a file's bytes, or over these files of a folder.
@@ -110,3 +131,19 @@ def announce_at_exit(result: Path, marker: Path) -> None:
         return
     _announced.append(result)
     atexit.register(lambda: print(result, flush=True) if marker.exists() else None)
+
+
+def watch_every_task() -> None:
+    """Has every task that starts in a process forked by Luigi watch for its parent's end.
+
+    Without it, a task that runs in a forked worker (and the job it started) would go on writing
+    after its parent was killed, beside the run that takes its place.
+    """
+    luigi.Task.event_handler(luigi.Event.START)(_watch_parent)
+
+
+def _watch_parent(task: luigi.Task) -> None:
+    del task
+    parent = multiprocessing.parent_process()
+    if parent is not None and parent.pid is not None:
+        end_with_parent(parent.pid)

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 import luigi
 
-from pipeline.base.digest import remembered_sha256
 from pipeline.downloads.evaluation_data import (
     EXAMINATION_VERSION,
     MANIFEST_NAME,
@@ -24,7 +23,7 @@ from pipeline.downloads.evaluation_data import (
     read_manifest,
     write_manifest,
 )
-from pipeline.text.sentences.tokenization import TOKENIZATION_VERSION
+from pipeline.text.tokenization import TOKENIZATION_VERSION
 from tasks.artefact import Artefact, checksum
 from tasks.parameters import EvaluationDataParameters
 
@@ -113,7 +112,7 @@ class DownloadSentEval(EvaluationDataParameters, Artefact):
 
     def _lacking(self, manifest: DataManifest) -> dict[str, str]:
         names = [dataset.name for dataset in self.chosen]
-        return manifest.lacking(names, self.data_folder, remembered_sha256)
+        return manifest.lacking(names, self.data_folder)
 
     def _collect(self) -> DataManifest:
         if self.senteval_data:

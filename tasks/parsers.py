@@ -21,9 +21,8 @@ from pipeline.parsers.adapters.folder_files import (
     named_kind,
 )
 from pipeline.parsers.convert import CONVERSION_VERSION, OFFICIAL_PARSERS, convert_checkpoint
-from pipeline.parsing.rows import TRANSFORMER_LIBRARIES, library_versions
-from tasks.artefact import Artefact, checksum
-from tasks.process import run_job
+from pipeline.parsing.parse_shard import TRANSFORMER_LIBRARIES, library_versions
+from tasks.artefact import Artefact, checksum, run_job
 
 TRAINING_VERSION = 1
 """Raised when the same treebanks and options would give another parser, as by a new default."""

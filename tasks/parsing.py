@@ -13,7 +13,7 @@ import luigi
 from pipeline.base.atomic_files import write_json_atomically
 from pipeline.base.digest import digest_of
 from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder, named_kind
-from pipeline.parsing.rows import ParseJob, describe_parsing
+from pipeline.parsing.parse_shard import ParseJob, describe_parsing
 from pipeline.shards.manifests import (
     DatasetManifest,
     complete_shards,
@@ -23,12 +23,10 @@ from pipeline.shards.manifests import (
     write_dataset_manifest,
 )
 from pipeline.storage.location import named_address, portable_address
-from pipeline.storage.shard_job import read_parser_files
-from pipeline.storage.sharing import SharedParses
-from tasks.artefact import Artefact
+from pipeline.storage.shard_job import SharedParses, read_parser_files
+from tasks.artefact import Artefact, ReportingTask, run_job
 from tasks.parameters import CorpusParameters, ParserParameters
 from tasks.parsers import UsedParser, used_parser
-from tasks.process import run_job
 from tasks.sentences import SplitSentences
 
 
@@ -50,7 +48,7 @@ def _ray_engine() -> ModuleType:
     return ray_engine
 
 
-class ParseShard(luigi.Task):
+class ParseShard(ReportingTask):
     """Parses one sentence shard; the unit that a kill can cost.
 
     Input: a sentence shard. Output: the parsed shard of the same number, rows in the same order.

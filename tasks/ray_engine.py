@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 import ray
 
-from pipeline.base.job import available_cores
-from pipeline.base.job_process import JobKilledError
+from pipeline.base.job import JobKilledError, available_cores
 from pipeline.storage.shard_job import ParserFiles, StoredShardJob, parse_stored_shard
 
 logger = logging.getLogger("luigi-interface")

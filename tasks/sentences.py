@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
@@ -11,17 +11,16 @@ from urllib.parse import urlsplit
 import luigi
 
 from pipeline.downloads.download import download
-from pipeline.text.corpora.document import Source
-from pipeline.text.corpora.files import FilesConfig, TextFiles
-from pipeline.text.corpora.python_docs import PythonDocs
-from pipeline.text.sentences.filter import SentenceConfig
-from pipeline.text.sentences.split import describe_splitter, split_sentences
-from tasks.artefact import Artefact
+from pipeline.text.files import FilesConfig, TextFiles
+from pipeline.text.paragraphs import Source
+from pipeline.text.python_docs import PythonDocs
+from pipeline.text.split import describe_splitter, split_sentences
+from pipeline.text.tokenization import SentenceConfig
+from tasks.artefact import Artefact, ReportingTask
 from tasks.parameters import CorpusParameters
-from tasks.process import show_progress
 
 
-class DownloadCorpus(luigi.Task):
+class DownloadCorpus(ReportingTask):
     """Downloads one file, resuming where it broke off, and verifies its sha256."""
 
     url = luigi.Parameter(description="Address of a text file or archive of one.")
@@ -36,8 +35,8 @@ class DownloadCorpus(luigi.Task):
 
     def run(self) -> None:
         """Downloads the file."""
-        progress = partial(show_progress, self)
-        download(self.url, Path(self.output().path), self.sha256, on_progress=progress)
+        path = Path(self.output().path)
+        download(self.url, path, self.sha256, on_progress=self.report_progress)
 
 
 class SplitSentences(CorpusParameters, Artefact):
@@ -92,14 +91,8 @@ class SplitSentences(CorpusParameters, Artefact):
         """Returns what the text is and how it is cut; a download is known by its sha256."""
         self._check_source()
         if self.source == "url":
-            source = {
-                "source": "url",
-                "url": self.url,
-                "sha256": self.sha256,
-                "paragraphs": self.paragraphs,
-                "text_field": self.text_field,
-                "encoding": self.encoding,
-            }
+            names = ("source", "url", "sha256", "paragraphs", "text_field", "encoding")
+            source = {name: getattr(self, name) for name in names}
         else:
             source = self.opened_source.describe()
         return {"corpus": source, "splitter": describe_splitter(self.config)}

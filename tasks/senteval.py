@@ -20,12 +20,11 @@ from models.evaluation.tasks.task import EvaluationTask
 from models.report.rows import RANDOM_SEEDS
 from pipeline.base.atomic_files import write_bytes_atomically, write_json_atomically
 from pipeline.downloads.evaluation_data import SENTEVAL_SETS
-from tasks.artefact import Artefact, checksum
+from tasks.artefact import Artefact, checksum, run_job
 from tasks.evaluated_encoder import EncoderParameters, EvaluatedEncoder
 from tasks.evaluation_data import DownloadSentEval
 from tasks.parameters import SentEvalParameters
 from tasks.probing_text import BuildProbing
-from tasks.process import run_job
 from tasks.training import TrainEncoders
 
 DOWNLOADABLE = frozenset(dataset.name for dataset in SENTEVAL_SETS)

@@ -15,7 +15,7 @@ from models.corpus.parsed_corpus import CorpusFolders
 from models.training.job import RunSettings, TrainingJob
 from models.training.launching import LaunchSettings
 from pipeline.base.job import available_cores
-from tasks.artefact import Artefact
+from tasks.artefact import Artefact, run_job
 from tasks.parameters import (
     CorpusParameters,
     HeldOutParameters,
@@ -24,7 +24,6 @@ from tasks.parameters import (
     joined,
 )
 from tasks.parsing import ParseConstituents, ParseDependencies, ParseStage
-from tasks.process import run_job
 from tasks.sentences import SplitSentences
 from tasks.word_vectors import UsedVectors, used_vectors
 

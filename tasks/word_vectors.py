@@ -11,9 +11,8 @@ import luigi
 from models.config.held_out import HoldOut
 from models.train_word_vectors import WordVectorJob
 from pipeline.vectors.train_word_vectors import FACTS_FILE, VECTORS_FILE, WORDS_FILE, SkipGramConfig
-from tasks.artefact import Artefact, checksum
+from tasks.artefact import Artefact, checksum, run_job
 from tasks.parameters import CorpusParameters, HeldOutParameters, VectorTrainingParameters
-from tasks.process import run_job
 from tasks.sentences import SplitSentences
 
 VECTOR_FILES = (VECTORS_FILE, WORDS_FILE)

@@ -21,13 +21,13 @@ ALLOWED_BELOW = {"pipeline": {"pipeline"}, "models": {"models", "pipeline"}, "ta
 # A library -> the places (path prefixes) that may import it.
 HOMES = {
     "luigi": ("tasks/",),
-    "spacy": ("pipeline/text/sentences/tokenization.py",),
+    "spacy": ("pipeline/text/tokenization.py",),
     "supar": ("pipeline/parsers/",),
     "benepar": ("pipeline/parsers/", "pipeline/parser_training/"),
     "nltk": ("pipeline/",),
     "gensim": ("pipeline/vectors/",),
     "torch": ("pipeline/parsers/", "pipeline/parser_training/", "models/"),
-    "zstandard": ("pipeline/text/corpora/",),
+    "zstandard": ("pipeline/text/file_list.py",),
     "matplotlib": ("models/report/",),
     "tqdm": ("models/",),
     "triton": ("models/encoders/kernels/fused",),

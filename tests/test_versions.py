@@ -79,7 +79,7 @@ def test_only_what_altering_reads_is_in_its_digest(name: str) -> None:
 
 TREES, WORDS = ("DEP", "CONST"), None
 ENCODING = "models.encoding.versions"
-PARSING = "pipeline.parsing.rows"
+PARSING = "pipeline.parsing.parse_shard"
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_another_release_of_a_library_changes_the_encoders_that_use_it(
         return "1000.0" if name == library else known(name)
 
     monkeypatch.setattr("importlib.metadata.version", installed)
-    monkeypatch.setattr("pipeline.text.sentences.tokenization.version", installed)
+    monkeypatch.setattr("pipeline.text.tokenization.version", installed)
 
     after = [describe_encoding(views) for views in kinds]
     assert [v for v, a, b in zip(kinds, after, before, strict=True) if a != b] == changed

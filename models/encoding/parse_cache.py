@@ -35,8 +35,8 @@ from numpy.typing import NDArray
 from pipeline.base.atomic_files import write_bytes_atomically, write_json_atomically
 from pipeline.base.digest import digest_of, sentences_digest
 from pipeline.base.refusal import Refusal
-from pipeline.parsing.rows import Row
-from pipeline.shards.flat_lists import FlatListColumn
+from pipeline.parsing.parse_shard import Row
+from pipeline.shards.shards import FlatListColumn
 from pipeline.shards.schema import schema_for
 
 logger = logging.getLogger(__name__)

@@ -34,9 +34,8 @@ from pipeline.base.refusal import Refusal, RefusedSentence
 from pipeline.parsers.adapters.base import MAX_TOKENS as MAX_PARSED_TOKENS
 from pipeline.parsers.adapters.base import Sentence, SentenceParser, reject_input
 from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder
-from pipeline.parsing.rows import Row, describe_parsing, row_of
-from pipeline.text.sentences.filter import clean_text
-from pipeline.text.sentences.tokenization import EnglishTokenizer
+from pipeline.parsing.parse_shard import Row, describe_parsing, row_of
+from pipeline.text.tokenization import EnglishTokenizer, clean_text
 from pipeline.trees.parses import Parse
 
 SENTENCES_AT_ONCE = 2_048

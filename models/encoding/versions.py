@@ -10,9 +10,12 @@ from typing import Any
 
 from models.config.views import needed_stages
 from models.corpus.sentence_block import MAX_TOKENS
-from pipeline.parsing.rows import describe_parsing
-from pipeline.text.sentences.filter import CLEANING_VERSION
-from pipeline.text.sentences.tokenization import TOKENIZATION_VERSION, spacy_version
+from pipeline.parsing.parse_shard import describe_parsing
+from pipeline.text.tokenization import (
+    CLEANING_VERSION,
+    TOKENIZATION_VERSION,
+    spacy_version,
+)
 
 ENCODING_VERSION = 1
 """Raised when the same weights, parsers and sentences would give other embeddings."""

@@ -1,14 +1,16 @@
-"""Files that appear whole or not at all, whatever kills their writer."""
+"""Files that several processes share: they appear whole or not at all, and hold locks."""
 
 from __future__ import annotations
 
 import errno
+import fcntl
 import json
 import os
 import secrets
 import socket
 import time
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -76,3 +78,26 @@ def sweep_unfinished(folder: Path, *, older_than_seconds: float = 0.0) -> int:
                 path.unlink()
                 removed += 1
     return removed
+
+
+@contextmanager
+def locked(path: Path, on_wait: Callable[[], None]) -> Iterator[None]:
+    """Holds the lock of a file for the time of a ``with`` block; waits while another holds it.
+
+    The operating system frees the lock of a process that ends, however it ends. The file is made if
+    it is not there, stays empty and is not removed: another may be waiting for it.
+
+    Args:
+        on_wait: called once where there is something to wait for.
+
+    Raises:
+        OSError: the file cannot be made, or its file system knows no locks.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            on_wait()
+            fcntl.flock(stream, fcntl.LOCK_EX)
+        yield

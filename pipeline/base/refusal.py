@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 EXCERPT_CHARACTERS = 200
 
@@ -25,6 +27,11 @@ class Refusal:
     excerpt: str = ""
     """Of the same, its beginning."""
 
+    def record(self, **place: Any) -> dict[str, Any]:
+        """Returns a line of a quarantine file: where it stood, why it was refused, an excerpt."""
+        said = {"reason": self.reason, "detail": self.detail, "excerpt": self.excerpt}
+        return place | said
+
 
 @dataclass(frozen=True, slots=True)
 class RefusedSentence:
@@ -42,6 +49,7 @@ class RefusedSentence:
         )
 
 
-def excerpt_of(text: str) -> str:
-    """Returns the beginning of a text, short enough for a report."""
-    return text[:EXCERPT_CHARACTERS]
+def excerpt_of(text: str | Sequence[str]) -> str:
+    """Returns the beginning of a text, or of a sentence's tokens, short enough for a report."""
+    whole = text if isinstance(text, str) else " ".join(text[:EXCERPT_CHARACTERS])
+    return whole[:EXCERPT_CHARACTERS]

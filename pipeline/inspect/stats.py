@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.inspect.dataset import Selection, StageFolder
-from pipeline.parsing.rows import PARSER_FAULTS
+from pipeline.parsing.parse_shard import PARSER_FAULTS
 from pipeline.shards.manifests import ShardManifest, read_shard_manifest
 from pipeline.shards.shards import read_shard
 

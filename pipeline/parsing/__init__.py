@@ -1,5 +1,5 @@
 """The shard job: rows of sentences to rows of trees.
 
 In: a shard of sentences and a loaded parser. Out: the parsed shard, row by row beside it, with
-what was quarantined. `rows` does the work, `parse_shard` is the job of a process.
+what was quarantined.
 """

@@ -1,22 +1,266 @@
-"""Command line of the shard job: ``python -m pipeline.parsing.parse_shard JOB.json``.
+"""The shard job: parses one sentence shard into the parsed shard of the same number and rows.
 
-The job file holds a `ParseShardJob`: ``{"stage": "dependencies", "parser":
-"data/parsers/dependency", "sentences": FOLDER, "output": FOLDER, "number": 0}``, and what else is
-not as it is by default. One thread is the default because two parsers with two threads each on two
-cores run many times slower than with one.
+``python -m pipeline.parsing.parse_shard JOB.json``, whose file holds a `ParseShardJob`: ``{"stage":
+"dependencies", "parser": "data/parsers/dependency", "sentences": FOLDER, "output": FOLDER,
+"number": 0}``, and what else is not as it is by default.
+
+A shard is whole or absent, is always parsed from its first row in the same pools, and so has the
+same bytes whatever was killed before. One row group of it is in memory at a time: it is read,
+parsed pool by pool and written, so memory does not grow with the shard.
 """
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import sys
-from dataclasses import dataclass
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
-from pipeline.base.config_fields import Count, Natural
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipeline.base.config_fields import Config, Count, Natural
 from pipeline.base.job import THREAD_VARIABLES, Progress, run_job_from_command_line
-from pipeline.parsing.rows import ParseJob, parse_shard
+from pipeline.base.refusal import Refusal, excerpt_of
+from pipeline.parsers.adapters.base import MAX_TOKENS, Sentence, SentenceParser
+from pipeline.parsers.adapters.folder_files import TRANSFORMER_KINDS
+from pipeline.shards.manifests import ShardManifest, read_shard_manifest, read_verified_manifest
+from pipeline.shards.schema import schema_for
+from pipeline.shards.shards import FlatListColumn, ShardWriter, read_row_groups
+from pipeline.trees.binarize import BINARIZATION_VERSION, binarize
+from pipeline.trees.flat import validate_constituents, validate_heads
+from pipeline.trees.parses import DependencyParse, Parse
+
+PARSED_STAGES = ("dependencies", "constituents")
+POOL_ROWS = 5_000
+POOL_TOKENS = 100_000
+"""Sentences given to the parser at once, of which it makes batches of like length: as many as have
+these rows and tokens at most. The second bounds what is held of a pool of very long ones."""
+
+PARSING_VERSION = 1
+"""Raised whenever this release makes other rows of the same sentences and parser."""
+
+PARSER_FAULTS = frozenset({"parser_error", "invalid_tree", "out_of_memory"})
+"""Reasons that lie in the parser or its machine, not in the sentence."""
+TOLERATED_FAULTS = 10
+TOLERATED_FAULT_SHARE = 0.01
+"""A shard is refused where more rows fail than the number and, of its rows, the share."""
+
+_LIBRARIES = {"dependencies": ("torch", "supar"), "constituents": ("torch", "benepar")}
+TRANSFORMER_LIBRARIES = ("transformers", "tokenizers")
+"""Of a parser with a transformer inside, beside those of its stage."""
+
+Row = dict[str, Sequence[int] | Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class ParseJob(Config):
+    """What to parse and where the result goes."""
+
+    called: ClassVar[str] = "parse job field"
+
+    stage: Literal["dependencies", "constituents"]
+    sentences: Path
+    """Folder of the sentence shards."""
+    output: Path
+    """Folder of the parsed shards."""
+    number: Natural
+    """Number of the shard, in both."""
+
+
+def describe_parsing(stage: str, *, kind: str = "") -> dict[str, Any]:
+    """Returns all but sentences and parser that determines a stage's rows, for a digest.
+
+    Args:
+        kind: of the parser; empty where that is not known before it is converted.
+
+    Raises:
+        ValueError: not a stage that parses.
+    """
+    if stage not in PARSED_STAGES:
+        raise ValueError(f"unknown stage {stage!r}; known: {', '.join(PARSED_STAGES)}")
+    described: dict[str, Any] = {"parsing_version": PARSING_VERSION, "max_tokens": MAX_TOKENS}
+    if stage == "constituents":
+        described["binarization_version"] = BINARIZATION_VERSION
+    if kind not in TRANSFORMER_KINDS:
+        return described | library_versions(_LIBRARIES[stage])
+    libraries = _LIBRARIES[stage] + TRANSFORMER_LIBRARIES
+    return described | {"parser_kind": kind} | library_versions(libraries)
+
+
+def library_versions(names: Sequence[str]) -> dict[str, str]:
+    """Returns the versions of installed libraries, none of which is imported.
+
+    A build's local mark (``+cpu``) makes no other version.
+    """
+    return {name: importlib.metadata.version(name).partition("+")[0] for name in names}
+
+
+def parse_shard(
+    job: ParseJob,
+    parser: SentenceParser[Parse],
+    on_progress: Progress | None = None,
+    *,
+    machine: Mapping[str, Any] | None = None,
+) -> ShardManifest:
+    """Parses one shard; returns its manifest, at once where the shard stands already.
+
+    A sentence that the parser rejects, or gives no valid tree for (``invalid_tree``), keeps its
+    row with nulls and is quarantined with its reason.
+
+    Args:
+        machine: what the manifest is to say of how it was parsed, such as the device.
+
+    Raises:
+        FileNotFoundError: the sentence shard does not exist or is not complete.
+        ValueError: it is damaged, or the output holds a shard by another parser or of other
+            sentences.
+        RuntimeError: the parser fails on more than a few sentences; nothing is written.
+    """
+    source = read_verified_manifest(job.sentences, job.number)
+    if source is None:
+        raise FileNotFoundError(
+            f"{job.sentences}: shard {job.number} is not complete; run the sentence stage again"
+        )
+    identity = {
+        "parser": parser.name,
+        "parser_checksum": parser.checksum,
+        "sentences_sha256": source.sha256,
+    }
+    standing = read_shard_manifest(job.output, job.number)
+    if standing is not None:
+        _check_identity(job, standing, identity)
+        return standing
+    started = time.monotonic()
+    with ShardWriter(job.output, job.stage, job.number) as writer:
+        quarantine = _parse_rows(job, parser, source.rows, writer, on_progress)
+        seconds = time.monotonic() - started
+        rate = {"sentences_per_second": round(source.rows / max(seconds, 1e-9), 1)}
+        return writer.finish(
+            drops=Counter(record["reason"] for record in quarantine),
+            quarantine=quarantine,
+            extra=identity | dict(machine or {}) | rate,
+            seconds=seconds,
+        )
+
+
+def _parse_rows(
+    job: ParseJob,
+    parser: SentenceParser[Parse],
+    num_rows: int,
+    writer: ShardWriter,
+    on_progress: Progress | None,
+) -> list[dict[str, Any]]:
+    """Writes the parses of all rows of the sentence shard; returns what was refused."""
+    started, schema = time.monotonic(), schema_for(job.stage)
+    quarantine: list[dict[str, Any]] = []
+    done = 0
+    for group in read_row_groups(job.sentences, "sentences", job.number):
+        columns = {field.name: FlatListColumn(field.type) for field in schema}
+        for pool in _pools(group):
+            sentences = pool.to_pylist()
+            answers = parser.parse([sentence["tokens"] for sentence in sentences])
+            for number, (sentence, answer) in enumerate(zip(sentences, answers, strict=True), done):
+                row = row_of(answer, sentence["tokens"])
+                if isinstance(row, Refusal):
+                    place = {key: sentence[key] for key in ("document_id", "sentence_index")}
+                    row = replace(row, excerpt=excerpt_of(sentence["tokens"]))
+                    quarantine.append(row.record(row=number, **place))
+                for name, column in columns.items():
+                    column.append(None if isinstance(row, Refusal) else row[name])
+            done += len(sentences)
+            _check_faults(job, parser, quarantine, num_rows)
+            if on_progress is not None:
+                rate = done / max(time.monotonic() - started, 1e-9)
+                status = f"{done:,} of {num_rows:,} sentences, {rate:,.0f} a second"
+                on_progress(done / num_rows, status)
+        arrays = [column.to_arrow() for column in columns.values()]
+        writer.write(pa.Table.from_arrays(arrays, schema=schema))
+    return quarantine
+
+
+def _pools(rows: pa.Table) -> Iterator[pa.Table]:
+    """Yields the rows in pools of at most `POOL_ROWS` and `POOL_TOKENS`, one row at least."""
+    ends = np.cumsum(pc.list_value_length(rows["tokens"]).to_numpy())
+    start = 0
+    while start < rows.num_rows:
+        tokens = POOL_TOKENS + (ends[start - 1] if start else 0)
+        stop = min(start + POOL_ROWS, int(np.searchsorted(ends, tokens, side="right")))
+        stop = max(stop, start + 1)
+        yield rows.slice(start, stop - start)
+        start = stop
+
+
+def _check_faults(
+    job: ParseJob,
+    parser: SentenceParser[Parse],
+    quarantine: Sequence[dict[str, Any]],
+    num_rows: int,
+) -> None:
+    """Ends the job where the parser, not the sentences, must be what is wrong.
+
+    Raises:
+        RuntimeError: names the first fault and the remedy.
+    """
+    faults = [record for record in quarantine if record["reason"] in PARSER_FAULTS]
+    if len(faults) > max(TOLERATED_FAULTS, TOLERATED_FAULT_SHARE * num_rows):
+        first = faults[0]
+        raise RuntimeError(
+            f"{job.sentences}: the parser {parser.name} failed on {len(faults)} sentences of shard "
+            f"{job.number}, which has {num_rows}; first, at row {first['row']}: {first['reason']} "
+            f"({first['detail']}); nothing was written: check the parser, its libraries and the "
+            "device, then run the stage again"
+        )
+
+
+def _check_identity(job: ParseJob, standing: ShardManifest, identity: dict[str, str]) -> None:
+    for key, value in identity.items():
+        if standing.extra.get(key) != value:
+            raise ValueError(
+                f"{job.output}: shard {job.number} stands with {key} {standing.extra.get(key)!r}, "
+                f"not {value!r}; delete the folder or choose another one"
+            )
+
+
+def row_of(parse: Parse | Refusal, tokens: Sentence) -> Row | Refusal:
+    """Returns a parse's columns, or ``invalid_tree`` where it is no tree over these tokens.
+
+    What the parser rejected is returned as it is.
+    """
+    if isinstance(parse, Refusal):
+        return parse
+    if isinstance(parse, DependencyParse):
+        fault = validate_heads(parse.heads)
+        if not len(parse.heads) == len(parse.deprels) == len(tokens):
+            fault = (
+                f"{len(parse.heads)} heads and {len(parse.deprels)} relations "
+                f"for {len(tokens)} tokens"
+            )
+        if fault is None:
+            return {"heads": parse.heads, "deprels": parse.deprels}
+        return Refusal("invalid_tree", fault)
+    fault = validate_constituents(parse, len(tokens))
+    try:
+        tree = binarize(parse) if fault is None else None
+    except ValueError as error:  # a label that binarization keeps for itself
+        fault, tree = str(error), None
+    if tree is None:
+        return Refusal("invalid_tree", fault or "")
+    return {
+        "span_starts": parse.starts,
+        "span_ends": parse.ends,
+        "span_labels": parse.labels,
+        "tags": parse.tags,
+        "binary_left": tree.left,
+        "binary_right": tree.right,
+    }
+
 
 MEMORY_BOUND_MIB = 512
 """What a job takes on a CPU, above the loaded parser, whatever the number of rows and even if all
@@ -32,7 +276,8 @@ class ParseShardJob(ParseJob):
     device: str = "cpu"
     """``auto``, ``cpu`` or ``cuda``."""
     threads: Count = 1
-    """CPU threads of torch, which reads them from the environment when imported."""
+    """CPU threads of torch, which reads them from the environment when imported. One, because two
+    parsers with two threads each on two cores run many times slower than with one."""
     precision: Literal["exact", "fast"] = "exact"
     """``fast``: arithmetic that may change a few answers."""
     batch_tokens: Natural = 0

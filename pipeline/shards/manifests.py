@@ -9,23 +9,26 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from pipeline.base.atomic_files import write_json_atomically
+from pipeline.base.config_fields import Config
 from pipeline.base.digest import sha256_of_file
 from pipeline.shards.schema import SCHEMA_VERSION
 
 MANIFEST_NAME = "manifest.json"
 SHARD_GLOB = "[0-9]" * 5 + ".parquet"
-ManifestT = TypeVar("ManifestT")
+ManifestT = TypeVar("ManifestT", bound=Config)
 
 
 @dataclass(frozen=True, slots=True)
-class ShardManifest:
+class ShardManifest(Config):
     """What is known of one complete shard."""
+
+    called: ClassVar[str] = "manifest field"
 
     stage: str
     schema_version: int
@@ -33,10 +36,10 @@ class ShardManifest:
     rows: int
     bytes: int
     sha256: str
-    drops: dict[str, int] = field(default_factory=dict)
+    drops: Mapping[str, int] = field(default_factory=dict)
     """Number of sentences refused, by reason."""
     seconds: float = 0.0
-    extra: dict[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = field(default_factory=dict)
     has_quarantine: bool = True
     """Whether every drop has a record beside the shard; not so where rows were merely selected."""
     quarantine_sha256: str = ""
@@ -44,15 +47,17 @@ class ShardManifest:
 
 
 @dataclass(frozen=True, slots=True)
-class DatasetManifest:
+class DatasetManifest(Config):
     """What is known of one complete stage: its configuration and all its shards."""
+
+    called: ClassVar[str] = "manifest field"
 
     stage: str
     schema_version: int
-    config: dict[str, Any]
+    config: Mapping[str, Any]
     shards: tuple[ShardManifest, ...]
     rows: int
-    drops: dict[str, int]
+    drops: Mapping[str, int]
     seconds: float
 
 
@@ -84,10 +89,11 @@ def remedy(path: Path) -> str:
     )
 
 
-def _manifest_of(
-    source: str, content: bytes, build: Callable[[dict[str, Any]], ManifestT]
-) -> ManifestT:
-    """Returns a manifest of this release's version.
+def manifest_of(kind: type[ManifestT], source: str, content: bytes) -> ManifestT:
+    """Returns a manifest of this release's version, of a shard or of a stage, from its bytes.
+
+    Args:
+        source: path or URL of the file, for the errors.
 
     Raises:
         ValueError: the file is damaged, or of another version; names it and the remedy.
@@ -96,7 +102,7 @@ def _manifest_of(
         value = json.loads(content)
         version = value["schema_version"]
         if version == SCHEMA_VERSION:
-            return build(value)
+            return kind.from_dict(value)
     except (ValueError, TypeError, KeyError) as error:
         files = "it" if source.endswith(MANIFEST_NAME) else f"it and {MANIFEST_NAME} beside it"
         raise ValueError(
@@ -109,28 +115,6 @@ def _manifest_of(
     )
 
 
-def shard_manifest_of(source: str, content: bytes) -> ShardManifest:
-    """Returns the manifest of a shard from its bytes.
-
-    Args:
-        source: path or URL of the file, for the errors.
-
-    Raises:
-        ValueError: it is damaged, or of another version; names the source and the remedy.
-    """
-    return _manifest_of(source, content, lambda value: ShardManifest(**value))
-
-
-def dataset_manifest_of(source: str, content: bytes) -> DatasetManifest:
-    """Returns the manifest of a complete stage from its bytes; see `shard_manifest_of`."""
-
-    def build(value: dict[str, Any]) -> DatasetManifest:
-        shards = tuple(ShardManifest(**shard) for shard in value["shards"])
-        return DatasetManifest(**(value | {"shards": shards}))
-
-    return _manifest_of(source, content, build)
-
-
 def read_shard_manifest(folder: Path, number: int) -> ShardManifest | None:
     """Returns the manifest of a shard, or None where the shard is not complete.
 
@@ -140,7 +124,7 @@ def read_shard_manifest(folder: Path, number: int) -> ShardManifest | None:
     path = manifest_path(folder, number)
     if not path.exists() or not shard_path(folder, number).exists():
         return None
-    return shard_manifest_of(str(path), path.read_bytes())
+    return manifest_of(ShardManifest, str(path), path.read_bytes())
 
 
 def read_verified_manifest(folder: Path, number: int) -> ShardManifest | None:
@@ -193,7 +177,7 @@ def write_dataset_manifest(
             "run the stage again"
         )
     manifest = sum_up(stage, shards, config=config, seconds=seconds)
-    write_json_atomically(folder / MANIFEST_NAME, asdict(manifest))
+    write_json_atomically(folder / MANIFEST_NAME, manifest.to_dict())
     return manifest
 
 
@@ -231,7 +215,7 @@ def read_dataset_manifest(folder: Path, stage: str | None = None) -> DatasetMani
         raise FileNotFoundError(
             f"{folder}: no {MANIFEST_NAME}, so this stage is not complete; run it again"
         )
-    manifest = dataset_manifest_of(str(path), path.read_bytes())
+    manifest = manifest_of(DatasetManifest, str(path), path.read_bytes())
     if stage is not None and manifest.stage != stage:
         raise ValueError(f"{folder}: holds {manifest.stage!r}, expected {stage!r}")
     return manifest

@@ -4,6 +4,6 @@ In: the folders of a stage's sentences and parses under the work folder, and an 
 folder or a URL of `pyarrow.fs` (`location`). Out: the same files at the same place in the storage,
 and those that other machines made, verified, in the work folder. A file is whole or absent, a shard
 is there when its manifest is, and none is taken before stage, number, sentences and parser are
-those wanted (`stage`). `sharing` is what a stage that parses asks for, `shard_job` what another
-machine does for it, and ``python -m pipeline.storage URL FOLDER`` copies a finished stage.
+those wanted (`stage`). `shard_job` has what a stage that parses asks for and what another machine
+does for it, and ``python -m pipeline.storage URL FOLDER`` copies a finished stage.
 """

@@ -9,20 +9,20 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.base.atomic_files import json_bytes, write_bytes_atomically
 from pipeline.shards.manifests import (
     MANIFEST_NAME,
+    DatasetManifest,
     ShardManifest,
-    dataset_manifest_of,
+    manifest_of,
     manifest_path,
     quarantine_path,
     read_dataset_manifest,
     read_shard_manifest,
     read_verified_manifest,
-    shard_manifest_of,
     shard_path,
     sum_up,
 )
@@ -111,7 +111,7 @@ class StoredStage:
             ValueError: it is damaged, or of a schema that this release cannot read.
         """
         name = manifest_path(Path(), number).name
-        return shard_manifest_of(self._named(name), self._storage.read(name))
+        return manifest_of(ShardManifest, self._named(name), self._storage.read(name))
 
     def fetch(self, folder: Path, expected: ShardOrigin) -> ShardManifest:
         """Writes a shard of the storage into a local folder; returns its manifest.
@@ -126,7 +126,7 @@ class StoredStage:
         number = expected.number
         rows, last = shard_path(folder, number), manifest_path(folder, number)
         written = self._storage.read(last.name)
-        manifest = shard_manifest_of(self._named(last.name), written)
+        manifest = manifest_of(ShardManifest, self._named(last.name), written)
         delete = f"delete {rows.name} and {last.name} there and run the stage again"
         if differences := expected.differences(manifest):
             raise ValueError(
@@ -166,7 +166,7 @@ class StoredStage:
         local = read_dataset_manifest(folder)
         stored = [self.manifest(shard.number) for shard in local.shards]
         manifest = sum_up(local.stage, stored, config=local.config, seconds=local.seconds)
-        self._storage.write(MANIFEST_NAME, json_bytes(asdict(manifest)))
+        self._storage.write(MANIFEST_NAME, json_bytes(manifest.to_dict()))
 
     def fetch_dataset(self, folder: Path) -> int:
         """Copies the whole stage into a local folder, going on where a copy broke off.
@@ -179,7 +179,7 @@ class StoredStage:
             ValueError: a shard there is damaged, or the folder holds shards of another dataset.
         """
         written = self._storage.read(MANIFEST_NAME)
-        manifest = dataset_manifest_of(self._named(MANIFEST_NAME), written)
+        manifest = manifest_of(DatasetManifest, self._named(MANIFEST_NAME), written)
         origins = [
             ShardOrigin(stage=manifest.stage, number=shard.number, sha256=shard.sha256)
             for shard in manifest.shards

@@ -31,9 +31,9 @@ from pipeline.base.atomic_files import write_text_atomically
 from pipeline.base.config_fields import Config, Count, Natural, Positive, at_least
 from pipeline.base.digest import sha256_of_file
 from pipeline.base.refusal import Refusal
-from pipeline.text.corpora.document import Source
-from pipeline.text.corpora.files import TextFiles
-from pipeline.text.sentences.tokenization import TOKENIZATION_VERSION, EnglishTokenizer
+from pipeline.text.files import TextFiles
+from pipeline.text.paragraphs import Source
+from pipeline.text.tokenization import TOKENIZATION_VERSION, EnglishTokenizer
 
 logger = logging.getLogger(__name__)
 

@@ -13,8 +13,7 @@ import pytest
 from benchmarks import killed_runs, shard_memory, shards
 from benchmarks.shard_memory import MemoryCurve, follow_job, join_sentences
 from pipeline.base.bundled import BUNDLED_PARSERS
-from pipeline.parsing.parse_shard import MEMORY_BOUND_MIB
-from pipeline.parsing.rows import PARSED_STAGES, ParseJob, parse_shard
+from pipeline.parsing.parse_shard import MEMORY_BOUND_MIB, PARSED_STAGES, ParseJob, parse_shard
 from pipeline.shards.manifests import write_dataset_manifest
 from pipeline.shards.shards import read_shard
 from pipeline.trees.parses import ConstituencyParse, DependencyParse

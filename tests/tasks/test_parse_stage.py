@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.parsing import rows as parsing
+from pipeline.parsing import parse_shard as parsing
 from pipeline.shards.manifests import shard_path
 from tasks.parsing import ParseConstituents, ParseDependencies, ParseShard, ParseStage
 from tests.support.shard_files import write_rows

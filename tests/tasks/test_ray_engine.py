@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.parsing.rows import ParseJob, parse_shard
+from pipeline.parsing.parse_shard import ParseJob, parse_shard
 from pipeline.shards.manifests import read_dataset_manifest, read_shard_manifest, shard_path
 from tests.support.chain_job import ChainParser
 from tests.support.luigi_builds import build

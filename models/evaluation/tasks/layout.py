@@ -23,6 +23,7 @@ from models.evaluation.tasks.sentence_files import (
 )
 from models.evaluation.tasks.task import EvaluationTask
 from models.evaluation.tasks.text_file import Encoding, TextFile
+from pipeline.downloads.evaluation_data import SENTEVAL_SETS
 
 Loader = Callable[[EvaluationTask, Mapping[str, TextFile]], Examples]
 
@@ -51,90 +52,44 @@ STS_SUBSETS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 it out; where it is at hand it stands beside the others."""
 
 
-def _polarity(folder: str, positive: str, negative: str) -> Dataset:
-    files = {"positive": positive, "negative": negative}
-    paths = {role: f"downstream/{folder}/{name}" for role, name in files.items()}
-    return Dataset(paths, read_polarity, "latin-1")
-
-
-def _splits(
-    folder: str,
-    load: Loader,
-    encoding: Encoding = "utf-8",
-    *,
-    train: str,
-    test: str,
-    dev: str | None = None,
-) -> Dataset:
-    names = {"train": train, "dev": dev, "test": test}
-    paths = {split: f"downstream/{folder}/{name}" for split, name in names.items() if name}
-    return Dataset(paths, load, encoding)
-
-
 def _sts(name: str) -> Dataset:
     folder = f"downstream/STS/{name.removesuffix('-SMT')}-en-test"
     roles = [role for subset in STS_SUBSETS[name] for role in file_roles(subset)]
     return Dataset({role: f"{folder}/STS.{role}.txt" for role in roles}, read_sts)
 
 
-def _sst(folder: str, load: Loader) -> Dataset:
-    return _splits(
-        f"SST/{folder}",
-        load,
-        train="sentiment-train",
-        dev="sentiment-dev",
-        test="sentiment-test",
-    )
+_PUBLISHED = {dataset.name: [file.path for file in dataset.files] for dataset in SENTEVAL_SETS}
+_PUBLISHED["SUBJ"].reverse()  # is declared with the subjective half, here the negative one, first
 
 
-_PROBING_NAMES = (
-    "sentence_length",
-    "word_content",
-    "tree_depth",
-    "top_constituents",
-    "bigram_shift",
-    "past_present",
-    "subj_number",
-    "obj_number",
-    "odd_man_out",
-    "coordination_inversion",
-)
+def _published(
+    name: str, load: Loader, roles: tuple[str, ...], encoding: Encoding = "utf-8"
+) -> Dataset:
+    """Returns a dataset whose files, in the order in which they are declared, have these roles."""
+    return Dataset(dict(zip(roles, _PUBLISHED[name], strict=True)), load, encoding)
+
+
+_SIDES = ("positive", "negative")
+_TWO_PARTS = ("train", "test")
+_THREE_PARTS = ("train", "dev", "test")
 
 DATASETS: Mapping[str, Dataset] = MappingProxyType(
     {
-        "MR": _polarity("MR", "rt-polarity.pos", "rt-polarity.neg"),
-        "CR": _polarity("CR", "custrev.pos", "custrev.neg"),
-        "SUBJ": _polarity("SUBJ", "subj.objective", "subj.subjective"),
-        "MPQA": _polarity("MPQA", "mpqa.pos", "mpqa.neg"),
-        "SST2": _sst("binary", read_sst_binary),
-        "SST5": _sst("fine", read_sst_fine),
-        "TREC": _splits(
-            "TREC", read_trec, "latin-1", train="train_5500.label", test="TREC_10.label"
-        ),
-        "MRPC": _splits(
-            "MRPC",
-            read_mrpc,
-            train="msr_paraphrase_train.txt",
-            test="msr_paraphrase_test.txt",
-        ),
-        "SICK": _splits(
-            "SICK",
-            read_sick,
-            train="SICK_train.txt",
-            dev="SICK_trial.txt",
-            test="SICK_test_annotated.txt",
-        ),
-        "STSBenchmark": _splits(
-            "STS/STSBenchmark",
-            read_sts_benchmark,
-            train="sts-train.csv",
-            dev="sts-dev.csv",
-            test="sts-test.csv",
-        ),
+        **{
+            name: _published(name, read_polarity, _SIDES, "latin-1")
+            for name in ("MR", "CR", "SUBJ", "MPQA")
+        },
+        "SST2": _published("SST2", read_sst_binary, _THREE_PARTS),
+        "SST5": _published("SST5", read_sst_fine, _THREE_PARTS),
+        "TREC": _published("TREC", read_trec, _TWO_PARTS, "latin-1"),
+        "MRPC": _published("MRPC", read_mrpc, _TWO_PARTS),
+        "SICK": _published("SICK", read_sick, _THREE_PARTS),
+        "STSBenchmark": _published("STSBenchmark", read_sts_benchmark, _THREE_PARTS),
         **{name: _sts(name) for name in STS_SUBSETS},
         **{
-            name: Dataset({"all": f"probing/{name}.txt"}, read_probing_file)
-            for name in _PROBING_NAMES
+            name: _published(name, read_probing_file, ("all",))
+            for name, paths in _PUBLISHED.items()
+            if paths[0].startswith("probing/")
         },
     }
 )

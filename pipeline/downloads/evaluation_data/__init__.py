@@ -4,14 +4,18 @@ In: the sets' names, and a mirror or the declared addresses, or a folder of the 
 folder laid out as SentEval's ``data``, and its manifest. Everybody else imports from here alone.
 """
 
-from pipeline.downloads.evaluation_data.collect import collect_datasets
-from pipeline.downloads.evaluation_data.declaration import Dataset, digest_of_declaration
+from pipeline.downloads.evaluation_data.collect import (
+    EXAMINATION_VERSION,
+    collect_datasets,
+    examine_folder,
+)
 from pipeline.downloads.evaluation_data.fetch import FetchConfig
-from pipeline.downloads.evaluation_data.make import EXAMINATION_VERSION, examine_folder
 from pipeline.downloads.evaluation_data.manifest import (
     MANIFEST_NAME,
     DataManifest,
+    Dataset,
     FileEntry,
+    digest_of_declaration,
     read_manifest,
     read_manifest_file,
     write_manifest,

@@ -2,25 +2,184 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from pipeline.base.atomic_files import sweep_unfinished, write_bytes_atomically
+from pipeline.base.atomic_files import locked, sweep_unfinished, write_bytes_atomically
 from pipeline.base.job import Progress
-from pipeline.base.lock import locked
 from pipeline.downloads.download import DownloadError
-from pipeline.downloads.evaluation_data.declaration import Dataset
-from pipeline.downloads.evaluation_data.fetch import FetchConfig, Fetcher
-from pipeline.downloads.evaluation_data.make import make_dataset
+from pipeline.downloads.evaluation_data.fetch import FetchConfig, Fetched, Fetcher
 from pipeline.downloads.evaluation_data.manifest import (
+    DataFile,
     DataManifest,
+    Dataset,
     DatasetEntry,
+    FileEntry,
+    Making,
+    Proof,
+    Way,
     read_manifest,
     write_manifest,
 )
+
+EXAMINATION_VERSION = 1
+"""Raised when the same folder of a user's own would be described otherwise."""
+OTHER_TOKENS = "tokenised otherwise than SentEval's"
+
+
+Made = tuple[dict[str, bytes], dict[str, FileEntry]]
+"""All files of a set, not yet written, and what is known of them; both by path."""
+
+
+def make_dataset(dataset: Dataset, fetcher: Fetcher) -> Made:
+    """Returns a set's files, made in the first way whose bytes are verified.
+
+    If none is verified, they may be taken on trust, which the fetcher knows and remembers: then it
+    is the first way that gives the right number of lines.
+
+    Raises:
+        ValueError: no way gives the set, and the message holds what each met; or one does, but
+            nothing declared can verify it.
+    """
+    faults: list[str] = []
+    unverified: list[tuple[Made, dict[str, str]]] = []
+    for way in dataset.ways:
+        try:
+            made, on_trust = _make(dataset, way, fetcher)
+        except (DownloadError, ValueError) as error:
+            faults.append(str(error))
+            continue
+        if not on_trust:
+            return made
+        unverified.append((made, on_trust))
+    if not unverified:
+        raise ValueError("; ".join(dict.fromkeys(faults)))
+    made, on_trust = unverified[0]
+    if not fetcher.config.accept_unverified:
+        taken = ", ".join(f"{name} ({sha256})" for name, sha256 in on_trust.items())
+        raise ValueError(
+            f"no sha256 is known to verify {taken} with; pass --accept-unverified to take it as it "
+            "came"
+        )
+    fetcher.trusted.update(on_trust)
+    return made
+
+
+def _make(dataset: Dataset, way: Way, fetcher: Fetcher) -> tuple[Made, dict[str, str]]:
+    """Returns the files made in one way, and the sha256 of downloads yet to be trusted for them."""
+    raw = _raw_contents(way, fetcher)
+    by_path = {making.path: making for making in way.makings}
+    contents: dict[str, bytes] = {}
+    entries: dict[str, FileEntry] = {}
+    on_trust: dict[str, str] = {}
+    for file in dataset.files:
+        making = by_path[file.path]
+        fetched = fetcher.fetch(making.download)
+        content = raw[file.path]
+        try:
+            for step in making.steps:
+                content = step(content)
+            entry = _verified(content, file, making, fetched)
+        except ValueError as error:
+            fetcher.suspect(making.download)
+            raise ValueError(f"{file.path} from {making.download.name}: {error}") from error
+        contents[file.path], entries[file.path] = content, entry
+        name = making.download.name
+        if entry.proof == "finished":
+            fetcher.prove(making.download)
+        if entry.proof == "first use" and fetcher.trusted.get(name) != fetched.sha256:
+            on_trust[name] = fetched.sha256
+    return (contents, entries), on_trust
+
+
+def _raw_contents(way: Way, fetcher: Fetcher) -> dict[str, bytes]:
+    """Returns what each file is made of; an archive is read once for all of them."""
+    raw: dict[str, bytes] = {}
+    for download in dict.fromkeys(making.download for making in way.makings):
+        makings = [making for making in way.makings if making.download == download]
+        contents = fetcher.read(download, [making.member for making in makings])
+        raw |= {making.path: contents[making.member] for making in makings}
+    return raw
+
+
+def _verified(content: bytes, file: DataFile, making: Making, fetched: Fetched) -> FileEntry:
+    """Returns what is known of a file that was made.
+
+    Raises:
+        ValueError: it has not the declared number of lines, or none; or SentEval's file is known
+            and nothing vouches for these bytes.
+    """
+    sha256 = hashlib.sha256(content).hexdigest()
+    num_lines = _count_lines(content)
+    if num_lines == 0 or num_lines != (file.num_lines or num_lines):
+        expected = f"{file.num_lines:,}" if file.num_lines else "some"
+        raise ValueError(f"{num_lines:,} lines, expected {expected}")
+    # Our own tokens differ from SentEval's, which is known without the sha256 of its file.
+    as_senteval = False if making.own_tokens else _is_sentevals(sha256, file)
+    proof: Proof = "first use"
+    if as_senteval:
+        proof = "finished"
+    elif making.download.sha256 is not None:
+        proof = "declared"
+    elif as_senteval is False and not making.own_tokens:
+        raise ValueError(f"sha256 is {sha256}, SentEval's file has {file.sha256}")
+    remark = OTHER_TOKENS if making.own_tokens else ""
+    return FileEntry(sha256, len(content), num_lines, proof, as_senteval, fetched.address, remark)
+
+
+def _is_sentevals(sha256: str, file: DataFile) -> bool | None:
+    """Returns whether a file is SentEval's byte for byte; None where its sha256 is unknown."""
+    return None if file.sha256 is None else sha256 == file.sha256
+
+
+def _count_lines(content: bytes) -> int:
+    """Returns the number of lines, of which the last may lack its end."""
+    return content.count(b"\n") + (not content.endswith(b"\n") and bool(content))
+
+
+def examine_folder(datasets: Sequence[Dataset], folder: Path) -> DataManifest:
+    """Returns what is there of these sets in a folder of the user's own, laid out as SentEval's.
+
+    Nothing is changed or copied. A set whose files are all there is present, whatever they hold:
+    it is the user's. How a file departs from SentEval's is remarked. A set that lacks files is
+    absent, and its reason names them.
+
+    Raises:
+        ValueError: the folder holds neither ``downstream/`` nor ``probing/``.
+    """
+    if not any((folder / part).is_dir() for part in ("downstream", "probing")):
+        raise ValueError(
+            f"{folder}: holds neither downstream/ nor probing/; senteval_data is the folder that "
+            "SentEval calls data"
+        )
+    return DataManifest({dataset.name: _examine(dataset, folder) for dataset in datasets})
+
+
+def _examine(dataset: Dataset, folder: Path) -> DatasetEntry:
+    missing = [file.path for file in dataset.files if not (folder / file.path).is_file()]
+    if missing:
+        return DatasetEntry("absent", f"{folder} lacks {', '.join(missing)}", dataset.licence)
+    files = {file.path: _examine_file(file, folder) for file in dataset.files}
+    return DatasetEntry("present", "", dataset.licence, files)
+
+
+def _examine_file(file: DataFile, folder: Path) -> FileEntry:
+    content = (folder / file.path).read_bytes()
+    num_lines = _count_lines(content)
+    sha256 = hashlib.sha256(content).hexdigest()
+    as_senteval = _is_sentevals(sha256, file)
+    proof: Proof = "finished" if as_senteval else "none"
+    remark = ""
+    if file.num_lines is not None and num_lines != file.num_lines:
+        remark = f"{num_lines:,} lines, published {file.num_lines:,}"
+    elif as_senteval is False:
+        remark = "as many lines as SentEval's, other bytes"
+    return FileEntry(sha256, len(content), num_lines, proof, as_senteval, str(folder), remark)
+
 
 logger = logging.getLogger(__name__)
 

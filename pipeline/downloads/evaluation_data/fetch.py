@@ -10,8 +10,7 @@ from urllib.parse import urlsplit
 from pipeline.base.digest import sha256_of_file
 from pipeline.base.job import Progress
 from pipeline.downloads.download import DownloadConfig, DownloadError, UnreachableError, download
-from pipeline.downloads.evaluation_data.declaration import Download
-from pipeline.downloads.evaluation_data.manifest import MANIFEST_NAME
+from pipeline.downloads.evaluation_data.manifest import MANIFEST_NAME, Download
 from pipeline.downloads.evaluation_data.unpack import MissingMemberError, read_members
 
 PATIENCE = DownloadConfig(attempts=4, max_bytes=1 << 30)

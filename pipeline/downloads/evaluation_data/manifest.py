@@ -1,18 +1,102 @@
-"""What is there of SentEval's data, set by set: the folder's ``manifest.json``."""
+"""What is declared of SentEval's data, and what is there of it, set by set.
+
+A declaration says what is downloaded and which files are made of it; the folder's
+``manifest.json`` says which of these are there, from where and why they are believed.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pipeline.base.atomic_files import write_json_atomically
-from pipeline.base.digest import sha256_of_file
+from pipeline.base.config_fields import Config
+from pipeline.base.digest import digest_of, remembered_sha256
 
 MANIFEST_NAME = "manifest.json"
 MANIFEST_VERSION = 1
+RECIPE_VERSION = 1
+"""Raised when a step below would make other bytes from the same download."""
+
+Step = Callable[[bytes], bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """One file that is fetched."""
+
+    name: str
+    """Under which it is kept, and asked for at a mirror; unique."""
+    addresses: tuple[str, ...]
+    """Where the same bytes are to be had; tried in order."""
+    sha256: str | None = None
+    """None: nobody has published it, and the files made of it are checked instead."""
+    num_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """One file of SentEval's ``data`` folder."""
+
+    path: str
+    num_lines: int | None = None
+    """In SentEval's file or as its authors count them; None where neither is known."""
+    sha256: str | None = None
+    """Of the file that SentEval's own script makes, where it is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Making:
+    """How one file is made of a download."""
+
+    path: str
+    download: Download
+    member: str = ""
+    """The archive's member, or the end of its path; empty: the download is no archive."""
+    steps: tuple[Step, ...] = ()
+    own_tokens: bool = False
+    """Whether a step tokenizes otherwise than SentEval, so that the bytes differ from its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way to make all files of a set."""
+
+    name: str
+    makings: tuple[Making, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """One set: its files and the ways to get them, the most trustworthy first."""
+
+    name: str
+    licence: str
+    files: tuple[DataFile, ...]
+    ways: tuple[Way, ...]
+
+
+def digest_of_declaration(datasets: tuple[Dataset, ...]) -> str:
+    """Returns one digest over what determines these sets' files."""
+    described = [
+        {
+            "name": dataset.name,
+            "files": [[file.path, file.num_lines, file.sha256] for file in dataset.files],
+            "ways": [[way.name, *map(_describe, way.makings)] for way in dataset.ways],
+            "recipe_version": RECIPE_VERSION,
+        }
+        for dataset in datasets
+    ]
+    return digest_of({"datasets": described})
+
+
+def _describe(making: Making) -> list[Any]:
+    steps = [step.__name__ for step in making.steps]
+    return [making.path, making.download.name, making.download.sha256, making.member, steps]
+
 
 Proof = Literal["declared", "finished", "first use", "none"]
 """Why a file's bytes are believed. ``declared``: the download has the declared sha256;
@@ -21,7 +105,7 @@ that it had when a user first accepted it; ``none``: a user's own folder."""
 
 
 @dataclass(frozen=True, slots=True)
-class FileEntry:
+class FileEntry(Config):
     """One file that is there."""
 
     sha256: str
@@ -37,7 +121,7 @@ class FileEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class DatasetEntry:
+class DatasetEntry(Config):
     """One set: all its files, or none and the reason."""
 
     state: Literal["present", "absent"]
@@ -53,7 +137,7 @@ class DatasetEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class DataManifest:
+class DataManifest(Config):
     """All sets that were asked for so far, and the downloads taken on trust."""
 
     datasets: Mapping[str, DatasetEntry] = field(default_factory=dict)
@@ -61,19 +145,13 @@ class DataManifest:
     """sha256 of each undeclared download that a user accepted, by its name; later runs ask for
     the same."""
 
-    def lacking(
-        self,
-        names: Sequence[str],
-        folder: Path,
-        sha256_of: Callable[[Path], str] = sha256_of_file,
-    ) -> dict[str, str]:
+    def lacking(self, names: Sequence[str], folder: Path) -> dict[str, str]:
         """Returns which of these sets are not there as they were brought, with the reason.
 
         Args:
             folder: holds the files of those that are listed as present.
-            sha256_of: how a file's sha256 is found.
         """
-        reasons = {name: self._why_absent(name, folder, sha256_of) for name in names}
+        reasons = {name: self._why_absent(name, folder) for name in names}
         return {name: reason for name, reason in reasons.items() if reason}
 
     def tried_in_vain(self, names: Sequence[str], since: float) -> bool:
@@ -86,14 +164,14 @@ class DataManifest:
         tried = [one for one in entries if one.state == "absent" and one.tried_at >= since]
         return len(tried) == len(names)
 
-    def _why_absent(self, name: str, folder: Path, sha256_of: Callable[[Path], str]) -> str:
+    def _why_absent(self, name: str, folder: Path) -> str:
         entry = self.datasets.get(name)
         if entry is None:
             return "not asked for yet"
         changed = [
             path
             for path, file in entry.files.items()
-            if not (folder / path).is_file() or sha256_of(folder / path) != file.sha256
+            if not (folder / path).is_file() or remembered_sha256(folder / path) != file.sha256
         ]
         return f"{', '.join(changed)} removed or changed since" if changed else entry.reason
 
@@ -101,7 +179,9 @@ class DataManifest:
 def write_manifest(folder: Path, manifest: DataManifest) -> None:
     """Writes the folder's manifest, whole or not at all."""
     folder.mkdir(parents=True, exist_ok=True)
-    write_json_atomically(folder / MANIFEST_NAME, {"version": MANIFEST_VERSION, **asdict(manifest)})
+    write_json_atomically(
+        folder / MANIFEST_NAME, {"version": MANIFEST_VERSION, **manifest.to_dict()}
+    )
 
 
 def read_manifest(folder: Path) -> DataManifest:
@@ -125,19 +205,9 @@ def read_manifest_file(path: Path) -> DataManifest:
         value = json.loads(path.read_text(encoding="utf-8"))
         if value["version"] != MANIFEST_VERSION:
             raise ValueError(f"version {value['version']}, expected {MANIFEST_VERSION}")
-        datasets = {name: _entry(entry) for name, entry in value["datasets"].items()}
-        return DataManifest(datasets, dict(value["trusted"]))
+        return DataManifest.from_dict({key: value[key] for key in ("datasets", "trusted")})
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(
             f"{path}: not a manifest of evaluation data ({error}); delete {path.parent} and "
             "run the download again"
         ) from error
-
-
-def _entry(value: dict[str, object]) -> DatasetEntry:
-    files = value.pop("files")
-    assert isinstance(files, dict)
-    return DatasetEntry(
-        **value,  # type: ignore[arg-type]
-        files={path: FileEntry(**file) for path, file in files.items()},
-    )

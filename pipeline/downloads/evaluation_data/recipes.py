@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 
-from pipeline.text.sentences.tokenization import EnglishTokenizer
+from pipeline.text.tokenization import EnglishTokenizer
 
 _SPACE = re.compile(r"\s+")
 _ENCLITICS = ("ll", "re", "ve")

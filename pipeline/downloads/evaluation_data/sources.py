@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pipeline.downloads.evaluation_data.declaration import (
+from pipeline.downloads.evaluation_data.manifest import (
     DataFile,
     Dataset,
     Download,
@@ -39,8 +39,7 @@ rt-polarity.pos 5331 34e5b0da2d491e46b700b00afe735aaae0962bcfe4f7f22b2d8077e714f
 rt-polarity.neg 5331 c4ac36eaa8adc8ee31c31f69594bfbe68d83ef5b6db53f1f19b28c0be52f3999
 
 CR downstream/CR/{}
-custrev.pos - -
-custrev.neg - -
+custrev.pos custrev.neg - -
 
 SUBJ downstream/SUBJ/{}
 subj.subjective 5000 274c2ffe59c204dc4df779848561786f59a98cc20dda3cfdd7d9f76a4f730710
@@ -108,16 +107,11 @@ input.tweet-news 750 b25b3768762aa7cdcd89f2a25ce5049de7e4cd51b138227c3a31092ae8e
 gs.tweet-news 750 0098c644bfeaa2d511a8297b1940771865900c372c9dd49a62726dc5ec02c9a3
 
 STS15 downstream/STS/STS15-en-test/STS.{}.txt
-input.answers-forums 2000 -
-gs.answers-forums 2000 -
-input.answers-students 1500 -
-gs.answers-students 1500 -
-input.belief 2000 -
-gs.belief 2000 -
-input.headlines 1500 -
-gs.headlines 1500 -
-input.images 1500 -
-gs.images 1500 -
+input.answers-forums gs.answers-forums 2000 -
+input.answers-students gs.answers-students 1500 -
+input.belief gs.belief 2000 -
+input.headlines gs.headlines 1500 -
+input.images gs.images 1500 -
 
 STS16 downstream/STS/STS16-en-test/STS.{}.txt
 input.answer-answer 1572 ebbffced7d4630755e61d4dfe4d82121198965a14b9f5734b5abedb961f0725c
@@ -137,19 +131,12 @@ dev 1500 -
 test 1379 -
 
 probing probing/{}.txt
-sentence_length - -
-word_content - -
-tree_depth - -
-top_constituents - -
-bigram_shift - -
-past_present - -
-subj_number - -
-obj_number - -
-odd_man_out - -
-coordination_inversion - -
+sentence_length word_content tree_depth top_constituents bigram_shift - -
+past_present subj_number obj_number odd_man_out coordination_inversion - -
 """
-"""A block a set: its name and its files' place, then a file a line: what stands for ``{}``, the
-number of lines, the sha256 of the file that SentEval's script makes (from a copy of its folder)."""
+"""A block a set: its name and its files' place, then a file a line, or several of which as much is
+known: what stands for ``{}``, the number of lines, the sha256 of the file that SentEval's script
+makes (from a copy of its folder)."""
 
 
 def _read_table(table: str) -> dict[str, dict[str, DataFile]]:
@@ -163,7 +150,8 @@ def _read_table(table: str) -> dict[str, dict[str, DataFile]]:
                 None if num_lines == "-" else int(num_lines),
                 None if sha256 == "-" else sha256,
             )
-            for key, num_lines, sha256 in rows
+            for *keys, num_lines, sha256 in rows
+            for key in keys
         }
     return files
 

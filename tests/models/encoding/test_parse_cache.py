@@ -170,7 +170,7 @@ def test_a_bag_of_words_shares_tokens(
     expected = plain.encode(SENTENCES)
     encoder(vectors, ("DEP", "SEQ"), tmp_path)[0].encode(SENTENCES)
     bag = WordsEncoder(vectors, replace(settings, parses=tmp_path))
-    monkeypatch.setattr("pipeline.text.sentences.tokenization.EnglishTokenizer.tokenize", None)
+    monkeypatch.setattr("pipeline.text.tokenization.EnglishTokenizer.tokenize", None)
 
     np.testing.assert_array_equal(bag.encode(SENTENCES), expected)
     assert bag.refused == plain.refused
@@ -221,7 +221,7 @@ def test_another_version_of_the_binarization_is_parsed_again_and_the_heads_are_n
     vectors: WordVectors, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     encoder(vectors, ("DEP", "CONST"), tmp_path)[0].encode(SENTENCES)
-    monkeypatch.setattr("pipeline.parsing.rows.BINARIZATION_VERSION", 1_000)
+    monkeypatch.setattr("pipeline.parsing.parse_shard.BINARIZATION_VERSION", 1_000)
 
     found, parsers = encoder(vectors, ("DEP", "CONST"), tmp_path)
     found.encode(SENTENCES)
@@ -235,8 +235,8 @@ def test_another_version_of_the_binarization_is_parsed_again_and_the_heads_are_n
         "models.encoding.versions.TOKENIZATION_VERSION",
         "models.encoding.versions.CLEANING_VERSION",
         "models.encoding.versions.ENCODING_VERSION",
-        "pipeline.parsing.rows.PARSING_VERSION",
-        "pipeline.parsing.rows.BINARIZATION_VERSION",
+        "pipeline.parsing.parse_shard.PARSING_VERSION",
+        "pipeline.parsing.parse_shard.BINARIZATION_VERSION",
     ],
 )
 def test_what_is_parsed_again_is_embedded_again(

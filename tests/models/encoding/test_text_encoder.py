@@ -30,7 +30,7 @@ from models.training.train_views import train
 from pipeline.base.bundled import BUNDLED_PARSERS
 from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder
 from pipeline.parsers.load import load_parser
-from pipeline.parsing.rows import ParseJob, parse_shard
+from pipeline.parsing.parse_shard import ParseJob, parse_shard
 from pipeline.shards.manifests import write_dataset_manifest
 from pipeline.shards.schema import schema_for
 from pipeline.shards.shards import write_shard
@@ -64,7 +64,7 @@ class Run:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    from pipeline.text.sentences.tokenization import EnglishTokenizer
+    from pipeline.text.tokenization import EnglishTokenizer
 
     folder = tmp_path_factory.mktemp("run")
     tokens = [text.words for text in EnglishTokenizer().tokenize(SENTENCES)]

@@ -25,7 +25,7 @@ from models.training.launching import LaunchSettings, Place, device_of, launch, 
 from models.training.logs import read_metrics
 from models.training.train_views import train
 from pipeline.base.job import THREAD_VARIABLES
-from tasks.process import run_job
+from tasks.artefact import run_job
 from tests.support.parsed_corpora import stories, write_corpus, write_vectors
 from tests.support.repository import REPOSITORY
 from tests.support.waiting import wait_until
@@ -37,7 +37,7 @@ SECONDS = 60
 RUN_JOB = """
 import json, sys
 from pathlib import Path
-from tasks.process import run_job
+from tasks.artefact import run_job
 
 class Task:
     def set_status_message(self, status):

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.base.lock import locked
+from pipeline.base.atomic_files import locked
 from tests.support.repository import REPOSITORY
 
 HOLDER = """
 import sys, time
 from pathlib import Path
-from pipeline.base.lock import locked
+from pipeline.base.atomic_files import locked
 
 with locked(Path(sys.argv[1]), lambda: None):
     print("held", flush=True)

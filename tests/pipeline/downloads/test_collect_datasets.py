@@ -19,7 +19,7 @@ from pipeline.downloads.evaluation_data import (
     examine_folder,
     read_manifest,
 )
-from pipeline.downloads.evaluation_data.declaration import DataFile, Dataset, Download, Making, Way
+from pipeline.downloads.evaluation_data.manifest import DataFile, Dataset, Download, Making, Way
 from tests.support.download_server import DownloadServer, serving
 from tests.support.evaluation_archives import tarred, zipped
 from tests.support.waiting import wait_until

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from pipeline.inspect.__main__ import main
-from pipeline.inspect.drawing import draw_binary, draw_constituents, draw_dependencies
+from pipeline.inspect.show import draw_binary, draw_constituents, draw_dependencies
 from pipeline.shards.manifests import shard_path, write_dataset_manifest
 from pipeline.trees.parses import ConstituencyParse
 from tests.support.shard_files import write_rows, write_stage

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pipeline.base.refusal import Refusal
 from pipeline.inspect.row_checks import row_faults, suspect_rows, token_counts
-from pipeline.parsing.rows import row_of
+from pipeline.parsing.parse_shard import row_of
 from pipeline.shards.schema import STAGES
 from pipeline.trees.parses import DependencyParse
 from tests.support.shard_files import sentence_rows, stage_table

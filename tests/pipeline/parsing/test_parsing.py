@@ -18,15 +18,15 @@ from pipeline.parsers.constituency import benepar_adapter
 from pipeline.parsers.dependency import supar_adapter
 from pipeline.parsers.dependency.model import DependencyModel, NetworkSizes, build_network
 from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
-from pipeline.parsing import rows as parsing
-from pipeline.parsing.rows import ParseJob, describe_parsing, parse_shard
+from pipeline.parsing import parse_shard as parsing
+from pipeline.parsing.parse_shard import ParseJob, describe_parsing, parse_shard
 from pipeline.shards import shards
 from pipeline.shards.manifests import quarantine_path, read_shard_manifest, shard_path
 from pipeline.shards.schema import SENTENCES
 from pipeline.shards.shards import read_shard, write_shard
-from pipeline.text.corpora.document import Document, Paragraph
-from pipeline.text.sentences.filter import SentenceConfig
-from pipeline.text.sentences.split import split_sentences
+from pipeline.text.paragraphs import Document, Paragraph
+from pipeline.text.split import split_sentences
+from pipeline.text.tokenization import SentenceConfig
 from pipeline.trees.parses import ConstituencyParse, DependencyParse
 from tests.support.constituency_trees import tiny_model, toy_treebank
 from tests.support.dependency_examples import treebank
@@ -434,7 +434,7 @@ def test_the_command_line_fails_with_a_clear_message(sentences, changes, message
 
 
 def test_flat_lists_hold_empty_rows_and_nulls():
-    from pipeline.shards.flat_lists import FlatListColumn
+    from pipeline.shards.shards import FlatListColumn
 
     type_ = pa.list_(pa.field("item", pa.int16(), nullable=False))
     column = FlatListColumn(type_)

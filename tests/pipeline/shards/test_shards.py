@@ -199,7 +199,7 @@ def test_rows_without_their_manifest_are_a_missing_shard(tmp_path: Path) -> None
         (None, "", "not readable as a manifest (JSONDecodeError"),
         (None, "[]", "not readable as a manifest (TypeError"),
         (None, "{}", "not readable as a manifest (KeyError: 'schema_version')"),
-        ('"rows"', '"lines"', "not readable as a manifest (TypeError"),
+        ('"rows"', '"lines"', "not readable as a manifest (ValueError: unknown manifest fields"),
         ('"schema_version": 1', '"schema_version": 0', "schema version 0, this release reads 1"),
     ],
 )

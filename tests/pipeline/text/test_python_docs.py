@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.text.corpora import python_docs
-from pipeline.text.corpora.python_docs import PythonDocs
+from pipeline.text import python_docs
+from pipeline.text.python_docs import PythonDocs
 
 MODULE = '''
 """Boats and their harbours."""

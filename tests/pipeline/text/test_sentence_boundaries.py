@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from pipeline.text.sentences.boundaries import sentence_ranges
-from pipeline.text.sentences.tokenization import MAX_CHUNK_CHARACTERS, EnglishTokenizer
+from pipeline.text.boundaries import sentence_ranges
+from pipeline.text.tokenization import MAX_CHUNK_CHARACTERS, EnglishTokenizer
 
 
 @pytest.fixture(scope="module")

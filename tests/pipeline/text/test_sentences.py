@@ -9,11 +9,11 @@ import pytest
 from pipeline.base.refusal import Refusal
 from pipeline.shards.manifests import read_dataset_manifest
 from pipeline.shards.shards import read_shard
-from pipeline.text.corpora.document import Document, Paragraph
-from pipeline.text.corpora.files import FilesConfig, TextFiles
-from pipeline.text.sentences import shard as sentence_shard
-from pipeline.text.sentences.filter import SentenceConfig
-from pipeline.text.sentences.split import split_sentences
+from pipeline.text import split
+from pipeline.text.files import FilesConfig, TextFiles
+from pipeline.text.paragraphs import Document, Paragraph
+from pipeline.text.split import split_sentences
+from pipeline.text.tokenization import SentenceConfig
 
 ANIMALS = ("cat", "dog", "owl", "fox", "hen")
 
@@ -42,7 +42,7 @@ class Memory:
 @pytest.fixture
 def small_shards(monkeypatch):
     """Shards of ten rows."""
-    monkeypatch.setattr(sentence_shard, "rows_in_shard", lambda number: 10)
+    monkeypatch.setattr(split, "rows_in_shard", lambda number: 10)
 
 
 def rows(folder: Path) -> list[tuple[str, int, str]]:
@@ -202,7 +202,7 @@ def test_a_killed_run_goes_on_byte_identically(
 ):
     config = SentenceConfig(limit=limit)
     whole = split_sentences(many_documents(), config, tmp_path / "whole")
-    write = sentence_shard.write_shard
+    write = split.write_shard
 
     def killed(folder, stage, number, *arguments, **keywords):
         if number == num_written:
@@ -210,11 +210,11 @@ def test_a_killed_run_goes_on_byte_identically(
             raise KeyboardInterrupt
         return write(folder, stage, number, *arguments, **keywords)
 
-    monkeypatch.setattr(sentence_shard, "write_shard", killed)
+    monkeypatch.setattr(split, "write_shard", killed)
     if num_written < len(whole.shards):
         with pytest.raises(KeyboardInterrupt):
             split_sentences(many_documents(), config, tmp_path / "killed")
-    monkeypatch.setattr(sentence_shard, "write_shard", write)
+    monkeypatch.setattr(split, "write_shard", write)
     resumed = split_sentences(many_documents(), config, tmp_path / "killed")
     assert [shard.sha256 for shard in resumed.shards] == [shard.sha256 for shard in whole.shards]
     assert [shard.extra for shard in resumed.shards] == [shard.extra for shard in whole.shards]
@@ -226,7 +226,7 @@ def test_resuming_tokenizes_nothing_that_was_written(tmp_path, small_shards, mon
     split_sentences(many_documents(), SentenceConfig(), tmp_path)
     (tmp_path / "manifest.json").unlink()
     monkeypatch.setattr(
-        "pipeline.text.sentences.split.clean_text", lambda text: pytest.fail("tokenized again")
+        "pipeline.text.split.clean_text", lambda text: pytest.fail("tokenized again")
     )
     assert split_sentences(many_documents(), SentenceConfig(), tmp_path).rows == 80
 
@@ -265,11 +265,14 @@ def test_one_bad_file_among_good_ones_is_quarantined(tmp_path):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"limit": -1}, "limit is -1; give 0"),
-        ({"min_tokens": 0}, "needs 1 <= min_tokens"),
+        ({"limit": -1}, "limit must be at least 0, got -1"),
+        ({"min_tokens": 0}, "min_tokens must be at least 1, got 0"),
         ({"min_tokens": 9, "max_tokens": 8}, "needs 1 <= min_tokens"),
-        ({"max_tokens": 40_000}, "at most 32000"),
-        ({"max_token_characters": 0}, "at least 1"),
+        (
+            {"max_tokens": 40_000},
+            "at most 32000, as heads are 16 bit, got 40000",
+        ),
+        ({"max_token_characters": 0}, "max_token_characters must be at least 1"),
     ],
 )
 def test_settings_that_make_no_sense_are_errors(fields, message):

@@ -12,8 +12,8 @@ import pytest
 import zstandard
 
 from pipeline.base.refusal import Refusal
-from pipeline.text.corpora.document import Paragraph
-from pipeline.text.corpora.files import FilesConfig, TextFiles
+from pipeline.text.files import FilesConfig, TextFiles
+from pipeline.text.paragraphs import Paragraph
 
 STORY = "The boat left at dawn.\nIt came back\nin the evening.\n\nNobody had seen it.\n"
 PARAGRAPHS = ["The boat left at dawn. It came back in the evening.", "Nobody had seen it."]

@@ -1,16 +1,88 @@
-"""The files that a user's paths stand for: files, folders and globs, in a fixed order."""
+"""The files that a user's paths stand for, in a fixed order, opened alike, compressed or not."""
 
 from __future__ import annotations
 
+import bz2
 import glob
+import gzip
+import io
 import logging
+import lzma
 import os
+import zlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, BinaryIO, cast
 
-from pipeline.text.corpora.compression import without_compression_suffix
+import zstandard
+
+ERRORS: tuple[type[Exception], ...] = (
+    OSError,
+    EOFError,
+    zlib.error,
+    lzma.LZMAError,
+    zstandard.ZstdError,
+)
+"""What reading a damaged file may raise."""
+
+_ZSTD_INPUT_BYTES = 512
+"""Bytes decompressed at once: four can stand for a block of 128 KiB, so these for 16 MiB."""
+
+
+def without_compression_suffix(path: Path) -> Path:
+    """Returns ``a.txt`` for ``a.txt.gz``, and any other path as it is."""
+    return path.with_suffix("") if path.suffix.lower() in _READERS else path
+
+
+def decompressed(stream: BinaryIO, path: Path) -> io.BufferedReader:
+    """Returns a buffered reader of the bytes in an open file, by the suffix of its name."""
+    open_compressed = _READERS.get(path.suffix.lower())
+    raw = stream if open_compressed is None else open_compressed(stream)
+    return io.BufferedReader(cast("io.RawIOBase", raw))
+
+
+class _ZstdReader(io.RawIOBase):
+    """Reads zstd frames; unlike the library's own reader it tells a cut file from a whole one."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._frame: Any = None
+        self._compressed = b""
+        self._ready = io.BytesIO()
+
+    def readable(self) -> bool:
+        """Returns True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fills ``buffer``; returns the number of bytes, 0 at the end.
+
+        Raises:
+            EOFError: the file ends within a frame.
+        """
+        while not (count := self._ready.readinto(buffer)):
+            self._compressed = self._compressed or self._stream.read(_ZSTD_INPUT_BYTES)
+            if not self._compressed:
+                if self._frame is not None:
+                    raise EOFError("the file ends within a zstd frame")
+                return 0
+            self._frame = self._frame or zstandard.ZstdDecompressor().decompressobj()
+            self._ready = io.BytesIO(self._frame.decompress(self._compressed))
+            self._compressed = self._frame.unused_data
+            if self._frame.eof:
+                self._frame = None
+        return count
+
+
+_READERS: dict[str, Callable[[BinaryIO], Any]] = {
+    ".gz": lambda stream: gzip.GzipFile(fileobj=stream),
+    ".bz2": bz2.BZ2File,
+    ".xz": lzma.LZMAFile,
+    ".zst": _ZstdReader,
+}
+
 
 TEXT_SUFFIXES = (".txt", ".text", ".md")
 JSON_LINES_SUFFIXES = (".jsonl", ".ndjson")
@@ -55,17 +127,18 @@ def list_files(paths: Sequence[str | Path]) -> list[TextFile]:
             found.setdefault(path.resolve(), path.absolute())
     tidy = {path: os.path.abspath(path) for path in found.values()}  # noqa: PTH100 - keeps links
     common = os.path.commonpath([str(Path(path).parent) for path in tidy.values()])
-    return [TextFile(path, _name(Path(place).relative_to(common))) for path, place in tidy.items()]
-
-
-def _name(path: Path) -> str:
-    return os.fsencode(path.as_posix()).decode("utf-8", "backslashreplace")
+    places = {path: Path(place).relative_to(common).as_posix() for path, place in tidy.items()}
+    return [
+        TextFile(path, os.fsencode(place).decode("utf-8", "backslashreplace"))
+        for path, place in places.items()
+    ]
 
 
 def _matching(entry: str) -> list[Path]:
     """Returns the files of one path or glob, of which at least one must be text."""
     path = Path(entry).expanduser()
-    matches = [path] if path.exists() else [Path(m) for m in sorted(_glob(str(path)))]
+    found = glob.glob(str(path), recursive=True)  # noqa: PTH207 - patterns may be absolute
+    matches = [path] if path.exists() else [Path(match) for match in sorted(found)]
     if not matches:
         raise FileNotFoundError(f"{entry}: no such file, folder or match; check the path")
     files = [
@@ -77,10 +150,6 @@ def _matching(entry: str) -> list[Path]:
             f"{', '.join(JSON_LINES_SUFFIXES)}, each also compressed (.gz, .bz2, .xz, .zst)"
         )
     return files
-
-
-def _glob(pattern: str) -> list[str]:
-    return glob.glob(pattern, recursive=True)  # noqa: PTH207 - patterns may be absolute
 
 
 def _in_folder(folder: Path) -> list[Path]:

@@ -8,12 +8,15 @@ what the complete ones hold is read past without being tokenized, and the result
 from __future__ import annotations
 
 import json
+import time
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+import pyarrow as pa
 
 from pipeline.base.atomic_files import sweep_unfinished
 from pipeline.base.digest import digest_of
@@ -28,21 +31,101 @@ from pipeline.shards.manifests import (
     read_dataset_manifest,
     write_dataset_manifest,
 )
-from pipeline.shards.shards import FIRST_ROWS, MAX_ROWS
-from pipeline.text.corpora.document import Paragraph, Source
-from pipeline.text.sentences.boundaries import BOUNDARY_VERSION, sentence_ranges
-from pipeline.text.sentences.filter import (
+from pipeline.shards.schema import SENTENCES
+from pipeline.shards.shards import FIRST_ROWS, MAX_ROWS, rows_in_shard, write_shard
+from pipeline.text.boundaries import BOUNDARY_VERSION, sentence_ranges
+from pipeline.text.paragraphs import Paragraph, Source
+from pipeline.text.tokenization import (
     CLEANING_VERSION,
+    TOKENIZATION_VERSION,
+    EnglishTokenizer,
     SentenceConfig,
     clean_text,
     refuse_sentence,
-)
-from pipeline.text.sentences.shard import Position, SentenceShard
-from pipeline.text.sentences.tokenization import (
-    TOKENIZATION_VERSION,
-    EnglishTokenizer,
     spacy_version,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """How far into its source a run has come; where a killed one goes on."""
+
+    documents: int = 0
+    """Documents begun."""
+    items: int = 0
+    """Paragraphs and refusals consumed, over all documents."""
+    next_sentence_index: int = 0
+    """Index of the next sentence of the last document begun."""
+    rows: int = 0
+    """Sentences kept so far, over all shards."""
+
+
+@dataclass(slots=True)
+class SentenceShard:
+    """The rows, refusals and repairs of one shard in the making."""
+
+    number: int
+    document_ids: list[str] = field(default_factory=list)
+    sentence_indices: list[int] = field(default_factory=list)
+    tokens: list[str] = field(default_factory=list)
+    lengths: list[int] = field(default_factory=list)
+    quarantine: list[dict[str, Any]] = field(default_factory=list)
+    repaired_characters: int = 0
+    started: float = field(default_factory=time.monotonic)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the shard has the sentences its number calls for, kept and refused.
+
+        The refused count too, so that a text of which nothing is kept neither fills the memory
+        nor is read from its beginning after every interruption.
+        """
+        return len(self.lengths) + len(self.quarantine) >= rows_in_shard(self.number)
+
+    def add(self, document_id: str, sentence_index: int, tokens: list[str]) -> None:
+        """Adds one sentence."""
+        self.document_ids.append(document_id)
+        self.sentence_indices.append(sentence_index)
+        self.tokens.extend(tokens)
+        self.lengths.append(len(tokens))
+
+    def to_table(self) -> pa.Table:
+        """Returns the rows, in the schema of the stage ``sentences``."""
+        offsets = np.concatenate([[0], np.cumsum(self.lengths, dtype=np.int64)]).astype(np.int32)
+        tokens = pa.ListArray.from_arrays(
+            pa.array(offsets), pa.array(self.tokens, pa.string()), SENTENCES.field("tokens").type
+        )
+        columns = [
+            pa.array(self.document_ids, pa.string()).dictionary_encode(),
+            pa.array(self.sentence_indices, pa.int32()),
+            tokens,
+        ]
+        return pa.Table.from_arrays(columns, schema=SENTENCES)
+
+    def write(self, folder: Path, position: Position, fingerprint: str) -> ShardManifest:
+        """Writes the shard and its manifest.
+
+        Args:
+            position: reached in the source once this shard's last paragraph was consumed.
+            fingerprint: digest of source and configuration, checked when a run is resumed.
+        """
+        drops = Counter(record["reason"] for record in self.quarantine)
+        return write_shard(
+            folder,
+            "sentences",
+            self.number,
+            self.to_table(),
+            drops=drops,
+            quarantine=self.quarantine,
+            extra={
+                "position": asdict(position),
+                "fingerprint": fingerprint,
+                "num_tokens": len(self.tokens),
+                "repaired_characters": self.repaired_characters,
+            },
+            seconds=time.monotonic() - self.started,
+        )
+
 
 ITEMS_AT_ONCE = 256
 
@@ -60,7 +143,7 @@ class _Item:
 def describe_splitter(config: SentenceConfig) -> dict[str, Any]:
     """Returns everything but the text that determines the sentences, for a digest."""
     return {
-        "config": asdict(config),
+        "config": config.to_dict(),
         "spacy": spacy_version(),
         "tokenization_version": TOKENIZATION_VERSION,
         "cleaning_version": CLEANING_VERSION,
@@ -89,7 +172,12 @@ def split_sentences(
     fingerprint = digest_of(described)
     folder.mkdir(parents=True, exist_ok=True)
     shards = complete_shards(folder)
-    _check_fingerprint(folder, shards, fingerprint)
+    for shard in shards:
+        if shard.extra.get("fingerprint") != fingerprint:
+            raise ValueError(
+                f"{folder}: shard {shard.number} was made from another text or with other "
+                "settings; delete the folder or choose another one"
+            )
     if (folder / MANIFEST_NAME).exists():
         return read_dataset_manifest(folder, "sentences")
     sweep_unfinished(folder)
@@ -107,15 +195,6 @@ def split_sentences(
     return write_dataset_manifest(folder, "sentences", config=described)
 
 
-def _check_fingerprint(folder: Path, shards: list[ShardManifest], fingerprint: str) -> None:
-    for shard in shards:
-        if shard.extra.get("fingerprint") != fingerprint:
-            raise ValueError(
-                f"{folder}: shard {shard.number} was made from another text or with other "
-                "settings; delete the folder or choose another one"
-            )
-
-
 @dataclass(slots=True, kw_only=True)
 class _Splitter:
     """One run over a source: what was reached, and the shard in the making."""
@@ -131,7 +210,12 @@ class _Splitter:
     def run(self) -> None:
         """Consumes the rest of the source and writes its shards."""
         tokenizer = EnglishTokenizer()
-        items = islice(_items(self.source), self.position.items, None)
+        all_items = (
+            _Item(number, document.document_id, content)
+            for number, document in enumerate(self.source.documents(), start=1)
+            for content in document.paragraphs
+        )
+        items = islice(all_items, self.position.items, None)
         while not self._limit_reached() and (batch := list(islice(items, ITEMS_AT_ONCE))):
             texts = [c.text if isinstance(c := item.content, Paragraph) else "" for item in batch]
             cleaned = [clean_text(text) for text in texts]
@@ -156,10 +240,11 @@ class _Splitter:
         kept: list[tuple[int, list[str]]] = []
         refused: list[dict[str, Any]] = []
         room = self.config.limit - before.rows if self.config.limit else None
+        place = {"document_id": item.document_id, "position": item.content.position}
         if isinstance(item.content, Refusal) or not words:
             nothing = Refusal("empty", "a paragraph without a printable character")
             why = item.content if isinstance(item.content, Refusal) else nothing
-            refused.append(_record(item, index, why))
+            refused.append(why.record(sentence_index=index, **place))
             index += 1  # a gap, so that no context reaches across what is missing
         for start, end in sentence_ranges(words, spaces):
             if room is not None and len(kept) == room:
@@ -169,8 +254,8 @@ class _Splitter:
             if refusal is None:
                 kept.append((index, tokens))
             else:
-                excerpt = excerpt_of(" ".join(tokens[:200]))
-                refused.append(_record(item, index, replace(refusal, excerpt=excerpt)))
+                refusal = replace(refusal, excerpt=excerpt_of(tokens))
+                refused.append(refusal.record(sentence_index=index, **place))
             index += 1
         if self.shard.is_full:
             self._write_shard()
@@ -215,21 +300,3 @@ class _Splitter:
         with quarantine_path(self.folder, 0).open(encoding="utf-8") as lines:
             record: dict[str, Any] = json.loads(next(lines))
         return record
-
-
-def _items(source: Source) -> Iterator[_Item]:
-    for number, document in enumerate(source.documents(), start=1):
-        for content in document.paragraphs:
-            yield _Item(number, document.document_id, content)
-
-
-def _record(item: _Item, index: int, refusal: Refusal) -> dict[str, Any]:
-    """Returns a line of the quarantine file."""
-    return {
-        "document_id": item.document_id,
-        "sentence_index": index,
-        "position": item.content.position,
-        "reason": refusal.reason,
-        "detail": refusal.detail,
-        "excerpt": refusal.excerpt,
-    }

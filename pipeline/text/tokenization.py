@@ -1,6 +1,7 @@
-"""Tokens of running English text, by spaCy's rules; the one place that imports spaCy.
+"""From a paragraph to tokens: it is cleaned and cut by spaCy's rules; which sentences are kept.
 
-The rules come with the package: no model is loaded and nothing is fetched.
+The rules come with the package: no model is loaded and nothing is fetched. No other file imports
+spaCy.
 """
 
 from __future__ import annotations
@@ -10,7 +11,75 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any
+from typing import Annotated, Any
+
+from pipeline.base.config_fields import Config, Count, Natural, Range
+from pipeline.base.refusal import Refusal
+
+CLEANING_VERSION = 2
+"""Raised whenever the same text would be cleaned otherwise; part of every digest."""
+
+# What is not for print: control characters but for white space, marks and embeddings of direction,
+# line and paragraph separators, word joiners, byte order marks, interlinear annotation, tags, lone
+# surrogates, which no UTF-8 file can hold, and U+FFFD, which another program put where it could not
+# read a character. Joiners stay: emoji need them.
+_UNPRINTABLE = re.compile(
+    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u200e\u200f\u2028-\u202e\u2060\u2066-\u2069\ufeff"
+    "\ufff9-\ufffb\ufffd\U000e0000-\U000e007f\ud800-\udfff]"
+)
+_WITHIN_WORDS = re.compile("[\u00ad\u200b]")
+"""Soft hyphens and zero-width spaces: where a word may be broken, so a space would cut it."""
+
+MOST_TOKENS = Range("be at most 32000, as heads are 16 bit", lambda value: value <= 32_000)
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceConfig(Config):
+    """How many sentences are taken and which are refused."""
+
+    limit: Natural = 0
+    """Stop after so many kept sentences; 0 takes all."""
+    min_tokens: Count = 1
+    max_tokens: Annotated[int, MOST_TOKENS] = 100
+    max_token_characters: Count = 200
+
+    def _check_together(self) -> None:
+        if self.min_tokens > self.max_tokens:
+            raise ValueError(
+                f"min_tokens {self.min_tokens} and max_tokens {self.max_tokens}: "
+                "needs 1 <= min_tokens <= max_tokens"
+            )
+
+
+def clean_text(text: str) -> tuple[str, int]:
+    """Returns the text on one line with single spaces, and how many characters were repaired.
+
+    White space of any kind becomes one space. So does a character that is not for print; a soft
+    hyphen or zero-width space is dropped; both count as repairs.
+    """
+    joined, dropped = _WITHIN_WORDS.subn("", text)
+    repaired, replaced = _UNPRINTABLE.subn(" ", joined)
+    return " ".join(repaired.split()), dropped + replaced
+
+
+def refuse_sentence(tokens: Sequence[str], config: SentenceConfig) -> Refusal | None:
+    """Returns why a sentence is not taken, or None if it is.
+
+    Reasons: ``too_short``, ``too_long``, ``long_token``, ``no_letters``.
+    """
+    if len(tokens) < config.min_tokens:
+        return Refusal("too_short", f"{len(tokens)} tokens, at least {config.min_tokens}")
+    if len(tokens) > config.max_tokens:
+        return Refusal("too_long", f"{len(tokens)} tokens, at most {config.max_tokens}")
+    longest = max(len(token) for token in tokens)
+    if longest > config.max_token_characters:
+        return Refusal(
+            "long_token", f"a token of {longest} characters, at most {config.max_token_characters}"
+        )
+    if not any(character.isalpha() for token in tokens for character in token):
+        return Refusal("no_letters", "no letter in any token")
+    return None
+
 
 TOKENIZATION_VERSION = 2
 """Raised whenever the rules below change; part of every digest."""

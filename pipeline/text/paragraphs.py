@@ -1,4 +1,6 @@
-"""Lines and paragraphs of a text file, in bounded memory, and what of it cannot be read."""
+"""Documents of paragraphs: what every source yields, and how they are read from a file's lines.
+
+A file is read in bounded memory, and what of it cannot be read is refused in its place."""
 
 from __future__ import annotations
 
@@ -6,11 +8,48 @@ import io
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, Protocol
 
 from pipeline.base.refusal import Refusal, excerpt_of
-from pipeline.text.corpora.compression import ERRORS
-from pipeline.text.corpora.document import Paragraph
+from pipeline.text.file_list import ERRORS
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """One paragraph of running text on one line."""
+
+    text: str
+    position: str
+    """Where it begins, as ``file:line``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text whose sentences are context for one another; consumed once, in order."""
+
+    document_id: str
+    """Stable name, unique in its source."""
+    paragraphs: Iterable[Paragraph | Refusal]
+
+
+class Source(Protocol):
+    """Where text comes from."""
+
+    def describe(self) -> dict[str, Any]:
+        """Returns everything that determines the content, JSON-serialisable, for a digest."""
+        ...
+
+    def documents(self) -> Iterator[Document]:
+        """Yields the documents, in the same order on every call.
+
+        A document's paragraphs are read before the next document is asked for.
+        """
+        ...
+
+    def fraction_read(self) -> float:
+        """Returns how much of the text the last iteration has read, from 0 to 1."""
+        ...
+
 
 ParagraphMode = Literal["blank-line", "line"]
 """What ends a paragraph."""

@@ -6,16 +6,21 @@ import hashlib
 import io
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar, get_args
+from typing import Any, BinaryIO, TypeVar
 
+from pipeline.base.config_fields import Config, Count
 from pipeline.base.digest import remembered_sha256
 from pipeline.base.refusal import Refusal, excerpt_of
-from pipeline.text.corpora.compression import decompressed
-from pipeline.text.corpora.document import Document
-from pipeline.text.corpora.file_list import TextFile, list_files
-from pipeline.text.corpora.paragraphs import Line, ParagraphMode, paragraphs_of, read_lines
+from pipeline.text.file_list import TextFile, decompressed, list_files
+from pipeline.text.paragraphs import (
+    Document,
+    Line,
+    ParagraphMode,
+    paragraphs_of,
+    read_lines,
+)
 
 T = TypeVar("T")
 
@@ -24,26 +29,21 @@ JSON_LINE_FACTOR = 100
 
 
 @dataclass(frozen=True, slots=True)
-class FilesConfig:
+class FilesConfig(Config):
     """How files are read."""
 
     paragraphs: ParagraphMode = "blank-line"
     text_field: str = "text"
     encoding: str = "utf-8"
-    max_paragraph_characters: int = 100_000
+    max_paragraph_characters: Count = 100_000
 
-    def __post_init__(self) -> None:
-        if self.paragraphs not in get_args(ParagraphMode):
-            known = " or ".join(get_args(ParagraphMode))
-            raise ValueError(f"paragraphs is {self.paragraphs!r}; must be {known}")
+    def _check_together(self) -> None:
         try:
             "".encode(self.encoding)
         except LookupError as error:
             raise ValueError(
                 f"encoding {self.encoding!r} is no text encoding; try utf-8"
             ) from error
-        if self.max_paragraph_characters < 1:
-            raise ValueError("max_paragraph_characters must be at least 1")
 
 
 class TextFiles:
@@ -76,7 +76,7 @@ class TextFiles:
             "source": "files",
             "num_files": len(self._files),
             "sha256": digest.hexdigest(),
-            **asdict(self._config),
+            **self._config.to_dict(),
         }
 
     def documents(self) -> Iterator[Document]:
