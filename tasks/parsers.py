@@ -175,7 +175,7 @@ class UsedParser:
     checksum: str
     """Of all that determines its answers, as far as that is known before it is converted."""
     kind: str = ""
-    """See `pipeline.parsers.kinds`; empty where it is to be converted."""
+    """See `pipeline.parsers.adapters.folder_files`; empty where it is to be converted."""
     requires: Mapping[str, Artefact] = field(default_factory=dict)
     """What must run before it is there, by name."""
 

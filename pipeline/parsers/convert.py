@@ -96,11 +96,7 @@ OFFICIAL_PARSERS = {
 
 
 def fetch_official(
-    parser: OfficialParser,
-    downloads: Path,
-    sha256: str,
-    *,
-    config: DownloadConfig | None = None,
+    parser: OfficialParser, downloads: Path, sha256: str, *, config: DownloadConfig | None = None
 ) -> Path:
     """Returns a published parser's file, downloaded if it is not there yet.
 

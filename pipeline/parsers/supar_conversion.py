@@ -61,25 +61,25 @@ class _SuparParser:
     relations: list[str]
 
 
-def convert_supar_checkpoint(state: Mapping[str, Any], folder: Path, *, transformer: str) -> str:
+def convert_supar_checkpoint(content: Mapping[str, Any], folder: Path, *, transformer: str) -> str:
     """Writes the parser folder of a checkpoint and returns its checksum.
 
     Args:
-        state: what ``supar.Parser.save`` wrote.
+        content: what ``supar.Parser.save`` wrote.
         transformer: a folder or hub's name with the configuration and tokenizer of the transformer
             inside; empty where the checkpoint says it rightly or has none.
 
     Raises:
         ValueError: a parser that cannot be taken over, or the transformer's files are missing.
     """
-    if state["name"] != BIAFFINE_DEPENDENCY:
+    if content["name"] != BIAFFINE_DEPENDENCY:
         raise ValueError(
-            f"supar's {state['name']!r} parser: only {BIAFFINE_DEPENDENCY!r} can be taken over"
+            f"supar's {content['name']!r} parser: only {BIAFFINE_DEPENDENCY!r} can be taken over"
         )
-    tensors = dict(state["state_dict"])
-    if state["pretrained"] is not None:
-        tensors[_PRETRAINED] = state["pretrained"]
-    parser = _read(vars(state["args"]), tensors, state["transform"])
+    tensors = dict(content["state_dict"])
+    if content["pretrained"] is not None:
+        tensors[_PRETRAINED] = content["pretrained"]
+    parser = _read(vars(content["args"]), tensors, content["transform"])
     if parser.args["encoder"] == "bert" or "bert" in parser.args["feat"]:
         return _convert_with_transformer(parser, folder, transformer)
     return save_dependency_model(_plain_model(parser), folder, halved=False)

@@ -66,11 +66,7 @@ def score_dependencies(
     tokens = right_heads = right = right_universal = words = word_heads = word_right = 0
     exact = 0
     for index, (sentence, parse) in enumerate(zip(gold, predicted, strict=True)):
-        for name, column in (("heads", parse.heads), ("deprels", parse.deprels)):
-            if len(column) != len(sentence.tokens):
-                raise ValueError(
-                    f"sentence {index}: {len(column)} {name} for {len(sentence.tokens)} tokens"
-                )
+        _check(index, sentence, parse)
         all_right = True
         columns = zip(
             sentence.tokens,
@@ -114,6 +110,14 @@ def is_punctuation(token: str) -> bool:
 
 def _universal(deprel: str) -> str:
     return deprel.partition(":")[0]
+
+
+def _check(index: int, sentence: TreebankSentence, parse: DependencyParse) -> None:
+    for name, column in (("heads", parse.heads), ("deprels", parse.deprels)):
+        if len(column) != len(sentence.tokens):
+            raise ValueError(
+                f"sentence {index}: {len(column)} {name} for {len(sentence.tokens)} tokens"
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,12 +41,7 @@ class TrainingFolder:
     """
 
     def __init__(
-        self,
-        state: TrainingState,
-        folder: Path,
-        *,
-        config: Mapping[str, Any],
-        digest: str,
+        self, state: TrainingState, folder: Path, *, config: Mapping[str, Any], digest: str
     ) -> None:
         """Opens the folder and, where it holds a checkpoint, fills the state from it.
 

@@ -58,8 +58,7 @@ def spelling_cache(
     network: BiaffineNetwork, vocabulary: DependencyVocabulary, *, capacity: int
 ) -> WordCache:
     """Returns an empty cache of the features of up to ``capacity`` words."""
-    parameter = network.word_embed.weight
-    table = parameter.new_empty(capacity, network.char_embed.n_out).fill_(0)
+    table = network.word_embed.weight.new_empty(capacity, network.char_embed.n_out).fill_(0)
 
     def read(words: list[str], width: int) -> Tensor:
         spelled = [vocabulary.character_ids(word) for word in words]
