@@ -36,8 +36,8 @@ from pipeline.base.atomic_files import write_bytes_atomically, write_json_atomic
 from pipeline.base.digest import digest_of, sentences_digest
 from pipeline.base.refusal import Refusal
 from pipeline.parsing.parse_shard import Row
-from pipeline.shards.shards import FlatListColumn
 from pipeline.shards.schema import schema_for
+from pipeline.shards.shards import FlatListColumn
 
 logger = logging.getLogger(__name__)
 
