@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from models.evaluation.task_result import TaskResult, read_result
-from models.report.inputs import REPORT_VERSION, ReportInputs, StageRecord, installed_versions
-from models.report.probing_table import RowFiles
-from models.report.report import write_report
-from models.report.rows import RowDeclaration, declare_rows
+from models.report.probing_table import RowDeclaration, RowFiles, declare_rows
+from models.report.report import REPORT_VERSION, write_report
+from models.report.run_sections import ReportInputs, StageRecord, installed_versions
 from pipeline.shards.manifests import read_dataset_manifest
 from tasks.artefact import Artefact
 from tasks.evaluated_encoder import EncoderParameters

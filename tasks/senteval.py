@@ -17,7 +17,7 @@ from models.evaluation.tasks.derived import NOTE_NAME
 from models.evaluation.tasks.layout import DATASETS
 from models.evaluation.tasks.load import missing_files
 from models.evaluation.tasks.task import EvaluationTask
-from models.report.rows import RANDOM_SEEDS
+from models.report.probing_table import RANDOM_SEEDS
 from pipeline.base.atomic_files import write_bytes_atomically, write_json_atomically
 from pipeline.downloads.evaluation_data import SENTEVAL_SETS
 from tasks.artefact import Artefact, checksum

@@ -115,7 +115,7 @@ class DataRecord:
     num_refused: int = 0
     """Of these, how many the encoder could not take; they were scored as zeros."""
     remarks: tuple[str, ...] = ()
-    """How the files depart from the published ones, as `models.evaluation.data_origin` tells."""
+    """How the files depart from the published ones, as ``evaluate_task.remarks_of`` tells."""
     protocol: Mapping[str, Any] = field(default_factory=dict)
     """Fields of ``ProtocolConfig`` that the data ask for, where the classifier takes them."""
 

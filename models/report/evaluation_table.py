@@ -26,8 +26,15 @@ from models.evaluation.task_result import (
     shown_setup,
 )
 from models.evaluation.tasks.declarations import TASKS
-from models.report.comparison_table import SCORES_OF_ERRORS, digits_of, with_seeds
-from models.report.markdown import bullets, markdown_table, section, with_interval
+from models.report.markdown import (
+    SCORES_OF_ERRORS,
+    bullets,
+    digits_of,
+    markdown_table,
+    section,
+    with_interval,
+    with_seeds,
+)
 from models.report.table_notes import data_remarks, derived_notes, doubts, task_title
 
 ABSENT = "absent"

@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from models.evaluation.derived.build import read_summary
-from models.report import sections
-from models.report.inputs import REPORT_VERSION, ReportInputs
-from models.report.notes import notes_section
+from models.report import probing_sections, run_sections
 from models.report.plots import chances_differ, plot_accuracy_by_task, plot_training
 from models.report.probing_table import (
     ProbingRow,
@@ -20,15 +18,16 @@ from models.report.probing_table import (
     probing_table,
     read_rows,
 )
-from models.report.table_notes import exported_section
 from models.training.logs import METRICS_FILE, SUMMARY_FILE, read_metrics
 from pipeline.base.atomic_files import write_json_atomically, write_text_atomically
 
+REPORT_VERSION = 6
+"""Raised when the same results would give another report."""
 REPORT_NAME = "report.md"
 MARKER_NAME = "report.json"
 
 
-def write_report(out: Path, inputs: ReportInputs) -> Path:
+def write_report(out: Path, inputs: run_sections.ReportInputs) -> Path:
     """Writes the report; ``report.json`` comes last and marks it complete.
 
     Args:
@@ -53,15 +52,15 @@ def write_report(out: Path, inputs: ReportInputs) -> Path:
     text = "\n\n".join(
         [
             f"# {inputs.title}",
-            sections.statement(table, probing),
-            *sections.origin(inputs),
-            sections.probing_section(table, probing),
-            exported_section(inputs.probing_folder, table.tasks),
-            sections.training_section(training, further, chances_differ(metrics)),
-            sections.corpus_section(inputs.stages),
-            sections.parsers_section(inputs.parsers),
-            notes_section(table, probing),
-            sections.run_section(inputs),
+            probing_sections.statement(table, probing),
+            *run_sections.origin(inputs),
+            probing_sections.probing_section(table, probing),
+            probing_sections.exported_section(inputs.probing_folder, table.tasks),
+            run_sections.training_section(training, further, chances_differ(metrics)),
+            run_sections.corpus_section(inputs.stages),
+            run_sections.parsers_section(inputs.parsers),
+            probing_sections.notes_section(table, probing),
+            run_sections.run_section(inputs),
         ]
     )
     write_text_atomically(out / REPORT_NAME, text + "\n")
@@ -89,7 +88,7 @@ def _read_metrics(path: Path) -> list[dict[str, Any]]:
 
 
 def _as_json(
-    inputs: ReportInputs,
+    inputs: run_sections.ReportInputs,
     facts: Mapping[str, Any],
     table: ProbingTable,
 ) -> dict[str, Any]:
@@ -104,7 +103,7 @@ def _as_json(
         "stages": [asdict(stage) for stage in inputs.stages],
         "report_version": REPORT_VERSION,
         **facts,
-        "held_out_accuracy_over_chance": sections.chance_ratio(held_out),
+        "held_out_accuracy_over_chance": run_sections.chance_ratio(held_out),
         "rows": [_row_as_json(row) for row in table.rows],
         "random_weights": None if table.random is None else asdict(table.random),
         "trained_seeds": None if table.trained is None else asdict(table.trained),
