@@ -22,6 +22,7 @@ from models.evaluation.task_result import (
     TaskResult,
     read_result,
     scored,
+    scored_results,
 )
 
 TRAINED = "trained"
@@ -171,7 +172,7 @@ class ProbingRow:
     @cached_property
     def average(self) -> Interval:
         """Mean over the tasks."""
-        return average_over_tasks([self.results])
+        return average_over_tasks(self.results)
 
     @property
     def width(self) -> int:
@@ -280,8 +281,8 @@ def read_rows(rows: Sequence[RowFiles]) -> list[ProbingRow]:
 def _read_row(row: RowFiles) -> ProbingRow:
     results = {result.task.name: result for result in map(read_result, row.files)}
     named = {task.name: results.get(task.evaluation_task) for task in TASKS}
-    present = {name: found for name, found in named.items() if isinstance(found, TaskResult)}
-    return ProbingRow(row.name, row.description, present)
+    there = {name: found for name, found in named.items() if found is not None}
+    return ProbingRow(row.name, row.description, scored_results(there))
 
 
 def majority_row(row: ProbingRow, probing: Mapping[str, Any]) -> ProbingRow:

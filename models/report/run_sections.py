@@ -149,15 +149,13 @@ def parsers_section(parsers: Sequence[Mapping[str, Any]]) -> str:
 
 def origin(inputs: ReportInputs) -> list[str]:
     """Returns what text the report is about and how to repeat it, or nothing where not given."""
-    told = []
-    if inputs.corpus is not None:
-        told.append(f"Text: {inputs.corpus.rstrip('.')}.")
-    if inputs.command is not None:
-        told.append("Command:")
-    if not told:
-        return []
-    command = [] if inputs.command is None else [f"```sh\n{inputs.command}\n```"]
-    return [f"What was run. {' '.join(told)}", *command]
+    text = [] if inputs.corpus is None else [f"Text: {inputs.corpus.rstrip('.')}."]
+    if inputs.command is None:
+        return [f"What was run. {told}" for told in text]
+    return [
+        f"What was run. {' '.join([*text, 'Command:'])}",
+        f"```sh\n{inputs.command}\n```",
+    ]
 
 
 _CONTEXT_ACCURACY = "How often a held-out sentence picks its neighbour from the batch."
