@@ -108,7 +108,7 @@ def evaluate_task(task: EvaluationTask, evaluation: Evaluation) -> Result:
     protocol = evaluation.protocol.on_data(data.protocol)
     outcome = run_protocol(task, data, featuriser, protocol, evaluation.device)
     fitted = time.perf_counter()
-    result = scored(
+    return scored(
         task,
         evaluation.setup(task),
         replace(
@@ -125,7 +125,6 @@ def evaluate_task(task: EvaluationTask, evaluation: Evaluation) -> Result:
         },
         resampling=evaluation.resampling,
     )
-    return result
 
 
 def _views(task: EvaluationTask, data: TaskData, evaluation: Evaluation) -> Embeddings:
@@ -180,13 +179,10 @@ def run_protocol(
         return _similarity(data, featuriser)
     features = features_by_split(data, featuriser)
     on_device = {name: matrix.to(device) for name, matrix in features.items()}
-    return _with_clusters(learn(task, data, on_device, config), data)
-
-
-def _with_clusters(outcome: Outcome, data: TaskData) -> Outcome:
-    """Returns the outcome with what the bootstrap draws as one, where the data know documents."""
+    outcome = learn(task, data, on_device, config)
     if data.units is None or "test" not in data.splits:
         return outcome
+    # What the bootstrap draws as one, where the data know documents.
     sentences = data.splits["test"].first
     clusters = clusters_of(sentences, data.units[sentences])
     return replace(outcome, predictions=replace(outcome.predictions, clusters=clusters))

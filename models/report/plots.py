@@ -28,14 +28,8 @@ LEGEND_WIDTH = 40
 SMOOTHED_SHARE = 0.05
 """Training curves are drawn beside their running mean over this share of all steps."""
 # Okabe and Ito's colours, told apart by colour-blind readers too.
-BLUE, ORANGE, GREEN, PINK, SKY, GREY = (
-    "#0072B2",
-    "#D55E00",
-    "#009E73",
-    "#CC79A7",
-    "#56B4E9",
-    "#8A8A8A",
-)
+BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"
+PINK, SKY, GREY = "#CC79A7", "#56B4E9", "#8A8A8A"
 _ROW_STYLES: Mapping[str, tuple[str, str]] = {
     PAIR_ROW: (BLUE, "o"),
     BAG_OF_WORDS: (GREEN, "s"),
@@ -79,8 +73,14 @@ def plot_training(path: Path, metrics: Sequence[Mapping[str, Any]]) -> None:
         _curve(loss, train, held_out, ("loss", "loss"), 1.0)
         loss.set(title="Contrastive loss", xlabel="step", ylabel="nats")
         _curve(accuracy, train, held_out, ("in_batch_accuracy", "accuracy"), 100.0)
-        _chance_line(accuracy, train, BLUE, "--", "train")
-        _chance_line(accuracy, held_out, ORANGE, ":", "held out")
+        for name, records, color, dashes in (
+            ("train", train, BLUE, "--"),
+            ("held out", held_out, ORANGE, ":"),
+        ):
+            if records:
+                chance = _chance(records)
+                said = f"chance, {name}: {chance:.2g} %"
+                accuracy.axhline(chance, color=color, linestyle=dashes, linewidth=1.2, label=said)
         accuracy.set(title="In-batch accuracy", xlabel="step", ylabel="%")
         accuracy.set_ylim(bottom=0)
         for axes in (loss, accuracy):
@@ -104,22 +104,6 @@ def _chance(records: Sequence[Mapping[str, Any]]) -> float:
     return 100.0 * statistics.median(float(record["chance"]) for record in records)
 
 
-def _chance_line(
-    axes: Any, records: Sequence[Mapping[str, Any]], color: str, dashes: str, name: str
-) -> None:
-    """Draws chance in the colour of its curve."""
-    if not records:
-        return
-    chance = _chance(records)
-    axes.axhline(
-        chance,
-        color=color,
-        linestyle=dashes,
-        linewidth=1.2,
-        label=f"chance, {name}: {chance:.2g} %",
-    )
-
-
 def _curve(
     axes: Any,
     train: Sequence[Mapping[str, Any]],
@@ -132,14 +116,9 @@ def _curve(
     axes.plot(steps, values, color=SKY, alpha=0.45, linewidth=0.8)
     width = max(1, round(SMOOTHED_SHARE * len(values)))
     axes.plot(steps, smoothed(values, width), color=BLUE, linewidth=1.8, label="train")
-    axes.plot(
-        [record["step"] for record in held_out],
-        [factor * record[keys[1]] for record in held_out],
-        color=ORANGE,
-        marker="o",
-        linewidth=1.2,
-        label="held-out documents",
-    )
+    steps = [record["step"] for record in held_out]
+    values = [factor * record[keys[1]] for record in held_out]
+    axes.plot(steps, values, color=ORANGE, marker="o", linewidth=1.2, label="held-out documents")
 
 
 def smoothed(values: Sequence[float], width: int) -> list[float]:
@@ -242,10 +221,7 @@ def _save(figure: Any, path: Path) -> None:
     temporary = path.with_name(f"{path.name}.{os.getpid()}{TEMPORARY_SUFFIX}")
     # A fixed metadata entry keeps the file the same from run to run.
     figure.savefig(
-        temporary,
-        format="png",
-        dpi=DOTS_PER_INCH,
-        bbox_inches="tight",
+        temporary, format="png", dpi=DOTS_PER_INCH, bbox_inches="tight",
         metadata={"Software": "treeviews"},
-    )
+    )  # fmt: skip
     temporary.replace(path)

@@ -199,16 +199,16 @@ def notes_section(table: ProbingTable, probing: Mapping[str, Any]) -> str:
 
 def _of_seeds(table: ProbingTable) -> list[str]:
     notes = []
-    if table.trained is not None and table.trained.num_seeds == 1:
+    if several := table.spreads.get("trained"):
         notes.append(
-            "One training seed was run: how far a row moves from seed to seed of training is not "
-            "measured, and the intervals cover the choice of test documents alone."
+            f"The model was trained from {several.num_seeds} seeds; its single views and its join "
+            "with the words are those of the first. The intervals cover the choice of test "
+            "documents alone."
         )
     elif table.trained is not None:
         notes.append(
-            f"The model was trained from {table.trained.num_seeds} seeds; its single views and its "
-            "join with the words are those of the first. The intervals cover the choice of test "
-            "documents alone."
+            "One training seed was run: how far a row moves from seed to seed of training is not "
+            "measured, and the intervals cover the choice of test documents alone."
         )
     if table.random is not None and table.random.num_seeds < MANY_SEEDS:
         notes.append(f"Random weights were drawn from {table.random.num_seeds} seeds only.")

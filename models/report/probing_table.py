@@ -85,11 +85,7 @@ def declare_rows(
     Raises:
         ValueError: no seed of training, or one given twice.
     """
-    if not trained_seeds or any(len({*s}) < len(s) for s in (trained_seeds, random_seeds)):
-        raise ValueError(
-            f"seeds must differ and one of training be given, got trained_seeds "
-            f"{list(trained_seeds)} and random_seeds {list(random_seeds)}"
-        )
+    _check_seeds(trained_seeds, random_seeds)
     joined = ",".join(views)
     words, beside = "mean of the same word vectors", "joined with the mean of the word vectors"
     untrained = [
@@ -113,6 +109,14 @@ def declare_rows(
             )
         ),
     )
+
+
+def _check_seeds(trained_seeds: Sequence[int], random_seeds: Sequence[int]) -> None:
+    if not trained_seeds or any(len({*s}) < len(s) for s in (trained_seeds, random_seeds)):
+        raise ValueError(
+            f"seeds must differ and one of training be given, got trained_seeds "
+            f"{list(trained_seeds)} and random_seeds {list(random_seeds)}"
+        )
 
 
 def _trained_rows(joined: str, seeds: Sequence[int]) -> Iterator[RowDeclaration]:

@@ -169,17 +169,14 @@ MEANING_OF_ACCURACY = {
 """What the held-out accuracy of an objective is."""
 
 
-def training_section(
-    summary: Mapping[str, Any],
-    further: Sequence[Mapping[str, Any]] = (),
-    chances_differ: bool = False,
-) -> str:
+def training_section(trainings: Sequence[Mapping[str, Any]], chances_differ: bool) -> str:
     """Returns the training's summary and the held-out accuracy beside chance.
 
     Args:
-        further: summaries of the same training from other seeds.
+        trainings: summaries of the same training from one or several seeds.
         chances_differ: whether training and held-out batches differ in their candidates.
     """
+    summary = trainings[0]
     skipped = ", ".join(f"{reason} {count(n)}" for reason, n in summary["skipped"].items())
     facts = [
         f"{count(summary['train_sentences'])} training sentences ({skipped or 'none'} skipped), "
@@ -202,14 +199,14 @@ def training_section(
         if chances_differ
         else "",
         "### Held-out accuracy\n\n" + MEANING_OF_ACCURACY[summary["objective"]],
-        _context_table(summary, further),
+        _context_table(trainings),
     )
 
 
-def _context_table(summary: Mapping[str, Any], further: Sequence[Mapping[str, Any]]) -> str:
-    measured = [("untrained", summary["held_out"]["untrained"])]
-    for one in (summary, *further):
-        name = f"trained, seed {one['seed']}" if further else "trained"
+def _context_table(trainings: Sequence[Mapping[str, Any]]) -> str:
+    measured = [("untrained", trainings[0]["held_out"]["untrained"])]
+    for one in trainings:
+        name = f"trained, seed {one['seed']}" if len(trainings) > 1 else "trained"
         measured.append((name, one["held_out"]["final"]))
     rows = [
         [

@@ -87,12 +87,13 @@ def _refused(results: Sequence[TaskResult]) -> str:
 
 
 def _not_converged(results: Sequence[TaskResult]) -> str:
-    failed = sum(result.outcome.not_converged for result in results)
-    fits = sum(result.outcome.num_fits for result in results)
-    return f"{count(failed)} of {count(fits)}" if failed else ""
+    return _summed([(one.outcome.not_converged, one.outcome.num_fits) for one in results])
 
 
 def _at_edge(results: Sequence[TaskResult]) -> str:
-    at_edge = sum(result.outcome.at_grid_edge for result in results)
-    searches = sum(len(result.outcome.regularisers) for result in results)
-    return f"{count(at_edge)} of {count(searches)}" if at_edge else ""
+    return _summed([(one.outcome.at_grid_edge, len(one.outcome.regularisers)) for one in results])
+
+
+def _summed(shares: Sequence[tuple[int, int]]) -> str:
+    part, whole = map(sum, zip(*shares, strict=True))
+    return f"{count(part)} of {count(whole)}" if part else ""
