@@ -16,8 +16,7 @@ import torch
 from benchmarks.corpus import corpus_folders
 from models.encoding.encoder_interface import Encoder
 from models.evaluation.embedding_cache import EmbeddingCache
-from models.evaluation.evaluate_task import features_by_split
-from models.evaluation.features import Featuriser
+from models.evaluation.evaluate_task import Featuriser, features_by_split
 from models.evaluation.protocols.config import ProtocolConfig
 from models.evaluation.representations.representation import Representation
 from models.evaluation.tasks.declarations import tasks_named

@@ -36,9 +36,8 @@ from models.encoding.own_encoder import RememberingEncoder
 from models.encoding.reading_encoder import EncoderSettings
 from models.encoding.sentence_reader import keep_given
 from models.encoding.text_encoder import available_device
-from models.evaluation.data_origin import remarks_of
 from models.evaluation.embedding_cache import EmbeddingCache
-from models.evaluation.evaluate_task import MAX_REFUSED, Evaluation, evaluate_task
+from models.evaluation.evaluate_task import MAX_REFUSED, Evaluation, evaluate_task, remarks_of
 from models.evaluation.protocols.config import ProtocolConfig
 from models.evaluation.representations.representation import Representation
 from models.evaluation.scores import main_metric

@@ -74,24 +74,22 @@ class AlterSentences(CorpusParameters, HeldOutParameters, ParserParameters, Arte
         )
 
 
-class ParseAlteredDependencies(HeldOutParameters, ParseDependencies):
+class _OfAltered(HeldOutParameters):
+    """What parsing the altered sentences differs in."""
+
+    @property
+    def sentences(self) -> Artefact:
+        """The stage that writes the altered sentences."""
+        upstream: Artefact = self.clone(AlterSentences)  # type: ignore[attr-defined]
+        return upstream
+
+
+class ParseAlteredDependencies(_OfAltered, ParseDependencies):
     """Parses the altered sentences into dependency trees."""
 
-    @property
-    def sentences(self) -> Artefact:
-        """The stage that writes the altered sentences."""
-        upstream: Artefact = self.clone(AlterSentences)
-        return upstream
 
-
-class ParseAlteredConstituents(HeldOutParameters, ParseConstituents):
+class ParseAlteredConstituents(_OfAltered, ParseConstituents):
     """Parses the altered sentences into constituency trees."""
-
-    @property
-    def sentences(self) -> Artefact:
-        """The stage that writes the altered sentences."""
-        upstream: Artefact = self.clone(AlterSentences)
-        return upstream
 
 
 class BuildProbing(CorpusParameters, HeldOutParameters, ParserParameters, Artefact):

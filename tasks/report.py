@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from models.evaluation.task_result import TaskResult, read_result
-from models.report.inputs import REPORT_VERSION, ReportInputs, StageRecord, installed_versions
-from models.report.probing_table import RowFiles
-from models.report.report import write_report
-from models.report.rows import RowDeclaration, declare_rows
+from models.report.probing_table import RowDeclaration, RowFiles, declare_rows
+from models.report.report import REPORT_VERSION, write_report
+from models.report.run_sections import ReportInputs, StageRecord, installed_versions
 from pipeline.shards.manifests import read_dataset_manifest
 from tasks.artefact import Artefact
 from tasks.evaluated_encoder import EncoderParameters
@@ -32,15 +31,14 @@ class WriteReport(EncoderParameters, Artefact):
     announced = "report.md"
 
     @property
-    def training(self) -> TrainEncoders:
-        """The task that trains the pair."""
-        task: TrainEncoders = self.clone(TrainEncoders)
-        return task
-
-    @property
     def trainings(self) -> list[TrainEncoders]:
         """The task that trains the pair with each of the seeds."""
         return [self.clone(TrainEncoders, seed=seed) for seed in self.seeds]
+
+    @property
+    def training(self) -> TrainEncoders:
+        """The first of them."""
+        return self.trainings[0]
 
     @property
     def seeds(self) -> tuple[int, ...]:
@@ -67,7 +65,7 @@ class WriteReport(EncoderParameters, Artefact):
         declared = declare_rows(
             config.test_views, trained_seeds=self.seeds, embedding_width=config.embedding_width
         )
-        scoring = self.clone(EvaluateEncoder, derived=True)
+        scoring = self.clone(EvaluateEncoder, derived=True, senteval_data="")
         return [
             (
                 row,
@@ -101,9 +99,8 @@ class WriteReport(EncoderParameters, Artefact):
 
     def place(self) -> Path:
         """Returns the report's folder."""
-        return (
-            self.work_folder / "reports" / f"{self.source}-{'-'.join(self.training.config.views)}"
-        )
+        name = f"{self.source}-{'-'.join(self.training.config.views)}"
+        return self.work_folder / "reports" / name
 
     def run(self) -> None:
         """Gathers the stages' manifests and writes the report."""
@@ -143,8 +140,10 @@ class WriteReport(EncoderParameters, Artefact):
 
     def scoring_records(self) -> tuple[StageRecord, StageRecord]:
         """Returns sentences and seconds of the encoders, items and seconds of the classifiers."""
-        read = [[read_result(path) for path in _result_files(task)] for _, task in self.rows]
-        results = [[found for found in row if isinstance(found, TaskResult)] for row in read]
+        results = [
+            [r for r in map(read_result, _result_files(task)) if isinstance(r, TaskResult)]
+            for _, task in self.rows
+        ]
         # All tasks share their sentences, and all rows of an encoder its embeddings.
         encoders = {row[0].setup.encoder.digest: row[0] for row in results if row}
         scored = [result for row in results for result in row]

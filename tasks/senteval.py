@@ -12,12 +12,14 @@ import luigi
 from models.encoding.encoder_interface import chosen_views
 from models.encoding.encoder_names import BAG_OF_WORDS, FORMS
 from models.evaluation.protocols.config import PROTOCOL_VERSION
+from models.evaluation.task_result import TaskResult, read_result
 from models.evaluation.tasks.declarations import PROBING, TASKS_VERSION, task_named, tasks_named
 from models.evaluation.tasks.derived import NOTE_NAME
 from models.evaluation.tasks.layout import DATASETS
 from models.evaluation.tasks.load import missing_files
 from models.evaluation.tasks.task import EvaluationTask
-from models.report.rows import RANDOM_SEEDS
+from models.report.evaluation_table import evaluation_table
+from models.report.probing_table import RANDOM_SEEDS
 from pipeline.base.atomic_files import write_bytes_atomically, write_json_atomically
 from pipeline.downloads.evaluation_data import SENTEVAL_SETS
 from tasks.artefact import Artefact, checksum, run_job
@@ -33,10 +35,7 @@ DOWNLOADABLE = frozenset(dataset.name for dataset in SENTEVAL_SETS)
 class SentEvalStage(SentEvalParameters, EncoderParameters, Artefact):
     """What scoring on one task and on several have in common: an encoder and the data."""
 
-    encoder = luigi.Parameter(
-        default="trained",
-        description=f"{FORMS}.",
-    )
+    encoder = luigi.Parameter(default="trained", description=f"{FORMS}.")
     derived = luigi.BoolParameter(
         description="Score on the probing tasks that are derived from the run's held-out "
         "documents, in place of SentEval's.",
@@ -47,8 +46,11 @@ class SentEvalStage(SentEvalParameters, EncoderParameters, Artefact):
         """The encoder.
 
         Raises:
-            ValueError: no such encoder, or views are asked for that it will not have.
+            ValueError: no such encoder, views are asked for that it will not have, or two sorts of
+                data are.
         """
+        if self.derived and self.senteval_data:
+            raise ValueError("--derived takes no --senteval-data; leave out one of them")
         encoder = self.evaluated_encoder(self.encoder, self.encoder_version)
         if encoder.views is not None:
             try:
@@ -91,6 +93,8 @@ class SentEvalStage(SentEvalParameters, EncoderParameters, Artefact):
     def job(self, evaluations: list[EvaluateTask]) -> dict[str, Any]:
         """Returns the job of ``models.evaluate_tasks`` that makes these results."""
         encoder = self.evaluated
+        # The limit is what holds where nothing is asked for.
+        on_refusal = {} if self.on_refusal == "limit" else {"on_refusal": self.on_refusal}
         job: dict[str, Any] = {
             "encoder": encoder.spec,
             "name": encoder.name,
@@ -102,7 +106,7 @@ class SentEvalStage(SentEvalParameters, EncoderParameters, Artefact):
             "parses": str(self.work_folder / "evaluation-parses"),
             "representation": self.resolved_representation(),
             "protocol": self.resolved_protocol(),
-            "encoder_settings": encoder.settings | self._on_refusal(),
+            "encoder_settings": encoder.settings | on_refusal,
             "device": self.device,
             "threads": 1,
         }
@@ -113,14 +117,7 @@ class SentEvalStage(SentEvalParameters, EncoderParameters, Artefact):
         if self.derived:
             return {"data": str(self.probing.data_folder)}
         data = self.data(*datasets)
-        return {
-            "data": str(data.data_folder),
-            "data_manifest": str(data.folder / data.marker),
-        }
-
-    def _on_refusal(self) -> dict[str, str]:
-        """Returns the setting; the limit is what holds where nothing is asked for."""
-        return {} if self.on_refusal == "limit" else {"on_refusal": self.on_refusal}
+        return {"data": str(data.data_folder), "data_manifest": str(data.folder / data.marker)}
 
     def run_evaluation(self, evaluations: list[EvaluateTask]) -> None:
         """Scores the encoder on tasks in one process, on one thread: encoders run side by side."""
@@ -198,18 +195,11 @@ class EvaluateTask(SentEvalStage):
         """Returns whether the result stands, and does not call data absent that may have come."""
         if not super().complete():
             return False
-        if self.derived or not self.data_is_absent:
+        if self.derived or isinstance(read_result(Path(self.output().path)), TaskResult):
             return True
         if not missing_files(self.declaration, self.task_data.data_folder):
             return False
         return self.declaration.dataset not in DOWNLOADABLE or self.task_data.complete()
-
-    @property
-    def data_is_absent(self) -> bool:
-        """Whether the result that stands says so."""
-        from models.evaluation.task_result import AbsentResult, read_result
-
-        return isinstance(read_result(Path(self.output().path)), AbsentResult)
 
     def run(self) -> None:
         """Scores on this task alone."""
@@ -349,8 +339,6 @@ class EvaluateAll(SentEvalStage):
 
     def run(self) -> None:
         """Gathers the results and writes the table."""
-        from models.report.evaluation_table import evaluation_table
-
         self.write_config()
         folders = self.folders()
         for stage in self.requires():

@@ -20,13 +20,13 @@ from models.evaluation.derived.held_out.config import (
 )
 from models.evaluation.protocols.config import PROTOCOL_VERSION
 from models.evaluation.statistics import resampling
-from models.report.inputs import REPORT_VERSION
+from models.report.report import REPORT_VERSION
 from tests.support.repository import REPOSITORY
 
 
 def test_versions_are_read_without_torch() -> None:
     code = (
-        "import models.config.training_config, models.report.rows, "
+        "import models.config.training_config, models.report.probing_table, "
         "models.evaluation.derived.held_out.config, models.evaluation.protocols.config, "
         "models.evaluation.derived.build, models.report.report, models.encoding.versions, "
         "sys; print('torch' in sys.modules)"

@@ -26,7 +26,7 @@ from models.evaluation.scores import resampled_scores
 from models.evaluation.statistics.interval import Interval, percentile_interval
 from models.evaluation.statistics.resampling import Resampling
 from models.evaluation.statistics.task_means import mean_interval
-from models.evaluation.task_result import Result, TaskResult
+from models.evaluation.task_result import Result, TaskResult, scored_results
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -70,7 +70,7 @@ AVERAGES = (
 
 def lacking(declaration: AverageDeclaration, results: Mapping[str, Result]) -> list[str]:
     """Returns the tasks that an average needs and that were not scored."""
-    return [task for task in declaration.parts if not isinstance(results.get(task), TaskResult)]
+    return [task for task in declaration.parts if task not in scored_results(results)]
 
 
 def published_averages(
@@ -124,8 +124,7 @@ def _scored(
         raise ValueError(
             f"{declaration.name} needs results of {', '.join(missing)}; evaluate them first"
         )
-    found = {task: results[task] for task in declaration.parts}
-    return {task: result for task, result in found.items() if isinstance(result, TaskResult)}
+    return scored_results({task: results[task] for task in declaration.parts})
 
 
 def _common_resampling(scored: Mapping[str, TaskResult]) -> Resampling:
@@ -183,14 +182,14 @@ def average_differences(
     )
 
 
-def average_over_tasks(seeds: Sequence[Mapping[str, TaskResult]]) -> Interval:
-    """Returns the mean accuracy over derived tasks, of one encoder or the mean over its seeds.
+def average_over_tasks(results: Mapping[str, TaskResult]) -> Interval:
+    """Returns the mean accuracy over derived tasks.
 
     Raises:
         ValueError: a task without clusters, of which one draw could not serve all tasks.
     """
-    results = next(iter(seeds[0].values()))
-    return mean_interval(_right(seeds), _clusters(seeds[0]), resampling=results.resampling)
+    resampling = next(iter(results.values())).resampling
+    return mean_interval(_right([results]), _clusters(results), resampling=resampling)
 
 
 def _right(seeds: Sequence[Mapping[str, TaskResult]]) -> dict[str, FloatArray]:

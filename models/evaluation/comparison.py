@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,7 @@ from models.evaluation.scores import (
     scorer,
     stream_of,
 )
-from models.evaluation.statistics.correction import CORRECTIONS, Correction, corrected
+from models.evaluation.statistics.correction import Correction, corrected
 from models.evaluation.statistics.interval import (
     Interval,
     SeedMean,
@@ -41,8 +41,10 @@ from models.evaluation.task_result import (
     Setup,
     TaskResult,
     corpora_of,
+    scored_results,
     shown_setup,
 )
+from pipeline.base.config_fields import Config
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -54,12 +56,10 @@ Seeds = Sequence[Mapping[str, Result]]
 
 
 @dataclass(frozen=True, slots=True)
-class ComparisonConfig:
-    """How two encoders are compared.
+class ComparisonConfig(Config):
+    """How two encoders are compared."""
 
-    Raises:
-        ValueError: no such test or correction.
-    """
+    called: ClassVar[str] = "comparison setting"
 
     test: Test = "permutation"
     correction: Correction = "holm"
@@ -67,14 +67,6 @@ class ComparisonConfig:
     """Whether to compare every score but those of single subsets, instead of each task's main
     one; the correction then counts them all."""
     resampling: Resampling = field(default_factory=Resampling)
-
-    def __post_init__(self) -> None:
-        if self.test not in TESTS:
-            raise ValueError(f"no test {self.test!r}; choose one of {', '.join(TESTS)}")
-        if self.correction not in CORRECTIONS:
-            raise ValueError(
-                f"no correction {self.correction!r}; choose one of {', '.join(CORRECTIONS)}"
-            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,12 +117,16 @@ def compare(first: Seeds, second: Seeds, config: ComparisonConfig | None = None)
     names = _shared_tasks([*first, *second])
     _check_seeds(first)
     _check_seeds(second)
-    present = [name for name in names if isinstance(first[0][name], TaskResult)]
+    a, b = (
+        [scored_results({name: results[name] for name in names}) for results in side]
+        for side in (first, second)
+    )
+    present = list(a[0])
     absent = {name: _reason(first[0][name]) for name in names if name not in present}
     rows = [
         row
         for name in present
-        for row in _compare_task(_of_task(first, name), _of_task(second, name), how)
+        for row in _compare_task([one[name] for one in a], [one[name] for one in b], how)
     ]
     adjusted = corrected([row.p for row in rows], how.correction)
     return Comparison(
@@ -140,17 +136,8 @@ def compare(first: Seeds, second: Seeds, config: ComparisonConfig | None = None)
         absent,
         how,
         corpora_of(first[0][name] for name in present),
-        *average_differences(
-            [_scored(one, present) for one in first],
-            [_scored(one, present) for one in second],
-            how.resampling,
-        ),
+        *average_differences(a, b, how.resampling),
     )
-
-
-def _scored(results: Mapping[str, Result], tasks: Sequence[str]) -> dict[str, TaskResult]:
-    found = {task: results[task] for task in tasks}
-    return {task: one for task, one in found.items() if isinstance(one, TaskResult)}
 
 
 def _compare_task(
@@ -266,11 +253,6 @@ def _check_items(results: Sequence[TaskResult]) -> None:
                 "evaluate both with one release"
             )
     check_items(one.task, *(result.outcome.predictions for result in results))
-
-
-def _of_task(seeds: Seeds, name: str) -> list[TaskResult]:
-    found = [results[name] for results in seeds]
-    return [result for result in found if isinstance(result, TaskResult)]
 
 
 def _reason(result: Result) -> str:

@@ -104,21 +104,13 @@ class EmbeddingCache:
         if isinstance(encoder, RefusingEncoder) and encoder.fails_on_refusal:
             # Computed again, which fails and says why, as it would without a cache.
             found = {pool: stored for pool, stored in found.items() if not stored.refused}
-        missing = [pool for pool in pooling if pool not in found]
-        if missing:
+        if missing := [pool for pool in pooling if pool not in found]:
             made = _computed(encoder, sentences, missing)
-            for pool, stored in made.items():
-                if place is not None:
+            if place is not None:
+                for pool, stored in made.items():
                     _store(place / pool, stored)
-                found[pool] = stored
-        parts = [found[pool] for pool in pooling]
-        keys = {key: matrix for part in parts for key, matrix in part.views.items()}
-        return Embeddings(
-            views={key: keys[key] for key in sorted(keys, key=_by_view)},
-            seconds=sum(part.seconds for part in parts),
-            refused=max((part.refused for part in parts), key=len),
-            from_cache=not missing,
-        )
+            found |= made
+        return _together([found[pool] for pool in pooling])
 
     def _joined(
         self, encoder: CompositeEncoder, sentences: Sequence[str], pooling: Sequence[Pooling]
@@ -153,8 +145,15 @@ class EmbeddingCache:
         return self.folder / identity / sentences_digest(sentences)
 
 
-def _by_view(key: str) -> str:
-    return key.rpartition(".")[0]
+def _together(parts: Sequence[Embeddings]) -> Embeddings:
+    """Returns the embeddings by several poolings, those of a view beside each other."""
+    views = {key: matrix for part in parts for key, matrix in part.views.items()}
+    return Embeddings(
+        views={key: views[key] for key in sorted(views, key=lambda key: key.rpartition(".")[0])},
+        seconds=sum(part.seconds for part in parts),
+        refused=max((part.refused for part in parts), key=len),
+        from_cache=all(part.from_cache for part in parts),
+    )
 
 
 def _computed(

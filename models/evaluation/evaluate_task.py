@@ -1,26 +1,31 @@
-"""One encoder on one task: from data and embeddings to a result with its intervals."""
+"""One encoder on one task: from data and embeddings to a result with its intervals.
+
+Sentences are represented in batches in the order of the items, as SentEval's batcher meets them,
+because some representations remove what a batch has in common.
+
+Legend: n items of a split, D width of a representation.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
-from models.encoding.encoder_interface import Encoder
-from models.evaluation.data_origin import remarks_of
+from models.encoding.encoder_interface import Encoder, FloatArray
 from models.evaluation.embedding_cache import EmbeddingCache, Embeddings
-from models.evaluation.features import Featuriser
 from models.evaluation.protocols.classes import folds_of_train, given_split, nested_folds
 from models.evaluation.protocols.config import PROTOCOL_VERSION, ProtocolConfig
 from models.evaluation.protocols.outcome import Outcome
 from models.evaluation.protocols.relatedness import RelatednessConfig, relatedness
 from models.evaluation.protocols.similarity import cosine_similarity
-from models.evaluation.representations.representation import Representation
+from models.evaluation.representations.representation import Components, Representation
 from models.evaluation.statistics.resampling import Resampling, clusters_of
 from models.evaluation.task_result import (
     COSINE,
@@ -31,11 +36,17 @@ from models.evaluation.task_result import (
     Setup,
     scored,
 )
+from models.evaluation.tasks.layout import DATASETS
 from models.evaluation.tasks.load import AbsentDataError, load_task
-from models.evaluation.tasks.task import EvaluationTask, TaskData
+from models.evaluation.tasks.task import EvaluationTask, Items, TaskData
+from pipeline.downloads.evaluation_data import FileEntry, read_manifest_file
+
+IntArray = npt.NDArray[np.int64]
 
 MAX_REFUSED = 0.1
 """Above this share, scores say little of an encoder, and a wrong language or parser is likely."""
+FIRST_USE = "taken on first use, no published sha256"
+OTHER_BYTES = "not SentEval's file byte for byte"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +108,7 @@ def evaluate_task(task: EvaluationTask, evaluation: Evaluation) -> Result:
     protocol = evaluation.protocol.on_data(data.protocol)
     outcome = run_protocol(task, data, featuriser, protocol, evaluation.device)
     fitted = time.perf_counter()
-    result = scored(
+    return scored(
         task,
         evaluation.setup(task),
         replace(
@@ -114,7 +125,6 @@ def evaluate_task(task: EvaluationTask, evaluation: Evaluation) -> Result:
         },
         resampling=evaluation.resampling,
     )
-    return result
 
 
 def _views(task: EvaluationTask, data: TaskData, evaluation: Evaluation) -> Embeddings:
@@ -169,13 +179,10 @@ def run_protocol(
         return _similarity(data, featuriser)
     features = features_by_split(data, featuriser)
     on_device = {name: matrix.to(device) for name, matrix in features.items()}
-    return _with_clusters(learn(task, data, on_device, config), data)
-
-
-def _with_clusters(outcome: Outcome, data: TaskData) -> Outcome:
-    """Returns the outcome with what the bootstrap draws as one, where the data know documents."""
+    outcome = learn(task, data, on_device, config)
     if data.units is None or "test" not in data.splits:
         return outcome
+    # What the bootstrap draws as one, where the data know documents.
     sentences = data.splits["test"].first
     clusters = clusters_of(sentences, data.units[sentences])
     return replace(outcome, predictions=replace(outcome.predictions, clusters=clusters))
@@ -218,3 +225,106 @@ def _similarity(data: TaskData, featuriser: Featuriser) -> Outcome:
         pairs[name] = (featuriser.vectors(items.first), featuriser.vectors(items.second))
     gold = {name: items.labels.astype(np.float64) for name, items in data.splits.items()}
     return cosine_similarity(pairs, gold)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Featuriser:
+    """A task's views and how they become vectors."""
+
+    views: Mapping[str, FloatArray]
+    """[sentences, d_v] by view and pooling."""
+    task: EvaluationTask
+    representation: Representation
+    batch_items: int
+    components: Components | None = None
+    """What is removed, where it is fitted on the training split."""
+
+    @classmethod
+    def of(
+        cls,
+        views: Mapping[str, FloatArray],
+        task: EvaluationTask,
+        data: TaskData,
+        representation: Representation,
+        batch_items: int,
+    ) -> Featuriser:
+        """Returns the featuriser, fitted on the sentences of train if it asks to be.
+
+        Where a task has no training split, all its sentences take its place: none has a label.
+        """
+        components = None
+        if representation.needs_fit:
+            fitted = {"train": data.splits["train"]} if "train" in data.splits else data.splits
+            rows = np.concatenate([_rows(items) for items in fitted.values()])
+            chosen = {key: matrix[rows] for key, matrix in views.items()}
+            components = representation.fit(chosen, task.protocol)
+        return cls(views, task, representation, batch_items, components)
+
+    def vectors(self, rows: IntArray) -> FloatArray:
+        """Returns the representation, float32 [n, D], of sentences [n] in this order."""
+        parts = [
+            self.representation.apply(
+                {key: matrix[batch] for key, matrix in self.views.items()},
+                self.task.protocol,
+                components=self.components,
+            )
+            for batch in np.split(rows, range(self.batch_items, len(rows), self.batch_items))
+        ]
+        return np.concatenate(parts)
+
+    def features(self, items: Items) -> FloatArray:
+        """Returns what a classifier reads of items: u, or [|u − v|, u ∗ v] of pairs.
+
+        Conneau et al. 2017 also have u and v themselves; SentEval leaves them out.
+        """
+        first = self.vectors(items.first)
+        if items.second is None:
+            return first
+        second = self.vectors(items.second)
+        return np.concatenate([np.abs(first - second), first * second], axis=1)
+
+
+def _rows(items: Items) -> IntArray:
+    return items.first if items.second is None else np.concatenate([items.first, items.second])
+
+
+def remarks_of(manifest_path: Path | None, dataset: str) -> tuple[str, ...]:
+    """Returns how a dataset departs from the published one, or why its bytes are but trusted.
+
+    A remark that does not hold for all its files begins with the names of those it holds for.
+
+    Args:
+        manifest_path: of the data, as ``DownloadSentEval`` writes it; None where there is none.
+        dataset: as ``EvaluationTask.dataset`` names it.
+
+    Returns:
+        Nothing where all is as published, or nothing is known.
+
+    Raises:
+        FileNotFoundError: no such file.
+        ValueError: an unknown dataset, or a damaged manifest.
+    """
+    if dataset not in DATASETS:
+        raise ValueError(f"no dataset {dataset!r}; known are {', '.join(DATASETS)}")
+    if manifest_path is None:
+        return ()
+    sets = read_manifest_file(manifest_path).datasets.values()
+    entries = {path: entry for one in sets for path, entry in one.files.items()}
+    paths = DATASETS[dataset].files.values()
+    holders: dict[str, list[str]] = {}
+    for path in paths:
+        for remark in _remarks(entries[path]) if path in entries else ():
+            holders.setdefault(remark, []).append(Path(path).name)
+    return tuple(
+        remark if len(names) == len(paths) else f"{', '.join(names)}: {remark}"
+        for remark, names in holders.items()
+    )
+
+
+def _remarks(entry: FileEntry) -> Iterator[str]:
+    if entry.remark:
+        yield entry.remark
+    elif entry.as_senteval is False:
+        yield OTHER_BYTES
+    if entry.proof == "first use":
+        yield FIRST_USE

@@ -17,7 +17,6 @@ from __future__ import annotations
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -161,20 +160,14 @@ def _check(task: EvaluationTask, predictions: Predictions, other: Predictions) -
         )
     if not (np.isfinite(predictions.predicted).all() and np.isfinite(predictions.gold).all()):
         raise ValueError(f"{task.name}: a prediction or gold answer is not finite")
-    if not all(
-        _same(getattr(predictions, name), getattr(other, name))
+    if not all(  # clusters may be None, which equals itself alone
+        np.array_equal(getattr(predictions, name), getattr(other, name))
         for name in ("gold", "groups", "clusters")
     ):
         raise ValueError(
             f"{task.name}: the two encoders were scored on different items or folds; evaluate both "
             "on the same data and protocol"
         )
-
-
-def _same(first: npt.NDArray[Any] | None, second: npt.NDArray[Any] | None) -> bool:
-    if first is None or second is None:
-        return first is second
-    return np.array_equal(first, second)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

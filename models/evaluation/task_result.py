@@ -39,7 +39,8 @@ ANOTHER_VERSION = "version of the protocols"
 ARRAY_TYPES = ("|u1", "<i2", "<f8")
 """How numbers are stored, narrowest first; an array takes the first that holds it exactly."""
 
-_ARRAYS = ("predicted", "gold", "groups", "clusters")
+_NUMBERS = ("groups", "clusters")
+_ARRAYS = ("predicted", "gold", *_NUMBERS)
 """Of the predictions; the last one only where there are clusters."""
 
 
@@ -115,7 +116,7 @@ class DataRecord:
     num_refused: int = 0
     """Of these, how many the encoder could not take; they were scored as zeros."""
     remarks: tuple[str, ...] = ()
-    """How the files depart from the published ones, as `models.evaluation.data_origin` tells."""
+    """How the files depart from the published ones, as ``evaluate_task.remarks_of`` tells."""
     protocol: Mapping[str, Any] = field(default_factory=dict)
     """Fields of ``ProtocolConfig`` that the data ask for, where the classifier takes them."""
 
@@ -183,6 +184,11 @@ class AbsentResult:
 
 
 Result = TaskResult | AbsentResult
+
+
+def scored_results(results: Mapping[str, Result]) -> dict[str, TaskResult]:
+    """Returns those of the tasks that are not absent."""
+    return {task: found for task, found in results.items() if isinstance(found, TaskResult)}
 
 
 def corpora_of(results: Iterable[Result]) -> dict[str, str]:
@@ -368,14 +374,9 @@ def _packed_predictions(predictions: Predictions) -> dict[str, Any]:
 
 
 def _unpacked_predictions(value: Mapping[str, Any]) -> Predictions:
-    arrays = {name: _unpacked(value[name]) for name in _ARRAYS if name in value}
-    return Predictions(
-        arrays["predicted"],
-        arrays["gold"],
-        arrays["groups"].astype(np.int64),
-        tuple(value["group_names"]),
-        arrays["clusters"].astype(np.int64) if "clusters" in arrays else None,
-    )
+    arrays: dict[str, Any] = {name: _unpacked(value[name]) for name in _ARRAYS if name in value}
+    numbers = {name: arrays.pop(name).astype(np.int64) for name in _NUMBERS if name in arrays}
+    return Predictions(**arrays, **numbers, group_names=tuple(value["group_names"]))
 
 
 def _packed(array: npt.NDArray[Any]) -> dict[str, Any]:

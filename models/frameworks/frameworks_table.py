@@ -31,7 +31,6 @@ from models.frameworks.published import (
     Corpus,
     PublishedFigure,
 )
-from models.report.comparison_table import with_seeds
 from models.report.evaluation_table import (
     EncoderColumn,
     absence_notes,
@@ -48,8 +47,9 @@ from models.report.markdown import (
     percent,
     section,
     with_interval,
+    with_seeds,
 )
-from models.report.sections import MEANING_OF_ACCURACY
+from models.report.run_sections import MEANING_OF_ACCURACY
 from models.report.table_notes import data_remarks, derived_notes, doubts
 
 NOTHING = "–"

@@ -6,9 +6,16 @@ from collections.abc import Mapping, Sequence
 
 from models.evaluation.comparison import Comparison, TaskComparison
 from models.evaluation.representations.representation import described
-from models.evaluation.statistics.interval import SeedMean
 from models.evaluation.task_result import Setup
-from models.report.markdown import bullets, markdown_table, with_interval
+from models.report.markdown import (
+    SCORES_OF_ERRORS,
+    bullets,
+    digits_of,
+    markdown_table,
+    p_value,
+    with_interval,
+    with_seeds,
+)
 from models.report.table_notes import derived_notes, task_title
 
 TESTS_IN_WORDS = {
@@ -20,8 +27,6 @@ CORRECTIONS_IN_WORDS = {
     "bh": "Benjamini and Hochberg's correction",
     "none": "no correction",
 }
-SCORES_OF_ERRORS = frozenset({"mse"})
-"""Scores of which the lower is the better; in their own unit, which needs more digits."""
 
 
 def comparison_table(comparison: Comparison) -> str:
@@ -85,20 +90,3 @@ def _row(row: TaskComparison, derived: Mapping[str, str]) -> list[str]:
         p_value(row.p),
         p_value(row.corrected_p),
     ]
-
-
-def digits_of(score: str) -> int:
-    """Returns how many decimals a score is given with."""
-    return 3 if score in SCORES_OF_ERRORS else 1
-
-
-def with_seeds(figure: SeedMean, *, digits: int = 1) -> str:
-    """Returns a figure as ``80.1 ± 0.3 (3)``: mean, deviation and number of seeds."""
-    if figure.deviation is None:
-        return f"{figure.mean:.{digits}f}"
-    return f"{figure.mean:.{digits}f} ± {figure.deviation:.{digits}f} ({figure.num_seeds})"
-
-
-def p_value(p: float) -> str:
-    """Returns a p value with as many digits as matter."""
-    return f"{p:.3f}" if p >= 0.001 else f"{p:.1e}"

@@ -15,7 +15,7 @@ from models.evaluation.averages import (
     published_averages,
 )
 from models.evaluation.representations.representation import described
-from models.evaluation.statistics.interval import over_seeds
+from models.evaluation.statistics.interval import Interval, over_seeds
 from models.evaluation.task_result import (
     AbsentResult,
     Result,
@@ -23,15 +23,24 @@ from models.evaluation.task_result import (
     TaskResult,
     corpora_of,
     read_results,
+    scored_results,
     shown_setup,
 )
 from models.evaluation.tasks.declarations import TASKS
-from models.report.comparison_table import SCORES_OF_ERRORS, digits_of, with_seeds
-from models.report.markdown import bullets, markdown_table, section, with_interval
+from models.report.markdown import (
+    SCORES_OF_ERRORS,
+    bullets,
+    digits_of,
+    markdown_table,
+    section,
+    with_interval,
+    with_seeds,
+)
 from models.report.table_notes import data_remarks, derived_notes, doubts, task_title
 
 ABSENT = "absent"
 NOT_EVALUATED = "not evaluated"
+NOT_GIVEN = "not given"
 
 SCORES_IN_ORDER = (
     "accuracy",
@@ -50,10 +59,14 @@ class EncoderColumn:
     setups: tuple[Setup, ...]
     seeds: tuple[Mapping[str, Result], ...]
 
+    @property
+    def scored(self) -> list[TaskResult]:
+        """All results of its seeds but the absent ones."""
+        return [result for results in self.seeds for result in scored_results(results).values()]
+
     def of_task(self, task: str) -> list[TaskResult]:
         """Returns the results of the seeds that were scored on a task."""
-        found = [results.get(task) for results in self.seeds]
-        return [result for result in found if isinstance(result, TaskResult)]
+        return [result for result in self.scored if result.task.name == task]
 
     def by_task(self, tasks: Sequence[str]) -> dict[str, list[TaskResult]]:
         """Returns those results of all tasks that any seed was scored on."""
@@ -83,20 +96,14 @@ def evaluation_table(folders: Sequence[Path], *, by_subset: bool = True) -> str:
     check_same_data(columns, tasks)
     header = ["task", "score", *(column.title for column in columns)]
     rows = [row for task in tasks for row in _rows(columns, task, subsets=False)]
-    averages = [*_average_rows(columns), *_derived_average_row(columns)]
+    scored = [result for task in tasks for column in columns for result in column.of_task(task)]
     notes = [intervals_note(columns), *absence_notes(columns, tasks), *_lacks(columns)]
     notes += undefined_notes(columns, tasks)
     notes += [note for column in columns for note in doubts(column.title, column.by_task(tasks))]
-    notes += data_remarks(
-        result for task in tasks for column in columns for result in column.of_task(task)
-    )
-    notes += derived_notes(_corpora(columns, tasks))
+    notes += data_remarks(scored) + derived_notes(corpora_of(scored))
     notes += [f"{declared.name}: {declared.description}." for declared in AVERAGES]
-    parts = [
-        section(
-            "Scores", markdown_table(header, [*rows, *averages], num_text_columns=2), bullets(notes)
-        )
-    ]
+    table = markdown_table(header, rows + _average_rows(columns), num_text_columns=2)
+    parts = [section("Scores", table, bullets(notes))]
     subsets = [row for task in tasks for row in _rows(columns, task, subsets=True)]
     if by_subset and subsets:
         table = markdown_table(header, subsets, num_text_columns=2)
@@ -169,10 +176,10 @@ def check_same_data(columns: Sequence[EncoderColumn], tasks: Sequence[str]) -> N
 
 def _rows(columns: Sequence[EncoderColumn], task: str, *, subsets: bool) -> list[list[str]]:
     scored = [result for column in columns for result in column.of_task(task)]
+    if not scored and not subsets:
+        return [[task, "", *(score_cell(column, task, "") for column in columns)]]
     if not scored:
-        return (
-            [] if subsets else [[task, "", *(score_cell(column, task, "") for column in columns)]]
-        )
+        return []
     names = [name for name in scored[0].scores if (":" in name) == subsets]
     if subsets and len(names) <= 2:  # both correlations of an only subset are those of the task
         return []
@@ -183,35 +190,36 @@ def _rows(columns: Sequence[EncoderColumn], task: str, *, subsets: bool) -> list
     ]
 
 
-def _corpora(columns: Sequence[EncoderColumn], tasks: Sequence[str]) -> dict[str, str]:
-    """Returns the corpus of each derived task, in the order of the tasks."""
-    return corpora_of(
-        result for task in tasks for column in columns for result in column.of_task(task)
-    )
-
-
 def score_cell(column: EncoderColumn, task: str, score: str) -> str:
     """Returns a score with its interval, over seeds with their deviation, or why there is none."""
     results = column.of_task(task)
     if not results:
         return NOT_EVALUATED if column.why_not(task) is None else ABSENT
-    if len(results) == 1:
-        return with_interval(results[0].scores[score], digits=digits_of(score))
-    figure = over_seeds([result.scores[score].value for result in results])
-    return with_seeds(figure, digits=digits_of(score))
+    return _figure([result.scores[score] for result in results], digits=digits_of(score))
+
+
+def _figure(seeds: Sequence[Interval], digits: int = 1) -> str:
+    if len(seeds) == 1:
+        return with_interval(seeds[0], digits=digits)
+    return with_seeds(over_seeds([one.value for one in seeds]), digits=digits)
 
 
 def _average_rows(columns: Sequence[EncoderColumn]) -> list[list[str]]:
+    """Returns the published averages and, if any encoder has it, the mean over derived tasks."""
     cells = [_average_cells(column) for column in columns]
-    return [
+    rows = [
         [declared.name, "", *(of_column[declared.name] for of_column in cells)]
         for declared in AVERAGES
     ]
+    derived = [_derived_average(column) for column in columns]
+    if any(cell != NOT_GIVEN for cell in derived):
+        rows.append(["average of the derived tasks", "accuracy", *derived])
+    return rows
 
 
 def _average_cells(column: EncoderColumn) -> dict[str, str]:
     """Returns the cell of each average, by its name."""
-    cells = {declared.name: "not given" for declared in AVERAGES}
+    cells = {declared.name: NOT_GIVEN for declared in AVERAGES}
     given = [one for one in AVERAGES if not any(lacking(one, seed) for seed in column.seeds)]
     if given and len(column.seeds) == 1:
         intervals = published_averages(given, column.seeds[0])
@@ -225,29 +233,18 @@ def _average_cells(column: EncoderColumn) -> dict[str, str]:
     }
 
 
-def _derived_average_row(columns: Sequence[EncoderColumn]) -> list[list[str]]:
-    """Returns the row of the mean over tasks whose documents are known; none without any."""
-    cells = []
-    for column in columns:
-        derived = [
-            {
-                task: result
-                for task, result in results.items()
-                if isinstance(result, TaskResult)
-                and result.outcome.predictions.clusters is not None
-            }
-            for results in column.seeds
-        ]
-        averages = [average_over_tasks([results]) for results in derived if results]
-        if len(averages) == 1:
-            cells.append(with_interval(averages[0]))
-        elif averages:
-            cells.append(with_seeds(over_seeds([average.value for average in averages])))
-        else:
-            cells.append("not given")
-    if all(cell == "not given" for cell in cells):
-        return []
-    return [["average of the derived tasks", "accuracy", *cells]]
+def _derived_average(column: EncoderColumn) -> str:
+    """Returns the mean over the tasks whose documents are known."""
+    found = (
+        {
+            task: result
+            for task, result in scored_results(results).items()
+            if result.outcome.predictions.clusters is not None
+        }
+        for results in column.seeds
+    )
+    averages = [average_over_tasks(results) for results in found if results]
+    return _figure(averages) if averages else NOT_GIVEN
 
 
 def _lacks(columns: Sequence[EncoderColumn]) -> list[str]:
@@ -291,13 +288,7 @@ def undefined_notes(columns: Sequence[EncoderColumn], tasks: Sequence[str]) -> l
 
 def intervals_note(columns: Sequence[EncoderColumn]) -> str:
     """Returns what stands in brackets and behind ±."""
-    shown = {
-        f"{result.resampling.confidence:.0%}"
-        for column in columns
-        for results in column.seeds
-        for result in results.values()
-        if isinstance(result, TaskResult)
-    }
+    shown = {f"{one.resampling.confidence:.0%}" for column in columns for one in column.scored}
     note = (
         f"In brackets: bootstrap interval over test items ({', '.join(sorted(shown))})."
         if shown
@@ -311,12 +302,7 @@ def intervals_note(columns: Sequence[EncoderColumn]) -> str:
 def _origin(column: EncoderColumn) -> str:
     setup = column.setups[0]
     digests = ", ".join(one.encoder.digest for one in column.setups)
-    widths = {
-        result.outcome.width
-        for results in column.seeds
-        for result in results.values()
-        if isinstance(result, TaskResult)
-    }
+    widths = {result.outcome.width for result in column.scored}
     used = {"representation": setup.representation, "classifier": setup.classifier}
     return (
         f"{column.title}: encoder {digests}, width {', '.join(map(str, sorted(widths))) or '?'}; "

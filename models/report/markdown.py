@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from models.evaluation.statistics.interval import Interval
+from models.evaluation.statistics.interval import Interval, SeedMean
+
+SCORES_OF_ERRORS = frozenset({"mse"})
+"""Scores of which the lower is the better; in their own unit, which needs more digits."""
 
 
 def markdown_table(
@@ -57,3 +60,20 @@ def count(value: int) -> str:
 def duration(seconds: float) -> str:
     """Returns seconds with their unit, minutes where they are many."""
     return f"{seconds:.1f} s" if seconds < 120 else f"{seconds / 60:.1f} min"
+
+
+def digits_of(score: str) -> int:
+    """Returns how many decimals a score is given with."""
+    return 3 if score in SCORES_OF_ERRORS else 1
+
+
+def with_seeds(figure: SeedMean, *, digits: int = 1) -> str:
+    """Returns a figure as ``80.1 ± 0.3 (3)``: mean, deviation and number of seeds."""
+    if figure.deviation is None:
+        return f"{figure.mean:.{digits}f}"
+    return f"{figure.mean:.{digits}f} ± {figure.deviation:.{digits}f} ({figure.num_seeds})"
+
+
+def p_value(p: float) -> str:
+    """Returns a p value with as many digits as matter."""
+    return f"{p:.3f}" if p >= 0.001 else f"{p:.1e}"

@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from models.encoding.encoder_names import BAG_OF_WORDS
-from models.report.probing_table import ProbingRow, ProbingTable, SeedSpread
-from models.report.rows import (
+from models.report.probing_table import (
     MAJORITY_ROW,
     PAIR_AND_WORDS_ROW,
     PAIR_ROW,
     PROJECTED_ROW,
     RANDOM_AND_WORDS_ROW,
-    is_random_row,
-    is_trained_row,
+    RANDOM_WEIGHTS,
+    ProbingRow,
+    ProbingTable,
 )
 from pipeline.base.atomic_files import TEMPORARY_SUFFIX
 
@@ -28,14 +28,8 @@ LEGEND_WIDTH = 40
 SMOOTHED_SHARE = 0.05
 """Training curves are drawn beside their running mean over this share of all steps."""
 # Okabe and Ito's colours, told apart by colour-blind readers too.
-BLUE, ORANGE, GREEN, PINK, SKY, GREY = (
-    "#0072B2",
-    "#D55E00",
-    "#009E73",
-    "#CC79A7",
-    "#56B4E9",
-    "#8A8A8A",
-)
+BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"
+PINK, SKY, GREY = "#CC79A7", "#56B4E9", "#8A8A8A"
 _ROW_STYLES: Mapping[str, tuple[str, str]] = {
     PAIR_ROW: (BLUE, "o"),
     BAG_OF_WORDS: (GREEN, "s"),
@@ -43,6 +37,7 @@ _ROW_STYLES: Mapping[str, tuple[str, str]] = {
     PAIR_AND_WORDS_ROW: (PINK, "P"),
     RANDOM_AND_WORDS_ROW: (PINK, "X"),
 }
+_SPREAD_STYLES = {"trained": (BLUE, "o"), RANDOM_WEIGHTS: (ORANGE, "^")}
 _VIEW_MARKERS = ("<", ">", "^")
 _RC = {
     "font.size": 10,
@@ -78,8 +73,14 @@ def plot_training(path: Path, metrics: Sequence[Mapping[str, Any]]) -> None:
         _curve(loss, train, held_out, ("loss", "loss"), 1.0)
         loss.set(title="Contrastive loss", xlabel="step", ylabel="nats")
         _curve(accuracy, train, held_out, ("in_batch_accuracy", "accuracy"), 100.0)
-        _chance_line(accuracy, train, BLUE, "--", "train")
-        _chance_line(accuracy, held_out, ORANGE, ":", "held out")
+        for name, records, color, dashes in (
+            ("train", train, BLUE, "--"),
+            ("held out", held_out, ORANGE, ":"),
+        ):
+            if records:
+                chance = _chance(records)
+                said = f"chance, {name}: {chance:.2g} %"
+                accuracy.axhline(chance, color=color, linestyle=dashes, linewidth=1.2, label=said)
         accuracy.set(title="In-batch accuracy", xlabel="step", ylabel="%")
         accuracy.set_ylim(bottom=0)
         for axes in (loss, accuracy):
@@ -103,22 +104,6 @@ def _chance(records: Sequence[Mapping[str, Any]]) -> float:
     return 100.0 * statistics.median(float(record["chance"]) for record in records)
 
 
-def _chance_line(
-    axes: Any, records: Sequence[Mapping[str, Any]], color: str, dashes: str, name: str
-) -> None:
-    """Draws chance in the colour of its curve."""
-    if not records:
-        return
-    chance = _chance(records)
-    axes.axhline(
-        chance,
-        color=color,
-        linestyle=dashes,
-        linewidth=1.2,
-        label=f"chance, {name}: {chance:.2g} %",
-    )
-
-
 def _curve(
     axes: Any,
     train: Sequence[Mapping[str, Any]],
@@ -131,14 +116,9 @@ def _curve(
     axes.plot(steps, values, color=SKY, alpha=0.45, linewidth=0.8)
     width = max(1, round(SMOOTHED_SHARE * len(values)))
     axes.plot(steps, smoothed(values, width), color=BLUE, linewidth=1.8, label="train")
-    axes.plot(
-        [record["step"] for record in held_out],
-        [factor * record[keys[1]] for record in held_out],
-        color=ORANGE,
-        marker="o",
-        linewidth=1.2,
-        label="held-out documents",
-    )
+    steps = [record["step"] for record in held_out]
+    values = [factor * record[keys[1]] for record in held_out]
+    axes.plot(steps, values, color=ORANGE, marker="o", linewidth=1.2, label="held-out documents")
 
 
 def smoothed(values: Sequence[float], width: int) -> list[float]:
@@ -158,13 +138,12 @@ def plot_accuracy_by_task(path: Path, table: ProbingTable) -> None:
     tasks = table.tasks
     with pyplot.rc_context({**_RC, "axes.grid.axis": "x"}):
         figure, axes = pyplot.subplots(figsize=(10, 1.6 + 0.62 * (len(tasks) + 1)))
-        spreads = _spreads(table)
-        shown = [row for row in table.rows if not _is_in_a_spread(row, table)]
+        together = [row for name in table.spreads for row in table.of_spread(name)]
+        shown = [row for row in table.rows if row not in together]
         in_lanes = [row for row in shown if row.name != MAJORITY_ROW]
-        num_lanes = len(in_lanes) + len(spreads)
-        for place, (label, style, spread) in enumerate(spreads):
-            lane = _lane(len(in_lanes) + place, num_lanes)
-            _draw_spread(axes, spread, tasks, lane, label, style)
+        num_lanes = len(in_lanes) + len(table.spreads)
+        for lane, name in enumerate(table.spreads, len(in_lanes)):
+            _draw_spread(axes, table, name, _lane(lane, num_lanes))
         for row in shown:
             lane = in_lanes.index(row) if row in in_lanes else 0
             _draw_row(axes, row, tasks, _lane(lane, num_lanes), shown)
@@ -186,25 +165,10 @@ def plot_accuracy_by_task(path: Path, table: ProbingTable) -> None:
 def meaning_of_bars(table: ProbingTable) -> str:
     """Returns what the bars are: of marks over seeds others than of single rows."""
     of_rows = "bars: 95 % bootstrap interval"
-    over_seeds = " and ".join(label for label, _, _ in _spreads(table))
+    over_seeds = " and ".join(table.spreads)
     if not over_seeds:
         return of_rows
     return f"bars of {over_seeds}: ± standard deviation over seeds; other {of_rows}"
-
-
-def _spreads(table: ProbingTable) -> list[tuple[str, tuple[str, str], SeedSpread]]:
-    """Returns label, style and figures of each mark that stands for several seeds."""
-    found = []
-    if table.trained is not None and table.trained.num_seeds > 1:
-        found.append(("trained", _ROW_STYLES[PAIR_ROW], table.trained))
-    if table.random is not None:
-        found.append(("random weights", (ORANGE, "^"), table.random))
-    return found
-
-
-def _is_in_a_spread(row: ProbingRow, table: ProbingTable) -> bool:
-    several = table.trained is not None and table.trained.num_seeds > 1
-    return is_random_row(row.name) or (several and is_trained_row(row.name))
 
 
 def _wrapped(label: str) -> str:
@@ -243,35 +207,21 @@ def _draw_row(
     )  # fmt: skip
 
 
-def _draw_spread(
-    axes: Any,
-    spread: SeedSpread,
-    tasks: Sequence[str],
-    offset: float,
-    label: str,
-    style: tuple[str, str],
-) -> None:
-    figures = [*(spread.tasks[task] for task in tasks), (spread.average, spread.deviation)]
+def _draw_spread(axes: Any, table: ProbingTable, name: str, offset: float) -> None:
+    spread, (color, marker) = table.spreads[name], _SPREAD_STYLES[name]
+    figures = [*spread.tasks.values(), (spread.average, spread.deviation)]
+    means, deviations = zip(*figures, strict=True)
     axes.errorbar(
-        [mean for mean, _ in figures],
-        [index + offset for index in range(len(figures))],
-        xerr=[deviation for _, deviation in figures],
-        color=style[0],
-        fmt=style[1],
-        ms=5,
-        elinewidth=1.0,
-        label=_wrapped(spread.title(label)),
-    )
+        means, [index + offset for index in range(len(figures))], xerr=deviations, color=color,
+        fmt=marker, ms=5, elinewidth=1.0, label=_wrapped(spread.title(name)),
+    )  # fmt: skip
 
 
 def _save(figure: Any, path: Path) -> None:
     temporary = path.with_name(f"{path.name}.{os.getpid()}{TEMPORARY_SUFFIX}")
     # A fixed metadata entry keeps the file the same from run to run.
     figure.savefig(
-        temporary,
-        format="png",
-        dpi=DOTS_PER_INCH,
-        bbox_inches="tight",
+        temporary, format="png", dpi=DOTS_PER_INCH, bbox_inches="tight",
         metadata={"Software": "treeviews"},
-    )
+    )  # fmt: skip
     temporary.replace(path)

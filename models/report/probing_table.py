@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 
 from models.encoding.encoder_names import BAG_OF_WORDS
 from models.evaluation.averages import average_over_tasks
-from models.evaluation.comparison import Comparison, ComparisonConfig, compare
+from models.evaluation.comparison import ComparisonConfig, compare
 from models.evaluation.derived.declarations import TASKS
 from models.evaluation.protocols.outcome import Outcome
 from models.evaluation.statistics.interval import Interval, over_seeds
@@ -22,21 +22,134 @@ from models.evaluation.task_result import (
     TaskResult,
     read_result,
     scored,
+    scored_results,
 )
-from models.report.rows import (
-    MAJORITY_ROW,
-    PAIR_AND_WORDS_ROW,
-    PAIR_ROW,
-    PROJECTED_ROW,
-    RANDOM_AND_WORDS_ROW,
-    is_random_row,
-    is_trained_row,
-)
+
+TRAINED = "trained"
+RANDOM_SEEDS = (0, 1, 2)
+
+_PLACES = ("first", "second", "third")
+
+PAIR_ROW = "pair"
+MAJORITY_ROW = "majority_class"
+"""The one row that is no encoder; the report makes it of the classes' counts."""
+PROJECTED_ROW = "bag_of_words_projected"
+PAIR_AND_WORDS_ROW = "pair_and_bag_of_words"
+RANDOM_AND_WORDS_ROW = "random_and_bag_of_words"
+
+
+@dataclass(frozen=True, slots=True)
+class RowDeclaration:
+    """One row of the probing table."""
+
+    name: str
+    description: str
+    encoder: str
+    """As ``EvaluateEncoder`` takes it."""
+    representation: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of ``Representation`` that differ from the plain one."""
+
+
+def random_row(seed: int) -> str:
+    """Returns the name of the row of an untrained encoder."""
+    return f"random_weights_{seed}"
+
+
+def is_random_row(name: str) -> bool:
+    """Returns whether a row is an untrained encoder, of whichever seed, by itself."""
+    return name.startswith(random_row(0)[:-1])
+
+
+def is_trained_row(name: str) -> bool:
+    """Returns whether a row is a trained pair, of whichever seed, by itself."""
+    return name == PAIR_ROW or name.startswith(f"{PAIR_ROW}_seed_")
+
+
+def declare_rows(
+    views: Sequence[str],
+    random_seeds: Sequence[int] = RANDOM_SEEDS,
+    trained_seeds: Sequence[int] = (0,),
+    *,
+    embedding_width: int,
+) -> tuple[RowDeclaration, ...]:
+    """Returns the rows that stand beside trained views, in the table's order.
+
+    Args:
+        views: those of the finished model, as in ("DEP", "CONST").
+        random_seeds: one row each for the same architecture with random weights.
+        trained_seeds: one row each for a pair trained with that seed; the first one's views are
+            also scored alone and joined with the words.
+        embedding_width: width to which the bag of words is projected; its row needs no trained
+            model.
+
+    Raises:
+        ValueError: no seed of training, or one given twice.
+    """
+    _check_seeds(trained_seeds, random_seeds)
+    joined = ",".join(views)
+    words, beside = "mean of the same word vectors", "joined with the mean of the word vectors"
+    untrained = [
+        RowDeclaration(random_row(seed), f"{joined}, random weights, seed {seed}", f"random-{seed}")
+        for seed in random_seeds
+    ]
+    projected = f"{words}, randomly projected to {embedding_width} dimensions"
+    return (
+        *_trained_rows(joined, trained_seeds),
+        *_view_rows(views),
+        *untrained,
+        RowDeclaration(BAG_OF_WORDS, words, BAG_OF_WORDS),
+        RowDeclaration(
+            PROJECTED_ROW, projected, BAG_OF_WORDS, {"project_to_width": embedding_width}
+        ),
+        *(
+            RowDeclaration(name, f"{said}, {beside}", encoder, {"join_words": True})
+            for name, said, encoder in (
+                (PAIR_AND_WORDS_ROW, f"{joined}, trained", TRAINED),
+                *((RANDOM_AND_WORDS_ROW, row.description, row.encoder) for row in untrained[:1]),
+            )
+        ),
+    )
+
+
+def _check_seeds(trained_seeds: Sequence[int], random_seeds: Sequence[int]) -> None:
+    if not trained_seeds or any(len({*s}) < len(s) for s in (trained_seeds, random_seeds)):
+        raise ValueError(
+            f"seeds must differ and one of training be given, got trained_seeds "
+            f"{list(trained_seeds)} and random_seeds {list(random_seeds)}"
+        )
+
+
+def _trained_rows(joined: str, seeds: Sequence[int]) -> Iterator[RowDeclaration]:
+    for seed in seeds:
+        which = "" if len(seeds) == 1 else f", seed {seed}"
+        is_first = seed == seeds[0]
+        yield RowDeclaration(
+            PAIR_ROW if is_first else f"{PAIR_ROW}_seed_{seed}",
+            f"{joined}, trained{which}",
+            TRAINED if is_first else f"{TRAINED}-{seed}",
+        )
+
+
+def _view_rows(views: Sequence[str]) -> Iterator[RowDeclaration]:
+    """Yields each view by itself; equal ones are told apart by their place.
+
+    A single view has that row already.
+    """
+    for number, view in enumerate(views if len(views) > 1 else ()):
+        alone = f"{view} alone"
+        if len(set(views)) < len(views):
+            alone = f"{_PLACES[number]} view ({view}) alone"
+        name = f"{number}-{view}"
+        yield RowDeclaration(f"view_{name}", f"{alone}, trained", TRAINED, {"views": [name]})
+
 
 RANDOM_WEIGHTS = "random weights"
 """Stands for the rows of all random seeds together."""
 TRAINED_SEEDS = "trained pair"
 """Likewise for the rows of all training seeds, where there are several."""
+
+ROWS_OF_SPREAD = {"trained": is_trained_row, RANDOM_WEIGHTS: is_random_row}
+"""Which rows are taken together, by what table and plot call them."""
 
 MAJORITY = "always the commonest class of the training split"
 
@@ -63,7 +176,7 @@ class ProbingRow:
     @cached_property
     def average(self) -> Interval:
         """Mean over the tasks."""
-        return average_over_tasks([self.results])
+        return average_over_tasks(self.results)
 
     @property
     def width(self) -> int:
@@ -128,6 +241,17 @@ class ProbingTable:
         """The tasks that all rows were scored on."""
         return list(self.rows[0].results)
 
+    @property
+    def spreads(self) -> dict[str, SeedSpread]:
+        """What is shown for several seeds, by name: random weights always, trained pairs if any."""
+        trained = {} if self.trained is None else {"trained": self.trained}
+        several = {name: spread for name, spread in trained.items() if spread.num_seeds > 1}
+        return several if self.random is None else {**several, RANDOM_WEIGHTS: self.random}
+
+    def of_spread(self, name: str) -> list[ProbingRow]:
+        """Returns the rows that are taken together under a name."""
+        return [row for row in self.rows if ROWS_OF_SPREAD[name](row.name)]
+
 
 def read_rows(rows: Sequence[RowFiles]) -> list[ProbingRow]:
     """Returns the rows of result files.
@@ -161,8 +285,8 @@ def read_rows(rows: Sequence[RowFiles]) -> list[ProbingRow]:
 def _read_row(row: RowFiles) -> ProbingRow:
     results = {result.task.name: result for result in map(read_result, row.files)}
     named = {task.name: results.get(task.evaluation_task) for task in TASKS}
-    present = {name: found for name, found in named.items() if isinstance(found, TaskResult)}
-    return ProbingRow(row.name, row.description, present)
+    there = {name: found for name, found in named.items() if found is not None}
+    return ProbingRow(row.name, row.description, scored_results(there))
 
 
 def majority_row(row: ProbingRow, probing: Mapping[str, Any]) -> ProbingRow:
@@ -171,10 +295,8 @@ def majority_row(row: ProbingRow, probing: Mapping[str, Any]) -> ProbingRow:
     Args:
         probing: the summary of the probing data.
     """
-    results = {
-        task: _majority(result, probing["tasks"][task]["counts"]["train"])
-        for task, result in row.results.items()
-    }
+    counts = {task: probing["tasks"][task]["counts"]["train"] for task in row.results}
+    results = {task: _majority(result, counts[task]) for task, result in row.results.items()}
     return ProbingRow(MAJORITY_ROW, MAJORITY, results)
 
 
@@ -182,11 +304,7 @@ def _majority(of: TaskResult, counts: Mapping[str, int]) -> TaskResult:
     classes = sorted(counts)
     commonest = classes.index(min(classes, key=lambda label: (-counts[label], label)))
     predicted = np.full(len(of.outcome.predictions.gold), float(commonest))
-    outcome = Outcome(
-        predictions=of.outcome.predictions.answered(predicted),
-        counts=of.outcome.counts,
-        width=0,
-    )
+    outcome = Outcome(of.outcome.predictions.answered(predicted), of.outcome.counts, width=0)
     setup = Setup(EncoderIdentity("majority class", "majority-class"))
     return scored(of.task, setup, of.data, outcome, seconds={}, resampling=of.resampling)
 
@@ -224,13 +342,11 @@ def _mean_and_deviation(values: Sequence[float]) -> tuple[float, float]:
 def comparisons(rows: Sequence[ProbingRow]) -> list[RowComparison]:
     """Returns the comparisons that the table exists for, those whose rows are there."""
     sides = {row.name: [row.results] for row in rows}
-    random = [row.results for row in rows if is_random_row(row.name)]
-    trained = [row.results for row in rows if is_trained_row(row.name)]
-    if random:
+    if random := [row.results for row in rows if is_random_row(row.name)]:
         sides[RANDOM_WEIGHTS] = random
-    pair = PAIR_ROW
-    if len(trained) > 1:
-        pair = TRAINED_SEEDS
+    trained = [row.results for row in rows if is_trained_row(row.name)]
+    pair = TRAINED_SEEDS if len(trained) > 1 else PAIR_ROW
+    if trained:
         sides[pair] = trained
     wanted = (
         (pair, RANDOM_WEIGHTS),
@@ -241,18 +357,13 @@ def comparisons(rows: Sequence[ProbingRow]) -> list[RowComparison]:
         (PAIR_AND_WORDS_ROW, PAIR_ROW),
     )
     how = ComparisonConfig(test="bootstrap", correction="none")
-    return [
-        _row_comparison(
-            first, second, list(rows[0].results), compare(sides[first], sides[second], how)
-        )
-        for first, second in wanted
-        if first in sides and second in sides
-    ]
-
-
-def _row_comparison(
-    first: str, second: str, tasks: Sequence[str], found: Comparison
-) -> RowComparison:
-    assert found.average is not None and found.over_items is not None
-    differences = {task: row.difference for task, row in zip(tasks, found.tasks, strict=True)}
-    return RowComparison(first, second, found.average, differences, found.over_items)
+    made = []
+    for first, second in wanted:
+        if first in sides and second in sides:
+            found = compare(sides[first], sides[second], how)
+            assert found.average is not None and found.over_items is not None
+            of_tasks = zip(rows[0].results, (one.difference for one in found.tasks), strict=True)
+            made.append(
+                RowComparison(first, second, found.average, dict(of_tasks), found.over_items)
+            )
+    return made

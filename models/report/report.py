@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from models.evaluation.derived.build import read_summary
-from models.report import sections
-from models.report.inputs import REPORT_VERSION, ReportInputs
-from models.report.notes import notes_section
+from models.report import probing_sections, run_sections
 from models.report.plots import chances_differ, plot_accuracy_by_task, plot_training
 from models.report.probing_table import (
     ProbingRow,
@@ -20,15 +18,16 @@ from models.report.probing_table import (
     probing_table,
     read_rows,
 )
-from models.report.table_notes import exported_section
 from models.training.logs import METRICS_FILE, SUMMARY_FILE, read_metrics
 from pipeline.base.atomic_files import write_json_atomically, write_text_atomically
 
+REPORT_VERSION = 6
+"""Raised when the same results would give another report."""
 REPORT_NAME = "report.md"
 MARKER_NAME = "report.json"
 
 
-def write_report(out: Path, inputs: ReportInputs) -> Path:
+def write_report(out: Path, inputs: run_sections.ReportInputs) -> Path:
     """Writes the report; ``report.json`` comes last and marks it complete.
 
     Args:
@@ -41,8 +40,8 @@ def write_report(out: Path, inputs: ReportInputs) -> Path:
         FileNotFoundError: the training, the probing data or a row is missing.
         ValueError: no row was given, or rows were scored on different tasks.
     """
-    training = _read_training(inputs.training_folder)
-    further = [_read_training(folder) for folder in inputs.further_training_folders]
+    folders = (inputs.training_folder, *inputs.further_training_folders)
+    trainings = [_read_training(folder) for folder in folders]
     metrics = _read_metrics(inputs.training_folder / METRICS_FILE)
     probing = read_summary(inputs.probing_folder)
     rows = read_rows(inputs.rows)
@@ -50,27 +49,20 @@ def write_report(out: Path, inputs: ReportInputs) -> Path:
     out.mkdir(parents=True, exist_ok=True)
     plot_training(out / "loss.png", metrics)
     plot_accuracy_by_task(out / "accuracy_by_task.png", table)
-    text = "\n\n".join(
-        [
-            f"# {inputs.title}",
-            sections.statement(table, probing),
-            *sections.origin(inputs),
-            sections.probing_section(table, probing),
-            exported_section(inputs.probing_folder, table.tasks),
-            sections.training_section(training, further, chances_differ(metrics)),
-            sections.corpus_section(inputs.stages),
-            sections.parsers_section(inputs.parsers),
-            notes_section(table, probing),
-            sections.run_section(inputs),
-        ]
-    )
-    write_text_atomically(out / REPORT_NAME, text + "\n")
-    facts = {
-        "training": training,
-        "further_trainings": further,
-        "probing": probing,
-    }
-    write_json_atomically(out / MARKER_NAME, _as_json(inputs, facts, table))
+    paragraphs = [
+        f"# {inputs.title}",
+        probing_sections.statement(table, probing),
+        *run_sections.origin(inputs),
+        probing_sections.probing_section(table, probing),
+        probing_sections.exported_section(inputs.probing_folder, table.tasks),
+        run_sections.training_section(trainings, chances_differ(metrics)),
+        run_sections.corpus_section(inputs.stages),
+        run_sections.parsers_section(inputs.parsers),
+        probing_sections.notes_section(table, probing),
+        run_sections.run_section(inputs),
+    ]
+    write_text_atomically(out / REPORT_NAME, "\n\n".join(paragraphs) + "\n")
+    write_json_atomically(out / MARKER_NAME, _as_json(inputs, trainings, probing, table))
     return out / REPORT_NAME
 
 
@@ -89,25 +81,25 @@ def _read_metrics(path: Path) -> list[dict[str, Any]]:
 
 
 def _as_json(
-    inputs: ReportInputs,
-    facts: Mapping[str, Any],
+    inputs: run_sections.ReportInputs,
+    trainings: Sequence[Mapping[str, Any]],
+    probing: Mapping[str, Any],
     table: ProbingTable,
 ) -> dict[str, Any]:
-    held_out = facts["training"]["held_out"]["final"]
+    given = ("config", "corpus", "command", "commit", "versions", "parsers")
     return {
-        "config": dict(inputs.config),
-        "corpus": inputs.corpus,
-        "command": inputs.command,
-        "commit": inputs.commit,
-        "versions": dict(inputs.versions),
-        "parsers": [dict(parser) for parser in inputs.parsers],
+        **{name: getattr(inputs, name) for name in given},
         "stages": [asdict(stage) for stage in inputs.stages],
         "report_version": REPORT_VERSION,
-        **facts,
-        "held_out_accuracy_over_chance": sections.chance_ratio(held_out),
+        "training": trainings[0],
+        "further_trainings": trainings[1:],
+        "probing": probing,
+        "held_out_accuracy_over_chance": run_sections.chance_ratio(
+            trainings[0]["held_out"]["final"]
+        ),
         "rows": [_row_as_json(row) for row in table.rows],
-        "random_weights": None if table.random is None else asdict(table.random),
-        "trained_seeds": None if table.trained is None else asdict(table.trained),
+        "random_weights": table.random and asdict(table.random),
+        "trained_seeds": table.trained and asdict(table.trained),
         "comparisons": [{**asdict(c), "verdict": c.verdict} for c in table.comparisons],
     }
 

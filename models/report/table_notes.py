@@ -6,11 +6,9 @@ Which tasks are derived, how data depart from the published ones, and what makes
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 
-from models.evaluation.derived.export import SENTEVAL_FOLDER, evaluation_tasks
 from models.evaluation.task_result import TaskResult
-from models.report.markdown import count, section
+from models.report.markdown import count
 
 
 def task_title(task: str, corpora: Mapping[str, str]) -> str:
@@ -33,27 +31,6 @@ def derived_notes(corpora: Mapping[str, str]) -> list[str]:
         "documents, where a task has enough of them."
         for corpus, names in tasks.items()
     ]
-
-
-def exported_section(probing_folder: Path, tasks: Sequence[str]) -> str:
-    """Returns how any encoder is scored on the probing tasks of a run.
-
-    Args:
-        tasks: the probing tasks that the corpus was large enough for.
-    """
-    command = (
-        "python -m models.evaluate --encoder package.module:function \\\n"
-        f"  --data {probing_folder / SENTEVAL_FOLDER} \\\n"
-        f"  --tasks {','.join(evaluation_tasks(tasks))}"
-    )
-    return section(
-        "The same tasks for any encoder",
-        f"`{probing_folder / SENTEVAL_FOLDER}` holds the probing tasks in SentEval's format. A "
-        "function of your own from a list of strings to a matrix is scored on them by",
-        f"```sh\n{command}\n```",
-        "The protocol is the same as above, and the tasks bring their documents and parses: "
-        "such figures stand beside those of the table, and a model of this run gets its own again.",
-    )
 
 
 def data_remarks(results: Iterable[TaskResult]) -> list[str]:
@@ -110,12 +87,13 @@ def _refused(results: Sequence[TaskResult]) -> str:
 
 
 def _not_converged(results: Sequence[TaskResult]) -> str:
-    failed = sum(result.outcome.not_converged for result in results)
-    fits = sum(result.outcome.num_fits for result in results)
-    return f"{count(failed)} of {count(fits)}" if failed else ""
+    return _summed([(one.outcome.not_converged, one.outcome.num_fits) for one in results])
 
 
 def _at_edge(results: Sequence[TaskResult]) -> str:
-    at_edge = sum(result.outcome.at_grid_edge for result in results)
-    searches = sum(len(result.outcome.regularisers) for result in results)
-    return f"{count(at_edge)} of {count(searches)}" if at_edge else ""
+    return _summed([(one.outcome.at_grid_edge, len(one.outcome.regularisers)) for one in results])
+
+
+def _summed(shares: Sequence[tuple[int, int]]) -> str:
+    part, whole = map(sum, zip(*shares, strict=True))
+    return f"{count(part)} of {count(whole)}" if part else ""

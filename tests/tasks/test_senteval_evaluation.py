@@ -234,6 +234,16 @@ def test_what_does_not_exist_is_named(
         EvaluateTask(**(setting | {"encoder": "bag_of_words"} | parameters)).output()
 
 
+def test_derived_tasks_and_a_folder_of_ones_own_are_refused_together(
+    setting: dict[str, Any], tmp_path: Path
+) -> None:
+    asked = {**setting, "encoder": "bag_of_words", "derived": True, "senteval_data": str(tmp_path)}
+    message = "^--derived takes no --senteval-data; leave out one of them$"
+    for task in (EvaluateTask(**asked), EvaluateEncoder(**asked), EvaluateAll(**asked)):
+        with pytest.raises(ValueError, match=message):
+            task.complete()
+
+
 # Runs.
 
 

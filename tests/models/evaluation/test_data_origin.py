@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from models.evaluation.data_origin import remarks_of
+from models.evaluation.evaluate_task import remarks_of
 from models.evaluation.task_result import (
     EncoderIdentity,
     TaskResult,

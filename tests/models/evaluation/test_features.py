@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from models.evaluation.features import Featuriser
+from models.evaluation.evaluate_task import Featuriser
 from models.evaluation.representations.principal_component import (
     principal_components,
     remove_components,

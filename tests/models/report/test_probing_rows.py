@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from models.report.rows import declare_rows, is_random_row, is_trained_row
+from models.report.probing_table import declare_rows, is_random_row, is_trained_row
 
 
 def test_rows_are_those_that_must_stand_beside_a_trained_pair() -> None:

@@ -25,7 +25,6 @@ from models.evaluation.task_result import (
     write_result,
 )
 from models.evaluation.tasks.declarations import task_named
-from models.report.inputs import ReportInputs, StageRecord, installed_versions
 from models.report.markdown import duration, markdown_table
 from models.report.plots import meaning_of_bars, smoothed
 from models.report.probing_table import (
@@ -35,6 +34,7 @@ from models.report.probing_table import (
     read_rows,
 )
 from models.report.report import write_report
+from models.report.run_sections import ReportInputs, StageRecord, installed_versions
 from tests.support.probing_examples import CONFIG, corpus_rows, write_rows
 
 HELD_OUT = {"accuracy": 0.06, "chance": 0.0025, "loss": 4.2, "num_anchors": 900}

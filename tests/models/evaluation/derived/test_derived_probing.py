@@ -31,7 +31,7 @@ from models.evaluation.tasks.derived import NOTE_NAME, DerivedNote, read_note, w
 from models.evaluation.tasks.load import AbsentDataError
 from models.evaluation.tasks.sentence_files import SPLITS as PROBING_SPLITS
 from models.report.comparison_table import comparison_table
-from models.report.table_notes import exported_section
+from models.report.probing_sections import exported_section
 from tests.support.evaluation_examples import answers, result, task
 from tests.support.probing_examples import built, sentence
 from tests.support.senteval_files import load, rows, write_files

@@ -1,0 +1,262 @@
+"""The report's sections about the probing tasks: verdict, tables, and notes.
+
+The notes are what a reader must know before quoting a figure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from models.evaluation.derived.export import SENTEVAL_FOLDER, evaluation_tasks
+from models.evaluation.derived.held_out.config import SPLITS
+from models.report.markdown import bullets, count, markdown_table, percent, section, with_interval
+from models.report.probing_table import (
+    MAJORITY_ROW,
+    PAIR_ROW,
+    RANDOM_WEIGHTS,
+    TRAINED_SEEDS,
+    ProbingTable,
+    RowComparison,
+)
+
+MIN_TEST_ITEMS = 500
+"""Test items over all tasks below which the report gives no verdict."""
+SMALL_TEST = 200
+"""Test sentences below which a task is marked as small."""
+MANY_SEEDS = 3
+
+
+def statement(table: ProbingTable, probing: Mapping[str, Any]) -> str:
+    """Returns in words whether the trained model beats the same architecture untrained."""
+    built, wanted = len(probing["tasks"]), len(probing["tasks"]) + len(probing["absent"])
+    num_items = sum(task["sizes"]["test"] for task in probing["tasks"].values())
+    if 2 * built < wanted or num_items < MIN_TEST_ITEMS:
+        tasks = f"Only {built} of {wanted}" if built < wanted else f"All {wanted}"
+        return (
+            f"{tasks} tasks could be built, {count(num_items)} test items: too little for a "
+            "verdict."
+        )
+    for comparison in table.comparisons:
+        if comparison.first in (PAIR_ROW, TRAINED_SEEDS) and comparison.second == RANDOM_WEIGHTS:
+            return _verdict(comparison, table)
+    return "No row with random weights was evaluated, so what training adds is not known."
+
+
+def _verdict(comparison: RowComparison, table: ProbingTable) -> str:
+    better = [task for task, d in comparison.tasks.items() if d.low > 0]
+    worse = [task for task, d in comparison.tasks.items() if d.high < 0]
+    several = table.spreads.get("trained")
+    seeds = f" (mean over {several.num_seeds} training seeds)" if several else ""
+    return (
+        f"**The trained model {comparison.verdict} the same architecture with random "
+        f"weights** on the average of the probing tasks{seeds}: "
+        f"{with_interval(comparison.difference, signed=True)} points; over all test items, "
+        f"whatever their task, {with_interval(comparison.over_items, signed=True)}. "
+        f"Better by more than its interval on: {listed(better)}; worse on: {listed(worse)}."
+    )
+
+
+def probing_section(table: ProbingTable, probing: Mapping[str, Any]) -> str:
+    """Returns the table of rows and tasks, the comparisons, and the tasks that are absent."""
+    absent = [f"**{name}**: {reason}" for name, reason in sorted(probing["absent"].items())]
+    titles = _titles(table.tasks, probing)
+    return section(
+        "Probing",
+        "Test accuracy in percent of a logistic regression on each task (Conneau et al. 2018), "
+        "on held-out sentences. Intervals: 95 %, bootstrap over what the second table names as "
+        "resampled, drawn for all tasks at once.",
+        _rows_table(table, titles),
+        "![accuracy by task](accuracy_by_task.png)",
+        _tasks_table(probing),
+        "Tasks absent for want of data:\n\n" + bullets(absent) if absent else "No task is absent.",
+        "### Differences on the same test sentences\n\nFirst row minus second, paired bootstrap.",
+        _comparison_table(table, titles),
+    )
+
+
+def _titles(tasks: Sequence[str], probing: Mapping[str, Any]) -> list[str]:
+    return [
+        task.replace("_", " ") + (" (small)" if is_small(probing["tasks"][task]) else "")
+        for task in tasks
+    ]
+
+
+def _rows_table(table: ProbingTable, titles: Sequence[str]) -> str:
+    header = ["row", "width", *titles, "average [95 %]"]
+    body: list[list[str]] = []
+    for row in table.rows:
+        scores = [percent(row.accuracy(task).value) for task in table.tasks]
+        width = str(row.width or "–")
+        body.append([row.description, width, *scores, with_interval(row.average)])
+        for name, spread in table.spreads.items():
+            if row is table.of_spread(name)[-1]:
+                figures = [*spread.tasks.values(), (spread.average, spread.deviation)]
+                cells = (f"{mean:.1f} ± {deviation:.1f}" for mean, deviation in figures)
+                body.append([spread.title(name), width, *cells])
+    return markdown_table(header, body)
+
+
+def _tasks_table(probing: Mapping[str, Any]) -> str:
+    rows = [
+        [
+            title,
+            task["label_rule"],
+            task["split_by"].replace("_", " "),
+            f"{count(task['num_resampled'])} {task['resampled_by']}s",
+            str(len(task["classes"])),
+            " / ".join(count(task["sizes"][split]) for split in SPLITS),
+            percent(task["chance"]),
+        ]
+        for title, task in zip(
+            _titles(list(probing["tasks"]), probing), probing["tasks"].values(), strict=True
+        )
+    ]
+    header = ["task", "label", "split by", "resampled", "classes", "train / dev / test", "chance"]
+    return markdown_table(header, rows, num_text_columns=4) + (
+        "\n\nChance is the accuracy of always answering the commonest class of the training split."
+    )
+
+
+def _comparison_table(table: ProbingTable, titles: Sequence[str]) -> str:
+    rows = [
+        [
+            f"{_compared(c.first)} − {_compared(c.second)}",
+            *(f"{c.tasks[task].value:+.1f}" for task in table.tasks),
+            with_interval(c.difference, signed=True),
+            with_interval(c.over_items, signed=True),
+        ]
+        for c in table.comparisons
+    ]
+    header = ["rows", *titles, "average over tasks [95 %]", "over all test items [95 %]"]
+    return markdown_table(header, rows)
+
+
+def _compared(name: str) -> str:
+    """Returns what a compared row is called; ids say pair also of one view or three."""
+    return "trained" if name in (PAIR_ROW, TRAINED_SEEDS) else name.replace("_", " ")
+
+
+def exported_section(probing_folder: Path, tasks: Sequence[str]) -> str:
+    """Returns how any encoder is scored on the probing tasks of a run.
+
+    Args:
+        tasks: the probing tasks that the corpus was large enough for.
+    """
+    command = (
+        "python -m models.evaluate --encoder package.module:function \\\n"
+        f"  --data {probing_folder / SENTEVAL_FOLDER} \\\n"
+        f"  --tasks {','.join(evaluation_tasks(tasks))}"
+    )
+    return section(
+        "The same tasks for any encoder",
+        f"`{probing_folder / SENTEVAL_FOLDER}` holds the probing tasks in SentEval's format. A "
+        "function of your own from a list of strings to a matrix is scored on them by",
+        f"```sh\n{command}\n```",
+        "The protocol is the same as above, and the tasks bring their documents and parses: "
+        "such figures stand beside those of the table, and a model of this run gets its own again.",
+    )
+
+
+def is_small(task: Mapping[str, Any]) -> bool:
+    """Returns whether a task of the probing summary has few test sentences."""
+    return bool(task["sizes"]["test"] < SMALL_TEST)
+
+
+def listed(tasks: Sequence[str]) -> str:
+    """Returns task names as running text."""
+    return ", ".join(task.replace("_", " ") for task in tasks) or "none"
+
+
+def notes_section(table: ProbingTable, probing: Mapping[str, Any]) -> str:
+    """Returns the notes, and how the tasks differ from the published ones."""
+    notes = [
+        *_of_seeds(table),
+        "Labels come from the automatic parses. Tree encoders read the same parses, so on tasks "
+        "whose label is a property of the tree they see what sequences and bags of words must "
+        "infer.",
+        *_of_tasks(probing["tasks"]),
+        *_of_fits(table),
+        *_of_single_answers(table, probing["tasks"]),
+    ]
+    excluded = ", ".join(
+        f"{reason.replace('_', ' ')} {count(n)}" for reason, n in probing["excluded"].items()
+    )
+    notes.append(f"Held-out sentences left out of all probing tasks: {excluded}.")
+    differing = [
+        f"{name.replace('_', ' ')}: {task['differs']}"
+        for name, task in probing["tasks"].items()
+        if task["differs"]
+    ]
+    return section(
+        "Notes",
+        bullets(notes),
+        "How the tasks differ from the published ones:" if differing else "",
+        bullets(differing),
+    )
+
+
+def _of_seeds(table: ProbingTable) -> list[str]:
+    notes = []
+    if several := table.spreads.get("trained"):
+        notes.append(
+            f"The model was trained from {several.num_seeds} seeds; its single views and its join "
+            "with the words are those of the first. The intervals cover the choice of test "
+            "documents alone."
+        )
+    elif table.trained is not None:
+        notes.append(
+            "One training seed was run: how far a row moves from seed to seed of training is not "
+            "measured, and the intervals cover the choice of test documents alone."
+        )
+    if table.random is not None and table.random.num_seeds < MANY_SEEDS:
+        notes.append(f"Random weights were drawn from {table.random.num_seeds} seeds only.")
+    return notes
+
+
+def _of_tasks(tasks: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    notes = []
+    if small := [name for name, task in tasks.items() if is_small(task)]:
+        notes.append(f"Fewer than {SMALL_TEST} test sentences: {listed(small)}.")
+    by_sentence = [name for name, task in tasks.items() if task["resampled_by"] == "sentence"]
+    if by_sentence:
+        notes.append(
+            "The test sentences stand in too few documents to resample these, so the intervals, "
+            f"drawn over sentences, are too narrow for other documents: {listed(by_sentence)}."
+        )
+    return notes
+
+
+def _of_fits(table: ProbingTable) -> list[str]:
+    rows = [row for row in table.rows if row.name != MAJORITY_ROW]
+    fits = [result.outcome for row in rows for result in row.results.values()]
+    notes = []
+    if edges := sum(fit.at_grid_edge for fit in fits):
+        notes.append(
+            f"In {edges} of {len(fits)} fits the best regulariser was the smallest or largest "
+            "offered, so a wider grid might do better."
+        )
+    if unfinished := [fit for fit in fits if fit.not_converged]:
+        largest = max(fit.details.get("largest_gap", 0.0) for fit in unfinished)
+        notes.append(
+            f"In {len(unfinished)} of {len(fits)} fits some classifier was stopped before it "
+            f"converged; its objective may lie {largest:.1e} of itself above the minimum. Raise "
+            "max_steps."
+        )
+    return notes
+
+
+def _of_single_answers(table: ProbingTable, tasks: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Returns which rows answer a task with two classes by one of them alone."""
+    found = []
+    for task in table.tasks:
+        rows = [
+            row.description
+            for row in table.rows
+            if row.name != MAJORITY_ROW
+            and len(set(row.results[task].outcome.predictions.predicted.tolist())) == 1
+        ]
+        if rows and len(tasks[task]["classes"]) == 2:
+            found.append(f"{listed([task])} ({'; '.join(rows)})")
+    return [f"These rows answered one class only: {', '.join(found)}."] if found else []
