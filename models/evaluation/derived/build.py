@@ -9,15 +9,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from models.evaluation.derived.candidates import Candidate
+from models.evaluation.derived.classes import Candidate
 from models.evaluation.derived.declarations import TASKS, ProbingTask, in_declared_order
 from models.evaluation.derived.export import SENTEVAL_FOLDER, write_senteval_files
-from models.evaluation.derived.held_out.config import SPLITS, ProbingConfig
-from models.evaluation.derived.held_out.stable_order import text_key
-from models.evaluation.derived.selection import Chosen, choose, num_available
-from models.evaluation.derived.sentences import ParsedFolders, ParsedSentence, read_held_out
-from models.evaluation.derived.splits import TextSplits, WordSplits, split_shares
+from models.evaluation.derived.held_out.config import SPLITS, ProbingConfig, text_key
+from models.evaluation.derived.held_out.held_out_rows import ParsedSentence
+from models.evaluation.derived.sentences import ParsedFolders, read_held_out
+from models.evaluation.derived.splits import (
+    Chosen,
+    TextSplits,
+    WordSplits,
+    choose,
+    num_available,
+    split_shares,
+)
 from models.evaluation.statistics.resampling import draws_units
+from models.evaluation.tasks.declarations import CONNEAU_2018
 from pipeline.base.atomic_files import write_json_atomically
 
 SUMMARY_NAME = "probing.json"
@@ -176,7 +183,7 @@ def _describe(
     return {
         "description": task.description,
         "label_rule": task.label_rule,
-        "citation": task.citation,
+        "citation": CONNEAU_2018,
         "differs": task.differs,
         "published_chance": task.published_chance,
         "balance": task.balance,

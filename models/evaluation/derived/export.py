@@ -15,8 +15,8 @@ from typing import Any
 
 from models.evaluation.derived.declarations import TASKS
 from models.evaluation.derived.held_out.config import SPLITS
-from models.evaluation.derived.selection import Chosen
-from models.evaluation.derived.sentences import ParsedSentence
+from models.evaluation.derived.held_out.held_out_rows import ParsedSentence
+from models.evaluation.derived.splits import Chosen
 from models.evaluation.tasks.declarations import task_named
 from models.evaluation.tasks.derived import (
     SENTENCES_NAME,

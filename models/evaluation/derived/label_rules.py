@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from models.evaluation.derived.held_out.constituents import below_top_clause
-from models.evaluation.derived.sentences import ParsedSentence
+from models.evaluation.derived.held_out.held_out_rows import ParsedSentence, below_top_clause
 
 TENSES = {"VBD": "past", "VBP": "present", "VBZ": "present"}
 NUMBERS = {"NN": "singular", "NNP": "singular", "NNS": "plural", "NNPS": "plural"}

@@ -1,17 +1,20 @@
-"""Held-out sentences with their parses, as the label rules read them."""
+"""The held-out sentences of a corpus and the altered ones, with their parses, in one numbering."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 from models.config.held_out import HoldOut
-from models.evaluation.derived.alterations.plan import Alteration, read_plan
+from models.evaluation.derived.held_out.altered_sentences import Alteration, read_plan
 from models.evaluation.derived.held_out.config import ProbingConfig
-from models.evaluation.derived.held_out.held_out_rows import HeldOutRow, held_out_rows, read_rows
+from models.evaluation.derived.held_out.held_out_rows import (
+    HeldOutRow,
+    Parse,
+    ParsedSentence,
+    parsed_rows,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,33 +24,6 @@ class ParsedFolders:
     sentences: Path
     dependencies: Path
     constituents: Path
-
-
-@dataclass(frozen=True, slots=True)
-class ParsedSentence:
-    """One held-out sentence of n tokens with both parses (fields as in the shards' schema)."""
-
-    row: int
-    """Its number among the held-out sentences of the corpus, then the altered ones."""
-    document_id: str
-    sentence_index: int
-    tokens: tuple[str, ...]
-    heads: tuple[int, ...]
-    deprels: tuple[str, ...]
-    starts: tuple[int, ...]
-    ends: tuple[int, ...]
-    labels: tuple[str, ...]
-    tags: tuple[str, ...]
-    binary_left: tuple[int, ...] = ()
-    binary_right: tuple[int, ...] = ()
-    dataset_row: int = 0
-    """Its row in the corpus or among the altered sentences, counted over the shards."""
-    unit: str = ""
-    """The document, or the held-out block of it, that it belongs to."""
-    alteration: str = ""
-    """Kind of its alteration, which is the name of a task; empty for a sentence of the corpus."""
-    intact_in: frozenset[str] = frozenset()
-    """Tasks in which a sentence of the corpus is of the class that was not altered."""
 
 
 @dataclass(slots=True)
@@ -84,14 +60,14 @@ def read_held_out(
     plan = read_plan(altered.sentences)
     intact, changed = HeldOutPart(), HeldOutPart()
     places: dict[int, HeldOutRow] = {}
-    for row, parse in _parses(corpus, config.hold_out, config.max_sentences):
+    for row, parse in _parsed(corpus, config.hold_out, config.max_sentences):
         places[row.dataset_row] = row
         if parse is not None:
             sentence = _sentence(intact.num_rows, row, row, parse, config)
             intact_in = plan.intact_in.get(row.dataset_row, frozenset())
             intact.parsed.append(replace(sentence, intact_in=intact_in))
         intact.num_rows += 1
-    for row, parse in _parses(altered, HoldOut(fraction=1.0), None):
+    for row, parse in _parsed(altered, HoldOut(fraction=1.0)):
         alteration = plan.alterations[row.dataset_row]
         place = _place_of(alteration, places, altered)
         if parse is not None:
@@ -112,44 +88,23 @@ def _place_of(
     return places[alteration.corpus_row]
 
 
-_Parse = tuple[tuple[Any, ...], ...]
-"""Heads, relations, starts, ends, labels, tags, left and right children of one sentence."""
-
-
-def _parses(
-    folders: ParsedFolders, hold_out: HoldOut, limit: int | None
-) -> Iterator[tuple[HeldOutRow, _Parse | None]]:
-    rows = held_out_rows(folders.sentences, hold_out, limit=limit)
-    for shard, in_shard in groupby(rows, key=lambda row: row.shard):
-        held_out = list(in_shard)
-        positions = [row.position for row in held_out]
-        dependencies, constituents = (
-            read_rows(folders.sentences, getattr(folders, stage), stage, shard, positions)
-            for stage in ("dependencies", "constituents")
-        )
-        for row, *parses in zip(held_out, dependencies, constituents, strict=True):
-            parse = (*parses[0], *parses[1])
-            yield row, None if None in parse else parse
+def _parsed(
+    folders: ParsedFolders, hold_out: HoldOut, limit: int | None = None
+) -> Iterator[tuple[HeldOutRow, Parse | None]]:
+    stages = {"dependencies": folders.dependencies, "constituents": folders.constituents}
+    return parsed_rows(folders.sentences, stages, hold_out, limit=limit)
 
 
 def _sentence(
-    number: int, row: HeldOutRow, place: HeldOutRow, parse: _Parse, config: ProbingConfig
+    number: int, row: HeldOutRow, place: HeldOutRow, parse: Parse, config: ProbingConfig
 ) -> ParsedSentence:
     """Returns the sentence of a row, at the place in the text that it has or was made from."""
-    heads, deprels, starts, ends, labels, tags, binary_left, binary_right = parse
     return ParsedSentence(
-        row=number,
-        document_id=place.document_id,
-        sentence_index=place.sentence_index,
-        tokens=row.tokens,
-        heads=heads,
-        deprels=deprels,
-        starts=starts,
-        ends=ends,
-        labels=labels,
-        tags=tags,
-        binary_left=binary_left,
-        binary_right=binary_right,
+        number,
+        place.document_id,
+        place.sentence_index,
+        row.tokens,
+        *parse,
         dataset_row=row.dataset_row,
         unit=config.hold_out.unit_of(place.document_id, place.sentence_index),
     )

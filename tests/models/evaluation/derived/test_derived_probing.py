@@ -13,7 +13,7 @@ import pytest
 from models.evaluate import main
 from models.evaluation.comparison import compare
 from models.evaluation.derived.build import read_summary
-from models.evaluation.derived.candidates import Candidate
+from models.evaluation.derived.classes import Candidate
 from models.evaluation.derived.declarations import TASKS
 from models.evaluation.derived.export import (
     PROTOCOL,
