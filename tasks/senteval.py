@@ -13,9 +13,8 @@ from models.encoding.encoder_interface import chosen_views
 from models.encoding.encoder_names import BAG_OF_WORDS, FORMS
 from models.evaluation.protocols.config import PROTOCOL_VERSION
 from models.evaluation.tasks.declarations import PROBING, TASKS_VERSION, task_named, tasks_named
-from models.evaluation.tasks.derived import NOTE_NAME
 from models.evaluation.tasks.layout import DATASETS
-from models.evaluation.tasks.load import missing_files
+from models.evaluation.tasks.load import NOTE_NAME, missing_files
 from models.evaluation.tasks.task import EvaluationTask
 from models.report.rows import RANDOM_SEEDS
 from pipeline.base.atomic_files import write_bytes_atomically, write_json_atomically

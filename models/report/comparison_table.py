@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from models.evaluation.comparison import Comparison, TaskComparison
 from models.evaluation.representations.representation import described
-from models.evaluation.statistics.interval import SeedMean
+from models.evaluation.statistics.resampling import SeedMean
 from models.evaluation.task_result import Setup
 from models.report.markdown import bullets, markdown_table, with_interval
 from models.report.table_notes import derived_notes, task_title

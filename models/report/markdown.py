@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from models.evaluation.statistics.interval import Interval
+from models.evaluation.statistics.resampling import Interval
 
 
 def markdown_table(

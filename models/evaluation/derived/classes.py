@@ -1,6 +1,8 @@
-"""From sentences to labelled candidates: how the classes of each probing task form.
+"""From sentences to labelled candidates: rules for one sentence, and how classes form of many.
 
-The classes of tree depth are thinned until depth says little about sentence length.
+A rule is a pure function of a parsed sentence and gives None where it does not apply. The tags are
+Penn Treebank's, the relations Universal Dependencies'. The classes of tree depth are thinned until
+depth says little about sentence length.
 """
 
 from __future__ import annotations
@@ -12,10 +14,92 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from models.evaluation.derived import label_rules
 from models.evaluation.derived.held_out.config import ProbingConfig, stable_number
-from models.evaluation.derived.held_out.held_out_rows import ParsedSentence
-from models.evaluation.derived.label_rules import Marked
+from models.evaluation.derived.held_out.held_out_rows import ParsedSentence, below_top_clause
+
+TENSES = {"VBD": "past", "VBP": "present", "VBZ": "present"}
+NUMBERS = {"NN": "singular", "NNP": "singular", "NNS": "plural", "NNPS": "plural"}
+_AUXILIARY = ("aux", "cop")
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A label and the word that bears it."""
+
+    label: str
+    word: str
+    """Lower-cased."""
+
+
+def tree_depth(sentence: ParsedSentence) -> int:
+    """Returns the number of constituents on the longest path from the root to a word.
+
+    Every label of a collapsed unary chain counts, so collapsing does not change the depth.
+    """
+    deepest = 0
+    open_spans: list[tuple[int, int]] = []
+    for start, end, label in zip(sentence.starts, sentence.ends, sentence.labels, strict=True):
+        while open_spans and open_spans[-1][0] <= start:
+            open_spans.pop()
+        depth = (open_spans[-1][1] if open_spans else 0) + len(label.split("+"))
+        deepest = max(deepest, depth)
+        open_spans.append((end, depth))
+    return deepest
+
+
+def top_constituents(sentence: ParsedSentence) -> str | None:
+    """Returns the labels of the constituents right below the top S, as ``NP VP .``.
+
+    A word that hangs from S directly gives its part-of-speech tag. None where the top is no S.
+    """
+    below = below_top_clause(sentence)
+    return None if below is None else " ".join(constituent.label for constituent in below)
+
+
+def tense(sentence: ParsedSentence) -> Marked | None:
+    """Returns the tense of the main clause and its finite verb.
+
+    The finite verb is the first auxiliary or copula of the root ("*was* called", "*is* a list"),
+    and the root itself where it has none. None where that word is a modal, an infinitive or an
+    imperative, whose tags bear no tense.
+    """
+    root = sentence.heads.index(0)
+    auxiliaries = [
+        position
+        for position, (head, relation) in enumerate(
+            zip(sentence.heads, sentence.deprels, strict=True)
+        )
+        if head == root + 1 and relation.split(":")[0] in _AUXILIARY
+    ]
+    finite = auxiliaries[0] if auxiliaries else root
+    label = TENSES.get(sentence.tags[finite])
+    return Marked(label, sentence.tokens[finite].lower()) if label else None
+
+
+def subject_number(sentence: ParsedSentence) -> Marked | None:
+    """Returns the number of the root's subject noun; None for pronouns and clauses."""
+    return _number_of(sentence, "nsubj")
+
+
+def object_number(sentence: ParsedSentence) -> Marked | None:
+    """Returns the number of the root's direct object noun; None for pronouns and clauses."""
+    return _number_of(sentence, "obj")
+
+
+def _number_of(sentence: ParsedSentence, relation: str) -> Marked | None:
+    root = sentence.heads.index(0)
+    arguments = [
+        position
+        for position, (head, deprel) in enumerate(
+            zip(sentence.heads, sentence.deprels, strict=True)
+        )
+        if head == root + 1 and deprel.split(":")[0] == relation
+    ]
+    if len(arguments) != 1:
+        return None
+    label = NUMBERS.get(sentence.tags[arguments[0]])
+    return Marked(label, sentence.tokens[arguments[0]].lower()) if label else None
+
 
 OTHER = "other"
 MAX_WORD_SHARE = 0.02
@@ -107,7 +191,7 @@ def common_top_constituents(
     sentences: Sequence[ParsedSentence], config: ProbingConfig
 ) -> list[Candidate]:
     """Labels sentences by their top constituents: the most common sequences, and all others."""
-    sequences = [(s, label_rules.top_constituents(s)) for s in intact_of(sentences)]
+    sequences = [(s, top_constituents(s)) for s in intact_of(sentences)]
     labelled = [(sentence, sequence) for sentence, sequence in sequences if sequence is not None]
     counts = Counter(sequence for _, sequence in labelled)
     needed = config.sentences_of_a_class
@@ -132,7 +216,7 @@ def by_alteration(
     so the two classes differ in nothing else.
 
     Args:
-        kind: one of ``alterations``.
+        kind: a name of ``altered_sentences.KINDS``.
         label: class of the altered sentences; the others are ``intact``.
     """
 
@@ -151,7 +235,7 @@ def tree_depths(sentences: Sequence[ParsedSentence], config: ProbingConfig) -> l
     correlation is low enough, or the smallest that leaves enough sentences.
     """
     middle = _of_middling_length(intact_of(sentences))
-    depths = [label_rules.tree_depth(sentence) for sentence in middle]
+    depths = [tree_depth(sentence) for sentence in middle]
     shares = Counter(depths)
     pool = [
         (sentence, depth)
@@ -206,7 +290,7 @@ def _thin(pool: Sequence[_Deep], scale: float, config: ProbingConfig) -> list[_D
 
 def depth_length_correlation(sentences: Sequence[ParsedSentence]) -> float:
     """Returns Pearson's r of tree depth and sentence length; 0 where either does not vary."""
-    depths = [float(label_rules.tree_depth(sentence)) for sentence in sentences]
+    depths = [float(tree_depth(sentence)) for sentence in sentences]
     lengths = [float(len(sentence.tokens)) for sentence in sentences]
     return pearson(depths, lengths)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from models.evaluation.derived import classes, label_rules
+from models.evaluation.derived import classes
 from models.evaluation.derived.classes import Candidate
 from models.evaluation.derived.held_out.config import ProbingConfig
 from models.evaluation.derived.held_out.held_out_rows import ParsedSentence
@@ -96,7 +96,7 @@ TASKS: tuple[ProbingTask, ...] = (
         description="The tense of the main clause",
         label_rule="tag of the finite verb: VBD past, VBP or VBZ present; the root's first "
         "auxiliary or copula, else the root",
-        candidates=classes.by_rule(label_rules.tense),
+        candidates=classes.by_rule(classes.tense),
         published_chance=50.0,
         differs="target verbs are not disjoint between splits, since auxiliaries, a handful of "
         "forms, are the target of most sentences",
@@ -107,7 +107,7 @@ TASKS: tuple[ProbingTask, ...] = (
         evaluation_task="SubjNum",
         description="The number of the main clause's subject",
         label_rule="tag of the root's nsubj: NN, NNP singular; NNS, NNPS plural",
-        candidates=classes.by_rule(label_rules.subject_number),
+        candidates=classes.by_rule(classes.subject_number),
         published_chance=50.0,
         differs="",
         balance="equal",
@@ -118,7 +118,7 @@ TASKS: tuple[ProbingTask, ...] = (
         evaluation_task="ObjNum",
         description="The number of the main clause's direct object",
         label_rule="tag of the root's obj: NN, NNP singular; NNS, NNPS plural",
-        candidates=classes.by_rule(label_rules.object_number),
+        candidates=classes.by_rule(classes.object_number),
         published_chance=50.0,
         differs="",
         balance="equal",

@@ -7,10 +7,7 @@ import numpy.typing as npt
 import pytest
 
 from models.evaluation.features import Featuriser
-from models.evaluation.representations.principal_component import (
-    principal_components,
-    remove_components,
-)
+from models.evaluation.representations.linear_maps import principal_components, remove_components
 from models.evaluation.representations.representation import Representation
 from models.evaluation.tasks.task import EvaluationTask, Items, Protocol, TaskData
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from models.config.held_out import HoldOut
+from models.evaluation.derived.build import ParsedFolders
 from models.evaluation.derived.held_out.altered_sentences import (
     KINDS,
     NOT_SELECTED,
@@ -18,7 +19,6 @@ from models.evaluation.derived.held_out.altered_sentences import (
     read_plan,
 )
 from models.evaluation.derived.held_out.shift_and_inversion import is_chosen, shift
-from models.evaluation.derived.sentences import ParsedFolders
 from pipeline.inspect.row_checks import DocumentOrder
 from pipeline.shards.manifests import DatasetManifest
 from pipeline.shards.shards import read_shard

@@ -14,7 +14,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 from torch import Tensor
 
-from models.evaluation.classifiers.adam_classifier import fit_adam
+from models.evaluation.classifiers.senteval_models import fit_adam
 from models.evaluation.protocols import config as protocol_config
 from models.evaluation.protocols.classes import folds_of_train, given_split, nested_folds
 from models.evaluation.protocols.config import (
@@ -495,7 +495,7 @@ def test_a_compatible_split_stops_on_dev_finally_too() -> None:
         ({"grid_scale": 0.0}, "grid_scale must be positive, got 0.0"),
         ({"batch_items": 0}, "batch_items must be at least 1, got 0"),
         ({"max_steps": 0}, "max_steps must be at least 1, got 0"),
-        ({"penalties": [1.0, 0.0]}, "penalties must be positive numbers"),
+        ({"penalties": [1.0, 0.0]}, "penalties must be positive, got"),
         ({"penalties": [1.0], "grid_scale": 4.0}, "grid_scale is of SentEval's grids"),
         (
             {"classifier": "compatibility", "standardise": True},
