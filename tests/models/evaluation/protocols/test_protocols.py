@@ -495,7 +495,7 @@ def test_a_compatible_split_stops_on_dev_finally_too() -> None:
         ({"grid_scale": 0.0}, "grid_scale must be positive, got 0.0"),
         ({"batch_items": 0}, "batch_items must be at least 1, got 0"),
         ({"max_steps": 0}, "max_steps must be at least 1, got 0"),
-        ({"penalties": [1.0, 0.0]}, "penalties must be positive, got"),
+        ({"penalties": [1.0, 0.0]}, "penalties must be positive"),
         ({"penalties": [1.0], "grid_scale": 4.0}, "grid_scale is of SentEval's grids"),
         (
             {"classifier": "compatibility", "standardise": True},
