@@ -116,12 +116,9 @@ def _sentence(
     number: int, row: HeldOutRow, place: HeldOutRow, parse: Parse, config: ProbingConfig
 ) -> ParsedSentence:
     """Returns the sentence of a row, at the place in the text that it has or was made from."""
-    return ParsedSentence(
-        number,
-        place.document_id,
-        place.sentence_index,
-        row.tokens,
-        *parse,
+    place_and_words = (place.document_id, place.sentence_index, row.tokens)
+    return replace(
+        ParsedSentence(number, *place_and_words, *parse),
         dataset_row=row.dataset_row,
         unit=config.hold_out.unit_of(place.document_id, place.sentence_index),
     )
