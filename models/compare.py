@@ -14,9 +14,8 @@ from pathlib import Path
 
 from models.command_line import told
 from models.evaluation.comparison import TESTS, ComparisonConfig, compare
-from models.evaluation.statistics.correction import CORRECTIONS
-from models.evaluation.statistics.interval import CONFIDENCE, NUM_RESAMPLES
-from models.evaluation.statistics.resampling import Resampling
+from models.evaluation.statistics.resampling import CONFIDENCE, NUM_RESAMPLES, Resampling
+from models.evaluation.statistics.significance import CORRECTIONS
 from models.evaluation.task_result import Result, read_results
 from models.report.comparison_table import comparison_table
 from pipeline.base.atomic_files import write_json_atomically

@@ -6,15 +6,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from models.evaluation.derived.alterations.make import make_altered_sentences
-from models.evaluation.derived.build import FORMAT_VERSION, build_probing
+from models.evaluation.derived.build import FORMAT_VERSION, ParsedFolders, build_probing
 from models.evaluation.derived.export import PROTOCOL, SENTEVAL_FOLDER
+from models.evaluation.derived.held_out.altered_sentences import make_altered_sentences
 from models.evaluation.derived.held_out.config import (
     ALTERATION_VERSION,
     PROBING_VERSION,
     ProbingConfig,
 )
-from models.evaluation.derived.sentences import ParsedFolders
 from models.model.model_description import parsers_of_corpus
 from tasks.artefact import Artefact
 from tasks.parameters import CorpusParameters, HeldOutParameters, ParserParameters, joined

@@ -14,9 +14,8 @@ from models.encoding.encoder_names import BAG_OF_WORDS, FORMS
 from models.evaluation.protocols.config import PROTOCOL_VERSION
 from models.evaluation.task_result import TaskResult, read_result
 from models.evaluation.tasks.declarations import PROBING, TASKS_VERSION, task_named, tasks_named
-from models.evaluation.tasks.derived import NOTE_NAME
 from models.evaluation.tasks.layout import DATASETS
-from models.evaluation.tasks.load import missing_files
+from models.evaluation.tasks.load import NOTE_NAME, missing_files
 from models.evaluation.tasks.task import EvaluationTask
 from models.report.evaluation_table import evaluation_table
 from models.report.probing_table import RANDOM_SEEDS

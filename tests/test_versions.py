@@ -11,13 +11,14 @@ import pytest
 
 from models.config.training_config import TRAINING_VERSION
 from models.encoding.versions import describe_encoding
-from models.evaluation.derived import classes, depth_classes, selection, splits
-from models.evaluation.derived.alterations.bigram_shift import shift
+from models.evaluation.derived import classes, splits
 from models.evaluation.derived.held_out.config import (
     ALTERATION_VERSION,
     PROBING_VERSION,
+    SCARCE_SHARES,
     ProbingConfig,
 )
+from models.evaluation.derived.held_out.shift_and_inversion import shift
 from models.evaluation.protocols.config import PROTOCOL_VERSION
 from models.evaluation.statistics import resampling
 from models.report.report import REPORT_VERSION
@@ -42,11 +43,11 @@ def test_a_constant_of_the_probing_rules_changes_with_their_version() -> None:
     """Whoever changes one of these raises PROBING_VERSION, else old probing data are taken."""
     assert PROBING_VERSION == 3
     assert (
-        selection.LARGEST_SHARE, selection.FEW_CLASSES_SHARE, classes.MAX_WORD_SHARE,
-        classes.SHORTEST_CONTENT_WORD, depth_classes.LENGTH_TRIM, depth_classes.MIN_DEPTH_SHARE,
-        depth_classes.NUM_CELL_LENGTHS, splits.LEAST_FILL, resampling.MIN_UNITS,
+        splits.LARGEST_SHARE, splits.FEW_CLASSES_SHARE, classes.MAX_WORD_SHARE,
+        classes.SHORTEST_CONTENT_WORD, classes.LENGTH_TRIM, classes.MIN_DEPTH_SHARE,
+        classes.NUM_CELL_LENGTHS, splits.LEAST_FILL, resampling.MIN_UNITS,
     ) == (0.2, 1.5, 0.02, 3, 0.2, 0.06, 8, 0.5, 10)  # fmt: skip
-    assert splits.SCARCE_SHARES == {"train": 1 / 2, "dev": 1 / 6, "test": 1 / 3}
+    assert SCARCE_SHARES == {"train": 1 / 2, "dev": 1 / 6, "test": 1 / 3}
 
 
 def test_altered_sentences_change_with_their_version() -> None:

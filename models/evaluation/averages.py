@@ -23,9 +23,12 @@ import numpy as np
 import numpy.typing as npt
 
 from models.evaluation.scores import resampled_scores
-from models.evaluation.statistics.interval import Interval, percentile_interval
-from models.evaluation.statistics.resampling import Resampling
-from models.evaluation.statistics.task_means import mean_interval
+from models.evaluation.statistics.resampling import (
+    Interval,
+    Resampling,
+    mean_interval,
+    percentile_interval,
+)
 from models.evaluation.task_result import Result, TaskResult, scored_results
 
 FloatArray = npt.NDArray[np.float64]

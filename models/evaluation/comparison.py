@@ -26,15 +26,19 @@ from models.evaluation.scores import (
     scorer,
     stream_of,
 )
-from models.evaluation.statistics.correction import Correction, corrected
-from models.evaluation.statistics.interval import (
+from models.evaluation.statistics.resampling import (
     Interval,
+    Resampling,
     SeedMean,
     over_seeds,
     percentile_interval,
 )
-from models.evaluation.statistics.resampling import Resampling
-from models.evaluation.statistics.significance import bootstrap_p_value, permutation_p_values
+from models.evaluation.statistics.significance import (
+    Correction,
+    bootstrap_p_value,
+    corrected,
+    permutation_p_values,
+)
 from models.evaluation.task_result import (
     AbsentResult,
     Result,

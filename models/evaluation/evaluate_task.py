@@ -23,8 +23,11 @@ from models.evaluation.embedding_cache import EmbeddingCache, Embeddings
 from models.evaluation.protocols.classes import folds_of_train, given_split, nested_folds
 from models.evaluation.protocols.config import PROTOCOL_VERSION, ProtocolConfig
 from models.evaluation.protocols.outcome import Outcome
-from models.evaluation.protocols.relatedness import RelatednessConfig, relatedness
-from models.evaluation.protocols.similarity import cosine_similarity
+from models.evaluation.protocols.pair_scores import (
+    RelatednessConfig,
+    cosine_similarity,
+    relatedness,
+)
 from models.evaluation.representations.representation import Components, Representation
 from models.evaluation.statistics.resampling import Resampling, clusters_of
 from models.evaluation.task_result import (

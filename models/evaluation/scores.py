@@ -22,21 +22,24 @@ import numpy as np
 import numpy.typing as npt
 
 from models.evaluation.protocols.outcome import Predictions
-from models.evaluation.statistics.correlation import average_ranks, is_constant, standardised
-from models.evaluation.statistics.interval import Interval, percentile_interval
 from models.evaluation.statistics.resampling import (
+    Interval,
     Resampling,
     Scorer,
     bootstrap_scores,
     observed_scores,
+    percentile_interval,
 )
 from models.evaluation.statistics.weighted_scores import (
     Levels,
+    average_ranks,
     f1_scores,
+    is_constant,
     mean_over_groups,
     membership,
     pearson_scores,
     spearman_scores,
+    standardised,
 )
 from models.evaluation.tasks.task import EvaluationTask
 

@@ -20,8 +20,7 @@ import numpy.typing as npt
 
 from models.evaluation.protocols.outcome import Outcome, Predictions
 from models.evaluation.scores import score_intervals, undefined_scores
-from models.evaluation.statistics.interval import Interval
-from models.evaluation.statistics.resampling import Resampling
+from models.evaluation.statistics.resampling import Interval, Resampling
 from models.evaluation.tasks.task import EvaluationTask, TaskData
 from pipeline.base.atomic_files import write_json_atomically
 from pipeline.base.digest import DIGEST_CHARACTERS

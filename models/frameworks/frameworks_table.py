@@ -18,7 +18,7 @@ from models.evaluation.averages import (
 from models.evaluation.protocols.config import Classifier
 from models.evaluation.representations.representation import described
 from models.evaluation.scores import main_metric
-from models.evaluation.statistics.interval import over_seeds
+from models.evaluation.statistics.resampling import over_seeds
 from models.evaluation.task_result import corpora_of, read_results, shown_setup
 from models.evaluation.tasks.declarations import task_named
 from models.frameworks.frameworks import FrameworkRow

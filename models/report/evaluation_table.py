@@ -15,7 +15,7 @@ from models.evaluation.averages import (
     published_averages,
 )
 from models.evaluation.representations.representation import described
-from models.evaluation.statistics.interval import Interval, over_seeds
+from models.evaluation.statistics.resampling import Interval, over_seeds
 from models.evaluation.task_result import (
     AbsentResult,
     Result,

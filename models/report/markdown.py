@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from models.evaluation.statistics.interval import Interval, SeedMean
+from models.evaluation.statistics.resampling import Interval, SeedMean
 
 SCORES_OF_ERRORS = frozenset({"mse"})
 """Scores of which the lower is the better; in their own unit, which needs more digits."""

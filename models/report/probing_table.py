@@ -15,7 +15,7 @@ from models.evaluation.averages import average_over_tasks
 from models.evaluation.comparison import ComparisonConfig, compare
 from models.evaluation.derived.declarations import TASKS
 from models.evaluation.protocols.outcome import Outcome
-from models.evaluation.statistics.interval import Interval, over_seeds
+from models.evaluation.statistics.resampling import Interval, over_seeds
 from models.evaluation.task_result import (
     EncoderIdentity,
     Setup,

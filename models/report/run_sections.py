@@ -14,7 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from models.evaluation.derived.alterations.make import NOT_SELECTED
+from models.evaluation.derived.held_out.altered_sentences import NOT_SELECTED
 from models.report.markdown import bullets, count, duration, markdown_table, percent, section
 from models.report.probing_table import RowFiles
 from pipeline.shards.manifests import DatasetManifest

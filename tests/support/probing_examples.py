@@ -13,15 +13,17 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from models.evaluation.derived.alterations.make import make_altered_sentences
-from models.evaluation.derived.alterations.plan import PLAN_NAME, read_plan
-from models.evaluation.derived.build import build_probing, read_summary
+from models.evaluation.derived.build import ParsedFolders, build_probing, read_summary
 from models.evaluation.derived.export import SENTEVAL_FOLDER, evaluation_tasks
+from models.evaluation.derived.held_out.altered_sentences import (
+    PLAN_NAME,
+    make_altered_sentences,
+    read_plan,
+)
 from models.evaluation.derived.held_out.config import ProbingConfig
-from models.evaluation.derived.sentences import ParsedFolders, ParsedSentence
+from models.evaluation.derived.held_out.held_out_rows import ParsedSentence
 from models.evaluation.tasks.declarations import task_named
-from models.evaluation.tasks.derived import SENTENCES_NAME
-from models.evaluation.tasks.load import load_task
+from models.evaluation.tasks.load import SENTENCES_NAME, load_task
 from pipeline.shards.manifests import read_dataset_manifest, write_dataset_manifest
 from pipeline.shards.schema import schema_for
 from pipeline.shards.shards import read_shard, write_shard

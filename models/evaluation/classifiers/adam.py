@@ -1,14 +1,25 @@
-"""Adam over the rows of one matrix of linear models, and their first values.
+"""Linear models under Adam, stopped early as SentEval stops its own.
 
-Legend: C rows (one output of one model each), D features; the last of the D + 1 columns is the
-bias.
+All fits of a search start from the same seed in SentEval, so that they draw the same first weights
+and, over the same data, the same permutations. Here they are rows of one matrix and take their
+steps together; each stops at its own time and keeps its own best model, as it would alone (up to
+the rounding of a matrix product of another size).
+
+Rounds of some epochs are followed by a look at the dev set. A fit bears so many rounds that are not
+better than the best so far; the next ends it, whether or not rounds between were better.
+
+Legend: N items, D features, K outputs of a model, R fits, A of these still in training, C rows of
+the matrix (one output of one model each), the last of whose D + 1 columns is the bias.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -82,3 +93,138 @@ def linear_gradient(features: Tensor, output_gradient: Tensor, out: Tensor) -> T
     torch.mm(output_gradient.T, features, out=out[:, :-1])
     torch.sum(output_gradient, dim=0, out=out[:, -1])
     return out
+
+
+@dataclass(frozen=True, slots=True)
+class AdamConfig:
+    """SentEval's defaults for classes, with which published rows were made."""
+
+    seed: int = 1111
+    batch_size: int = 64
+    epoch_size: int = 4
+    """Epochs between two looks at the dev set."""
+    max_epoch: int = 200
+    """No round begins after more epochs than these: rounds of four end at 204."""
+    tenacity: int = 5
+    """So many rounds without improvement are borne; the next ends the fit."""
+    validation_split: float = 0.05
+    """Share of the training items that serve as dev set where none is given."""
+    batch_loss: BatchLoss = "sum"
+    """Over items, and over the outputs where the loss is a sum over these."""
+
+
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """What a model of several outputs is trained for, and chosen by."""
+
+    num_outputs: int
+    slope: Callable[[Tensor, Tensor], Tensor]
+    """From the outputs [B, A, K] and the answers [B, …] of a batch to the loss's derivative by the
+    outputs, [B, A, K]."""
+    score: Callable[[Tensor, Tensor], Tensor]
+    """From the outputs [N', A, K] and the answers of dev to the score of each fit [A], float64."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AdamModels:
+    """The best model of each fit."""
+
+    parameters: Tensor
+    """[R, K, D + 1], float32."""
+    dev_scores: Tensor
+    """[R], float64."""
+    epochs: Tensor
+    """[R], int64; epochs trained before the fit ended."""
+
+    @property
+    def weights(self) -> Tensor:
+        """[R, K, D]."""
+        return self.parameters[:, :, :-1].contiguous()
+
+    @property
+    def biases(self) -> Tensor:
+        """[R, K]."""
+        return self.parameters[:, :, -1].contiguous()
+
+    def predict(self, features: Tensor) -> Tensor:
+        """Returns the most likely class [R, N] (int64) of each item of features [N, D]."""
+        scores = features.to(self.parameters) @ self.weights.transpose(1, 2)
+        return (scores + self.biases[:, None, :]).argmax(dim=2)
+
+
+def fit_early_stopped(
+    train: tuple[Tensor, Tensor],
+    dev: tuple[Tensor, Tensor],
+    decays: Tensor,
+    objective: Objective,
+    config: AdamConfig,
+    random: np.random.RandomState,
+) -> AdamModels:
+    """Returns the best model with each weight decay [R], on the features' device.
+
+    Args:
+        train: features [N, D] and answers [N, …].
+        dev: the same of the dev set.
+        random: draws the permutations.
+    """
+    features, answers = train
+    search = _Search(decays.to(features), objective, features, config)
+    while search.active.numel() and search.num_epochs <= config.max_epoch:
+        for _ in range(config.epoch_size):
+            order = torch.from_numpy(random.permutation(len(features))).to(features.device)
+            for items in order.split(config.batch_size):
+                search.step(features[items], answers[items])
+        search.end_round(*dev)
+    return search.best
+
+
+class _Search:
+    """The fits under way; those that ended are no longer computed."""
+
+    def __init__(
+        self, decays: Tensor, objective: Objective, features: Tensor, config: AdamConfig
+    ) -> None:
+        num_outputs, num_features = objective.num_outputs, features.shape[1]
+        self._objective = objective
+        self._config = config
+        first = initial_linear(num_outputs, num_features, config.seed).to(features.device)
+        decay = decays.repeat_interleave(num_outputs)[:, None]
+        self._adam = Adam(first.repeat(len(decays), 1), decay)
+        self._gradient = torch.empty_like(self._adam.parameters)
+        self._failures = torch.zeros_like(decays, dtype=torch.int64)
+        self.num_epochs = 0
+        self.active = torch.arange(len(decays), device=features.device)
+        """[A]; positions of the fits in training."""
+        self.best = AdamModels(
+            features.new_zeros((len(decays), num_outputs, num_features + 1)),
+            torch.full_like(decays, -1.0, dtype=torch.float64),
+            torch.zeros_like(decays, dtype=torch.int64),
+        )
+
+    def _outputs(self, features: Tensor) -> Tensor:
+        """Returns the outputs [n, A, K] of every model in training."""
+        outputs = linear(features, self._adam.parameters)
+        return outputs.view(len(features), len(self.active), self._objective.num_outputs)
+
+    def step(self, features: Tensor, answers: Tensor) -> None:
+        """Takes a step of every model in training on a batch [B, D] with answers [B, …]."""
+        slope = self._objective.slope(self._outputs(features), answers)
+        self._adam.step(linear_gradient(features, slope.flatten(1), self._gradient))
+
+    def end_round(self, dev_x: Tensor, dev_y: Tensor) -> None:
+        """Scores the models on dev, keeps those that are better and ends those that are not."""
+        self.num_epochs += self._config.epoch_size
+        self.best.epochs[self.active] = self.num_epochs
+        scores = self._objective.score(self._outputs(dev_x), dev_y)
+        better = scores > self.best.dev_scores[self.active]
+        winners = self.active[better]
+        models = self._adam.parameters.view(len(self.active), self._objective.num_outputs, -1)
+        self.best.parameters[winners] = models[better]
+        self.best.dev_scores[winners] = scores[better]
+        self._failures[self.active[~better]] += 1
+        going_on = self._failures[self.active] <= self._config.tenacity
+        if not bool(going_on.all()):
+            self.active = self.active[going_on]
+            rows = going_on.repeat_interleave(self._objective.num_outputs)
+            self._adam.keep(rows.nonzero()[:, 0])
+            self._gradient = torch.empty_like(self._adam.parameters)

@@ -15,8 +15,7 @@ from dataclasses import dataclass, fields, replace
 import torch
 from torch import Tensor
 
-from models.evaluation.classifiers.losses import Loss
-from models.evaluation.classifiers.metric import Metric
+from models.evaluation.classifiers.loss_and_metric import Loss, Metric
 
 MEMORY = 8
 """Steps that are remembered."""
@@ -81,12 +80,7 @@ class _Step:
     """[P]; 1 / (change · bend), or 0 where the problem stood still."""
 
     def kept(self, chosen: Tensor) -> _Step:
-        return _Step(
-            self.change[chosen],
-            self.bend[chosen],
-            self.steered_bend[chosen],
-            self.inverse_product[chosen],
-        )
+        return _Step(*(getattr(self, field.name)[chosen] for field in fields(self)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -147,7 +141,8 @@ class Walk:
                 return Arrival(arrival.weights, arrival.gaps, arrival.answers, steps)
             if float(walking.float().mean()) <= KEPT_SHARE:
                 _arrive(arrival, walkers, gaps)
-                walkers, stuck = self._keep(walkers, walking), stuck[walking]
+                self._memory = [step.kept(walking) for step in self._memory]
+                walkers, stuck = walkers.kept(walking), stuck[walking]
                 walking = walking[walking]
             walkers, stalled = self._step(walkers, walking, first=steps == 0)
             stuck |= stalled
@@ -186,10 +181,6 @@ class Walk:
             gradients=gradients,
             steered=self._metric(gradients, group),
         )
-
-    def _keep(self, walkers: Walkers, walking: Tensor) -> Walkers:
-        self._memory = [step.kept(walking) for step in self._memory]
-        return walkers.kept(walking)
 
     def _gradients(self, logits: Tensor, rows_np: Tensor, pull_pvf: Tensor) -> Tensor:
         """Returns the gradients [P, V, F], given those of the penalties."""

@@ -25,8 +25,7 @@ import torch
 from torch import Tensor
 
 from models.evaluation.classifiers.lbfgs import Arrival, Walk
-from models.evaluation.classifiers.losses import loss_for
-from models.evaluation.classifiers.metric import Metric
+from models.evaluation.classifiers.loss_and_metric import Metric, loss_for
 
 ELEMENTS_AT_ONCE = 60_000_000
 """Logits that walk together; more are solved in turns. Each takes some 30 bytes in float32, with

@@ -1,24 +1,143 @@
-"""From sentences to labelled candidates: how the classes of each probing task form."""
+"""From sentences to labelled candidates: rules for one sentence, and how classes form of many.
+
+A rule is a pure function of a parsed sentence and gives None where it does not apply. The tags are
+Penn Treebank's, the relations Universal Dependencies'. The classes of tree depth are thinned until
+depth says little about sentence length.
+"""
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
-from models.evaluation.derived import label_rules
-from models.evaluation.derived.candidates import Candidate, intact_of, quantile_bins
-from models.evaluation.derived.held_out.config import ProbingConfig
-from models.evaluation.derived.label_rules import Marked
-from models.evaluation.derived.sentences import ParsedSentence
-from models.evaluation.derived.splits import sentences_of_a_class
+from models.evaluation.derived.held_out.config import ProbingConfig, stable_number
+from models.evaluation.derived.held_out.held_out_rows import ParsedSentence, below_top_clause
+
+TENSES = {"VBD": "past", "VBP": "present", "VBZ": "present"}
+NUMBERS = {"NN": "singular", "NNP": "singular", "NNS": "plural", "NNPS": "plural"}
+_AUXILIARY = ("aux", "cop")
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A label and the word that bears it."""
+
+    label: str
+    word: str
+    """Lower-cased."""
+
+
+def tree_depth(sentence: ParsedSentence) -> int:
+    """Returns the number of constituents on the longest path from the root to a word.
+
+    Every label of a collapsed unary chain counts, so collapsing does not change the depth.
+    """
+    deepest = 0
+    open_spans: list[tuple[int, int]] = []
+    for start, end, label in zip(sentence.starts, sentence.ends, sentence.labels, strict=True):
+        while open_spans and open_spans[-1][0] <= start:
+            open_spans.pop()
+        depth = (open_spans[-1][1] if open_spans else 0) + len(label.split("+"))
+        deepest = max(deepest, depth)
+        open_spans.append((end, depth))
+    return deepest
+
+
+def top_constituents(sentence: ParsedSentence) -> str | None:
+    """Returns the labels of the constituents right below the top S, as ``NP VP .``.
+
+    A word that hangs from S directly gives its part-of-speech tag. None where the top is no S.
+    """
+    below = below_top_clause(sentence)
+    return None if below is None else " ".join(constituent.label for constituent in below)
+
+
+def tense(sentence: ParsedSentence) -> Marked | None:
+    """Returns the tense of the main clause and its finite verb.
+
+    The finite verb is the first auxiliary or copula of the root ("*was* called", "*is* a list"),
+    and the root itself where it has none. None where that word is a modal, an infinitive or an
+    imperative, whose tags bear no tense.
+    """
+    root = sentence.heads.index(0)
+    auxiliaries = [
+        position
+        for position, (head, relation) in enumerate(
+            zip(sentence.heads, sentence.deprels, strict=True)
+        )
+        if head == root + 1 and relation.split(":")[0] in _AUXILIARY
+    ]
+    finite = auxiliaries[0] if auxiliaries else root
+    label = TENSES.get(sentence.tags[finite])
+    return Marked(label, sentence.tokens[finite].lower()) if label else None
+
+
+def subject_number(sentence: ParsedSentence) -> Marked | None:
+    """Returns the number of the root's subject noun; None for pronouns and clauses."""
+    return _number_of(sentence, "nsubj")
+
+
+def object_number(sentence: ParsedSentence) -> Marked | None:
+    """Returns the number of the root's direct object noun; None for pronouns and clauses."""
+    return _number_of(sentence, "obj")
+
+
+def _number_of(sentence: ParsedSentence, relation: str) -> Marked | None:
+    root = sentence.heads.index(0)
+    arguments = [
+        position
+        for position, (head, deprel) in enumerate(
+            zip(sentence.heads, sentence.deprels, strict=True)
+        )
+        if head == root + 1 and deprel.split(":")[0] == relation
+    ]
+    if len(arguments) != 1:
+        return None
+    label = NUMBERS.get(sentence.tags[arguments[0]])
+    return Marked(label, sentence.tokens[arguments[0]].lower()) if label else None
+
 
 OTHER = "other"
 MAX_WORD_SHARE = 0.02
 """Word content takes words that occur in at most this share of the sentences: no function words
 (published: frequency ranks 2,000 to 3,000)."""
 SHORTEST_CONTENT_WORD = 3
+LENGTH_TRIM = 0.2
+"""Tree depth leaves out this share of the shortest and of the longest sentences, whose depths
+hardly vary apart from their lengths."""
+MIN_DEPTH_SHARE = 0.06
+"""Tree depth leaves out the depths that fewer sentences have (published: 7 depths, 5 to 11)."""
+NUM_CELL_LENGTHS = 8
+"""Length bins within which tree depth is thinned."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A sentence that a task can use, labelled."""
+
+    sentence: ParsedSentence
+    label: str
+    word: str = ""
+    """The word that bears the label, for tasks whose splits share no such word."""
+
+
+def intact_of(sentences: Sequence[ParsedSentence]) -> list[ParsedSentence]:
+    """Returns the sentences that stand in the corpus as they are."""
+    return [sentence for sentence in sentences if not sentence.alteration]
+
+
+def quantile_bins(values: Sequence[int], num_bins: int) -> list[int]:
+    """Returns the upper edges (exclusive) that cut sorted integers into bins of like size.
+
+    Fewer edges than ``num_bins - 1`` come back where one value fills more than a bin.
+    """
+    ordered = sorted(values)
+    cuts = (ordered[len(ordered) * k // num_bins] for k in range(1, num_bins)) if ordered else ()
+    return sorted({cut for cut in cuts if cut > ordered[0]})
 
 
 def by_rule(
@@ -57,7 +176,7 @@ def word_content(sentences: Sequence[ParsedSentence], config: ProbingConfig) -> 
     intact = intact_of(sentences)
     bags = [{token.lower() for token in sentence.tokens} for sentence in intact]
     counts = Counter(word for bag in bags for word in bag if _is_content_word(word))
-    needed = sentences_of_a_class(config)
+    needed = config.sentences_of_a_class
     band = [word for word, n in counts.items() if needed <= n <= MAX_WORD_SHARE * len(intact)]
     words = set(sorted(band, key=lambda word: (-counts[word], word))[: config.num_words])
     found = [(sentence, bag & words) for sentence, bag in zip(intact, bags, strict=True)]
@@ -72,10 +191,10 @@ def common_top_constituents(
     sentences: Sequence[ParsedSentence], config: ProbingConfig
 ) -> list[Candidate]:
     """Labels sentences by their top constituents: the most common sequences, and all others."""
-    sequences = [(s, label_rules.top_constituents(s)) for s in intact_of(sentences)]
+    sequences = [(s, top_constituents(s)) for s in intact_of(sentences)]
     labelled = [(sentence, sequence) for sentence, sequence in sequences if sequence is not None]
     counts = Counter(sequence for _, sequence in labelled)
-    needed = sentences_of_a_class(config)
+    needed = config.sentences_of_a_class
     ranked = sorted(counts, key=lambda sequence: (-counts[sequence], sequence))
     common = {
         sequence
@@ -97,7 +216,7 @@ def by_alteration(
     so the two classes differ in nothing else.
 
     Args:
-        kind: one of ``alterations``.
+        kind: a name of ``altered_sentences.KINDS``.
         label: class of the altered sentences; the others are ``intact``.
     """
 
@@ -106,3 +225,81 @@ def by_alteration(
         return intact + [Candidate(s, label) for s in sentences if s.alteration == kind]
 
     return candidates
+
+
+def tree_depths(sentences: Sequence[ParsedSentence], config: ProbingConfig) -> list[Candidate]:
+    """Labels sentences by tree depth, thinned until depth says little about length.
+
+    A cell of depth d and length bin l keeps at most ``s * N * p(d) * p(l)`` sentences, with p the
+    marginals of all N: the product in which both are independent. The largest s is taken whose
+    correlation is low enough, or the smallest that leaves enough sentences.
+    """
+    middle = _of_middling_length(intact_of(sentences))
+    depths = [tree_depth(sentence) for sentence in middle]
+    shares = Counter(depths)
+    pool = [
+        (sentence, depth)
+        for sentence, depth in zip(middle, depths, strict=True)
+        if shares[depth] >= MIN_DEPTH_SHARE * len(middle)
+    ]
+    wanted = sum(config.minimal_sizes.values()) * 2
+    kept = pool
+    for tenths in range(10, 0, -1):
+        thinned = _thin(pool, tenths / 10, config)
+        if len(thinned) < wanted:
+            break
+        kept = thinned
+        if (
+            abs(depth_length_correlation([sentence for sentence, _ in kept]))
+            <= config.max_depth_length_correlation
+        ):
+            break
+    return [Candidate(sentence, f"{depth:02d}") for sentence, depth in kept]
+
+
+def _of_middling_length(sentences: Sequence[ParsedSentence]) -> list[ParsedSentence]:
+    lengths = sorted(len(sentence.tokens) for sentence in sentences)
+    if not lengths:
+        return []
+    trimmed = math.floor(LENGTH_TRIM * len(lengths))
+    shortest, longest = lengths[trimmed], lengths[-1 - trimmed]
+    return [s for s in sentences if shortest <= len(s.tokens) <= longest]
+
+
+_Deep = tuple[ParsedSentence, int]
+
+
+def _thin(pool: Sequence[_Deep], scale: float, config: ProbingConfig) -> list[_Deep]:
+    edges = quantile_bins([len(sentence.tokens) for sentence, _ in pool], NUM_CELL_LENGTHS)
+    cell_of = {s.row: (depth, bisect_right(edges, len(s.tokens))) for s, depth in pool}
+    by_depth = Counter(depth for depth, _ in cell_of.values())
+    by_length = Counter(length for _, length in cell_of.values())
+    room = {
+        (depth, length): math.floor(scale * by_depth[depth] * by_length[length] / len(pool))
+        for depth, length in set(cell_of.values())
+    }
+    kept: list[_Deep] = []
+    for sentence, depth in sorted(
+        pool, key=lambda item: stable_number(config.seed, "thin", item[0].row)
+    ):
+        if room[cell_of[sentence.row]] > 0:
+            room[cell_of[sentence.row]] -= 1
+            kept.append((sentence, depth))
+    return sorted(kept, key=lambda item: item[0].row)
+
+
+def depth_length_correlation(sentences: Sequence[ParsedSentence]) -> float:
+    """Returns Pearson's r of tree depth and sentence length; 0 where either does not vary."""
+    depths = [float(tree_depth(sentence)) for sentence in sentences]
+    lengths = [float(len(sentence.tokens)) for sentence in sentences]
+    return pearson(depths, lengths)
+
+
+def pearson(xs: Sequence[float], ys: Sequence[float]) -> float:
+    """Returns Pearson's correlation of two equally long series; 0 where either is constant."""
+    mean_x, mean_y = math.fsum(xs) / max(len(xs), 1), math.fsum(ys) / max(len(ys), 1)
+    covariance = math.fsum((x - mean_x) * (y - mean_y) for x, y in zip(xs, ys, strict=True))
+    spread_x = math.fsum((x - mean_x) ** 2 for x in xs)
+    spread_y = math.fsum((y - mean_y) ** 2 for y in ys)
+    product = spread_x * spread_y
+    return covariance / math.sqrt(product) if product > 0 else 0.0

@@ -6,15 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from models.evaluation.derived import classes, depth_classes, label_rules
-from models.evaluation.derived.candidates import Candidate
+from models.evaluation.derived import classes
+from models.evaluation.derived.classes import Candidate
 from models.evaluation.derived.held_out.config import ProbingConfig
-from models.evaluation.derived.sentences import ParsedSentence
-
-CONNEAU_2018 = (
-    "Conneau, Kruszewski, Lample, Barrault and Baroni 2018, What you can cram into a single "
-    "$&!#* vector: Probing sentence embeddings for linguistic properties, ACL"
-)
+from models.evaluation.derived.held_out.held_out_rows import ParsedSentence
 
 Balance = Literal["equal", "even"]
 SplitBy = Literal["document", "target_word"]
@@ -44,7 +39,6 @@ class ProbingTask:
         default_factory=dict
     )
     """Further figures of the chosen training sentences, by name, for the summary."""
-    citation: str = CONNEAU_2018
 
 
 TASKS: tuple[ProbingTask, ...] = (
@@ -71,11 +65,11 @@ TASKS: tuple[ProbingTask, ...] = (
         evaluation_task="TreeDepth",
         description="How deep the constituency tree is",
         label_rule="constituents on the longest path from the root to a word",
-        candidates=depth_classes.tree_depths,
+        candidates=classes.tree_depths,
         published_chance=17.9,
         differs="decorrelated from length by thinning cells of depth and length towards the "
         "product of their marginals, rather than by drawing from a Gaussian",
-        measures={"depth_length_correlation": depth_classes.depth_length_correlation},
+        measures={"depth_length_correlation": classes.depth_length_correlation},
     ),
     ProbingTask(
         name="top_constituents",
@@ -102,7 +96,7 @@ TASKS: tuple[ProbingTask, ...] = (
         description="The tense of the main clause",
         label_rule="tag of the finite verb: VBD past, VBP or VBZ present; the root's first "
         "auxiliary or copula, else the root",
-        candidates=classes.by_rule(label_rules.tense),
+        candidates=classes.by_rule(classes.tense),
         published_chance=50.0,
         differs="target verbs are not disjoint between splits, since auxiliaries, a handful of "
         "forms, are the target of most sentences",
@@ -113,7 +107,7 @@ TASKS: tuple[ProbingTask, ...] = (
         evaluation_task="SubjNum",
         description="The number of the main clause's subject",
         label_rule="tag of the root's nsubj: NN, NNP singular; NNS, NNPS plural",
-        candidates=classes.by_rule(label_rules.subject_number),
+        candidates=classes.by_rule(classes.subject_number),
         published_chance=50.0,
         differs="",
         balance="equal",
@@ -124,7 +118,7 @@ TASKS: tuple[ProbingTask, ...] = (
         evaluation_task="ObjNum",
         description="The number of the main clause's direct object",
         label_rule="tag of the root's obj: NN, NNP singular; NNS, NNPS plural",
-        candidates=classes.by_rule(label_rules.object_number),
+        candidates=classes.by_rule(classes.object_number),
         published_chance=50.0,
         differs="",
         balance="equal",

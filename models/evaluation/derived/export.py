@@ -3,7 +3,7 @@
 SentEval's probing tasks are one file each, ``tr|va|te TAB class TAB tokens`` (Conneau et al. 2018;
 ``data/probing`` of its repository). The files lie below ``senteval/``, a folder that
 ``python -m models.evaluate --data`` takes, beside a table of their sentences with documents and
-parses, and a note that they are not the published ones (see ``models.evaluation.tasks.derived``).
+parses, and a note that they are not the published ones (see ``models.evaluation.tasks.load``).
 """
 
 from __future__ import annotations
@@ -15,17 +15,12 @@ from typing import Any
 
 from models.evaluation.derived.declarations import TASKS
 from models.evaluation.derived.held_out.config import SPLITS
-from models.evaluation.derived.selection import Chosen
-from models.evaluation.derived.sentences import ParsedSentence
+from models.evaluation.derived.held_out.held_out_rows import ParsedSentence
+from models.evaluation.derived.splits import Chosen
 from models.evaluation.tasks.declarations import task_named
-from models.evaluation.tasks.derived import (
-    SENTENCES_NAME,
-    DerivedNote,
-    sentence_file,
-    write_note,
-)
 from models.evaluation.tasks.layout import DATASETS
-from models.evaluation.tasks.sentence_files import SPLITS as SPLIT_MARKS
+from models.evaluation.tasks.load import SENTENCES_NAME, DerivedNote, sentence_file, write_note
+from models.evaluation.tasks.readers import SPLITS as SPLIT_MARKS
 from pipeline.base.atomic_files import sweep_unfinished, write_bytes_atomically
 
 SENTEVAL_FOLDER = "senteval"

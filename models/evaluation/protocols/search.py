@@ -16,9 +16,13 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from models.evaluation.classifiers.adam_classifier import AdamConfig, fit_adam
-from models.evaluation.classifiers.logistic_regression import fit_logistic_regression
-from models.evaluation.classifiers.standardiser import Standardiser
+from models.evaluation.classifiers.adam import AdamConfig
+from models.evaluation.classifiers.inputs import Standardiser
+from models.evaluation.classifiers.logistic_regression import (
+    LogisticModels,
+    fit_logistic_regression,
+)
+from models.evaluation.classifiers.senteval_models import fit_adam
 from models.evaluation.protocols.config import COMPATIBILITY_GRID, ProtocolConfig
 
 IntArray = npt.NDArray[np.int64]
@@ -87,22 +91,40 @@ def run_searches(
                 )
     if config.classifier == "compatibility":
         return [_by_adam(features, labels, search, num_classes, config) for search in searches]
-    return _by_logistic_regression(features, labels, searches, grid, num_classes, config)
+    items = _Items(features, labels, num_classes, config)
+    return _by_logistic_regression(items, searches, grid)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Items:
+    features: Tensor
+    labels: IntArray
+    num_classes: int
+    config: ProtocolConfig
+
+    def fit(
+        self, features: Tensor, chosen: BoolArray | slice, penalties: Tensor, rows: Tensor | None
+    ) -> LogisticModels:
+        """Returns the models of the chosen items' labels, given their features."""
+        return fit_logistic_regression(
+            features,
+            torch.from_numpy(self.labels[chosen]),
+            penalties,
+            num_classes=self.num_classes,
+            rows=rows,
+            tolerance=self.config.tolerance,
+            max_steps=self.config.max_steps,
+        )
 
 
 def _by_logistic_regression(
-    features: Tensor,
-    labels: IntArray,
-    searches: Sequence[Search],
-    grid: tuple[float, ...],
-    num_classes: int,
-    config: ProtocolConfig,
+    items: _Items, searches: Sequence[Search], grid: tuple[float, ...]
 ) -> list[Choice]:
     """Chooses among the regularisers from the strongest on, each C of the grid or each λ."""
     fits = [fit for search in searches for fit in (search.train, *_inner_fits(search))]
-    grid, penalties_fr = _penalties(fits, grid, config)
-    solve = _each_standardised if config.standardise else _together
-    answers, converged, gaps = solve(features, labels, fits, penalties_fr, num_classes, config)
+    grid, penalties_fr = _penalties(fits, grid, items.config)
+    solve = _each_standardised if items.config.standardise else _together
+    answers, converged, gaps = solve(items, fits, penalties_fr)
     failed = ~converged
     choices: list[Choice] = []
     first = 0
@@ -111,8 +133,8 @@ def _by_logistic_regression(
         inner = answers[first + 1 : last] if last > first + 1 else answers[first:last]
         best, dev_accuracy = _best(
             [
-                (found[:, items] == labels[items]).mean(axis=1)
-                for found, items in zip(inner, search.dev, strict=True)
+                (found[:, dev] == items.labels[dev]).mean(axis=1)
+                for found, dev in zip(inner, search.dev, strict=True)
             ]
         )
         choices.append(
@@ -147,55 +169,27 @@ _Solved = tuple[IntArray, BoolArray, FloatArray]
 """Answers [F, R, N], whether the fits converged [F, R] and their gaps [F, R]."""
 
 
-def _together(
-    features: Tensor,
-    labels: IntArray,
-    fits: Sequence[BoolArray],
-    penalties_fr: Tensor,
-    num_classes: int,
-    config: ProtocolConfig,
-) -> _Solved:
+def _together(items: _Items, fits: Sequence[BoolArray], penalties_fr: Tensor) -> _Solved:
     """Solves all fits of all searches as one system."""
     num_fits, num_penalties = penalties_fr.shape
-    models = fit_logistic_regression(
-        features,
-        torch.from_numpy(labels).to(features.device),
-        penalties_fr.flatten().to(features.device),
-        num_classes=num_classes,
-        rows=torch.from_numpy(np.stack(fits)).repeat_interleave(num_penalties, dim=0),
-        tolerance=config.tolerance,
-        max_steps=config.max_steps,
-    )
+    rows = torch.from_numpy(np.stack(fits)).repeat_interleave(num_penalties, dim=0)
+    models = items.fit(items.features, slice(None), penalties_fr.flatten(), rows)
     return (
-        models.answers.cpu().numpy().reshape(num_fits, num_penalties, len(labels)),
+        models.answers.cpu().numpy().reshape(num_fits, num_penalties, -1),
         models.converged.cpu().numpy().reshape(num_fits, num_penalties),
         models.gaps.cpu().numpy().reshape(num_fits, num_penalties),
     )
 
 
-def _each_standardised(
-    features: Tensor,
-    labels: IntArray,
-    fits: Sequence[BoolArray],
-    penalties_fr: Tensor,
-    num_classes: int,
-    config: ProtocolConfig,
-) -> _Solved:
+def _each_standardised(items: _Items, fits: Sequence[BoolArray], penalties_fr: Tensor) -> _Solved:
     """Solves fit by fit, in float64, as each has features of its own: standardised on its items."""
     solved: list[_Solved] = []
     for fit, penalties in zip(fits, penalties_fr, strict=True):
-        chosen = torch.from_numpy(np.flatnonzero(fit)).to(features.device)
-        train = features[chosen].double()
+        chosen = torch.from_numpy(np.flatnonzero(fit)).to(items.features.device)
+        train = items.features[chosen].double()
         standardise = Standardiser.fit(train)
-        models = fit_logistic_regression(
-            standardise(train),
-            torch.from_numpy(labels[fit]).to(features.device),
-            penalties.to(features.device),
-            num_classes=num_classes,
-            tolerance=config.tolerance,
-            max_steps=config.max_steps,
-        )
-        predicted = models.predict(standardise(features.double()))
+        models = items.fit(standardise(train), fit, penalties, None)
+        predicted = models.predict(standardise(items.features.double()))
         found = (predicted.cpu().numpy(), models.converged.cpu().numpy(), models.gaps.cpu().numpy())
         solved.append(found)
     answers, converged, gaps = (np.stack(parts) for parts in zip(*solved, strict=True))

@@ -26,12 +26,12 @@ from models.encoding.encoder_interface import (
     key_of,
     view_and_pooling,
 )
-from models.evaluation.representations.principal_component import (
+from models.evaluation.representations.linear_maps import (
     Method,
     principal_components,
+    random_projection,
     remove_components,
 )
-from models.evaluation.representations.projection import random_projection
 from models.evaluation.tasks.task import Protocol
 from pipeline.base.config_fields import Config, Natural, at_least
 

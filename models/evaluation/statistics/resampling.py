@@ -1,4 +1,4 @@
-"""Samples of items drawn with replacement, and any scores of them.
+"""Samples of items drawn with replacement, any scores of them, and the intervals that they give.
 
 The folds of a nested cross-validation and the subsets of a similarity task keep their sizes, so
 each is drawn from by itself (stratified bootstrap; Davison & Hinkley 1997, section 3.2). Where the
@@ -7,22 +7,84 @@ instead: their items resemble each other, so single items would be drawn as if t
 them than there are (section 3.8). What the intervals cover is another draw of test items; not
 another training set, seed or fold, nor documents of another kind.
 
-Legend: R resamples, n items, C clusters.
+The mean over several tasks has an interval of its own. One draw of clusters serves all tasks at
+once, because the tasks share documents and even sentences: their errors move together, and the
+interval of an average counts that (percentile interval: Efron & Tibshirani 1993, chapter 13).
+
+Legend: R resamples, n items, C clusters, T tasks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import statistics
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from models.evaluation.statistics.interval import CONFIDENCE, NUM_RESAMPLES
 from pipeline.base.config_fields import Config, Count, Natural, Range
 
 FloatArray = npt.NDArray[np.float64]
+
+CONFIDENCE = 0.95
+NUM_RESAMPLES = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A figure and the bounds of its bootstrap interval, in the figure's own unit (percent)."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def excludes_zero(self) -> bool:
+        """Whether zero lies outside the interval."""
+        return self.low > 0.0 or self.high < 0.0
+
+
+def percentile_interval(
+    value: float, resampled: FloatArray, *, confidence: float = CONFIDENCE
+) -> Interval:
+    """Returns the percentile interval (Efron & Tibshirani 1993, chapter 13) of figures [R].
+
+    Raises:
+        ValueError: the confidence is not between 0 and 1, or nothing was resampled.
+    """
+    if not 0.0 < confidence < 1.0:
+        raise ValueError(f"confidence must lie between 0 and 1, got {confidence}; give 0.95, say")
+    if resampled.size == 0:
+        raise ValueError("an interval needs at least one resample; raise their number")
+    tail = 50.0 * (1.0 - confidence)
+    low, high = np.percentile(resampled, [tail, 100.0 - tail])
+    return Interval(value, float(low), float(high))
+
+
+@dataclass(frozen=True, slots=True)
+class SeedMean:
+    """A figure over seeds."""
+
+    mean: float
+    deviation: float | None
+    """Sample standard deviation (over n − 1); None for a single seed, which tells none."""
+    num_seeds: int
+
+
+def over_seeds(values: Sequence[float]) -> SeedMean:
+    """Returns mean and deviation of one figure a seed.
+
+    Raises:
+        ValueError: no seed.
+    """
+    if not values:
+        raise ValueError("a mean over seeds needs at least one seed")
+    deviation = statistics.stdev(values) if len(values) > 1 else None
+    return SeedMean(statistics.fmean(values), deviation, len(values))
+
+
 IntArray = npt.NDArray[np.int64]
 
 Scorer = Callable[[FloatArray], dict[str, FloatArray]]
@@ -98,7 +160,7 @@ def bootstrap_scores(
     Args:
         groups_n: group of each item; items are drawn within it.
         stream: keeps the draws of one task apart from another's, whatever their sizes. Clusters
-            are not kept apart: tasks share them, see `models.evaluation.statistics.task_means`.
+            are not kept apart: tasks share them, see `mean_interval`.
         clusters_n: cluster of each item; whole clusters are drawn, whatever the groups.
     """
     sizes = resampling.block_sizes(len(groups_n))
@@ -139,3 +201,85 @@ def bootstrap_weights(
 def concatenated(parts: Sequence[dict[str, FloatArray]]) -> dict[str, FloatArray]:
     """Returns the scores of successive blocks of samples, joined."""
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+Average = Literal["tasks", "items"]
+"""Whether the mean is over tasks, each of equal weight, or over all their items."""
+
+
+def mean_interval(
+    scores: Mapping[str, npt.ArrayLike],
+    clusters: Mapping[str, npt.ArrayLike],
+    *,
+    average: Average = "tasks",
+    resampling: Resampling | None = None,
+) -> Interval:
+    """Returns the mean score of the tasks, with its interval.
+
+    Args:
+        scores: per-item scores of each task: 1 for a right answer and 0 for a wrong one, means of
+            such over several models, or their differences.
+        clusters: cluster of each item, an integer with one meaning in all tasks.
+
+    Raises:
+        ValueError: no task, a task without items, or not one cluster an item.
+    """
+    how = resampling or Resampling()
+    arrays = {name: np.asarray(values, dtype=np.float64) for name, values in scores.items()}
+    if not arrays or any(array.size == 0 for array in arrays.values()):
+        sizes = {name: array.size for name, array in sorted(arrays.items())}
+        raise ValueError(f"an interval needs at least one item a task, got {sizes}")
+    sums_ct, counts_ct = _by_cluster(arrays, _of_each_item(arrays, clusters))
+    weights_t = counts_ct.sum(axis=0) if average == "items" else np.ones(len(arrays))
+    weights_t = weights_t / weights_t.sum()
+    value = float((sums_ct.sum(axis=0) / counts_ct.sum(axis=0)) @ weights_t)
+    resampled = _resampled_means(sums_ct, counts_ct, average, how)
+    return percentile_interval(100.0 * value, 100.0 * resampled, confidence=how.confidence)
+
+
+def _of_each_item(
+    scores: Mapping[str, FloatArray], clusters: Mapping[str, npt.ArrayLike]
+) -> dict[str, IntArray]:
+    found = {name: np.asarray(clusters.get(name, ()), dtype=np.int64) for name in scores}
+    for name, ids in found.items():
+        if ids.size != scores[name].size:
+            raise ValueError(
+                f"task {name!r} has {scores[name].size} items but clusters of {ids.size}"
+            )
+    return found
+
+
+def _by_cluster(
+    scores: Mapping[str, FloatArray], clusters: Mapping[str, IntArray]
+) -> tuple[FloatArray, FloatArray]:
+    """Returns the sum of scores and the number of items, each [C, T], tasks in sorted order."""
+    names = sorted(scores)
+    distinct, flat = np.unique(np.concatenate([clusters[n] for n in names]), return_inverse=True)
+    parts = np.split(flat, np.cumsum([scores[name].size for name in names])[:-1])
+    length = len(distinct)
+    pairs = list(zip(names, parts, strict=True))
+    sums = [np.bincount(part, weights=scores[name], minlength=length) for name, part in pairs]
+    counts = [np.bincount(part, minlength=length).astype(np.float64) for _, part in pairs]
+    return np.stack(sums, axis=1), np.stack(counts, axis=1)
+
+
+def _resampled_means(
+    sums_ct: FloatArray, counts_ct: FloatArray, average: Average, resampling: Resampling
+) -> FloatArray:
+    """Returns the mean of each resample, [R].
+
+    A task none of whose clusters was drawn enters with its observed mean: without it, the average
+    would be one of other tasks.
+    """
+    observed_t = sums_ct.sum(axis=0) / counts_ct.sum(axis=0)
+    generator = np.random.default_rng(resampling.seed)
+    means: list[FloatArray] = []
+    for size in resampling.block_sizes(len(sums_ct)):
+        times_rc = times_drawn(len(sums_ct), size, generator)
+        totals_rt, sizes_rt = times_rc @ sums_ct, times_rc @ counts_ct
+        if average == "items":
+            means.append(totals_rt.sum(axis=1) / sizes_rt.sum(axis=1))
+        else:
+            tasks_rt = np.where(sizes_rt > 0, totals_rt / np.maximum(sizes_rt, 1), observed_t)
+            means.append(tasks_rt.mean(axis=1))
+    return np.concatenate(means)

@@ -20,7 +20,7 @@ _CER = (
     "Cer et al. 2017, SemEval-2017 task 1: semantic textual similarity multilingual and "
     "crosslingual focused evaluation, SemEval"
 )
-_CONNEAU = (
+CONNEAU_2018 = (
     "Conneau, Kruszewski, Lample, Barrault and Baroni 2018, What you can cram into a single "
     "$&!#* vector: Probing sentence embeddings for linguistic properties, ACL"
 )
@@ -187,7 +187,7 @@ SIMILARITIES: tuple[EvaluationTask, ...] = (
 
 
 def _probing(name: str, dataset: str, description: str) -> EvaluationTask:
-    return EvaluationTask(name, dataset, "split", description, _CONNEAU)
+    return EvaluationTask(name, dataset, "split", description, CONNEAU_2018)
 
 
 PROBING: tuple[EvaluationTask, ...] = (

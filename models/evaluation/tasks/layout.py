@@ -6,23 +6,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from models.evaluation.tasks.examples import Examples
-from models.evaluation.tasks.pair_files import (
+from models.evaluation.tasks.examples import Encoding, Examples, TextFile
+from models.evaluation.tasks.readers import (
     file_roles,
     read_mrpc,
-    read_sick,
-    read_sts,
-    read_sts_benchmark,
-)
-from models.evaluation.tasks.sentence_files import (
     read_polarity,
     read_probing_file,
+    read_sick,
     read_sst_binary,
     read_sst_fine,
+    read_sts,
+    read_sts_benchmark,
     read_trec,
 )
 from models.evaluation.tasks.task import EvaluationTask
-from models.evaluation.tasks.text_file import Encoding, TextFile
 from pipeline.downloads.evaluation_data import SENTEVAL_SETS
 
 Loader = Callable[[EvaluationTask, Mapping[str, TextFile]], Examples]

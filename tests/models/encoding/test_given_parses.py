@@ -21,8 +21,7 @@ from models.evaluate_tasks import keep_parses_of_data
 from models.evaluation.derived.build import build_probing
 from models.evaluation.derived.export import SENTEVAL_FOLDER
 from models.evaluation.tasks.declarations import PROBING
-from models.evaluation.tasks.derived import DerivedSentences
-from models.evaluation.tasks.load import derived_sentences
+from models.evaluation.tasks.load import DerivedSentences, derived_sentences
 from models.model.sentence_model import SentenceModel, SentenceViews
 from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pytest
 
 from models.evaluation.evaluate_task import Featuriser
-from models.evaluation.representations.principal_component import (
+from models.evaluation.representations.linear_maps import (
     principal_components,
     remove_components,
 )

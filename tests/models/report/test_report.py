@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from models.evaluation.derived.alterations.make import make_altered_sentences
 from models.evaluation.derived.build import FORMAT_VERSION
 from models.evaluation.derived.export import evaluation_tasks
+from models.evaluation.derived.held_out.altered_sentences import make_altered_sentences
 from models.evaluation.protocols.outcome import Outcome, Predictions
 from models.evaluation.task_result import (
     DataRecord,

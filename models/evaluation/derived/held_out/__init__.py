@@ -1,1 +1,1 @@
-"""What derived tasks are drawn from: settings, held-out rows, constituents, a stable order."""
+"""Held-out sentences: settings, rows with their parses, and the sentences that tasks alter."""

@@ -1,7 +1,10 @@
-"""What determines the probing data: the fields of `ProbingConfig`, and the rules by a version."""
+"""What determines the probing data: settings, versions of the rules, and choices by hash."""
 
 from __future__ import annotations
 
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -13,6 +16,9 @@ _ANY_HELD_OUT = Range(
 )
 
 SPLITS = ("train", "dev", "test")
+SCARCE_SHARES: Mapping[str, float] = {"train": 1 / 2, "dev": 1 / 6, "test": 1 / 3}
+"""Shares of a task with fewer sentences than its sizes ask for: a test split that still tells
+encoders apart is worth more than the last training sentences."""
 
 ALTERATION_VERSION = 1
 """Raised when the same parses and `ProbingConfig.alteration_dict` would give other altered
@@ -88,6 +94,12 @@ class ProbingConfig(Config):
         """Fewest sentences of each split for which a task stands."""
         return dict(zip(SPLITS, (self.min_train, self.min_dev, self.min_test), strict=True))
 
+    @property
+    def sentences_of_a_class(self) -> int:
+        """How many sentences give a class its least number in train, whatever the shares."""
+        train_share = min(SCARCE_SHARES["train"], self.train_size / sum(self.sizes.values()))
+        return math.ceil(self.min_class_train / train_share)
+
     def takes_length(self, num_tokens: int) -> bool:
         """Returns whether sentences of this many tokens are probed."""
         return self.min_tokens <= num_tokens <= self.max_tokens
@@ -103,3 +115,16 @@ class ProbingConfig(Config):
             for name, value in self.to_dict().items()
             if name in names or name.startswith("held_out_")
         }
+
+
+def stable_number(*parts: object) -> int:
+    """Returns a 64-bit number drawn from the sha256 of the parts' text.
+
+    It is the same everywhere and depends on nothing that stands beside the parts."""
+    joined = "\x1f".join(str(part) for part in parts)
+    return int.from_bytes(hashlib.sha256(joined.encode()).digest()[:8], "big")
+
+
+def text_key(tokens: Sequence[str]) -> str:
+    """Returns what makes two sentences the same text: their words, whatever their case."""
+    return " ".join(tokens).lower()

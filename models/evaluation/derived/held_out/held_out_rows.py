@@ -1,10 +1,11 @@
-"""Held-out rows of a sentence stage, and their parses."""
+"""Held-out rows of a sentence stage, with their parses as alterations and label rules read them."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,10 @@ def _held_out_positions(table: pa.Table, hold_out: HoldOut) -> list[int]:
     return positions
 
 
+Parse = tuple[Any, ...]
+"""Columns of a sentence as tuples: of dependencies heads and relations; of constituents starts,
+ends, labels, tags and the left and right children of the binarized tree."""
+
 _COLUMNS = {
     "dependencies": ("heads", "deprels"),
     "constituents": (
@@ -82,13 +87,37 @@ _COLUMNS = {
 }
 
 
-def read_rows(
-    sentences: Path, folder: Path, stage: str, shard: int, positions: Sequence[int]
-) -> list[tuple[Any, ...]]:
-    """Returns the parses of some rows of a shard, [n]: a tuple of tuples each, of None without one.
+def parsed_rows(
+    sentences: Path, stages: Mapping[str, Path], hold_out: HoldOut, *, limit: int | None = None
+) -> Iterator[tuple[HeldOutRow, Parse | None]]:
+    """Yields the held-out rows of a sentence stage in dataset order, each with its parse.
 
-    Dependencies are heads and relations; constituents are starts, ends, labels, tags and the left
-    and right children of the binarized tree.
+    That is None where a parser could not take the sentence.
+
+    Args:
+        stages: folder of each parse stage that is read, by its name.
+        limit: most rows to yield; None yields all.
+
+    Raises:
+        FileNotFoundError: a stage is not complete.
+        ValueError: the stages do not have the same rows.
+    """
+    rows = held_out_rows(sentences, hold_out, limit=limit)
+    for shard, in_shard in groupby(rows, key=lambda row: row.shard):
+        held_out = list(in_shard)
+        positions = [row.position for row in held_out]
+        by_stage = [
+            _parses(sentences, folder, stage, shard, positions) for stage, folder in stages.items()
+        ]
+        for row, *parts in zip(held_out, *by_stage, strict=True):
+            parse = tuple(column for part in parts for column in part)
+            yield row, None if None in parse else parse
+
+
+def _parses(
+    sentences: Path, folder: Path, stage: str, shard: int, positions: Sequence[int]
+) -> list[Parse]:
+    """Returns the parses of some rows of a shard, [n]; of None for a sentence without one.
 
     Raises:
         FileNotFoundError: no such shard.
@@ -107,3 +136,87 @@ def read_rows(
         for name in _COLUMNS[stage]
     ]
     return list(zip(*columns, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSentence:
+    """A held-out sentence of n tokens; spans and tags are empty where it has no parse."""
+
+    row: HeldOutRow
+    starts: tuple[int, ...] = ()
+    ends: tuple[int, ...] = ()
+    labels: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """The words."""
+        return self.row.tokens
+
+
+@dataclass(frozen=True, slots=True)
+class SourceText:
+    """The held-out sentences of a corpus, and the sentence stage that they stand in."""
+
+    folder: Path
+    sentences: tuple[SourceSentence, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedSentence:
+    """One held-out sentence of n tokens with both parses (fields as in the shards' schema)."""
+
+    row: int
+    """Its number among the held-out sentences of the corpus, then the altered ones."""
+    document_id: str
+    sentence_index: int
+    tokens: tuple[str, ...]
+    heads: tuple[int, ...]
+    deprels: tuple[str, ...]
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
+    labels: tuple[str, ...]
+    tags: tuple[str, ...]
+    binary_left: tuple[int, ...] = ()
+    binary_right: tuple[int, ...] = ()
+    dataset_row: int = 0
+    """Its row in the corpus or among the altered sentences, counted over the shards."""
+    unit: str = ""
+    """The document, or the held-out block of it, that it belongs to."""
+    alteration: str = ""
+    """Kind of its alteration, which is the name of a task; empty for a sentence of the corpus."""
+    intact_in: frozenset[str] = frozenset()
+    """Tasks in which a sentence of the corpus is of the class that was not altered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Constituent:
+    """A constituent, or a word that hangs from its parent directly."""
+
+    label: str
+    """Highest label of the constituent's unary chain; a word's part-of-speech tag."""
+    start: int
+    end: int
+    """One past its last token."""
+
+
+def below_top_clause(tree: SourceSentence | ParsedSentence) -> list[Constituent] | None:
+    """Returns what stands right below the top S, in order; None where the top is no S."""
+    top, *chain = tree.labels[0].split("+")
+    if top != "S":
+        return None
+    if chain:
+        return [Constituent(chain[0], 0, len(tree.tags))]
+    found: list[Constituent] = []
+    position = 0
+    for start, end, label in zip(tree.starts[1:], tree.ends[1:], tree.labels[1:], strict=True):
+        if start < position:
+            continue
+        found += _words(tree, position, start)
+        found.append(Constituent(label.split("+")[0], start, end))
+        position = end
+    return [*found, *_words(tree, position, len(tree.tags))]
+
+
+def _words(tree: SourceSentence | ParsedSentence, start: int, end: int) -> list[Constituent]:
+    return [Constituent(tree.tags[i], i, i + 1) for i in range(start, end)]

@@ -9,12 +9,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from models.evaluation.classifiers.adam import BatchLoss, initial_linear
-from models.evaluation.classifiers.adam_classifier import (
-    AdamConfig,
-    AdamModels,
-    fit_adam,
-)
+from models.evaluation.classifiers.adam import AdamConfig, AdamModels, BatchLoss, initial_linear
+from models.evaluation.classifiers.senteval_models import fit_adam
 from models.evaluation.protocols.config import COMPATIBILITY_GRID
 
 pytestmark = pytest.mark.usefixtures("one_thread")

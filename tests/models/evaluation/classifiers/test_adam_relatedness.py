@@ -10,11 +10,12 @@ import torch
 from torch import Tensor, nn
 
 from models.evaluation.classifiers.adam import BatchLoss
-from models.evaluation.classifiers.adam_relatedness import (
+from models.evaluation.classifiers.senteval_models import (
     AdamRelatednessConfig,
+    expected_scores,
     fit_adam_relatedness,
+    grade_targets,
 )
-from models.evaluation.classifiers.grades import expected_scores, grade_targets
 from tests.support.graded_pairs import graded_pairs
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -10,11 +10,11 @@ from sklearn.linear_model import LogisticRegression
 from torch import Tensor
 
 from models.evaluation.classifiers import logistic_regression
+from models.evaluation.classifiers.inputs import Standardiser
 from models.evaluation.classifiers.logistic_regression import (
     LogisticModels,
     fit_logistic_regression,
 )
-from models.evaluation.classifiers.standardiser import Standardiser
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

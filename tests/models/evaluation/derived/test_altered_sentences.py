@@ -9,15 +9,16 @@ from typing import Any
 import pytest
 
 from models.config.held_out import HoldOut
-from models.evaluation.derived.alterations.bigram_shift import shift
-from models.evaluation.derived.alterations.halves import is_chosen
-from models.evaluation.derived.alterations.make import (
+from models.evaluation.derived.build import ParsedFolders
+from models.evaluation.derived.held_out.altered_sentences import (
     KINDS,
     NOT_SELECTED,
+    PLAN_NAME,
+    Plan,
     make_altered_sentences,
+    read_plan,
 )
-from models.evaluation.derived.alterations.plan import PLAN_NAME, Plan, read_plan
-from models.evaluation.derived.sentences import ParsedFolders
+from models.evaluation.derived.held_out.shift_and_inversion import is_chosen, shift
 from pipeline.inspect.row_checks import DocumentOrder
 from pipeline.shards.manifests import DatasetManifest
 from pipeline.shards.shards import read_shard

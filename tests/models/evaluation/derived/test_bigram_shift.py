@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from models.evaluation.derived.alterations.bigram_shift import shift, shift_positions
+from models.evaluation.derived.held_out.shift_and_inversion import shift, shift_positions
 
 
 def test_the_first_word_punctuation_and_equal_words_stay_in_place() -> None:

@@ -6,15 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from models.evaluation.derived.alterations.coordination import (
+from models.evaluation.derived.held_out.config import ProbingConfig
+from models.evaluation.derived.held_out.held_out_rows import HeldOutRow, SourceSentence, SourceText
+from models.evaluation.derived.held_out.shift_and_inversion import (
     Casing,
     coordinated_clauses,
     invert_coordinations,
     inverted,
 )
-from models.evaluation.derived.alterations.source import SourceSentence, SourceText
-from models.evaluation.derived.held_out.config import ProbingConfig
-from models.evaluation.derived.held_out.held_out_rows import HeldOutRow
 
 TEXT = [
     ["Then", "she", "saw", "that", "it", "was", "Ada", "and", "that", "I", "knew", "."],

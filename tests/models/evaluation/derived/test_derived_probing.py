@@ -13,7 +13,7 @@ import pytest
 from models.evaluate import main
 from models.evaluation.comparison import compare
 from models.evaluation.derived.build import read_summary
-from models.evaluation.derived.candidates import Candidate
+from models.evaluation.derived.classes import Candidate
 from models.evaluation.derived.declarations import TASKS
 from models.evaluation.derived.export import (
     PROTOCOL,
@@ -27,9 +27,14 @@ from models.evaluation.protocols.config import ProtocolConfig
 from models.evaluation.statistics.resampling import Resampling
 from models.evaluation.task_result import DataRecord, TaskResult, read_results
 from models.evaluation.tasks.declarations import PROBING
-from models.evaluation.tasks.derived import NOTE_NAME, DerivedNote, read_note, write_note
-from models.evaluation.tasks.load import AbsentDataError
-from models.evaluation.tasks.sentence_files import SPLITS as PROBING_SPLITS
+from models.evaluation.tasks.load import (
+    NOTE_NAME,
+    AbsentDataError,
+    DerivedNote,
+    read_note,
+    write_note,
+)
+from models.evaluation.tasks.readers import SPLITS as PROBING_SPLITS
 from models.report.comparison_table import comparison_table
 from models.report.probing_sections import exported_section
 from tests.support.evaluation_examples import answers, result, task

@@ -10,11 +10,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from models.evaluation.derived.alterations.bigram_counts import count_bigrams
-from models.evaluation.derived.alterations.odd_word import replace_words, target_positions
-from models.evaluation.derived.alterations.source import SourceSentence, SourceText
 from models.evaluation.derived.held_out.config import ProbingConfig
-from models.evaluation.derived.held_out.held_out_rows import HeldOutRow
+from models.evaluation.derived.held_out.held_out_rows import HeldOutRow, SourceSentence, SourceText
+from models.evaluation.derived.held_out.odd_word import (
+    count_bigrams,
+    replace_words,
+    target_positions,
+)
 from pipeline.shards.manifests import write_dataset_manifest
 from pipeline.shards.shards import write_shard
 

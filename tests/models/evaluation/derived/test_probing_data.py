@@ -9,14 +9,12 @@ import numpy as np
 import pytest
 
 from models.config.held_out import HoldOut
-from models.evaluation.derived.alterations.plan import read_plan
 from models.evaluation.derived.build import build_probing, read_summary
-from models.evaluation.derived.candidates import quantile_bins
+from models.evaluation.derived.classes import pearson, quantile_bins
 from models.evaluation.derived.declarations import TASKS
-from models.evaluation.derived.depth_classes import pearson
-from models.evaluation.derived.held_out.config import SPLITS, ProbingConfig
-from models.evaluation.derived.selection import class_quotas
-from models.evaluation.derived.splits import SCARCE_SHARES, assign_units, split_shares
+from models.evaluation.derived.held_out.altered_sentences import read_plan
+from models.evaluation.derived.held_out.config import SCARCE_SHARES, SPLITS, ProbingConfig
+from models.evaluation.derived.splits import assign_units, class_quotas, split_shares
 from tests.support.probing_examples import (
     CONFIG,
     Built,

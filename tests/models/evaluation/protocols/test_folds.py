@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.model_selection import StratifiedKFold
 
-from models.evaluation.protocols.folds import IntArray, stratified_folds
+from models.evaluation.protocols.classes import IntArray, stratified_folds
 
 
 def scikit_learn_folds(labels: IntArray, num_folds: int, seed: int) -> IntArray:

@@ -14,7 +14,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 from torch import Tensor
 
-from models.evaluation.classifiers.adam_classifier import fit_adam
+from models.evaluation.classifiers.senteval_models import fit_adam
 from models.evaluation.protocols import config as protocol_config
 from models.evaluation.protocols.classes import folds_of_train, given_split, nested_folds
 from models.evaluation.protocols.config import (

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from models.evaluation.representations.principal_component import (
+from models.evaluation.representations.linear_maps import (
     principal_components,
+    random_projection,
     remove_components,
 )
-from models.evaluation.representations.projection import random_projection
 from models.evaluation.representations.representation import (
     REPRESENTATIONS,
     Representation,

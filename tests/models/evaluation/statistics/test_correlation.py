@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from models.evaluation.statistics.correlation import (
+from models.evaluation.statistics.weighted_scores import (
     Correlation,
     average_ranks,
     pearson,

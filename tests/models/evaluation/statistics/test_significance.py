@@ -10,10 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.evaluation.scores import scorer
-from models.evaluation.statistics.correction import benjamini_hochberg, corrected, holm
-from models.evaluation.statistics.interval import SeedMean, over_seeds
-from models.evaluation.statistics.resampling import Resampling
-from models.evaluation.statistics.significance import bootstrap_p_value, permutation_p_values
+from models.evaluation.statistics.resampling import Resampling, SeedMean, over_seeds
+from models.evaluation.statistics.significance import (
+    benjamini_hochberg,
+    bootstrap_p_value,
+    corrected,
+    holm,
+    permutation_p_values,
+)
 from tests.support.evaluation_examples import answers, predictions, similarities, task
 
 

@@ -11,9 +11,13 @@ import numpy.typing as npt
 import pytest
 
 from models.evaluation.scores import score_intervals
-from models.evaluation.statistics.interval import Interval
-from models.evaluation.statistics.resampling import Resampling, clusters_of
-from models.evaluation.statistics.task_means import Average, mean_interval
+from models.evaluation.statistics.resampling import (
+    Average,
+    Interval,
+    Resampling,
+    clusters_of,
+    mean_interval,
+)
 from tests.support.evaluation_examples import answers, task
 
 Scores = Mapping[str, npt.ArrayLike]

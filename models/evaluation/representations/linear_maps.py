@@ -1,13 +1,15 @@
-"""Removal of the directions that a set of sentence vectors shares (Arora et al. 2017, algorithm 1).
+"""Linear maps of sentence vectors: the removal of shared directions, and a random projection.
 
-As there and in Tang & de Sa 2018, the vectors are not centred: the first direction is mostly their
-mean.
+The directions that a set of vectors shares are removed as in Arora et al. 2017, algorithm 1. As
+there and in Tang & de Sa 2018, the vectors are not centred: the first direction is mostly their
+mean. A random projection gives the bag of words another encoder's width.
 
 Legend: n sentences, d width, k components.
 """
 
 from __future__ import annotations
 
+import functools
 from typing import Literal
 
 import numpy as np
@@ -110,3 +112,28 @@ def _by_power(gram: npt.NDArray[np.float64], count: int) -> npt.NDArray[np.float
 def _unit(vector: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     scaled: npt.NDArray[np.float64] = vector / np.linalg.norm(vector)
     return scaled
+
+
+def random_projection(
+    embeddings: npt.NDArray[np.float32], width: int, *, seed: int
+) -> npt.NDArray[np.float32]:
+    """Returns embeddings [n, width] of embeddings [n, d] through a random linear map.
+
+    The map's entries are Glorot-uniform, in ±sqrt(6 / (d + width)), as Simoulin & Crabbé 2021
+    widen an embedding to tell the effect of its size (their study of the embedding size, after
+    Wieting & Kiela 2019); it adds width and no information.
+
+    Raises:
+        ValueError: width below 1.
+    """
+    if width < 1:
+        raise ValueError(f"the width of a projection must be at least 1, got {width}")
+    matrix = _matrix(embeddings.shape[1], width, seed)
+    projected: npt.NDArray[np.float32] = (embeddings @ matrix).astype(np.float32)
+    return projected
+
+
+@functools.lru_cache(maxsize=1)  # a task's batches are all projected by the same one
+def _matrix(size: int, width: int, seed: int) -> npt.NDArray[np.float64]:
+    bound = (6.0 / (size + width)) ** 0.5
+    return np.random.default_rng(seed).uniform(-bound, bound, size=(size, width))

@@ -1,6 +1,7 @@
-"""Relatedness learnt as a distribution over five grades (SICK-R, STS-B).
+"""Scores of pairs: relatedness learnt from graded pairs, and the cosine where nothing is learnt.
 
-Train decides the model, Pearson's r on dev the regulariser or the time to stop, test is answered
+Relatedness (SICK-R, STS-B) is learnt as a distribution over five grades. Train decides the model,
+Pearson's r on dev the regulariser or the time to stop, test is answered
 once. By default the model is that of Tai, Socher & Manning (2015, section 4.2) with fixed
 sentence vectors: softmax of a linear map of [|u − v|, u ∗ v], and
 
@@ -23,16 +24,18 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from models.evaluation.classifiers.adam_relatedness import (
-    AdamRelatednessConfig,
-    fit_adam_relatedness,
-)
-from models.evaluation.classifiers.checks import check_finite, check_items
-from models.evaluation.classifiers.grades import NUM_GRADES, expected_scores, grade_targets
+from models.evaluation.classifiers.inputs import check_finite, check_items
 from models.evaluation.classifiers.logistic_regression import fit_logistic_regression
+from models.evaluation.classifiers.senteval_models import (
+    NUM_GRADES,
+    AdamRelatednessConfig,
+    expected_scores,
+    fit_adam_relatedness,
+    grade_targets,
+)
 from models.evaluation.protocols.config import Classifier, ProtocolConfig
 from models.evaluation.protocols.outcome import Outcome, Predictions
-from models.evaluation.statistics.correlation import pearson
+from models.evaluation.statistics.weighted_scores import pearson
 from pipeline.base.config_fields import POSITIVE, Config, Count, Positive
 
 FloatArray = npt.NDArray[np.float64]
@@ -163,3 +166,40 @@ def distributions(scores: Tensor) -> Tensor:
 
 def _as_array(values: Tensor) -> FloatArray:
     return values.detach().to("cpu", torch.float64).numpy()
+
+
+Vectors = npt.NDArray[np.float32]
+
+
+def cosines(first: Vectors, second: Vectors) -> FloatArray:
+    """Returns the cosine [n] of each pair of rows [n, d]; 0 where a vector is zero.
+
+    As SentEval's, whose undefined cosines become 0 (``sts.py``).
+    """
+    a, b = first.astype(np.float64), second.astype(np.float64)
+    lengths = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
+    products: FloatArray = (a * b).sum(axis=1)
+    np.divide(products, lengths, out=products, where=lengths > 0)
+    return products
+
+
+def cosine_similarity(
+    pairs: Mapping[str, tuple[Vectors, Vectors]], gold: Mapping[str, FloatArray]
+) -> Outcome:
+    """Returns the cosines of all subsets' pairs, one group a subset.
+
+    Args:
+        pairs: by subset, the vectors [n, d] of first and second sentences.
+        gold: [n] by subset.
+    """
+    names = tuple(pairs)
+    predicted = [cosines(*pairs[name]) for name in names]
+    groups = np.repeat(np.arange(len(names)), [len(part) for part in predicted])
+    predictions = Predictions(
+        predicted=np.concatenate(predicted),
+        gold=np.concatenate([gold[name] for name in names]).astype(np.float64),
+        groups=groups,
+        group_names=names,
+    )
+    counts = {name: len(part) for name, part in zip(names, predicted, strict=True)}
+    return Outcome(predictions, counts, width=pairs[names[0]][0].shape[1])

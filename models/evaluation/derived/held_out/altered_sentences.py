@@ -1,23 +1,48 @@
-"""Writes the altered sentences of all kinds as one dataset to parse."""
+"""Writes the altered sentences of all kinds as one dataset to parse, and the plan beside it.
+
+The plan says which sentences each kind of alteration altered, and which it left.
+"""
 
 from __future__ import annotations
 
+import os
 import time
+from collections import defaultdict
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
-from models.evaluation.derived.alterations.bigram_shift import shift_bigrams
-from models.evaluation.derived.alterations.coordination import invert_coordinations
-from models.evaluation.derived.alterations.halves import Halves
-from models.evaluation.derived.alterations.odd_word import replace_words
-from models.evaluation.derived.alterations.plan import write_plan
-from models.evaluation.derived.alterations.source import SourceText, read_source
 from models.evaluation.derived.held_out.config import ALTERATION_VERSION, ProbingConfig
-from models.evaluation.derived.held_out.held_out_rows import HeldOutRow
+from models.evaluation.derived.held_out.held_out_rows import (
+    HeldOutRow,
+    SourceSentence,
+    SourceText,
+    parsed_rows,
+)
+from models.evaluation.derived.held_out.odd_word import replace_words
+from models.evaluation.derived.held_out.shift_and_inversion import (
+    Halves,
+    invert_coordinations,
+    shift_bigrams,
+)
+from pipeline.base.atomic_files import TEMPORARY_SUFFIX, rename_durably
 from pipeline.shards.manifests import DatasetManifest, write_dataset_manifest
 from pipeline.shards.shards import rows_in_shard, write_shard
+
+PLAN_NAME = "alterations.parquet"
+PLAN = pa.schema(
+    [
+        # Kind of the alteration, which is the name of its probing task.
+        pa.field("kind", pa.dictionary(pa.int32(), pa.string()), nullable=False),
+        # Row of the corpus, counted over its shards.
+        pa.field("corpus_row", pa.int64(), nullable=False),
+        # Row of the altered sentence in its own dataset; null where the sentence stays as it is.
+        pa.field("altered_row", pa.int64()),
+    ]
+)
 
 NOT_SELECTED = "not_selected"
 
@@ -53,14 +78,17 @@ def make_altered_sentences(
         ValueError: no held-out sentence can be altered, or the stages do not fit together.
     """
     started = time.perf_counter()
-    text = read_source(sentences, constituents, config)
+    stages = {"constituents": constituents}
+    rows = parsed_rows(sentences, stages, config.hold_out, limit=config.max_sentences)
+    source = (SourceSentence(row, *(tree or ())[:4]) for row, tree in rows)
+    text = SourceText(sentences, tuple(source))
     halves = {kind: make(text, config) for kind, make in KINDS.items()}
     if not any(parts.altered for parts in halves.values()):
         raise ValueError(
             f"{sentences}: none of {len(text.sentences)} held-out sentences can be altered; "
             f"{config.hold_out.remedy} or give a larger corpus"
         )
-    write_plan(out, halves)
+    _write_plan(out, halves)
     _write(text, halves, out)
     return write_dataset_manifest(
         out,
@@ -101,3 +129,57 @@ def _write(text: SourceText, halves: Mapping[str, Halves], out: Path) -> None:
         write_shard(out, "sentences", number, table, drops={}, extra=extra)
         first += len(part)
         number += 1
+
+
+def _write_plan(folder: Path, halves: Mapping[str, Halves]) -> None:
+    """Writes the plan; altered rows are numbered by kind, then by the corpus row they come from."""
+    rows: list[dict[str, object]] = []
+    number = 0
+    for kind, parts in halves.items():
+        for corpus_row in sorted(parts.altered):
+            rows.append({"kind": kind, "corpus_row": corpus_row, "altered_row": number})
+            number += 1
+        rows += [{"kind": kind, "corpus_row": row, "altered_row": None} for row in parts.intact]
+    folder.mkdir(parents=True, exist_ok=True)
+    temporary = folder / f"{PLAN_NAME}.{os.getpid()}{TEMPORARY_SUFFIX}"
+    pq.write_table(pa.Table.from_pylist(rows, schema=PLAN), temporary, compression="zstd")
+    rename_durably(temporary, folder / PLAN_NAME)
+
+
+@dataclass(frozen=True, slots=True)
+class Alteration:
+    """Where an altered sentence comes from."""
+
+    kind: str
+    corpus_row: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The two classes of all kinds of alteration."""
+
+    alterations: Mapping[int, Alteration]
+    """Of each row of the altered dataset."""
+    intact_in: Mapping[int, frozenset[str]]
+    """By corpus row, the kinds in which the sentence is of the class that was not altered."""
+
+
+def read_plan(folder: Path) -> Plan:
+    """Returns the plan of a dataset of altered sentences.
+
+    Raises:
+        FileNotFoundError: the folder holds none.
+    """
+    path = folder / PLAN_NAME
+    if not path.exists():
+        raise FileNotFoundError(
+            f"{folder}: no {PLAN_NAME}, so these are no altered sentences; alter them again"
+        )
+    alterations: dict[int, Alteration] = {}
+    intact_in: dict[int, set[str]] = defaultdict(set)
+    for row in pq.read_table(path).to_pylist():
+        if row["altered_row"] is None:
+            intact_in[row["corpus_row"]].add(row["kind"])
+        else:
+            alterations[row["altered_row"]] = Alteration(row["kind"], row["corpus_row"])
+    return Plan(alterations, {row: frozenset(kinds) for row, kinds in intact_in.items()})

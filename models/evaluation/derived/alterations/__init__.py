@@ -1,1 +1,0 @@
-"""Sentences that some probing tasks alter: by kind, which are altered, how, and which stay."""
