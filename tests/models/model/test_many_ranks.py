@@ -87,7 +87,7 @@ def running_means(model: SentenceModel) -> dict[str, Tensor]:
 
 def diverged(ranks: Ranks) -> str:
     """Returns the message of a loss that is no number; the first rank alone knows the path."""
-    run: Any = SimpleNamespace(_ranks=ranks, folder=None, config=TrainingConfig())
+    run: Any = SimpleNamespace(ranks=ranks, folder=None, config=TrainingConfig())
     if ranks.is_first:
         run.folder = SimpleNamespace(last_checkpoint=Path("step-3"))
     error = TrainingLoop._diverged(run, "loss of step 8", float("nan"))
