@@ -250,10 +250,10 @@ def test_memory_does_not_grow_with_the_corpus(tmp_path: Path, vectors: WordVecto
     # Two shards are in memory, the one that is used and the next.
     few, many = (
         write_corpus(tmp_path / str(shards), stories(shards * 125), rows_per_shard=1000)
-        for shards in (2, 12)
+        for shards in (4, 12)
     )
-    peak_of_an_epoch(few, vectors, 2)  # what is set up once
+    peak_of_an_epoch(few, vectors, 4)  # what is set up once
     # Whether both are in memory at once in a short run is a matter of the reading thread's luck.
-    peak = max(peak_of_an_epoch(few, vectors, 2) for _ in range(3))
+    peak = max(peak_of_an_epoch(few, vectors, 4) for _ in range(3))
 
     assert peak_of_an_epoch(many, vectors, 12) < 1.2 * peak
