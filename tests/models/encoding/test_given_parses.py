@@ -156,6 +156,18 @@ def test_the_table_names_documents_and_each_text_once(
     assert [numbers[name] for name in names] == sentences.units.tolist()
 
 
+def test_the_table_has_the_corpus_first_each_part_in_its_order(
+    sentences: DerivedSentences,
+) -> None:
+    parts = sentences.table.column("part").to_pylist()
+    rows = sentences.table.column("dataset_row").to_pylist()
+    num_corpus = parts.count("corpus")
+    assert 0 < num_corpus < len(parts)
+    assert parts == ["corpus"] * num_corpus + ["altered"] * (len(parts) - num_corpus)
+    for own in (rows[:num_corpus], rows[num_corpus:]):
+        assert own == sorted(set(own))
+
+
 def test_sentences_that_are_not_those_of_the_note_are_refused(tmp_path: Path, folder: Path) -> None:
     place = tmp_path / "copy"
     shutil.copytree(folder / "probing" / SENTEVAL_FOLDER, place)
