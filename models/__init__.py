@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import torch
+
     from models.encoding.reading_encoder import OnRefusal
     from models.encoding.text_encoder import TextEncoder
 
@@ -15,7 +17,7 @@ __all__ = ["load"]
 def load(
     path: str | Path,
     *,
-    device: str = "cpu",
+    device: str | torch.device = "cpu",
     on_refusal: OnRefusal = "error",
     dependency_parser: str | Path | None = None,
     constituency_parser: str | Path | None = None,
@@ -35,7 +37,7 @@ def load(
     Args:
         path: the model's folder. (Views of several, MODEL@VIEW+MODEL@VIEW, are for the command
             lines and `models.encoding.named_encoder.resolve_encoder`.)
-        device: torch's name of where to parse and embed.
+        device: torch's device, or its name, of where to parse and embed.
         on_refusal: ``error`` for a sentence that cannot be taken (empty, longer than the parsers'
             510 tokens, rejected by one), or ``zero`` for a vector of zeros, listed in ``refused``.
         dependency_parser: folder of the parser of view DEP.
@@ -52,7 +54,7 @@ def load(
 
     settings = EncoderSettings.from_dict(
         {
-            "device": device,
+            "device": str(device),
             "on_refusal": on_refusal,
             "vectors": vectors,
             "dependency_parser": dependency_parser,

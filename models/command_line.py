@@ -23,7 +23,7 @@ def add_encoder_options(parser: argparse.ArgumentParser, *, on_refusal: str) -> 
         on_refusal: what the command does with sentences that the encoder cannot take.
     """
     add = parser.add_argument
-    add("--device", default="cpu", help="Where to embed and classify: cpu, cuda, cuda:1, ...")
+    add("--device", default="cpu", help="Where to compute: cpu, cuda, cuda:1, ...")
     add("--batch-size", type=int, help="Sentences embedded at once.")
     add("--on-refusal", choices=["error", "zero"], help=on_refusal)
     for name in ("vectors", "dependency-parser", "constituency-parser"):

@@ -40,6 +40,12 @@ from pipeline.base.job import available_cores
 DEFAULT_PRESET = "laptop"
 """Whose architecture an untrained encoder has."""
 DIGITS_OF_FOLDER = 8
+OPTION_OF_PROTOCOL = {
+    "classifier": "--classifier",
+    "num_folds": "--folds",
+    "grid_scale": "--grid-scale",
+}
+"""The option that sets a field of the protocol; the other fields are changed by JSON."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -93,7 +99,7 @@ def job_of(values: argparse.Namespace) -> dict[str, Any]:
 
     Raises:
         FileNotFoundError: no such data folder.
-        ValueError: an unknown task, preset or field.
+        ValueError: an unknown task, preset or field, or a field that has an option of its own.
     """
     if values.encoder is None or values.data is None:
         raise ValueError("give --encoder and --data, or --list for the tasks")
@@ -105,12 +111,7 @@ def job_of(values: argparse.Namespace) -> dict[str, Any]:
     representation = representation_named(
         values.representation, **_object(values.representation_changes, "representation-changes")
     )
-    protocol = {
-        **_object(values.protocol_changes, "protocol-changes"),
-        "classifier": values.classifier,
-        "num_folds": values.folds,
-        "grid_scale": values.grid_scale,
-    }
+    protocol = _protocol(values)
     config = preset(values.preset, **_object(values.changes, "changes"))
     job: dict[str, Any] = {
         "encoder": values.encoder,
@@ -129,6 +130,24 @@ def job_of(values: argparse.Namespace) -> dict[str, Any]:
     if values.encoder_version is not None:
         job["encoder_version"] = values.encoder_version
     return job
+
+
+def _protocol(values: argparse.Namespace) -> dict[str, Any]:
+    """Returns the protocol's fields that options set.
+
+    Raises:
+        ValueError: a change of a field that has an option of its own.
+    """
+    changes = _object(values.protocol_changes, "protocol-changes")
+    if doubled := sorted(set(changes) & set(OPTION_OF_PROTOCOL)):
+        options = ", ".join(OPTION_OF_PROTOCOL[name] for name in doubled)
+        raise ValueError(f"--protocol-changes sets {', '.join(doubled)}: use {options}")
+    return {
+        **changes,
+        "classifier": values.classifier,
+        "num_folds": values.folds,
+        "grid_scale": values.grid_scale,
+    }
 
 
 def _object(text: str, option: str) -> dict[str, Any]:

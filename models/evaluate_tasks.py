@@ -97,7 +97,7 @@ def execute(job: Mapping[str, Any], progress: Progress) -> None:
         raise ValueError(f"threads must be 1 or more, got {threads}")
     torch.set_num_threads(threads)
     with tempfile.TemporaryDirectory() as temporary:
-        _evaluate({"parses": temporary, **job}, progress)
+        _evaluate({**job, "parses": job.get("parses") or temporary}, progress)
 
 
 def _evaluate(job: Mapping[str, Any], progress: Progress) -> None:

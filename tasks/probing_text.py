@@ -14,7 +14,7 @@ from models.evaluation.derived.held_out.config import (
     PROBING_VERSION,
     ProbingConfig,
 )
-from models.model.model_description import parsers_of_corpus
+from models.model.model_description import exact_parsers_of_corpus
 from tasks.artefact import Artefact
 from tasks.parameters import CorpusParameters, HeldOutParameters, ParserParameters, joined
 from tasks.parsing import ParseConstituents, ParseDependencies
@@ -155,11 +155,11 @@ class BuildProbing(CorpusParameters, HeldOutParameters, ParserParameters, Artefa
         """Builds all tasks in one pass over the held-out sentences."""
         self.write_config()
         folders = self.folders()
-        records = parsers_of_corpus(asdict(folders["corpus"]), {})
         build_probing(
             folders["corpus"],
             folders["altered"],
             self.folder,
             self.config,
-            parsers={stage: record.checksum for stage, record in records.items()},
+            # Fast parses are not what an encoder's exact parser of the same weights would give.
+            parsers=exact_parsers_of_corpus(asdict(folders["corpus"])),
         )

@@ -145,7 +145,10 @@ class WriteReport(EncoderParameters, Artefact):
             for _, task in self.rows
         ]
         # All tasks share their sentences, and all rows of an encoder its embeddings.
-        encoders = {row[0].setup.encoder.digest: row[0] for row in results if row}
+        encoders: dict[str, TaskResult] = {}
+        for row in results:  # the first row of an encoder is its plain one, without added words
+            if row:
+                encoders.setdefault(row[0].setup.encoder.digest, row[0])
         scored = [result for row in results for result in row]
         return (
             StageRecord(

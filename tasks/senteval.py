@@ -76,9 +76,22 @@ class SentEvalStage(SentEvalParameters, EncoderParameters, Artefact):
         return task
 
     def declared(self, names: str) -> tuple[EvaluationTask, ...]:
-        """Returns the tasks of a list of names; ``all`` are those that may be among the data."""
-        of_probing = self.derived and names.strip().lower() == "all"
-        return PROBING if of_probing else tasks_named(names)
+        """Returns the tasks of a list of names; ``all`` are those that may be among the data.
+
+        Raises:
+            ValueError: no such task, or one that is not derived from a corpus though such are
+                asked for.
+        """
+        if not self.derived:
+            return tasks_named(names)
+        if names.strip().lower() == "all":
+            return PROBING
+        found = tasks_named(names)
+        for task in found:
+            if task not in PROBING:
+                known = ", ".join(one.name for one in PROBING)
+                raise ValueError(f"--derived has no task {task.name}; choose among {known}")
+        return found
 
     def inputs(self, *datasets: str) -> dict[str, Artefact]:
         """Returns what scoring on these sets requires: the data, and what the encoder does."""
@@ -138,8 +151,13 @@ class EvaluateTask(SentEvalStage):
 
     @cached_property
     def declaration(self) -> EvaluationTask:
-        """The task, declared."""
-        return task_named(self.task)
+        """The task, declared.
+
+        Raises:
+            ValueError: see `declared`.
+        """
+        (task,) = self.declared(task_named(self.task).name)
+        return task
 
     @property
     def task_data(self) -> DownloadSentEval:

@@ -75,10 +75,13 @@ class ReadingEncoder(ABC):
     def __init__(self, reader: SentenceReader, settings: EncoderSettings | None = None) -> None:
         """Takes what reads sentences.
 
+        Args:
+            settings: by default a sentence that cannot be taken is an error.
+
         Raises:
             ValueError: a batch of no sentences.
         """
-        self.settings = settings or EncoderSettings()
+        self.settings = settings or EncoderSettings(on_refusal="error")
         if self.settings.batch_size == 0:
             raise ValueError("batch_size must be at least 1, got 0")
         self.refused: list[RefusedSentence] = []

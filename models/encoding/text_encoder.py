@@ -140,7 +140,7 @@ def random_text_encoder(seed: int, settings: EncoderSettings | None = None) -> T
 
 
 def _on_this_machine(settings: EncoderSettings | None) -> EncoderSettings:
-    settings = settings or EncoderSettings()
+    settings = settings or EncoderSettings(on_refusal="error")
     return replace(settings, device=available_device(settings.device))
 
 

@@ -169,13 +169,14 @@ def average_differences(
 ) -> tuple[Interval | None, Interval | None]:
     """Returns first minus second over the tasks, and over all their items.
 
-    None where a task has no clusters, of which one draw could serve all tasks.
+    None where one draw of clusters could not serve all tasks: a task has none, or the tasks are not
+    derived from one corpus.
 
     Args:
         first: the results of each seed by task; the same tasks on both sides.
     """
     clusters = _clusters(first[0])
-    if not clusters or len(clusters) < len(first[0]):
+    if not clusters or len(clusters) < len(first[0]) or len(_corpora(first[0])) > 1:
         return None, None
     a, b = _right(first), _right(second)
     differences = {task: a[task] - b[task] for task in a}
@@ -189,8 +190,14 @@ def average_over_tasks(results: Mapping[str, TaskResult]) -> Interval:
     """Returns the mean accuracy over derived tasks.
 
     Raises:
-        ValueError: a task without clusters, of which one draw could not serve all tasks.
+        ValueError: one draw of clusters could not serve all tasks: a task has none, or the tasks
+            are not derived from one corpus.
     """
+    if len(corpora := _corpora(results)) > 1:
+        raise ValueError(
+            f"an average over tasks draws the documents of one corpus, got tasks of "
+            f"{', '.join(corpora)}; average those of each by themselves"
+        )
     resampling = next(iter(results.values())).resampling
     return mean_interval(_right([results]), _clusters(results), resampling=resampling)
 
@@ -202,6 +209,11 @@ def _right(seeds: Sequence[Mapping[str, TaskResult]]) -> dict[str, FloatArray]:
         task: np.mean([one.predicted == one.gold for one in found], axis=0)
         for task, found in answers.items()
     }
+
+
+def _corpora(results: Mapping[str, TaskResult]) -> list[str]:
+    """Returns the corpora that tasks are derived from; a cluster has one meaning within one."""
+    return sorted({result.data.derived_from or "publications" for result in results.values()})
 
 
 def _clusters(results: Mapping[str, TaskResult]) -> dict[str, IntArray]:

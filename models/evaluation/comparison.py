@@ -27,9 +27,11 @@ from models.evaluation.scores import (
     stream_of,
 )
 from models.evaluation.statistics.resampling import (
+    Drawn,
     Interval,
     Resampling,
     SeedMean,
+    drawn_as,
     over_seeds,
     percentile_interval,
 )
@@ -85,6 +87,8 @@ class TaskComparison:
     """First minus second."""
     p: float
     corrected_p: float
+    drawn: Drawn = "item"
+    """What the interval draws and the permutation test swaps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,15 +163,15 @@ def _compare_task(
         p_values = _permuted(first, sides, config.resampling)
     else:
         p_values = {name: bootstrap_p_value(resampled[name]) for name in chosen}
+    drawn = drawn_as(sides[0][0].clusters)
     rows = []
     for name in chosen:
         a, b = (over_seeds([scores[name] for scores in side]) for side in observed)
         difference = percentile_interval(
             a.mean - b.mean, resampled[name], confidence=config.resampling.confidence
         )
-        rows.append(
-            TaskComparison(task.name, name, a, b, difference, p_values[name], p_values[name])
-        )
+        p = p_values[name]
+        rows.append(TaskComparison(task.name, name, a, b, difference, p, p, drawn))
     return rows
 
 

@@ -100,7 +100,28 @@ def parsers_of_corpus(
         FileNotFoundError: a stage is not complete.
         ValueError: the shards of a stage are by several parsers.
     """
-    records = {}
+    return {
+        stage: ParserRecord(name, checksum_of_weights(checksum), paths.get(stage))
+        for stage, (name, checksum) in _parsers_of_shards(folders).items()
+    }
+
+
+def exact_parsers_of_corpus(folders: Mapping[str, Path]) -> dict[str, str]:
+    """Returns the checksum of each stage's parser, without stages that a fast arithmetic parsed.
+
+    Raises:
+        FileNotFoundError, ValueError: see `parsers_of_corpus`.
+    """
+    return {
+        stage: checksum
+        for stage, (_, checksum) in _parsers_of_shards(folders).items()
+        if checksum == checksum_of_weights(checksum)
+    }
+
+
+def _parsers_of_shards(folders: Mapping[str, Path]) -> dict[str, tuple[str, str]]:
+    """Returns name and checksum, arithmetic included, of each stage's parser."""
+    parsers = {}
     for stage, folder in folders.items():
         if stage not in OPTION_OF_STAGE:
             continue
@@ -113,10 +134,8 @@ def parsers_of_corpus(
             )
         for name, checksum in found:
             if checksum is not None:
-                records[stage] = ParserRecord(
-                    str(name), checksum_of_weights(checksum), paths.get(stage)
-                )
-    return records
+                parsers[stage] = (str(name), str(checksum))
+    return parsers
 
 
 def checksum_of_weights(checksum: str) -> str:

@@ -19,8 +19,8 @@ from models.report.markdown import (
 from models.report.table_notes import derived_notes, task_title
 
 TESTS_IN_WORDS = {
-    "permutation": "paired permutation test, answers swapped {0} by {0}",
-    "bootstrap": "paired bootstrap over {0}s",
+    "permutation": ("paired permutation test, answers swapped ", "{0} by {0}"),
+    "bootstrap": ("paired bootstrap over ", "{0}s"),
 }
 CORRECTIONS_IN_WORDS = {
     "holm": "Holm's correction",
@@ -41,25 +41,37 @@ def comparison_table(comparison: Comparison) -> str:
         "corrected p",
     ]
     rows = [_row(row, comparison.derived) for row in comparison.tasks]
-    drawn = "item" if comparison.average is None else "document"
+    test, unit = TESTS_IN_WORDS[config.test]
     notes = [
         *(_side(name, setups) for name, setups in zip(_names(comparison), sides, strict=True)),
-        f"{TESTS_IN_WORDS[config.test].format(drawn)}, {config.resampling.num_resamples:,} "
-        "resamples; "
+        f"{test}{_by_drawn(comparison, unit)}, {config.resampling.num_resamples:,} resamples; "
         f"{CORRECTIONS_IN_WORDS[config.correction]} over {len(rows)} rows.",
-        f"Intervals and p values are about other test {drawn}s, not about another training.",
+        f"Intervals and p values are about other test {_by_drawn(comparison, '{0}s')}, not about "
+        "another training.",
     ]
     if comparison.average is not None and comparison.over_items is not None:
         notes.append(
             f"Difference averaged over tasks: {with_interval(comparison.average, signed=True)}; "
-            f"over all test items: {with_interval(comparison.over_items, signed=True)}. Documents "
-            "are drawn for all tasks at once."
+            f"over all test items: {with_interval(comparison.over_items, signed=True)}. "
+            "What is drawn is drawn for all tasks at once."
         )
     if any(row.score in SCORES_OF_ERRORS for row in comparison.tasks):
         notes.append("Of mse the lower is the better.")
     notes += derived_notes(comparison.derived)
     absent = [f"{task}: absent ({reason})" for task, reason in comparison.absent.items()]
     return f"{markdown_table(header, rows, num_text_columns=2)}\n\n{bullets([*notes, *absent])}"
+
+
+def _by_drawn(comparison: Comparison, form: str) -> str:
+    """Returns what is drawn, in this form; with the tasks in brackets where they differ in it."""
+    tasks: dict[str, list[str]] = {}
+    for row in comparison.tasks:
+        named = tasks.setdefault(row.drawn, [])
+        if row.task not in named:
+            named.append(row.task)
+    if len(tasks) == 1:
+        return form.format(*tasks)
+    return ", ".join(f"{form.format(kind)} ({', '.join(of)})" for kind, of in tasks.items())
 
 
 def _names(comparison: Comparison) -> tuple[str, str]:

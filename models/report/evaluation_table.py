@@ -234,7 +234,9 @@ def _average_cells(column: EncoderColumn) -> dict[str, str]:
 
 
 def _derived_average(column: EncoderColumn) -> str:
-    """Returns the mean over the tasks whose documents are known."""
+    """Returns the mean over the tasks whose documents are known, if they are of one corpus."""
+    if len({*corpora_of(r for seed in column.seeds for r in seed.values()).values()}) > 1:
+        return NOT_GIVEN
     found = (
         {
             task: result

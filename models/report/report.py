@@ -21,7 +21,7 @@ from models.report.probing_table import (
 from models.training.logs import METRICS_FILE, SUMMARY_FILE, read_metrics
 from pipeline.base.atomic_files import write_json_atomically, write_text_atomically
 
-REPORT_VERSION = 6
+REPORT_VERSION = 7
 """Raised when the same results would give another report."""
 REPORT_NAME = "report.md"
 MARKER_NAME = "report.json"
@@ -120,6 +120,10 @@ def _row_as_json(row: ProbingRow) -> dict[str, Any]:
         for task, result in row.results.items()
     }
     result = {"tasks": tasks, "average": asdict(row.average), "width": row.width}
-    setup = next(iter(row.results.values())).setup
-    used = {"representation": setup.representation, "classifier": setup.classifier}
+    first = next(iter(row.results.values()))
+    used = {
+        "representation": first.setup.representation,
+        "classifier": first.setup.classifier,
+        "declared_by_data": dict(first.data.protocol),
+    }
     return {"name": row.name, "description": row.description, "result": result, "config": used}

@@ -60,7 +60,7 @@ class ReportInputs:
     parsers: tuple[Mapping[str, Any], ...] = ()
     """``kind``, ``name``, ``checksum`` and, where the card has them, ``scores`` of each parser."""
     versions: Mapping[str, str] = field(default_factory=dict)
-    """By package; see ``versions.installed_versions``."""
+    """By package; see `installed_versions`."""
     commit: str | None = None
     further_training_folders: tuple[Path, ...] = ()
     """Of the other training seeds, where there are any."""

@@ -244,6 +244,20 @@ def test_derived_tasks_and_a_folder_of_ones_own_are_refused_together(
             task.complete()
 
 
+def test_a_task_that_no_corpus_gives_is_refused_among_derived_ones(
+    setting: dict[str, Any],
+) -> None:
+    asked = {**setting, "encoder": "bag_of_words", "derived": True, "senteval_data": ""}
+    message = "^--derived has no task MR; choose among SentLen, WC, TreeDepth, "
+    for task in (
+        EvaluateTask(**asked),
+        EvaluateEncoder(**asked, tasks="Tense,MR"),
+        EvaluateAll(**asked, tasks="MR"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            task.complete()
+
+
 # Runs.
 
 

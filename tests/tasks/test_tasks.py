@@ -27,6 +27,7 @@ from tasks import (
 )
 from tasks.artefact import Artefact
 
+DERIVED: dict[str, object] = {"derived": True, "task": "Tense"}
 STAGES: list[tuple[type[Artefact], dict[str, object]]] = [
     (SplitSentences, {}),
     (AlterSentences, {}),
@@ -37,7 +38,7 @@ STAGES: list[tuple[type[Artefact], dict[str, object]]] = [
     (TrainEncoders, {}),
     (TrainWordVectors, {}),
     (BuildProbing, {}),
-    (EvaluateTask, {"derived": True, "task": "Tense"}),
+    (EvaluateTask, DERIVED),
     (WriteReport, {}),
 ]
 
@@ -94,13 +95,13 @@ def test_output_stands_in_a_folder_that_ends_in_the_digest(
         (TrainEncoders, {}, "max_tokens", 50),
         (TrainWordVectors, {}, "vector_changes", {"size": 7}),
         (BuildProbing, {}, "probing_seed", 3),
-        (EvaluateTask, {"derived": True}, "seed", 3),
-        (EvaluateTask, {"derived": True, "encoder": "random-0"}, "changes", {"hidden_size": 8}),
-        (EvaluateTask, {"derived": True}, "encoder", "bag_of_words"),
-        (EvaluateTask, {"derived": True}, "representation_changes", {"views": ["0-DEP"]}),
-        (EvaluateTask, {"derived": True}, "protocol_changes", {"standardise": False}),
-        (EvaluateTask, {"derived": True}, "probing_seed", 3),
-        (EvaluateTask, {}, "derived", True),
+        (EvaluateTask, DERIVED, "seed", 3),
+        (EvaluateTask, DERIVED | {"encoder": "random-0"}, "changes", {"hidden_size": 8}),
+        (EvaluateTask, DERIVED, "encoder", "bag_of_words"),
+        (EvaluateTask, DERIVED, "representation_changes", {"views": ["0-DEP"]}),
+        (EvaluateTask, DERIVED, "protocol_changes", {"standardise": False}),
+        (EvaluateTask, DERIVED, "probing_seed", 3),
+        (EvaluateTask, {"task": "Tense"}, "derived", True),
         (WriteReport, {}, "seed", 3),
     ],
 )

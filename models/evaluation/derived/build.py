@@ -146,7 +146,7 @@ def build_probing(
         corpus: the parsed corpus.
         altered: the parsed output of ``make_altered_sentences``.
         out: folder to write.
-        parsers: checksum of the weights of each stage's parser, as far as it is known: encoders
+        parsers: checksum of each stage's parser, where it parsed exactly and is known: encoders
             that read by the same parsers take the sentences' parses as they are.
 
     Returns:

@@ -62,7 +62,7 @@ def write_senteval_files(
         chosen: the labelled sentences of each present task, altered ones as they were altered.
         absent: tasks that there are none of, with the reason.
         corpus: what the note calls the text.
-        parsers: checksum of the weights of each stage's parser, as far as it is known.
+        parsers: checksum of each stage's parser, where it parsed exactly and is known.
 
     Raises:
         ValueError: a token with white space, which the format cannot tell from two.

@@ -24,6 +24,8 @@ SPLIT_GRID = tuple(2.0**t for t in range(-2, 4))
 """C of a given dev split (validation.py, SplitClassifier)."""
 COMPATIBILITY_GRID = tuple(10.0**t for t in range(-5, -1))
 """Weight decay of SentEval's own classifier, in all three."""
+LEFT_TO_DATA = ("standardise", "penalties")
+"""Fields that data may declare, where nothing else is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +75,21 @@ class ProtocolConfig(Config):
     def on_data(self, declared: Mapping[str, Any]) -> ProtocolConfig:
         """Returns the configuration on data that declare fields of it.
 
-        A field that is asked for stays, and so do SentEval's grids where they are scaled, and its
-        own classifier.
+        Data declare ``standardise`` and ``penalties``, whose None leaves them to the data. A field
+        that is asked for stays, and so do SentEval's grids where they are scaled, and its own
+        classifier.
 
         Raises:
-            ValueError: what the data declare is no field, or out of range.
+            ValueError: the data declare another name, or a value out of range.
         """
+        if unknown := sorted(set(declared) - set(LEFT_TO_DATA)):
+            raise ValueError(
+                f"unknown protocol settings {unknown} of data; they may declare "
+                f"{' and '.join(LEFT_TO_DATA)}"
+            )
         if self.classifier == "compatibility":
             return self
-        kept = {name for name in declared if getattr(self, name, None) is not None}
+        kept = {name for name in declared if getattr(self, name) is not None}
         if self.grid_scale != 1.0:
             kept.add("penalties")
         own = {name: value for name, value in declared.items() if name not in kept}

@@ -95,6 +95,8 @@ WEIGHTS_AT_ONCE = 1_000_000
 
 
 _BETWEEN = Range("lie between 0 and 1", lambda value: 0.0 < value < 1.0)
+Drawn = Literal["item", "document", "sentence"]
+"""What a resample draws of a task."""
 MIN_UNITS = 10
 """Fewer documents in a task's test split are not resampled, but its sentences: the spread of so
 few would be a guess. The interval is then too narrow for other documents, and the report says
@@ -137,6 +139,13 @@ def clusters_of(sentences_n: IntArray, units_n: IntArray) -> IntArray:
     if draws_units(units_n.tolist()):
         return units_n
     return -1 - sentences_n  # below zero, where no unit's number is
+
+
+def drawn_as(clusters_n: IntArray | None) -> Drawn:
+    """Returns what items of these clusters are drawn by, see `clusters_of`."""
+    if clusters_n is None:
+        return "item"
+    return "sentence" if len(clusters_n) and clusters_n.min() < 0 else "document"
 
 
 def observed_scores(scorer: Scorer, num_items: int) -> dict[str, float]:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+import torch
 
 import models
 from models.config.training_config import TrainingConfig
@@ -21,7 +22,7 @@ from models.config.training_presets import preset
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus
 from models.encode import main
 from models.encoding.reading_encoder import EncoderSettings, WordsEncoder
-from models.encoding.text_encoder import TextEncoder, encode_corpus
+from models.encoding.text_encoder import TextEncoder, encode_corpus, load_text_encoder
 from models.model.model_description import find_parser, recorded_parsers
 from models.model.model_folder import load_model
 from models.model.sentence_model import SentenceViews
@@ -196,6 +197,16 @@ def test_a_sentence_of_words_alone_may_be_longer_than_a_parser_takes(run: Run) -
     assert words.encode(["cat " * 511]).any()
     with pytest.raises(ValueError, match=r"sentence 1 \(from 0\): empty; leave out"):
         words.encode(["The cat.", " "])
+
+
+def test_an_encoder_made_without_settings_makes_no_silent_zeros(run: Run) -> None:
+    with pytest.raises(ValueError, match=r"sentence 0 \(from 0\): empty"):
+        WordsEncoder(load_model(run.model).vectors).encode([" "])
+    assert load_text_encoder(run.model).fails_on_refusal
+
+
+def test_a_device_of_torch_is_taken_like_its_name(run: Run) -> None:
+    assert models.load(run.model, device=torch.device("cpu")).device == torch.device("cpu")
 
 
 def test_refused_sentences_are_zeros_and_listed(run: Run, encoder: TextEncoder) -> None:

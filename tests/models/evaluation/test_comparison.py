@@ -14,7 +14,7 @@ from models.compare import main
 from models.evaluation.comparison import TESTS, ComparisonConfig, Test, compare
 from models.evaluation.protocols.outcome import Predictions
 from models.evaluation.scores import score_intervals
-from models.evaluation.statistics.resampling import Resampling
+from models.evaluation.statistics.resampling import Resampling, clusters_of
 from models.evaluation.task_result import (
     AbsentResult,
     EncoderIdentity,
@@ -117,6 +117,30 @@ def test_seeds_are_averaged_and_their_deviation_given() -> None:
     assert row.second.deviation is None
     assert row.difference.value == pytest.approx(15.0)
     assert row.p < 0.05
+
+
+@pytest.mark.parametrize(
+    ("test", "swapped"),
+    [
+        ("permutation", "answers swapped item by item (MR), document by document (Tense), "
+         "sentence by sentence (BShift)"),
+        ("bootstrap", "bootstrap over items (MR), documents (Tense), sentences (BShift)"),
+    ],
+)  # fmt: skip
+def test_the_table_says_what_was_drawn_of_each_task(test: Test, swapped: str) -> None:
+    items = np.arange(60)
+    made = {
+        "MR": answers(60, 0.8),
+        "Tense": replace(answers(60, 0.8), clusters=clusters_of(items, items // 3)),
+        "BShift": replace(answers(60, 0.8), clusters=clusters_of(items, items // 20)),
+    }
+    config = replace(FAST, test=test)
+    table = comparison_table(compare([results("a", made)], [results("b", made)], config))
+    assert swapped in table
+    assert "about other test items (MR), documents (Tense), sentences (BShift), not" in table
+    alone = {"BShift": made["BShift"]}
+    table = comparison_table(compare([results("a", alone)], [results("b", alone)], config))
+    assert "about other test sentences, not about another training" in table
 
 
 def test_a_seed_given_twice_is_refused() -> None:

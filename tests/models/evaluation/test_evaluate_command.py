@@ -116,6 +116,10 @@ def test_a_version_keeps_embeddings_and_results(data: Path) -> None:
         (["--representation-changes", "{normalise}"], "--representation-changes: not JSON"),
         (["--changes", "[1]"], "--changes: must be an object such as"),
         (["--representation-changes", '{"normalize": true}'], "normalize"),
+        (
+            ["--protocol-changes", '{"num_folds": 5, "classifier": "compatibility"}'],
+            "--protocol-changes sets classifier, num_folds: use --classifier, --folds",
+        ),
         (["--representation", "multiview"], "unknown representation 'multiview'; known: plain"),
         (["--tasks", "MR,MRS"], "MRS"),
         (["--preset", "desktop"], "desktop"),

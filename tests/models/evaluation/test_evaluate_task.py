@@ -401,6 +401,13 @@ def test_absent_tasks_are_written_and_scored_when_their_data_come(tmp_path: Path
 
 
 @pytest.mark.usefixtures("asked")
+def test_null_in_place_of_a_folder_of_parses_keeps_none(data: Path, tmp_path: Path) -> None:
+    run(job_of(data, tmp_path, parses=None))
+    assert {path.name for path in tmp_path.iterdir()} >= {"results", "cache"}
+    assert not list(tmp_path.rglob("*parses*"))
+
+
+@pytest.mark.usefixtures("asked")
 def test_each_task_may_have_a_folder_of_its_own(data: Path, tmp_path: Path) -> None:
     job = job_of(data, tmp_path, tasks=["MR", "SICK14"])
     folders = {name: str(tmp_path / "own" / name) for name in ("MR", "SICK14")}

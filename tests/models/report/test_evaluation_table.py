@@ -14,7 +14,9 @@ from models.evaluation import averages
 from models.evaluation.averages import (
     AVERAGES,
     AverageDeclaration,
+    average_differences,
     average_of,
+    average_over_tasks,
     average_value,
     lacking,
     published_averages,
@@ -27,6 +29,7 @@ from models.evaluation.task_result import (
     EncoderIdentity,
     Result,
     Setup,
+    TaskResult,
     result_path,
     write_result,
 )
@@ -47,6 +50,12 @@ def seven(encoder: EncoderIdentity, share: float) -> list[Result]:
     return [*results, result(similarities(100, 0.3, subsets=1), related, encoder=encoder)]
 
 
+def derived(name: str, corpus: str) -> TaskResult:
+    """Returns the result of a derived task with three items a document."""
+    made = result(replace(answers(60, 0.8), clusters=np.arange(60) // 3), task(name))
+    return replace(made, data=replace(made.data, derived_from=corpus))
+
+
 def written(folder: Path, results: Sequence[Result]) -> Path:
     for one in results:
         write_result(result_path(folder, one.task), one)
@@ -57,6 +66,20 @@ def cells(table: str, task_name: str, score: str = "accuracy") -> list[str]:
     """Returns a row's cells after task and score."""
     rows = [line.strip("| ").split(" | ") for line in table.splitlines() if line.startswith("| ")]
     return next(row[2:] for row in rows if row[:2] == [task_name, score])
+
+
+def test_tasks_of_several_corpora_have_no_average(tmp_path: Path) -> None:
+    """A document's number has one meaning within one corpus only."""
+    one = {"Tense": derived("Tense", "tales"), "BShift": derived("BShift", "tales")}
+    mixed = {**one, "BShift": derived("BShift", "letters")}
+    assert average_over_tasks(one).value == pytest.approx(80.0)
+    assert None not in average_differences([one], [one], Resampling(50))
+    assert average_differences([mixed], [mixed], Resampling(50)) == (None, None)
+    with pytest.raises(ValueError, match="documents of one corpus, got tasks of letters, tales"):
+        average_over_tasks(mixed)
+    assert "average of the derived tasks" not in evaluation_table(
+        [written(tmp_path / "mixed", [*mixed.values()])]
+    )
 
 
 @pytest.mark.parametrize(

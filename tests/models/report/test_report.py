@@ -76,7 +76,7 @@ def answering(name: str, predicted: npt.NDArray[np.int64], *, width: int = 8) ->
         answers, {"train": 600, "dev": 100, "test": 300}, width, 70.0, regularisers=(0.1,)
     )
     setup = Setup(EncoderIdentity(name, name), {}, {"classifier": "logistic_regression"})
-    data = DataRecord("d0", "s0", derived_from="tales")
+    data = DataRecord("d0", "s0", derived_from="tales", protocol={"standardise": True})
     results = {
         task: scored(task_named(called), setup, data, outcome, seconds={"fit": 0.2})
         for task, called in zip(TASKS, evaluation_tasks(TASKS), strict=True)
@@ -351,6 +351,12 @@ def test_json_holds_the_figures_without_single_answers(
     assert value["random_weights"]["average"] == pytest.approx(62.0)
     assert value["stages"][0]["drops"] == {"too_long": 7}
     assert value["rows"][0]["result"]["tasks"]["tense"]["accuracy"]["value"] == 80.0
+    config = {
+        "representation": {},
+        "classifier": {"classifier": "logistic_regression"},
+        "declared_by_data": {"standardise": True},
+    }
+    assert value["rows"][0]["config"] == config
     assert "predictions" not in json.dumps(value)
 
 

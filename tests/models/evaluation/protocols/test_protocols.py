@@ -237,6 +237,22 @@ def test_of_equally_good_penalties_the_strongest_is_taken() -> None:
 DECLARED = {"standardise": True, "penalties": [1e-2, 1.0]}
 
 
+def test_standardised_answers_do_not_depend_on_scale_and_place() -> None:
+    problem = noisy(3, train=90, dev=40, test=60)
+    moved = {name: 1000.0 * x + 5.0 for name, x in problem.features.items()}
+    config = replace(FEW_FOLDS, standardise=True)
+    found, again = answer(problem, config), answer(replace(problem, features=moved), config)
+    np.testing.assert_array_equal(found.predictions.predicted, again.predictions.predicted)
+    assert found.regularisers == again.regularisers
+
+
+def test_standardised_features_that_say_nothing_are_answered_near_chance() -> None:
+    found = answer(
+        shuffled(train=400, dev=200, test=1000), replace(FEW_FOLDS, standardise=True)
+    ).predictions
+    assert np.mean(found.predicted == found.gold) == pytest.approx(0.5, abs=0.06)
+
+
 @pytest.mark.parametrize(
     ("asked", "expected"),
     [
@@ -254,9 +270,11 @@ def test_what_is_asked_for_goes_before_what_the_data_declare(
     assert (config.standardise, config.penalties) == expected
 
 
-def test_data_that_declare_no_setting_of_a_protocol_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"unknown protocol settings \['scaling'\]"):
-        ProtocolConfig().on_data({"scaling": True})
+@pytest.mark.parametrize("asked", [{}, {"classifier": "compatibility"}])
+@pytest.mark.parametrize("name", ["scaling", "num_folds", "seed"])
+def test_what_data_may_not_declare_is_refused(asked: dict[str, object], name: str) -> None:
+    with pytest.raises(ValueError, match=rf"unknown protocol settings \['{name}'\]"):
+        ProtocolConfig.from_dict(asked).on_data({**DECLARED, name: 3})
 
 
 def test_float32_features_are_answered_as_float64_ones() -> None:
