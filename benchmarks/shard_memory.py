@@ -27,7 +27,7 @@ from benchmarks.report import Table, fail, header, print_last_line, print_table
 from pipeline.base.atomic_files import write_json_atomically
 from pipeline.base.bundled import BUNDLED_PARSERS
 from pipeline.base.job import WATCH_FLAG, job_environment
-from pipeline.parsing.parse_shard import PARSED_STAGES
+from pipeline.parsers.adapters.folder_files import STAGES
 from pipeline.shards.manifests import read_dataset_manifest
 from pipeline.shards.shards import ShardWriter, read_row_groups
 
@@ -99,7 +99,7 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("--sentences", type=Path, help="folder of sentence shards; default: the default run's")
     add("--rows", type=int, default=50_000, help="at most so many sentences; default: 50000")
-    add("--stage", choices=PARSED_STAGES, default=PARSED_STAGES[0])
+    add("--stage", choices=STAGES, default=STAGES[0])
     add("--parser", type=Path, help="folder of the parser; default: the bundled one")
     add("--device", default="cpu", help="auto, cpu or cuda; default: cpu")
     add("--every", type=float, default=0.25, help="seconds between two samples; default: 0.25")

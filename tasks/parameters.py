@@ -10,6 +10,7 @@ import luigi
 from models.evaluation.protocols.config import ProtocolConfig
 from models.evaluation.representations.representation import representation_named
 from pipeline.base.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS, shown
+from pipeline.parsers.adapters.base import PRECISIONS
 
 
 def joined(changes: Mapping[str, Any], own: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -133,7 +134,7 @@ class ParserParameters(EngineParameters):
     )
     parser_precision = luigi.ChoiceParameter(
         default="exact",
-        choices=["exact", "fast"],
+        choices=PRECISIONS,
         description="Arithmetic of the parsers: exact gives the libraries' own trees; fast is "
         "reduced to what the device is fast at, and changes a few answers.",
     )

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import luigi
 
 from models.model.model_description import OPTION_OF_STAGE
 from pipeline.base.digest import remembered_sha256
+from pipeline.parser_training.job import ParserTrainingJob
 from pipeline.parsers.adapters.folder_files import (
     DESCRIPTION_NAME,
     PARSER_FILES,
@@ -40,7 +41,7 @@ class TrainParser(Artefact):
     ``--dependency-parser`` or ``--constituency-parser`` of the other tasks.
     """
 
-    kind: ClassVar[str]
+    kind: ClassVar[Literal["dependency", "constituency"]]
     marker = "parser.json"
 
     name = luigi.Parameter(default="own", description="Readable name of the parser.")
@@ -86,9 +87,9 @@ class TrainParser(Artefact):
         arguments += ["--exclude", *excluded] if excluded else []
         for option, value in self.options.items():
             arguments += [f"--{option}", str(value)]
-        job = {"kind": self.kind, "arguments": arguments}
+        job = ParserTrainingJob(self.kind, tuple(arguments))
         path = self.folder / "job.json"
-        run_job(self, "pipeline.parser_training", job, path, threads=self.threads)
+        run_job(self, "pipeline.parser_training", job.to_dict(), path, threads=self.threads)
 
 
 class TrainDependencyParser(TrainParser):
@@ -125,7 +126,7 @@ class ConvertParser(Artefact):
     marker = DESCRIPTION_NAME
 
     checkpoint = luigi.Parameter(description="File, folder or published name.")
-    stage = luigi.ChoiceParameter(choices=list(STAGES), description="What the parser must give.")
+    stage = luigi.ChoiceParameter(choices=STAGES, description="What the parser must give.")
     sha256 = luigi.Parameter(default="", description="Of the file that you trust.")
     transformer = luigi.Parameter(
         default="",

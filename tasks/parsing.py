@@ -12,7 +12,11 @@ import luigi
 
 from pipeline.base.atomic_files import write_json_atomically
 from pipeline.base.digest import digest_of
-from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder, named_kind
+from pipeline.parsers.adapters.folder_files import (
+    STAGES,
+    checksum_of_parser_folder,
+    named_kind,
+)
 from pipeline.parsing.parse_shard import ParseJob, describe_parsing
 from pipeline.shards.manifests import (
     DatasetManifest,
@@ -57,7 +61,7 @@ class ParseShard(ReportingTask):
     job_module: ClassVar[str] = "pipeline.parsing.parse_shard"
     """What runs as the job's process; takes the job file that `run` describes."""
 
-    stage = luigi.ChoiceParameter(choices=["dependencies", "constituents"])
+    stage = luigi.ChoiceParameter(choices=STAGES)
     sentences = luigi.PathParameter(description="Folder of the sentence shards.")
     destination = luigi.PathParameter(description="Folder of the parsed shards.")
     number = luigi.IntParameter(description="Shard number.")

@@ -109,8 +109,8 @@ class Config:
             ValueError: names them, those known, and what may have been meant.
         """
         known = sorted(field.name for field in fields(cls))
-        if unknown := sorted(set(names) - set(known)):
-            close = [match for name in unknown for match in get_close_matches(name, known, n=1)]
+        if unknown := sorted(set(names) - set(known), key=str):
+            close = [m for name in unknown for m in get_close_matches(str(name), known, n=1)]
             meant = f"; did you mean {', '.join(close)}?" if close else ""
             raise ValueError(f"unknown {cls.called}s {unknown}; known: {known}{meant}")
 
@@ -119,8 +119,11 @@ class Config:
         """Returns the configuration with these fields; the others take their defaults.
 
         Raises:
-            ValueError: an unknown or a missing field, or a value of another type or out of range.
+            ValueError: an unknown or a missing field, a value of another type or out of range, or
+                no mapping at all, as a file of JSON may hold.
         """
+        if not isinstance(values, Mapping):
+            raise ValueError(f"{cls.called}s must be an object, got {values!r}")
         cls.check_names(values)
         needed = [f.name for f in fields(cls) if f.default is f.default_factory is MISSING]
         if missing := [name for name in needed if name not in values]:
@@ -232,4 +235,6 @@ def _in_words(hint: Any) -> str:
         return f"one of {', '.join(map(str, inner))}"
     if origin is tuple:
         return f"a list of which each is {_in_words(inner[0])}"
+    if origin is Mapping and inner[1] is not Any:
+        return f"an object of which each is {_in_words(inner[1])}"
     return _WORDS.get(hint, "an object")

@@ -2,7 +2,7 @@
 
 ``dependency`` and ``constituency`` train a parser; ``joint-trees`` and ``guided-trees`` make
 further trees to train one on. Each has its own ``--help``. A task gives JOB.json as the command: it
-holds ``kind`` (dependency or constituency) and ``arguments``, those that follow this command.
+holds a `ParserTrainingJob`.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 import logging
 import sys
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from pipeline.base.job import Progress, run_from_command_line
+from pipeline.parser_training.job import ParserTrainingJob
 
 COMMANDS = ("dependency", "constituency", "joint-trees", "guided-trees")
 
@@ -23,7 +23,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     command, rest = "".join(given[:1]), given[1:]
     if command.endswith(".json"):
-        return run_from_command_line(execute, given)
+        return run_from_command_line(
+            lambda values, progress: execute(ParserTrainingJob.from_dict(values), progress), given
+        )
     if command not in COMMANDS:
         is_help = command in {"-h", "--help"}
         print(f"{__doc__}\ncommands: {', '.join(COMMANDS)}", file=None if is_help else sys.stderr)
@@ -37,15 +39,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def execute(job: Mapping[str, Any], progress: Progress) -> None:
+def execute(job: ParserTrainingJob, progress: Progress) -> None:
     """Trains as a job says; resumes what the output folder holds.
 
     Raises:
-        ValueError: no such kind, or what the training refuses.
+        ValueError: what the training refuses.
     """
     from pipeline.parser_training.command_line import train
 
-    train(job["kind"], [str(argument) for argument in job["arguments"]], on_progress=progress)
+    train(job.kind, job.arguments, on_progress=progress)
 
 
 def _run(command: str, arguments: Sequence[str]) -> str:

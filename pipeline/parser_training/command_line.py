@@ -19,9 +19,9 @@ from pipeline.parser_training.dependency.training import (
     DependencyTrainingConfig,
 )
 from pipeline.parser_training.epochs.optimizer import ProductType
-from pipeline.parser_training.epochs.training import TrainingConfig, train_parser
+from pipeline.parser_training.epochs.training import ParserTrainingConfig, train_parser
 
-KINDS: dict[str, tuple[type[TrainingConfig], Callable[[Any], Any]]] = {
+KINDS: dict[str, tuple[type[ParserTrainingConfig], Callable[[Any], Any]]] = {
     "dependency": (DependencyTrainingConfig, DependencyTraining),
     "constituency": (ConstituencyTrainingConfig, ConstituencyTraining),
 }
@@ -118,7 +118,9 @@ def _numbers(name: str, default: Any) -> dict[str, int | float]:
     return {name: default} if isinstance(default, int | float) else {}
 
 
-def _config(options: argparse.Namespace, config_type: type[TrainingConfig]) -> TrainingConfig:
+def _config(
+    options: argparse.Namespace, config_type: type[ParserTrainingConfig]
+) -> ParserTrainingConfig:
     given, values = vars(options), dict[str, Any]()
     for field in fields(config_type):
         default = _default(field)

@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -28,8 +28,13 @@ import pyarrow.compute as pc
 from pipeline.base.config_fields import Config, Count, Natural
 from pipeline.base.job import THREAD_VARIABLES, Progress, run_job_from_command_line
 from pipeline.base.refusal import Refusal, excerpt_of
-from pipeline.parsers.adapters.base import MAX_TOKENS, Sentence, SentenceParser
-from pipeline.parsers.adapters.folder_files import TRANSFORMER_KINDS
+from pipeline.parsers.adapters.base import (
+    MAX_TOKENS,
+    ParserPrecision,
+    Sentence,
+    SentenceParser,
+)
+from pipeline.parsers.adapters.folder_files import STAGES, TRANSFORMER_KINDS, ParsedStage
 from pipeline.shards.manifests import ShardManifest, read_shard_manifest, read_verified_manifest
 from pipeline.shards.schema import schema_for
 from pipeline.shards.shards import FlatListColumn, ShardWriter, read_row_groups
@@ -37,11 +42,14 @@ from pipeline.trees.binarize import BINARIZATION_VERSION, binarize
 from pipeline.trees.flat import validate_constituents, validate_heads
 from pipeline.trees.parses import DependencyParse, Parse
 
-PARSED_STAGES = ("dependencies", "constituents")
 POOL_ROWS = 5_000
 POOL_TOKENS = 100_000
 """Sentences given to the parser at once, of which it makes batches of like length: as many as have
 these rows and tokens at most. The second bounds what is held of a pool of very long ones."""
+
+MEMORY_BOUND_MIB = 512
+"""What a job takes on a CPU, above the loaded parser, whatever the number of rows and even if all
+of them have as many tokens as a parser takes; measured with the bundled parsers."""
 
 PARSING_VERSION = 1
 """Raised whenever this release makes other rows of the same sentences and parser."""
@@ -65,7 +73,7 @@ class ParseJob(Config):
 
     called: ClassVar[str] = "parse job field"
 
-    stage: Literal["dependencies", "constituents"]
+    stage: ParsedStage
     sentences: Path
     """Folder of the sentence shards."""
     output: Path
@@ -83,8 +91,8 @@ def describe_parsing(stage: str, *, kind: str = "") -> dict[str, Any]:
     Raises:
         ValueError: not a stage that parses.
     """
-    if stage not in PARSED_STAGES:
-        raise ValueError(f"unknown stage {stage!r}; known: {', '.join(PARSED_STAGES)}")
+    if stage not in STAGES:
+        raise ValueError(f"unknown stage {stage!r}; known: {', '.join(STAGES)}")
     described: dict[str, Any] = {"parsing_version": PARSING_VERSION, "max_tokens": MAX_TOKENS}
     if stage == "constituents":
         described["binarization_version"] = BINARIZATION_VERSION
@@ -262,11 +270,6 @@ def row_of(parse: Parse | Refusal, tokens: Sentence) -> Row | Refusal:
     }
 
 
-MEMORY_BOUND_MIB = 512
-"""What a job takes on a CPU, above the loaded parser, whatever the number of rows and even if all
-of them have as many tokens as a parser takes; measured with the bundled parsers."""
-
-
 @dataclass(frozen=True, slots=True)
 class ParseShardJob(ParseJob):
     """Which shard to parse, by which parser, and how."""
@@ -278,7 +281,7 @@ class ParseShardJob(ParseJob):
     threads: Count = 1
     """CPU threads of torch, which reads them from the environment when imported. One, because two
     parsers with two threads each on two cores run many times slower than with one."""
-    precision: Literal["exact", "fast"] = "exact"
+    precision: ParserPrecision = "exact"
     """``fast``: arithmetic that may change a few answers."""
     batch_tokens: Natural = 0
     """Bound of a batch's size; 0: as many as suit parser and device."""

@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pipeline.base.atomic_files import locked
 from pipeline.base.job import run_job_process
-from pipeline.parsers.adapters.folder_files import parser_file_names
+from pipeline.parsers.adapters.folder_files import ParsedStage, parser_file_names
 from pipeline.parsing.parse_shard import ParseJob, describe_parsing
 from pipeline.shards.manifests import read_shard_manifest, shard_path
 from pipeline.storage.location import Storage, named_address, portable_address
@@ -152,7 +152,7 @@ class StoredShardJob:
     """Folder of the parsed shards in the storage."""
     number: int
     """Number of the shard, in both."""
-    stage: Literal["dependencies", "constituents"]
+    stage: ParsedStage
     parser_name: str
     """Name of the parser's folder."""
     options: Mapping[str, Any] = field(default_factory=dict)

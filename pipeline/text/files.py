@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO, ClassVar, TypeVar
 
 from pipeline.base.config_fields import Config, Count
 from pipeline.base.digest import remembered_sha256
@@ -31,6 +31,8 @@ JSON_LINE_FACTOR = 100
 @dataclass(frozen=True, slots=True)
 class FilesConfig(Config):
     """How files are read."""
+
+    called: ClassVar[str] = "text setting"
 
     paragraphs: ParagraphMode = "blank-line"
     text_field: str = "text"

@@ -1,6 +1,7 @@
 """Documents of paragraphs: what every source yields, and how they are read from a file's lines.
 
-A file is read in bounded memory, and what of it cannot be read is refused in its place."""
+A file is read in bounded memory, and what of it cannot be read is refused in its place.
+"""
 
 from __future__ import annotations
 

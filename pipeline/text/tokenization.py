@@ -11,9 +11,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
-from pipeline.base.config_fields import Config, Count, Natural, Range
+from pipeline.base.config_fields import Config, Count, Range
 from pipeline.base.refusal import Refusal
 
 CLEANING_VERSION = 2
@@ -30,6 +30,7 @@ _UNPRINTABLE = re.compile(
 _WITHIN_WORDS = re.compile("[\u00ad\u200b]")
 """Soft hyphens and zero-width spaces: where a word may be broken, so a space would cut it."""
 
+NUMBER_OR_ALL = Range("be 0 for all sentences, or a number of them", lambda value: value >= 0)
 MOST_TOKENS = Range("be at most 32000, as heads are 16 bit", lambda value: value <= 32_000)
 
 
@@ -37,7 +38,9 @@ MOST_TOKENS = Range("be at most 32000, as heads are 16 bit", lambda value: value
 class SentenceConfig(Config):
     """How many sentences are taken and which are refused."""
 
-    limit: Natural = 0
+    called: ClassVar[str] = "sentence setting"
+
+    limit: Annotated[int, NUMBER_OR_ALL] = 0
     """Stop after so many kept sentences; 0 takes all."""
     min_tokens: Count = 1
     max_tokens: Annotated[int, MOST_TOKENS] = 100

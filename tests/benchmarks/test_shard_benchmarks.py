@@ -13,7 +13,8 @@ import pytest
 from benchmarks import killed_runs, shard_memory, shards
 from benchmarks.shard_memory import MemoryCurve, follow_job, join_sentences
 from pipeline.base.bundled import BUNDLED_PARSERS
-from pipeline.parsing.parse_shard import MEMORY_BOUND_MIB, PARSED_STAGES, ParseJob, parse_shard
+from pipeline.parsers.adapters.folder_files import STAGES
+from pipeline.parsing.parse_shard import MEMORY_BOUND_MIB, ParseJob, parse_shard
 from pipeline.shards.manifests import write_dataset_manifest
 from pipeline.shards.shards import read_shard
 from pipeline.trees.parses import ConstituencyParse, DependencyParse
@@ -44,7 +45,7 @@ def corpus(tmp_path: Path) -> Path:
     folder = tmp_path / "corpus"
     shards_of_rows = [sentence_rows(SENTENCE_TOKENS, document=f"d{n}") for n in range(2)]
     write_stage(folder / "sentences", "sentences", *shards_of_rows)
-    for stage in PARSED_STAGES:
+    for stage in STAGES:
         output = folder / f"{stage}-chains"
         for number in range(2):
             job = ParseJob(stage, folder / "sentences", output, number)
@@ -123,7 +124,7 @@ def job_of(stage: str, folder: Path) -> dict[str, object]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("stage", PARSED_STAGES)
+@pytest.mark.parametrize("stage", STAGES)
 def test_a_shard_of_the_longest_sentences_stays_within_its_memory(
     stage: str, tmp_path: Path
 ) -> None:

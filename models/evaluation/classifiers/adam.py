@@ -114,7 +114,7 @@ class AdamConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class Objective:
+class ClassifierLoss:
     """What a model of several outputs is trained for, and chosen by."""
 
     num_outputs: int
@@ -156,7 +156,7 @@ def fit_early_stopped(
     train: tuple[Tensor, Tensor],
     dev: tuple[Tensor, Tensor],
     decays: Tensor,
-    objective: Objective,
+    loss: ClassifierLoss,
     config: AdamConfig,
     random: np.random.RandomState,
 ) -> AdamModels:
@@ -168,7 +168,7 @@ def fit_early_stopped(
         random: draws the permutations.
     """
     features, answers = train
-    search = _Search(decays.to(features), objective, features, config)
+    search = _Search(decays.to(features), loss, features, config)
     while search.active.numel() and search.num_epochs <= config.max_epoch:
         for _ in range(config.epoch_size):
             order = torch.from_numpy(random.permutation(len(features))).to(features.device)
@@ -182,10 +182,10 @@ class _Search:
     """The fits under way; those that ended are no longer computed."""
 
     def __init__(
-        self, decays: Tensor, objective: Objective, features: Tensor, config: AdamConfig
+        self, decays: Tensor, loss: ClassifierLoss, features: Tensor, config: AdamConfig
     ) -> None:
-        num_outputs, num_features = objective.num_outputs, features.shape[1]
-        self._objective = objective
+        num_outputs, num_features = loss.num_outputs, features.shape[1]
+        self._loss = loss
         self._config = config
         first = initial_linear(num_outputs, num_features, config.seed).to(features.device)
         decay = decays.repeat_interleave(num_outputs)[:, None]
@@ -204,27 +204,27 @@ class _Search:
     def _outputs(self, features: Tensor) -> Tensor:
         """Returns the outputs [n, A, K] of every model in training."""
         outputs = linear(features, self._adam.parameters)
-        return outputs.view(len(features), len(self.active), self._objective.num_outputs)
+        return outputs.view(len(features), len(self.active), self._loss.num_outputs)
 
     def step(self, features: Tensor, answers: Tensor) -> None:
         """Takes a step of every model in training on a batch [B, D] with answers [B, …]."""
-        slope = self._objective.slope(self._outputs(features), answers)
+        slope = self._loss.slope(self._outputs(features), answers)
         self._adam.step(linear_gradient(features, slope.flatten(1), self._gradient))
 
     def end_round(self, dev_x: Tensor, dev_y: Tensor) -> None:
         """Scores the models on dev, keeps those that are better and ends those that are not."""
         self.num_epochs += self._config.epoch_size
         self.best.epochs[self.active] = self.num_epochs
-        scores = self._objective.score(self._outputs(dev_x), dev_y)
+        scores = self._loss.score(self._outputs(dev_x), dev_y)
         better = scores > self.best.dev_scores[self.active]
         winners = self.active[better]
-        models = self._adam.parameters.view(len(self.active), self._objective.num_outputs, -1)
+        models = self._adam.parameters.view(len(self.active), self._loss.num_outputs, -1)
         self.best.parameters[winners] = models[better]
         self.best.dev_scores[winners] = scores[better]
         self._failures[self.active[~better]] += 1
         going_on = self._failures[self.active] <= self._config.tenacity
         if not bool(going_on.all()):
             self.active = self.active[going_on]
-            rows = going_on.repeat_interleave(self._objective.num_outputs)
+            rows = going_on.repeat_interleave(self._loss.num_outputs)
             self._adam.keep(rows.nonzero()[:, 0])
             self._gradient = torch.empty_like(self._adam.parameters)

@@ -26,7 +26,7 @@ from torch import Tensor
 from models.evaluation.classifiers.adam import (
     AdamConfig,
     AdamModels,
-    Objective,
+    ClassifierLoss,
     fit_early_stopped,
     linear,
 )
@@ -75,10 +75,8 @@ def fit_adam(
     def accuracy(logits: Tensor, labels: Tensor) -> Tensor:
         return (logits.argmax(dim=2) == labels[:, None]).double().mean(dim=0)
 
-    objective = Objective(num_classes, slope, accuracy)
-    return fit_early_stopped(
-        (train_x, train_y), (dev_x, dev_y), regularisers, objective, config, random
-    )
+    loss = ClassifierLoss(num_classes, slope, accuracy)
+    return fit_early_stopped((train_x, train_y), (dev_x, dev_y), regularisers, loss, config, random)
 
 
 def _check(features: Tensor, labels: Tensor, num_classes: int, split: str) -> None:
@@ -193,9 +191,9 @@ def fit_adam_relatedness(
         value = pearson(predicted.cpu(), gold.cpu()).value
         return torch.tensor([value], dtype=torch.float64, device=logits.device)
 
-    objective = Objective(NUM_GRADES, slope, correlation)
+    loss = ClassifierLoss(NUM_GRADES, slope, correlation)
     decay, dev = torch.zeros(1), (dev_x.to(train_x), dev_scores)
-    best = fit_early_stopped((train_x, targets), dev, decay, objective, config, random)
+    best = fit_early_stopped((train_x, targets), dev, decay, loss, config, random)
     return AdamRelatednessModel(
         best.parameters[0], float(best.dev_scores[0]), epochs=int(best.epochs[0])
     )

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pipeline.base.atomic_files import write_json_atomically
 from pipeline.base.config_fields import Config
@@ -108,6 +108,8 @@ that it had when a user first accepted it; ``none``: a user's own folder."""
 class FileEntry(Config):
     """One file that is there."""
 
+    called: ClassVar[str] = "file entry field"
+
     sha256: str
     num_bytes: int
     num_lines: int
@@ -123,6 +125,8 @@ class FileEntry(Config):
 @dataclass(frozen=True, slots=True)
 class DatasetEntry(Config):
     """One set: all its files, or none and the reason."""
+
+    called: ClassVar[str] = "set entry field"
 
     state: Literal["present", "absent"]
     reason: str = ""
@@ -140,6 +144,8 @@ class DatasetEntry(Config):
 class DataManifest(Config):
     """All sets that were asked for so far, and the downloads taken on trust."""
 
+    called: ClassVar[str] = "manifest field"
+
     datasets: Mapping[str, DatasetEntry] = field(default_factory=dict)
     trusted: Mapping[str, str] = field(default_factory=dict)
     """sha256 of each undeclared download that a user accepted, by its name; later runs ask for
@@ -149,7 +155,8 @@ class DataManifest(Config):
         """Returns which of these sets are not there as they were brought, with the reason.
 
         Args:
-            folder: holds the files of those that are listed as present.
+            folder: holds the files of those that are listed as present; one of the size and time
+                that it had before is taken to have the sha256 that is remembered of it.
         """
         reasons = {name: self._why_absent(name, folder) for name in names}
         return {name: reason for name, reason in reasons.items() if reason}
@@ -173,7 +180,9 @@ class DataManifest(Config):
             for path, file in entry.files.items()
             if not (folder / path).is_file() or remembered_sha256(folder / path) != file.sha256
         ]
-        return f"{', '.join(changed)} removed or changed since" if changed else entry.reason
+        if changed:
+            return f"{', '.join(changed)} removed or changed since"
+        return entry.reason or ("" if entry.state == "present" else "absent")
 
 
 def write_manifest(folder: Path, manifest: DataManifest) -> None:

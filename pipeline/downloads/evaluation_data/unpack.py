@@ -134,30 +134,43 @@ def _check_zip_member(member: zipfile.ZipInfo, limits: UnpackLimits) -> None:
 
 
 def _read_tar(stream: IO[bytes], wanted: Sequence[str], limits: UnpackLimits) -> dict[str, bytes]:
-    """Reads a tar in one pass, what may be wanted with it; then decides what is meant."""
+    """Reads a tar twice, each time in one pass: first every header is checked, then files read."""
     source = _unpacked(stream, limits)
-    contents: dict[str, bytes] = {}
-    with tarfile.open(fileobj=source, mode="r|", tarinfo=_ShortHeader) as opened:
-
-        def members() -> Iterator[tuple[str, int, bool]]:
-            for member in opened:
-                if not (member.isfile() or member.isdir()):
-                    raise UnsafeArchiveError(f"{member.name} is a link or device")
-                yield member.name, member.size, member.isfile()  # and is checked
-                name = _normal(member.name)
-                if member.isfile() and any(_is_meant(name, want) for want in wanted):
-                    content = opened.extractfile(member)
-                    assert content is not None
-                    contents[name] = _read(content, name, limits)
-
-        files = _checked_files(members(), limits)
+    with _opened_tar(source) as opened:
+        files = _checked_files(_tar_members(opened), limits)
     while source.read(_BLOCK_BYTES):  # what follows the tar, so that gzip's sum is checked
         pass
-    return {want: contents[name] for want, name in _matches(files, wanted).items()}
+    matches = _matches(files, wanted)
+    meant = set(matches.values())
+    contents: dict[str, bytes] = {}
+    with _opened_tar(_unpacked(stream, limits)) as opened:
+        for member in opened:
+            if member.isfile() and (name := _normal(member.name)) in meant:
+                content = opened.extractfile(member)
+                assert content is not None
+                contents[name] = _read(content, name, limits)
+    return {want: contents[name] for want, name in matches.items()}
+
+
+def _tar_members(opened: tarfile.TarFile) -> Iterator[tuple[str, int, bool]]:
+    """Yields path, bytes and whether it is a file, of each file and folder.
+
+    Raises:
+        UnsafeArchiveError: a member is neither.
+    """
+    for member in opened:
+        if not (member.isfile() or member.isdir()):
+            raise UnsafeArchiveError(f"{member.name} is a link or device")
+        yield member.name, member.size, member.isfile()
+
+
+def _opened_tar(source: Any) -> tarfile.TarFile:
+    return tarfile.open(fileobj=source, mode="r|", tarinfo=_ShortHeader)
 
 
 def _unpacked(stream: IO[bytes], limits: UnpackLimits) -> Any:
-    """Returns the tar's bytes, of one in gzip through a reader that counts them."""
+    """Returns the tar's bytes from its start, of one in gzip through a reader that counts them."""
+    stream.seek(0)
     is_gzip = stream.read(2) == b"\x1f\x8b"
     packed = stream.seek(0, io.SEEK_END)
     stream.seek(0)
@@ -244,15 +257,12 @@ def _normal(name: str) -> str:
     return str(PurePosixPath(name))
 
 
-def _is_meant(name: str, want: str) -> bool:
-    return name == want or name.endswith(f"/{want}")
-
-
 def _matches(names: Sequence[str], wanted: Sequence[str]) -> dict[str, str]:
     """Returns the one member that each wanted path is, or is the end of."""
     matches = {}
     for want in wanted:
-        found = [want] if want in names else [name for name in names if _is_meant(name, want)]
+        ends = [name for name in names if name == want or name.endswith(f"/{want}")]
+        found = [want] if want in names else ends
         if len(found) != 1:
             count = "no member" if not found else f"{len(found)} members"
             raise MissingMemberError(f"{count} named {want}")

@@ -28,7 +28,11 @@ from pipeline.parser_training.constituency.examples import (
     build_vocabularies,
 )
 from pipeline.parser_training.epochs.optimizer import OptimizerConfig
-from pipeline.parser_training.epochs.training import ParserTraining, TrainingConfig, check_known
+from pipeline.parser_training.epochs.training import (
+    ParserTraining,
+    ParserTrainingConfig,
+    check_known,
+)
 from pipeline.parsers.constituency.benepar_adapter import BeneparConstituencyParser
 from pipeline.parsers.constituency.evaluate import evaluate_constituency_parser
 from pipeline.parsers.constituency.model import (
@@ -56,7 +60,7 @@ DEFAULT_OPTIMIZER = OptimizerConfig(
 
 
 @dataclass(frozen=True)
-class ConstituencyTrainingConfig(TrainingConfig):
+class ConstituencyTrainingConfig(ParserTrainingConfig):
     """What determines a trained constituency parser; the best epoch has the best bracket F1."""
 
     train_documents: tuple[Path, ...] = ()

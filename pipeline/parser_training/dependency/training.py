@@ -26,7 +26,11 @@ from pipeline.parser_training.dependency.word_embedding import (
     vector_files,
     with_plain_embedding,
 )
-from pipeline.parser_training.epochs.training import ParserTraining, TrainingConfig, check_known
+from pipeline.parser_training.epochs.training import (
+    ParserTraining,
+    ParserTrainingConfig,
+    check_known,
+)
 from pipeline.parsers.adapters.batches import shuffled_length_batches
 from pipeline.parsers.dependency.evaluate import evaluate_dependency_parser
 from pipeline.parsers.dependency.model import (
@@ -46,7 +50,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class DependencyTrainingConfig(TrainingConfig):
+class DependencyTrainingConfig(ParserTrainingConfig):
     """What determines a trained dependency parser; the best epoch has the best LAS."""
 
     word_vectors: Path | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
@@ -39,6 +39,8 @@ class TrainingState:
 @dataclass(frozen=True)
 class OptimizerConfig(Config):
     """How weights are updated: Adam (Kingma & Ba 2015) under a cosine, with a moving average."""
+
+    called: ClassVar[str] = "optimizer setting"
 
     num_epochs: Count = 30
     learning_rate: Positive = 2.5e-3

@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from pipeline.base.config_fields import Config, Count
 from pipeline.base.digest import digest_of, sha256_of_file
 from pipeline.parser_training.epochs.optimizer import OptimizerConfig, TrainingState, update_weights
-from pipeline.parser_training.epochs.training_folder import TrainingFolder
+from pipeline.parser_training.epochs.training_folder import ParserTrainingFolder
 from pipeline.parsers.adapters.folder_files import PARSER_FILES
 from pipeline.trees.treebanks import BracketedSentence, TreebankSentence
 
@@ -33,10 +33,10 @@ _NUM_SHOWN = 5
 
 
 @dataclass(frozen=True)
-class TrainingConfig(Config):
+class ParserTrainingConfig(Config):
     """What determines a trained parser of either kind, beside the content of its files."""
 
-    called: ClassVar[str] = "training setting"
+    called: ClassVar[str] = "parser training setting"
     naming_files: ClassVar[tuple[str, ...]] = (
         *("train_files", "dev_files", "train_documents", "dev_documents"),
         *("word_vectors", "initial_parser"),
@@ -95,7 +95,7 @@ class TrainingConfig(Config):
         return values
 
 
-ConfigT = TypeVar("ConfigT", bound=TrainingConfig)
+ConfigT = TypeVar("ConfigT", bound=ParserTrainingConfig)
 SentenceT = TypeVar("SentenceT", bound=TreebankSentence | BracketedSentence)
 BatchT = TypeVar("BatchT")
 
@@ -214,7 +214,7 @@ def train_parser(
         ValueError: ``out_dir`` holds a finished parser or another training's checkpoint.
     """
     started, config, state = time.monotonic(), training.config, training.state
-    folder = TrainingFolder(state, out_dir, config=config.as_json(), digest=config.digest())
+    folder = ParserTrainingFolder(state, out_dir, config=config.as_json(), digest=config.digest())
     while state.epoch < config.optimizer.num_epochs:
         metrics = training.train_epoch()
         dev, score, words = training.dev_scores()

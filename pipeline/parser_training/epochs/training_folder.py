@@ -30,7 +30,7 @@ _METADATA_KEY = "training"
 _PROGRESS = ("step", "epoch", "best_epoch", "best_score")
 
 
-class TrainingFolder:
+class ParserTrainingFolder:
     """The folder of one training.
 
     After an epoch it holds ``best/``, a parser folder that is usable at once, ``metrics.jsonl``

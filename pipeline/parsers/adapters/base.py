@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, TypeVar
+from typing import Literal, Protocol, TypeVar, get_args
 
 from pipeline.base.refusal import Refusal
 
@@ -13,8 +13,9 @@ MAX_TOKENS = 510
 """Longer sentences are rejected: benepar has 512 positions, two of them for the sentence marks, and
 both parses must be of the same sentences."""
 
-PRECISIONS = ("exact", "fast")
+ParserPrecision = Literal["exact", "fast"]
 """``exact`` is the arithmetic of the weights; ``fast`` whatever the device multiplies faster."""
+PRECISIONS: tuple[ParserPrecision, ...] = get_args(ParserPrecision)
 
 
 def reject_input(sentence: Sentence | None, max_tokens: int) -> Refusal | None:

@@ -118,11 +118,13 @@ def parse_or_reject(parse: Parse[ItemT, ParseT], batch: Sequence[ItemT]) -> list
 
     Args:
         parse: gives one parse an item, in order.
-        batch: at least one sentence; a slice of a sentence must be one, too.
+        batch: any number of sentences; a slice of a sentence must be one, too.
 
     Raises:
         MemoryError, RuntimeError: a device failed, or has no memory even for a short sentence.
     """
+    if not batch:
+        return []
     try:
         return list(parse(batch))
     except Exception as error:  # whatever it is must not cost the other sentences

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 from pipeline.base.digest import sha256_of_file
 
@@ -19,7 +19,9 @@ TRANSFORMER_FOLDER = "transformer"
 RELEASED_WEIGHTS = "benepar_model.bin"
 """The pickle in a folder that benepar released, which is no parser folder yet."""
 
-STAGES = ("dependencies", "constituents")
+ParsedStage = Literal["dependencies", "constituents"]
+"""What a parser gives; a stage of a corpus."""
+STAGES: tuple[ParsedStage, ...] = get_args(ParsedStage)
 
 PLAIN_DEPENDENCY = "supar-biaffine-dependency"
 TRANSFORMER_DEPENDENCY = "supar-biaffine-dependency-transformer"
@@ -29,7 +31,7 @@ TRANSFORMER_CONSTITUENCY = "benepar-chart-transformer"
 TRANSFORMER_KINDS = frozenset({TRANSFORMER_DEPENDENCY, TRANSFORMER_CONSTITUENCY})
 """Those with a transformer inside."""
 
-STAGE_OF_KIND = {
+STAGE_OF_KIND: dict[str, ParsedStage] = {
     PLAIN_DEPENDENCY: "dependencies",
     TRANSFORMER_DEPENDENCY: "dependencies",
     PLAIN_CONSTITUENCY: "constituents",

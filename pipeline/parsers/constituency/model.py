@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -37,6 +37,8 @@ class ChartModelConfig(Config):
 
     Half of ``d_model``, ``d_kv`` and ``d_ff`` each serves content and position.
     """
+
+    called: ClassVar[str] = "chart model setting"
 
     d_model: int = 320
     num_layers: int = 4

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, get_args, get_type_hints
 
@@ -96,6 +96,7 @@ class Outer(Config):
     out: Path
     rates: Annotated[tuple[float, ...], at_least(0)] = ()
     kind: Literal["a", "b"] = "a"
+    counts: Mapping[str, int] = field(default_factory=dict)
 
 
 def test_paths_tuples_and_configurations_within_another_are_plain_json() -> None:
@@ -116,6 +117,12 @@ def test_paths_tuples_and_configurations_within_another_are_plain_json() -> None
         ({"inner": 3}, "job field inner must be an object, got 3"),
         ({"out": 3}, "job field out must be a path, got 3"),
         ({"rates": [1, -1]}, r"job field rates must be at least 0, got \[1, -1\]"),
+        ({"folders": 3}, "job field folders must be an object, got 3"),
+        (
+            {"counts": {"a": "b"}},
+            "job field counts must be an object of which each is a whole number, got {'a': 'b'}",
+        ),
+        ({7: 1}, r"unknown job fields \[7\]"),
         ({"kind": "c"}, "job field kind must be one of a, b, got 'c'"),
     ],
 )
@@ -123,6 +130,12 @@ def test_what_is_wrong_is_named(changes: dict[str, Any], message: str) -> None:
     fitting = {"inner": {}, "folders": {}, "out": "x"}
     with pytest.raises(ValueError, match=message):
         Outer.from_dict(fitting | changes)
+
+
+@pytest.mark.parametrize("values", [["inner"], None, 3])
+def test_what_is_no_mapping_is_refused(values: Any) -> None:
+    with pytest.raises(ValueError, match=r"^job fields must be an object, got "):
+        Outer.from_dict(values)
 
 
 def test_a_missing_field_is_named() -> None:

@@ -19,7 +19,14 @@ from pipeline.downloads.evaluation_data import (
     examine_folder,
     read_manifest,
 )
-from pipeline.downloads.evaluation_data.manifest import DataFile, Dataset, Download, Making, Way
+from pipeline.downloads.evaluation_data.manifest import (
+    DataFile,
+    Dataset,
+    DatasetEntry,
+    Download,
+    Making,
+    Way,
+)
 from tests.support.download_server import DownloadServer, serving
 from tests.support.evaluation_archives import tarred, zipped
 from tests.support.waiting import wait_until
@@ -133,6 +140,14 @@ def test_a_failed_set_is_absent_with_its_reason_and_loses_no_other(server, tmp_p
     assert manifest.datasets["MR"].state == "present"
     assert not (tmp_path / "data/downstream/questions").exists()
     assert re.search(reason, absent.reason)
+
+
+def test_a_set_that_is_absent_without_a_reason_is_lacking(tmp_path):
+    manifest = DataManifest({"MR": DatasetEntry("absent"), "CR": DatasetEntry("present")})
+    assert manifest.lacking(["MR", "CR", "SST2"], tmp_path) == {
+        "MR": "absent",
+        "SST2": "not asked for yet",
+    }
 
 
 def test_a_failed_set_is_asked_for_again(server, tmp_path):

@@ -11,6 +11,7 @@ import zipfile
 
 import pytest
 
+from pipeline.downloads.evaluation_data import unpack
 from pipeline.downloads.evaluation_data.unpack import (
     MissingMemberError,
     UnpackLimits,
@@ -213,3 +214,18 @@ def test_a_tar_with_a_long_record_is_refused(tmp_path, kind):
 def test_what_is_no_archive_is_refused(tmp_path):
     with pytest.raises(UnsafeArchiveError, match="archive: not a whole archive"):
         read(tmp_path, b"<html>moved</html>" * 100)
+
+
+@pytest.mark.parametrize("mode", ["w", "w:gz"])
+def test_no_member_of_a_tar_is_read_before_it_is_known_which_are_meant(tmp_path, monkeypatch, mode):
+    read_names = []
+    monkeypatch.setattr(unpack, "_read", lambda stream, name, limits: read_names.append(name))
+    content = tarred({f"{number}/MR/pos": TEXT for number in range(3)}, mode=mode)
+
+    with pytest.raises(MissingMemberError, match="3 members named MR/pos"):
+        read(tmp_path, content)
+    assert read_names == []
+
+    content = tarred({"MR/pos": TEXT, "copy/MR/pos": TEXT}, mode=mode)
+    read(tmp_path, content, wanted=["MR/pos", "copy/MR/pos"])
+    assert read_names == ["MR/pos", "copy/MR/pos"]

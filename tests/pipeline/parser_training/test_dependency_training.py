@@ -12,6 +12,7 @@ from pipeline.parser_training.dependency.training import (
     DependencyTraining,
     DependencyTrainingConfig,
 )
+from pipeline.parser_training.dependency.word_embedding import vector_files
 from pipeline.parser_training.epochs.optimizer import OptimizerConfig
 from pipeline.parser_training.epochs.training import train_parser
 from pipeline.parsers.dependency.evaluate import main as evaluate_main
@@ -109,6 +110,20 @@ def test_an_interrupted_training_ends_with_the_same_weights(
     ]
     epochs = [json.loads(s)["epoch"] for s in (broken / "metrics.jsonl").read_text().splitlines()]
     assert epochs == [1, 2, 3, 4]
+
+
+def test_the_number_of_word_vectors_is_part_of_what_a_training_is(
+    config: DependencyTrainingConfig, tmp_path: Path
+) -> None:
+    for file in vector_files(tmp_path):
+        file.write_bytes(b"")
+
+    digests = {
+        replace(config, word_vectors=tmp_path, num_word_vectors=number).digest()
+        for number in (0, 1, 2)
+    }
+
+    assert len(digests) == 3
 
 
 def test_a_training_goes_on_after_its_treebank_was_moved(

@@ -13,7 +13,11 @@ import pytest
 
 from pipeline.base.refusal import Refusal
 from pipeline.parsers.adapters.base import MAX_TOKENS
-from pipeline.parsers.adapters.folder_files import PLAIN_DEPENDENCY, TRANSFORMER_DEPENDENCY
+from pipeline.parsers.adapters.folder_files import (
+    PLAIN_DEPENDENCY,
+    STAGES,
+    TRANSFORMER_DEPENDENCY,
+)
 from pipeline.parsers.constituency import benepar_adapter
 from pipeline.parsers.dependency import supar_adapter
 from pipeline.parsers.dependency.model import DependencyModel, NetworkSizes, build_network
@@ -291,7 +295,7 @@ def test_a_failing_parser_ends_the_job_before_it_has_tried_every_sentence(tmp_pa
     assert parser.calls == [20]
 
 
-@pytest.mark.parametrize("stage", parsing.PARSED_STAGES)
+@pytest.mark.parametrize("stage", STAGES)
 def test_a_broken_device_leaves_no_shard(sentences, monkeypatch, stage):
     """The adapters' own parse, around a network that fails."""
     parser = (

@@ -265,7 +265,10 @@ def test_one_bad_file_among_good_ones_is_quarantined(tmp_path):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"limit": -1}, "limit must be at least 0, got -1"),
+        (
+            {"limit": -1},
+            "sentence setting limit must be 0 for all sentences, or a number of them, got -1",
+        ),
         ({"min_tokens": 0}, "min_tokens must be at least 1, got 0"),
         ({"min_tokens": 9, "max_tokens": 8}, "needs 1 <= min_tokens"),
         (

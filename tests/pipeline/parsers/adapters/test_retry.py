@@ -26,6 +26,13 @@ def lengths_unless(bad: str, error: Exception, calls: list[int]) -> Any:
     return parse
 
 
+def test_no_sentence_is_no_call() -> None:
+    calls: list[int] = []
+
+    assert parse_or_reject(lengths_unless("bad", IndexError("no luck"), calls), []) == []
+    assert calls == []
+
+
 @pytest.mark.parametrize("position", range(8))
 def test_a_bad_sentence_costs_no_other_and_few_calls(position: int) -> None:
     batch = [["fine"] * (i + 1) for i in range(8)]

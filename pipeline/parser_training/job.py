@@ -1,0 +1,19 @@
+"""What a task has a training process do; known without torch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from pipeline.base.config_fields import Config
+
+
+@dataclass(frozen=True, slots=True)
+class ParserTrainingJob(Config):
+    """Which kind of parser to train, and how."""
+
+    called: ClassVar[str] = "parser training job field"
+
+    kind: Literal["dependency", "constituency"]
+    arguments: tuple[str, ...]
+    """Those that follow the kind on the command line."""
