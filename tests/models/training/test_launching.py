@@ -40,10 +40,8 @@ from pathlib import Path
 from tasks.artefact import run_job
 
 class Task:
-    def set_status_message(self, status):
+    def report_progress(self, fraction, status):
         print(status, flush=True)
-    def set_progress_percentage(self, percentage):
-        pass
 
 path = Path(sys.argv[1])
 run_job(Task(), "models.train", json.loads(path.read_text()), path, threads=1)
@@ -245,16 +243,13 @@ class FailingTask:
 
     processes: tuple[int, ...] = ()
 
-    def set_status_message(self, status: str) -> None:
+    def report_progress(self, fraction: float, status: str) -> None:
         if "step" in status:
             (launcher,) = (
                 child for child in children_of(os.getpid()) if "models.train" in command_line(child)
             )
             self.processes = (launcher, *children_of(launcher))
             raise RuntimeError("the page is gone")
-
-    def set_progress_percentage(self, percentage: int) -> None:
-        pass
 
 
 @pytest.mark.slow
