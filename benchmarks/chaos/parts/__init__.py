@@ -1,0 +1,1 @@
+"""The parts of the campaign: a module each, with what it tries (its docstring) and `trials`."""
