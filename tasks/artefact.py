@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import atexit
+import logging
 import multiprocessing
+import re
 from collections.abc import Mapping
 from functools import cached_property
+from multiprocessing.util import register_after_fork
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,8 +16,11 @@ import luigi
 
 from pipeline.base.atomic_files import sweep_unfinished, write_json_atomically
 from pipeline.base.digest import digest_of, remembered_sha256
-from pipeline.base.job import end_with_parent, run_job_process
+from pipeline.base.job import end_in_words, run_job_process
+from pipeline.base.watched import end_with_parent
 from pipeline.shards.schema import SCHEMA_VERSION
+
+logger = logging.getLogger("luigi-interface")
 
 CONFIG_NAME = "config.json"
 _announced: list[Path] = []
@@ -134,16 +140,23 @@ def announce_at_exit(result: Path, marker: Path) -> None:
 
 
 def watch_every_task() -> None:
-    """Has every task that starts in a process forked by Luigi watch for its parent's end.
+    """Has every process forked by Luigi watch for its parent's end, and its own end be understood.
 
     Without it, a task that runs in a forked worker (and the job it started) would go on writing
     after its parent was killed, beside the run that takes its place.
     """
-    luigi.Task.event_handler(luigi.Event.START)(_watch_parent)
+    register_after_fork(_watch_parent, lambda watch: watch())
+    luigi.Task.event_handler(luigi.Event.PROCESS_FAILURE)(_explain_end)
 
 
-def _watch_parent(task: luigi.Task) -> None:
-    del task
+def _watch_parent() -> None:
     parent = multiprocessing.parent_process()
     if parent is not None and parent.pid is not None:
         end_with_parent(parent.pid)
+
+
+def _explain_end(task: luigi.Task, message: str) -> None:
+    """Says what the end of a forked worker means; Luigi gives its exit code alone."""
+    code = re.search(r"exit code (-\d+)$", message)
+    if code:
+        logger.error("%s: its process %s", task, end_in_words(int(code[1])))
