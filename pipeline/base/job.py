@@ -4,8 +4,8 @@ A job is started as ``python -m <module> JOB.json``. It prints one JSON object a
 output, ``{"progress": 0.4, "status": "..."}``, and exits 0 when done. When it cannot, it exits 1
 with one line on standard error, and the traceback stands beside the job file. It ends when the
 process that started it does (`watched`), so a killed run leaves no job behind that writes beside
-its successor. Whoever schedules jobs, on this machine or on others, starts them by `run_job_process`,
-so that all of them run in the same environment.
+its successor. Whoever schedules jobs, on this machine or on others, starts them by
+`run_job_process`, so that all of them run in the same environment.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
-from pipeline.base.atomic_files import write_json_atomically
+from pipeline.base.atomic_files import held_locks, write_json_atomically
 from pipeline.base.config_fields import Config
 from pipeline.base.watched import watched
 
@@ -145,6 +145,7 @@ def run_job_process(
         stderr=subprocess.PIPE,
         text=True,
         env=job_environment(threads),
+        pass_fds=held_locks(),  # a job that outlives this process by a moment still holds them
     )
     assert process.stdout is not None
     assert process.stderr is not None
