@@ -26,7 +26,8 @@ from benchmarks.corpus import corpus_folders
 from benchmarks.report import Table, fail, header, print_last_line, print_table
 from pipeline.base.atomic_files import write_json_atomically
 from pipeline.base.bundled import BUNDLED_PARSERS
-from pipeline.base.job import WATCH_FLAG, job_environment
+from pipeline.base.job import job_environment
+from pipeline.base.watched import watched
 from pipeline.parsers.adapters.folder_files import STAGES
 from pipeline.shards.manifests import read_dataset_manifest
 from pipeline.shards.shards import ShardWriter, read_row_groups
@@ -138,8 +139,7 @@ def follow_job(job: dict[str, object], scratch: Path, *, every_seconds: float) -
     errors = scratch / "errors.txt"
     with errors.open("w", encoding="utf-8") as stream:
         process = subprocess.Popen(
-            [sys.executable, "-m", "pipeline.parsing.parse_shard", str(path), WATCH_FLAG],
-            stdin=subprocess.PIPE,  # the job ends with whoever holds its other end
+            [sys.executable, *watched("pipeline.parsing.parse_shard", str(path))],
             stdout=subprocess.PIPE,
             stderr=stream,
             text=True,

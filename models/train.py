@@ -17,7 +17,8 @@ from dataclasses import replace
 from typing import Any
 
 from models.training.launching import LaunchSettings, Place, device_of, launch, set_threads
-from pipeline.base.job import Progress, end_with_parent, run_from_command_line
+from pipeline.base.job import Progress, run_from_command_line
+from pipeline.base.watched import end_with_parent
 
 SECONDS_BETWEEN_REPORTS = 0.5
 
@@ -27,8 +28,7 @@ def main() -> int:
     place = Place.from_environment(os.environ)
     if place is None:
         return run_from_command_line(_execute_or_launch)
-    # torchrun ends its children unless it is killed outright.
-    end_with_parent(os.getppid())
+    end_with_parent(os.getppid())  # again, for ranks of a torchrun that a user has started
     code = run_from_command_line(
         lambda job, progress: execute(job, progress, place), part=f"rank-{place.rank}"
     )

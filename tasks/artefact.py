@@ -3,30 +3,70 @@
 from __future__ import annotations
 
 import atexit
+import logging
 import multiprocessing
+import re
+import secrets
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, ExitStack
 from functools import cached_property
+from multiprocessing.util import register_after_fork
 from pathlib import Path
 from typing import Any, ClassVar
 
 import luigi
 
-from pipeline.base.atomic_files import sweep_unfinished, write_json_atomically
+from pipeline.base.atomic_files import (
+    holder_of,
+    locked,
+    sweep_unfinished,
+    write_json_atomically,
+)
 from pipeline.base.digest import digest_of, remembered_sha256
-from pipeline.base.job import end_with_parent, run_job_process
+from pipeline.base.job import end_in_words, run_job_process
+from pipeline.base.watched import end_with_parent
 from pipeline.shards.schema import SCHEMA_VERSION
 
+logger = logging.getLogger("luigi-interface")
+
 CONFIG_NAME = "config.json"
+LOCK_NAME = "run.lock"
+"""File of a folder that whoever writes into it holds; empty unless somebody does."""
+RUN_ID = secrets.token_hex(4)
+"""Of this process and those it forks."""
 _announced: list[Path] = []
 
 
 class ReportingTask(luigi.Task):
-    """A task whose progress the Luigi page shows."""
+    """A task whose progress the Luigi page shows, and that is alone at what it writes.
+
+    Its id names the run, so that a central scheduler takes the tasks of two runs for different
+    ones: each run does its own, and of one folder whoever comes later waits at the folder's lock.
+    """
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.task_id = f"{self.task_id}_{RUN_ID}"
 
     def report_progress(self, fraction: float, status: str) -> None:
         """Shows how far the task is."""
         self.set_status_message(status)
         self.set_progress_percentage(round(100 * fraction))
+
+    def held(self, lock: Path, *, shared: bool = False) -> AbstractContextManager[None]:
+        """Holds a lock for the time of a ``with`` block; says for whom it waits.
+
+        Args:
+            lock: its file, in the folder that it is of.
+            shared: others may hold it shared at the same time.
+        """
+
+        def say() -> None:
+            message = f"{lock.parent}: waiting for {holder_of(lock)}, which is at work there"
+            logger.info(message)
+            self.set_status_message(message)
+
+        return locked(lock, say, shared=shared)
 
 
 def run_job(
@@ -98,6 +138,22 @@ class Artefact(ReportingTask):
         complete: bool = super().complete()
         return complete
 
+    def places(self) -> set[Path]:
+        """Returns the folders that the task writes into."""
+        return {self.folder}
+
+    def run(self) -> Any:
+        """Fills the folder, alone; where another run is at it, waits and takes its result."""
+        with ExitStack() as locks:
+            for folder in sorted(self.places()):  # in one order, or two would wait for each other
+                locks.enter_context(self.held(folder / LOCK_NAME))
+            if not self.complete():
+                self.fill()
+
+    def fill(self) -> None:
+        """Writes what the folder is to hold, the marker last."""
+        raise NotImplementedError(f"{type(self).__name__} must define fill()")
+
     def write_config(self) -> None:
         """Sweeps what a kill left behind and writes the resolved configuration into the folder."""
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -134,16 +190,23 @@ def announce_at_exit(result: Path, marker: Path) -> None:
 
 
 def watch_every_task() -> None:
-    """Has every task that starts in a process forked by Luigi watch for its parent's end.
+    """Has every process forked by Luigi watch for its parent's end, and its own end be understood.
 
     Without it, a task that runs in a forked worker (and the job it started) would go on writing
     after its parent was killed, beside the run that takes its place.
     """
-    luigi.Task.event_handler(luigi.Event.START)(_watch_parent)
+    register_after_fork(_watch_parent, lambda watch: watch())
+    luigi.Task.event_handler(luigi.Event.PROCESS_FAILURE)(_explain_end)
 
 
-def _watch_parent(task: luigi.Task) -> None:
-    del task
+def _watch_parent() -> None:
     parent = multiprocessing.parent_process()
     if parent is not None and parent.pid is not None:
         end_with_parent(parent.pid)
+
+
+def _explain_end(task: luigi.Task, message: str) -> None:
+    """Says what the end of a forked worker means; Luigi gives its exit code alone."""
+    code = re.search(r"exit code (-\d+)$", message)
+    if code:
+        logger.error("%s: its process %s", task, end_in_words(int(code[1])))

@@ -98,7 +98,7 @@ class DownloadSentEval(EvaluationDataParameters, Artefact):
         since = 0.0 if self.senteval_data else RUN_BEGAN_AT
         return not lacking or (self.allow_absent and manifest.tried_in_vain(lacking, since))
 
-    def run(self) -> None:
+    def fill(self) -> None:
         """Brings what is missing; fails at the end if a set is absent and must not be."""
         self.write_config()
         lacking = self._lacking(self._collect())

@@ -242,10 +242,13 @@ class CompareFrameworks(
 
     def run(self) -> Iterator[list[EvaluateEncoder]]:
         """Scores the views trained apart, whose models are there now, and writes the table."""
-        joined = self.joined_rows()
-        yield [stage for row in joined for stage in self.stages(row)]
+        yield [stage for row in self.joined_rows() for stage in self.stages(row)]
+        super().run()
+
+    def fill(self) -> None:
+        """Writes the table."""
         self.write_config()
-        declared = [*self.trained_rows, *joined, *self.baseline_rows]
+        declared = [*self.trained_rows, *self.joined_rows(), *self.baseline_rows]
         rows = tuple(self._gathered(number, row) for number, row in enumerate(declared))
         table = frameworks_table(
             FrameworkComparison(

@@ -77,7 +77,7 @@ class TrainParser(Artefact):
         """Returns the parser's folder."""
         return self.work_folder / "parsers" / f"{self.kind}-{self.name}"
 
-    def run(self) -> None:
+    def fill(self) -> None:
         """Runs the training, which resumes at its last epoch."""
         self.write_config()
         arguments = [str(self.folder), "--threads", str(self.threads)]
@@ -150,7 +150,7 @@ class ConvertParser(Artefact):
         """Returns a folder beside those of trained parsers, of the checkpoint's name."""
         return self.work_folder / "parsers" / Path(self.checkpoint).stem
 
-    def run(self) -> None:
+    def fill(self) -> None:
         """Converts in a process of its own.
 
         Raises:

@@ -28,7 +28,7 @@ from pipeline.shards.manifests import (
 )
 from pipeline.storage.location import named_address, portable_address
 from pipeline.storage.shard_job import SharedParses, read_parser_files
-from tasks.artefact import Artefact, ReportingTask, run_job
+from tasks.artefact import LOCK_NAME, Artefact, ReportingTask, run_job
 from tasks.parameters import CorpusParameters, ParserParameters
 from tasks.parsers import UsedParser, used_parser
 from tasks.sentences import SplitSentences
@@ -79,13 +79,21 @@ class ParseShard(ReportingTask):
         return read_shard_manifest(self.destination, self.number) is not None
 
     def run(self) -> None:
-        """Runs the shard job on one thread: more of them slow a parser down."""
+        """Runs the shard job on one thread, as more slow a parser down; alone at this shard."""
+        jobs = self.destination / "jobs"
+        with (
+            self.held(self.destination / LOCK_NAME, shared=True),  # who sweeps it holds it alone
+            self.held(jobs / f"{self.number:05d}.lock"),
+        ):
+            if not self.complete():
+                self._parse(jobs / f"{self.number:05d}.json")
+
+    def _parse(self, path: Path) -> None:
         job = {
             **self.options,
             **ParseJob(self.stage, self.sentences, self.destination, self.number).to_dict(),
             "parser": str(self.parser),
         }
-        path = self.destination / "jobs" / f"{self.number:05d}.json"
         run_job(self, self.job_module, job, path, threads=1)
 
 
@@ -183,21 +191,43 @@ class ParseStage(CorpusParameters, ParserParameters, Artefact):
         )
 
     def run(self) -> Iterator[list[ParseShard]]:
-        """Has the shards parsed that no storage has, then marks the stage complete."""
+        """Has the shards parsed that no storage has, then marks the stage complete.
+
+        Where another run is at a shard, its task waits and takes that. A run that comes while
+        shards are being parsed may so parse some of them, too, but no two the same.
+        """
+        with self.held(self.folder / LOCK_NAME):
+            missing = [] if self.complete() else self._begin()
+        if missing:
+            yield missing
+        super().run()
+
+    def _begin(self) -> list[ParseShard]:
+        """Takes what the storage has, and the rest from Ray where that is the engine.
+
+        Returns:
+            The tasks of all shards, where Luigi is to run them.
+        """
         self.write_config()
-        shards = read_dataset_manifest(self.sentences.folder, "sentences").shards
-        numbers = [shard.number for shard in shards]
-        shared = self._shared()
+        numbers, shared = self._numbers(), self._shared()
         shared.begin(numbers, lambda: self.set_status_message("waiting for the sentences"))
         if self.engine == "ray":
             self._parse_on_ray(shared, numbers)
-        else:
-            yield self._shard_tasks(numbers)
+            return []
+        return self._shard_tasks(numbers)
+
+    def _numbers(self) -> list[int]:
+        shards = read_dataset_manifest(self.sentences.folder, "sentences").shards
+        return [shard.number for shard in shards]
+
+    def fill(self) -> None:
+        """Marks the stage complete, whose shards are there, in the storage as well."""
+        numbers = self._numbers()
         self._check_parsers()
         write_dataset_manifest(
             self.folder, self.stage, config=self.content(), num_shards=len(numbers)
         )
-        shared.finish(numbers)
+        self._shared().finish(numbers)
         if self.storage:
             write_json_atomically(self._publication, {"storage": named_address(self.storage)})
 

@@ -64,7 +64,7 @@ class AlterSentences(CorpusParameters, HeldOutParameters, ParserParameters, Arte
         """The sentence shards; their parses stand beside them."""
         return super().folder / "sentences"
 
-    def run(self) -> None:
+    def fill(self) -> None:
         """Writes the altered sentences."""
         self.write_config()
         stages = self.requires()
@@ -151,7 +151,7 @@ class BuildProbing(CorpusParameters, HeldOutParameters, ParserParameters, Artefa
         """The folder of the tasks, laid out as what SentEval calls ``data``."""
         return self.folder / SENTEVAL_FOLDER
 
-    def run(self) -> None:
+    def fill(self) -> None:
         """Builds all tasks in one pass over the held-out sentences."""
         self.write_config()
         folders = self.folders()

@@ -102,7 +102,7 @@ class WriteReport(EncoderParameters, Artefact):
         name = f"{self.source}-{'-'.join(self.training.config.views)}"
         return self.work_folder / "reports" / name
 
-    def run(self) -> None:
+    def fill(self) -> None:
         """Gathers the stages' manifests and writes the report."""
         self.write_config()
         stages = self.probing.requires()["corpus"]

@@ -16,7 +16,7 @@ from pipeline.text.paragraphs import Source
 from pipeline.text.python_docs import PythonDocs
 from pipeline.text.split import describe_splitter, split_sentences
 from pipeline.text.tokenization import SentenceConfig
-from tasks.artefact import Artefact, ReportingTask
+from tasks.artefact import LOCK_NAME, Artefact, ReportingTask
 from tasks.parameters import CorpusParameters
 
 
@@ -34,9 +34,11 @@ class DownloadCorpus(ReportingTask):
         return luigi.LocalTarget(str(self.work_folder / "downloads" / key / name))
 
     def run(self) -> None:
-        """Downloads the file."""
+        """Downloads the file; where another run is at it, waits and takes its result."""
         path = Path(self.output().path)
-        download(self.url, path, self.sha256, on_progress=self.report_progress)
+        with self.held(path.parent / LOCK_NAME):
+            if not self.complete():
+                download(self.url, path, self.sha256, on_progress=self.report_progress)
 
 
 class SplitSentences(CorpusParameters, Artefact):
@@ -106,7 +108,7 @@ class SplitSentences(CorpusParameters, Artefact):
         """The sentence shards; parses stand beside them in the corpus's folder."""
         return super().folder / "sentences"
 
-    def run(self) -> None:
+    def fill(self) -> None:
         """Splits the text, going on at the first shard that is not complete."""
         self.write_config()
         split_sentences(

@@ -218,7 +218,7 @@ class EvaluateTask(SentEvalStage):
             return False
         return self.declaration.dataset not in DOWNLOADABLE or self.task_data.complete()
 
-    def run(self) -> None:
+    def fill(self) -> None:
         """Scores on this task alone."""
         self.run_evaluation([self])
 
@@ -275,7 +275,11 @@ class EvaluateEncoder(SentEvalStage):
         """Returns whether every evaluation is."""
         return all(task.complete() for task in self.evaluations)
 
-    def run(self) -> None:
+    def places(self) -> set[Path]:
+        """Returns the folders of the job and of the results."""
+        return super().places().union(*(task.places() for task in self.evaluations))
+
+    def fill(self) -> None:
         """Scores on the tasks that lack a result."""
         self.run_evaluation([task for task in self.evaluations if not task.complete()])
 
@@ -354,7 +358,7 @@ class EvaluateAll(SentEvalStage):
             for place, (encoder, label) in enumerate(labels.items())
         }
 
-    def run(self) -> None:
+    def fill(self) -> None:
         """Gathers the results and writes the table."""
         self.write_config()
         folders = self.folders()

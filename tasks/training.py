@@ -126,6 +126,16 @@ class TrainEncoders(
         )
 
     def run(self) -> None:
+        """Refuses settings that cannot be, before anything is written; then see `Artefact.run`.
+
+        Raises:
+            ValueError: see `launch` and `settings`.
+        """
+        self.launch()
+        self.settings()
+        super().run()
+
+    def fill(self) -> None:
         """Runs the training, which resumes at its last checkpoint."""
         launch, settings = self.launch(), self.settings()
         if idle := self.config.idle(self.changes):

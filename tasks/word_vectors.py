@@ -65,7 +65,7 @@ class TrainWordVectors(CorpusParameters, HeldOutParameters, VectorTrainingParame
         """Returns the folder of the vectors."""
         return self.work_folder / "vectors" / str(self.source)
 
-    def run(self) -> None:
+    def fill(self) -> None:
         """Runs the training on one thread."""
         self.write_config()
         job = WordVectorJob(self.requires().folder, self.hold_out, self.config, self.folder)

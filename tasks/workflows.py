@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import luigi
 
-from tasks.artefact import Artefact
+from tasks.artefact import Artefact, ReportingTask
 from tasks.parameters import (
     CorpusParameters,
     HeldOutParameters,
@@ -22,6 +22,7 @@ class RunAll(
     ParserParameters,
     TrainingParameters,
     SentEvalParameters,
+    ReportingTask,
     luigi.WrapperTask,
 ):
     """The main job: text to report.

@@ -74,7 +74,7 @@ class LazyParser:
 
         Raises:
             ValueError: the folder holds another kind of parser, or has changed meanwhile.
-            MemoryError, RuntimeError: memory or a device failed.
+            RuntimeError: memory, a device or a parser failed.
         """
         return self._parser.parse(sentences)
 
@@ -143,7 +143,7 @@ class SentenceReader:
             cache: gives what it has of these sentences as one piece, and keeps the rest.
 
         Raises:
-            MemoryError, RuntimeError: memory or a device failed in a parser.
+            RuntimeError: memory, a device or a parser failed.
         """
 
         def stage_table(stage: str, make: Callable[[], pa.Table]) -> pa.Table:

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pipeline.base.config_fields import Config, Count, Natural, at_least
-from pipeline.base.job import THREAD_VARIABLES, available_cores
+from pipeline.base.job import THREAD_VARIABLES, available_cores, end_in_words
+from pipeline.base.watched import watched
 
 if TYPE_CHECKING:
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError, ProcessFailure
@@ -57,9 +58,9 @@ class Place:
 def launch(module: str, arguments: Sequence[str], settings: LaunchSettings) -> None:
     """Runs a module in several processes under torchrun's agent.
 
-    They inherit standard input and output: the first rank's progress lines are the job's, and all
-    end with the holder of the input. The agent restarts nothing, since it would repeat a mistake
-    as well: a process that says why it fails will say so again.
+    They inherit standard output: the first rank's progress lines are the job's. All end with this
+    process. The agent restarts nothing, since it would repeat a mistake as well: a process that
+    says why it fails will say so again.
 
     Raises:
         RuntimeError: a process was killed, once more often than ``max_restarts``.
@@ -72,17 +73,17 @@ def launch(module: str, arguments: Sequence[str], settings: LaunchSettings) -> N
     how = ["--standalone", f"--nproc-per-node={settings.processes}", "--max-restarts=0"]
     for restart in range(settings.max_restarts + 1):
         try:
-            torchrun.run(torchrun.parse_args([*how, "-m", module, *arguments]))
+            torchrun.run(torchrun.parse_args([*how, *watched(module, *arguments)]))
             return
         except ChildFailedError as error:
             killed = _killed(error)
             if killed is None:
                 raise SystemExit(1) from error
             rank, failure = killed
-            fate = f"rank {rank} of {settings.processes} was ended by {failure.signal_name()}"
+            fate = f"rank {rank} of {settings.processes} {end_in_words(failure.exitcode)}"
             if restart == settings.max_restarts:
                 raise RuntimeError(
-                    f"{fate} and max_restarts is {restart}; run again to go on from the last "
+                    f"{fate}; max_restarts is {restart}: run again to go on from the last "
                     "checkpoint"
                 ) from error
             logger.warning("%s; all start again from the last checkpoint", fate)

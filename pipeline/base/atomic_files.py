@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import json
+import logging
 import os
 import secrets
 import socket
@@ -12,7 +13,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
+
+logger = logging.getLogger(__name__)
 
 TEMPORARY_SUFFIX = ".unfinished"
 
@@ -80,24 +83,70 @@ def sweep_unfinished(folder: Path, *, older_than_seconds: float = 0.0) -> int:
     return removed
 
 
+_NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
+_held: set[int] = set()
+
+
 @contextmanager
-def locked(path: Path, on_wait: Callable[[], None]) -> Iterator[None]:
+def locked(path: Path, on_wait: Callable[[], None], *, shared: bool = False) -> Iterator[None]:
     """Holds the lock of a file for the time of a ``with`` block; waits while another holds it.
 
-    The operating system frees the lock of a process that ends, however it ends. The file is made if
-    it is not there, stays empty and is not removed: another may be waiting for it.
+    The operating system frees the lock of a process that ends, however it ends, once the jobs that
+    it started have ended, too (`held_locks`). The file is made if it is not there and not removed:
+    another may be waiting for it. While the lock is held it says by whom (`holder_of`). Where the
+    file system knows no locks, as some mounts of NFS, that is said and nothing is held.
 
     Args:
         on_wait: called once where there is something to wait for.
+        shared: others may hold it shared at the same time.
 
     Raises:
-        OSError: the file cannot be made, or its file system knows no locks.
+        OSError: the file cannot be made.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a") as stream:
+    kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+    with path.open("a+") as stream:
         try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(stream, kind | fcntl.LOCK_NB)
         except BlockingIOError:
             on_wait()
-            fcntl.flock(stream, fcntl.LOCK_EX)
-        yield
+            fcntl.flock(stream, kind)
+        except OSError as error:
+            if error.errno not in _NO_LOCKS:
+                raise
+            logger.warning(
+                "%s: this file system knows no locks (%s): start no second run that writes here "
+                "while one is under way, or mount it with locks",
+                path.parent,
+                error,
+            )
+        _held.add(stream.fileno())
+        try:
+            _sign(stream, f"process {os.getpid()} on {socket.gethostname()}")
+            yield
+        finally:
+            _held.discard(stream.fileno())
+            _sign(stream, "")
+
+
+def held_locks() -> tuple[int, ...]:
+    """Returns the descriptors of the locks that this process holds.
+
+    A child that inherits them (``pass_fds``) holds the locks as well, until it ends.
+    """
+    return tuple(_held)
+
+
+def holder_of(path: Path) -> str:
+    """Returns in words who holds the lock of a file, or held it last and was killed."""
+    with suppress(OSError):
+        return path.read_text(encoding="utf-8") or "another process"
+    return "another process"
+
+
+def _sign(stream: TextIO, text: str) -> None:
+    """Writes who holds a lock into its file; where that fails, as on a full disk, nobody knows."""
+    with suppress(OSError):
+        stream.truncate(0)
+        stream.write(text)
+        stream.flush()

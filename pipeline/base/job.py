@@ -2,10 +2,10 @@
 
 A job is started as ``python -m <module> JOB.json``. It prints one JSON object a line on standard
 output, ``{"progress": 0.4, "status": "..."}``, and exits 0 when done. When it cannot, it exits 1
-with one line on standard error, and the traceback stands beside the job file. It ends by itself
-when the process that started it dies, so a killed run leaves no job behind that writes beside its
-successor. Whoever schedules jobs, on this machine or on others, starts them by `run_job_process`,
-so that all of them run in the same environment.
+with one line on standard error, and the traceback stands beside the job file. It ends when the
+process that started it does (`watched`), so a killed run leaves no job behind that writes beside
+its successor. Whoever schedules jobs, on this machine or on others, starts them by
+`run_job_process`, so that all of them run in the same environment.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from __future__ import annotations
 import glob
 import json
 import os
-import select
+import resource
+import signal
 import subprocess
 import sys
 import threading
-import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -25,22 +25,18 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
-from pipeline.base.atomic_files import write_json_atomically
+from pipeline.base.atomic_files import held_locks, write_json_atomically
 from pipeline.base.config_fields import Config
+from pipeline.base.watched import watched
 
 J = TypeVar("J", bound=Config)
 
 Progress = Callable[[float, str], None]
 """Takes the fraction done (0 to 1) and a sentence for a person."""
 
-WATCH_FLAG = "--end-with-standard-input"
-"""Given by a process that holds the other end of the job's standard input."""
-
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 """Where numerical libraries read, when they are loaded, how many threads they may use."""
 
-ORPHANED_EXIT_CODE = 75
-PARENT_POLL_SECONDS = 0.5
 KEPT_ERROR_LINES = 40
 
 
@@ -53,29 +49,6 @@ def print_progress(fraction: float, status: str) -> None:
     """Prints one progress line."""
     line = {"progress": round(min(max(fraction, 0.0), 1.0), 4), "status": status}
     print(json.dumps(line), flush=True)
-
-
-def _exit_when_orphaned() -> None:
-    """Blocks until standard input reaches its end, then ends the process at once."""
-    descriptor = sys.stdin.fileno()
-    while True:
-        select.select([descriptor], [], [])
-        if not os.read(descriptor, 4096):
-            os._exit(ORPHANED_EXIT_CODE)
-
-
-def end_with_parent(parent_id: int) -> None:
-    """Ends this process when it is no longer a child of ``parent_id``, from a thread.
-
-    For children whose parent holds no pipe to them; it takes up to `PARENT_POLL_SECONDS`.
-    """
-
-    def watch() -> None:
-        while os.getppid() == parent_id:
-            time.sleep(PARENT_POLL_SECONDS)
-        os._exit(ORPHANED_EXIT_CODE)
-
-    threading.Thread(target=watch, daemon=True).start()
 
 
 def run_from_command_line(
@@ -94,19 +67,15 @@ def run_from_command_line(
             traceback has a file of its own.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
-    watched = WATCH_FLAG in arguments
-    files = [argument for argument in arguments if argument != WATCH_FLAG]
-    if len(files) != 1:
-        print(f"usage: python -m MODULE JOB.json [{WATCH_FLAG}], got {arguments}", file=sys.stderr)
+    if len(arguments) != 1:
+        print(f"usage: python -m MODULE JOB.json, got {arguments}", file=sys.stderr)
         return 2
-    path = Path(files[0])
+    path = Path(arguments[0])
     try:
         job = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, json.JSONDecodeError) as error:
         print(f"{path}: not a job file ({error})", file=sys.stderr)
         return 2
-    if watched:
-        threading.Thread(target=_exit_when_orphaned, daemon=True).start()
     _remove_tracebacks(path, part)
     try:
         execute(job, print_progress)
@@ -157,8 +126,7 @@ def run_job_process(
 ) -> None:
     """Writes ``job_path``, runs ``python -m module job_path`` and waits for it.
 
-    The job dies with this process: it watches its standard input, whose other end is held here.
-    So do the processes it starts in its turn, which inherit that input.
+    The job dies with this process, and those that it starts in its turn with it.
 
     Args:
         on_progress: called with what the job reports; what else it prints goes to standard error.
@@ -171,14 +139,14 @@ def run_job_process(
     job_path.parent.mkdir(parents=True, exist_ok=True)
     write_json_atomically(job_path, dict(job))
     process = subprocess.Popen(
-        [sys.executable, "-m", module, str(job_path), WATCH_FLAG],
-        stdin=subprocess.PIPE,
+        [sys.executable, *watched(module, str(job_path))],
+        stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env=job_environment(threads),
+        pass_fds=held_locks(),  # a job that outlives this process by a moment still holds them
     )
-    assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None
     errors: deque[str] = deque(maxlen=KEPT_ERROR_LINES)
@@ -188,12 +156,57 @@ def run_job_process(
         _follow_progress(process.stdout, on_progress)
         code = process.wait()
     finally:
-        process.stdin.close()  # ends what the job started, too; the signal is for the job alone
         process.kill()
         reader.join(timeout=5)
     if code != 0:
         kind = JobKilledError if code < 0 else RuntimeError
-        raise kind(f"{module} exited with {code}:\n" + "".join(errors).strip())
+        raise kind(f"{module} {end_in_words(code)}:\n" + "".join(errors).strip())
+
+
+def end_in_words(code: int) -> str:
+    """Returns how a process ended, such as ``exited with 1``; of SIGKILL, what it mostly means.
+
+    Args:
+        code: as `subprocess` gives it: a signal's number is negative.
+    """
+    if code >= 0:
+        return f"exited with {code}"
+    if code != -signal.SIGKILL:
+        named = {one.value: one.name for one in signal.Signals}
+        return f"was ended by {named.get(-code, f'signal {-code}')}"
+    return (
+        "was ended by SIGKILL, most often sent by the kernel because memory ran out "
+        f"({free_memory()} now): if nobody else sent it, let fewer run side by side (--workers, "
+        "--processes), make batches smaller, or take a machine with more memory; what is complete "
+        "is kept"
+    )
+
+
+def free_memory() -> str:
+    """Returns in words what memory is free, such as ``1,024 of 24,000 MiB of memory are free``."""
+    lines = (line.split() for line in _read(Path("/proc/meminfo")).splitlines())
+    mib = {line[0]: int(line[1]) // 1024 for line in lines if len(line) > 1}
+    if "MemAvailable:" not in mib:
+        return "how much memory is free is not known"
+    free = f"{mib['MemAvailable:']:,} of {mib['MemTotal:']:,} MiB of memory are free"
+    most = _read(Path("/sys/fs/cgroup/memory.max")).strip()
+    return f"{free}, this container may take {int(most) >> 20:,}" if most.isdecimal() else free
+
+
+def own_memory() -> str:
+    """Returns in words what memory this process took at most, and its limit if it has one."""
+    taken = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    said = f"this process took up to {taken >> (20 if sys.platform == 'darwin' else 10):,} MiB"
+    limits = (resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA))
+    least = min((limit for limit in limits if limit != resource.RLIM_INFINITY), default=None)
+    return said if least is None else f"{said} and may have {least >> 20:,}"
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError:
+        return ""
 
 
 def job_environment(threads: int) -> dict[str, str]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import resource
-import signal
 import subprocess
 import sys
 import tempfile
@@ -17,7 +16,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from pipeline.base.bundled import REPOSITORY
-from pipeline.base.job import THREAD_VARIABLES, end_with_parent
+from pipeline.base.job import THREAD_VARIABLES, end_in_words
+from pipeline.base.watched import watched
 
 _KEPT_VARIABLES = (
     "PATH",
@@ -65,7 +65,7 @@ def run_isolated(job: ConversionJob) -> str:
     """
     environment = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
     environment |= dict.fromkeys(THREAD_VARIABLES, "1") | {"PYTHONPATH": str(REPOSITORY)}
-    command = [sys.executable, "-P", "-s", "-m", _PROCESS]
+    command = [sys.executable, "-P", "-s", *watched(_PROCESS)]
     name = Path(job.checkpoint).name
     try:
         ended = subprocess.run(
@@ -91,17 +91,15 @@ def run_isolated(job: ConversionJob) -> str:
 
 
 def _end_in_words(code: int, errors: str) -> str:
-    how = f"ended by {signal.Signals(-code).name}" if code < 0 else f"exited with {code}"
     last = "".join(errors.strip().splitlines()[-1:])
     return (
-        f"the process that read it {how}{f' ({last})' if last else ''}; the file is damaged, or "
-        f"needs more memory than this machine or its limits have"
+        f"the process that read it {end_in_words(code)}{f' ({last})' if last else ''}; the file is "
+        "damaged, or needs more memory than this machine or its limits have"
     )
 
 
 def main() -> int:
     """In the process: converts as standard input says; returns 0 also for a refusal."""
-    end_with_parent(os.getppid())
     job = ConversionJob(**json.load(sys.stdin))
     _limit(job)
     try:

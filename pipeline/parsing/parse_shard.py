@@ -30,12 +30,18 @@ from pipeline.base.job import THREAD_VARIABLES, Progress, run_job_from_command_l
 from pipeline.base.refusal import Refusal, excerpt_of
 from pipeline.parsers.adapters.base import (
     MAX_TOKENS,
+    ParserFailedError,
     ParserPrecision,
     Sentence,
     SentenceParser,
 )
 from pipeline.parsers.adapters.folder_files import STAGES, TRANSFORMER_KINDS, ParsedStage
-from pipeline.shards.manifests import ShardManifest, read_shard_manifest, read_verified_manifest
+from pipeline.shards.manifests import (
+    ShardManifest,
+    read_shard_manifest,
+    read_verified_manifest,
+    shard_path,
+)
 from pipeline.shards.schema import schema_for
 from pipeline.shards.shards import FlatListColumn, ShardWriter, read_row_groups
 from pipeline.trees.binarize import BINARIZATION_VERSION, binarize
@@ -173,7 +179,7 @@ def _parse_rows(
         columns = {field.name: FlatListColumn(field.type) for field in schema}
         for pool in _pools(group):
             sentences = pool.to_pylist()
-            answers = parser.parse([sentence["tokens"] for sentence in sentences])
+            answers = _answers(job, parser, sentences, done)
             for number, (sentence, answer) in enumerate(zip(sentences, answers, strict=True), done):
                 row = row_of(answer, sentence["tokens"])
                 if isinstance(row, Refusal):
@@ -191,6 +197,25 @@ def _parse_rows(
         arrays = [column.to_arrow() for column in columns.values()]
         writer.write(pa.Table.from_arrays(arrays, schema=schema))
     return quarantine
+
+
+def _answers(
+    job: ParseJob, parser: SentenceParser[Parse], sentences: Sequence[dict[str, Any]], first: int
+) -> Sequence[Parse | Refusal]:
+    """Returns what the parser says of a pool whose first row has this number.
+
+    Raises:
+        RuntimeError: the parser failed; names shard, row and remedy.
+    """
+    tokens = [sentence["tokens"] for sentence in sentences]
+    try:
+        return parser.parse(tokens)
+    except ParserFailedError as error:
+        at = next((n for n, one in enumerate(tokens) if one is error.sentence), 0)
+        raise RuntimeError(
+            f"{shard_path(job.sentences, job.number)}, row {first + at}: {error}. Of this shard "
+            "nothing was written, complete ones are kept: run the stage again"
+        ) from error
 
 
 def _pools(rows: pa.Table) -> Iterator[pa.Table]:

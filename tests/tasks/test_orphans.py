@@ -63,3 +63,20 @@ def wait_for(*paths: Path) -> None:
     while not all(path.exists() for path in paths):
         assert time.monotonic() < deadline, f"none of {paths} appeared"
         time.sleep(0.05)
+
+
+def test_a_forked_task_that_is_killed_is_told_with_what_it_means(tmp_path: Path) -> None:
+    killed = MODULE.replace("time.sleep(4)", "os.kill(os.getpid(), 9)")
+    (tmp_path / "slow_tasks.py").write_text(killed, encoding="utf-8")
+    environment = os.environ | {"PYTHONPATH": f"{tmp_path}:{REPOSITORY}"}
+    luigi = str(Path(sys.executable).with_name("luigi"))
+    command = [luigi, "--module", "slow_tasks", "Two", "--local-scheduler", "--workers", "2"]
+    ended = subprocess.run(
+        [*command, "--folder", str(tmp_path)],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "its process was ended by SIGKILL, most often sent by the kernel" in ended.stderr

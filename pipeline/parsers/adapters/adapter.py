@@ -11,7 +11,7 @@ import torch
 
 from pipeline.base.refusal import Refusal
 from pipeline.parsers.adapters.base import MAX_TOKENS, Sentence, reject_input
-from pipeline.parsers.adapters.batches import length_batches, parse_or_reject
+from pipeline.parsers.adapters.batches import Failures, length_batches, parse_or_reject
 from pipeline.parsers.adapters.device import dtype_for, name_of
 from pipeline.parsers.adapters.parser_folder import ParserModel
 
@@ -74,6 +74,7 @@ class BatchedParser(ABC, Generic[ModelT, ParseT]):
         self.name = name
         is_exact = self._dtype == weight.dtype
         self.checksum = checksum if is_exact else f"{checksum}-{self.precision}"
+        self._failures = Failures()
         self._take(model)
 
     @classmethod
@@ -117,7 +118,8 @@ class BatchedParser(ABC, Generic[ModelT, ParseT]):
         ``too_long``, ``parser_error``, ``out_of_memory``, and those that `_sizes` gives.
 
         Raises:
-            MemoryError, RuntimeError: memory or the device failed.
+            ParserFailedError: memory or the parser failed.
+            RuntimeError: the device did.
         """
         answers: dict[int, ParseT | Refusal] = {}
         for position, sentence in enumerate(sentences):
@@ -134,7 +136,8 @@ class BatchedParser(ABC, Generic[ModelT, ParseT]):
         positions = list(sizes)
         for batch in self._batches(list(sizes.values())):
             members = [positions[index] for index in batch]
-            parsed = parse_or_reject(self._parse_batch, [sentences[i] for i in members])
+            chosen = [sentences[position] for position in members]
+            parsed = parse_or_reject(self._parse_batch, chosen, self._failures)
             answers.update(zip(members, parsed, strict=True))
         return [answers[position] for position in range(len(sentences))]
 

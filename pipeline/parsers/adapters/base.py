@@ -33,6 +33,15 @@ def reject_input(sentence: Sentence | None, max_tokens: int) -> Refusal | None:
     return None
 
 
+class ParserFailedError(RuntimeError):
+    """A parser or its machine failed, as it would on any sentence."""
+
+    def __init__(self, message: str, sentence: object) -> None:
+        super().__init__(message)
+        self.sentence = sentence
+        """The one it was at: the very object that it was given."""
+
+
 ParseT_co = TypeVar("ParseT_co", covariant=True)
 
 
@@ -48,6 +57,7 @@ class SentenceParser(Protocol[ParseT_co]):
         """Returns one parse or rejection per sentence, in input order; never raises for input.
 
         Raises:
-            MemoryError, RuntimeError: memory or a device failed, which is no sentence's fault.
+            ParserFailedError: memory or the parser failed, which is no sentence's fault.
+            RuntimeError: a device did.
         """
         ...

@@ -11,13 +11,17 @@ from __future__ import annotations
 
 import gc
 import logging
+import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 import torch
 
+from pipeline.base.job import free_memory, own_memory
 from pipeline.base.refusal import Refusal
+from pipeline.parsers.adapters.base import ParserFailedError
 
 logger = logging.getLogger(__name__)
 
@@ -25,16 +29,21 @@ ItemT = TypeVar("ItemT", bound=Sequence[Any])
 ParseT = TypeVar("ParseT")
 Parse = Callable[[Sequence[ItemT]], Iterable[ParseT]]
 
+MOST_IN_A_ROW = 20
+"""After so many sentences that failed one after the other, the parser must prove itself."""
 MODEST_TOKENS = 40
 """A machine without memory for a sentence this long has none to parse with at all."""
 
 _MEMORY_ERRORS: tuple[type[BaseException], ...] = (MemoryError, torch.OutOfMemoryError)
-_MEMORY_WORDS = ("out of memory", "defaultcpuallocator", "alloc_failed")
-"""What plain ``RuntimeError``s of torch say when memory is short."""
+_MEMORY_WORDS = re.compile(
+    "out of memory|not enough memory|can(not|'t) allocate|bad_alloc|alloc_failed|unable to mmap|"
+    "defaultcpuallocator|could not (create|execute) a (memory|primitive)(?! descriptor)"
+)
+"""What plain ``RuntimeError``s of torch, oneDNN and C++ say when memory is short."""
 _DEVICE_ERRORS: tuple[type[BaseException], ...] = (
     (torch.AcceleratorError,) if hasattr(torch, "AcceleratorError") else ()  # since torch 2.8
 )
-_DEVICE_WORDS = ("cuda", "cudnn", "cublas", "hip error", "mps backend")
+_DEVICE_WORDS = re.compile("cuda|cudnn|cublas|hip error|mps backend")
 """What plain ``RuntimeError``s of torch name when a device fails."""
 
 
@@ -105,12 +114,23 @@ def is_machine_error(error: BaseException) -> bool:
     )
 
 
-def _says(error: BaseException, words: Sequence[str]) -> bool:
-    message = str(error).lower()
-    return isinstance(error, RuntimeError) and any(word in message for word in words)
+def _says(error: BaseException, words: re.Pattern[str]) -> bool:
+    return isinstance(error, RuntimeError) and words.search(str(error).lower()) is not None
 
 
-def parse_or_reject(parse: Parse[ItemT, ParseT], batch: Sequence[ItemT]) -> list[ParseT | Refusal]:
+@dataclass(slots=True)
+class Failures:
+    """What a parser has done of late; whoever calls it more than once keeps it."""
+
+    in_a_row: int = 0
+    """Sentences that it failed on since it last parsed one."""
+    last_parsed: Any = None
+    """A sentence, or None before the first."""
+
+
+def parse_or_reject(
+    parse: Parse[ItemT, ParseT], batch: Sequence[ItemT], failures: Failures | None = None
+) -> list[ParseT | Refusal]:
     """Returns one parse or rejection an item; a failing batch is halved down to the culprit.
 
     Reasons: ``parser_error``, and ``out_of_memory`` for a sentence that exhausts memory alone
@@ -119,45 +139,110 @@ def parse_or_reject(parse: Parse[ItemT, ParseT], batch: Sequence[ItemT]) -> list
     Args:
         parse: gives one parse an item, in order.
         batch: any number of sentences; a slice of a sentence must be one, too.
+        failures: of the calls before, with the same parser.
 
     Raises:
-        MemoryError, RuntimeError: a device failed, or has no memory even for a short sentence.
+        ParserFailedError: there is no memory even for a short sentence, or the parser failed on
+            `MOST_IN_A_ROW` sentences and then on one that it has parsed before.
+        RuntimeError: a device failed.
     """
+    failures = Failures() if failures is None else failures
     if not batch:
         return []
     try:
-        return list(parse(batch))
+        parses = list(parse(batch))
     except Exception as error:  # whatever it is must not cost the other sentences
         if is_machine_error(error) and not is_memory_error(error):
             raise
         if len(batch) == 1:
-            return [_rejection(parse, batch[0], error)]
+            return [_rejection(parse, batch[0], error, failures)]
+    else:
+        failures.in_a_row, failures.last_parsed = 0, batch[-1]
+        return [*parses]
     # Out of the handler, or the error's frames would keep the failed batch in memory.
     _free_memory()
     middle = len(batch) // 2
-    return parse_or_reject(parse, batch[:middle]) + parse_or_reject(parse, batch[middle:])
+    return [
+        *parse_or_reject(parse, batch[:middle], failures),
+        *parse_or_reject(parse, batch[middle:], failures),
+    ]
 
 
-def _rejection(parse: Parse[ItemT, ParseT], item: ItemT, error: Exception) -> Refusal:
+def _rejection(
+    parse: Parse[ItemT, ParseT], item: ItemT, error: Exception, failures: Failures
+) -> Refusal:
     """Returns why a sentence that failed alone is refused.
 
     Raises:
-        MemoryError, RuntimeError: the machine, not the sentence, is at fault.
+        ParserFailedError: the parser or its machine, not the sentence, is at fault.
     """
-    logger.warning("a sentence of %d tokens was rejected", len(item), exc_info=error)
+    failures.in_a_row += 1
     detail = f"{type(error).__name__}: {error}"
-    if not is_memory_error(error):
+    short = is_memory_error(error)
+    trace = error if failures.in_a_row == 1 and not short else None
+    logger.warning("a sentence of %d tokens was rejected: %s", len(item), detail, exc_info=trace)
+    if short and len(item) <= MODEST_TOKENS:
+        raise ParserFailedError(
+            f"no memory to parse a sentence of {len(item)} tokens ({detail}): {_memory_remedy()}",
+            item,
+        ) from error
+    if not short and failures.in_a_row < MOST_IN_A_ROW:
         return Refusal("parser_error", detail)
-    if len(item) <= MODEST_TOKENS:
-        raise error
     error.__traceback__ = None  # its frames hold what was computed of the sentence
     _free_memory()
+    if short:
+        _parse_modest(parse, item)
+        failures.in_a_row = 0
+        return Refusal("out_of_memory", f"{len(item)} tokens; {detail}")
+    _prove(parse, item, detail, failures)
+    return Refusal("parser_error", detail)
+
+
+def _parse_modest(parse: Parse[ItemT, ParseT], item: ItemT) -> None:
+    """Parses the first words of a sentence; a failure that is not the machine's says nothing.
+
+    Raises:
+        ParserFailedError: there is no memory for them either.
+    """
     try:
         list(parse([item[:MODEST_TOKENS]]))  # type: ignore[list-item]
-    except Exception as probe:
-        if is_machine_error(probe):
+    except Exception as error:
+        if is_memory_error(error):
+            raise ParserFailedError(
+                f"no memory to parse {MODEST_TOKENS} tokens ({error}): {_memory_remedy()}", item
+            ) from error
+        if is_machine_error(error):
             raise
-    return Refusal("out_of_memory", f"{len(item)} tokens; {detail}")
+
+
+def _prove(parse: Parse[ItemT, ParseT], item: ItemT, detail: str, failures: Failures) -> None:
+    """Has the parser parse the last sentence that it could parse.
+
+    Raises:
+        ParserFailedError: it no longer can, or there is none.
+    """
+    known = "none before them was parsed"
+    if failures.last_parsed is not None:
+        try:
+            list(parse([failures.last_parsed]))
+        except Exception:  # is told by what failed before
+            known = "now it fails on one that it has parsed before"
+        else:
+            failures.in_a_row = 0
+            return
+    raise ParserFailedError(
+        f"the parser failed on {failures.in_a_row} sentences in a row, and {known}; the last, of "
+        f"{len(item)} tokens, by {detail}: check its libraries and the device; if it is memory: "
+        f"{_memory_remedy()}",
+        item,
+    )
+
+
+def _memory_remedy() -> str:
+    return (
+        f"{own_memory()}, {free_memory()}; let fewer run side by side (--workers), raise the limit "
+        "if there is one, or take a machine with more"
+    )
 
 
 def _free_memory() -> None:

@@ -3,29 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
 
-from pipeline.base.job import ORPHANED_EXIT_CODE, WATCH_FLAG, run_from_command_line
-from tests.support.repository import REPOSITORY
-
-SLEEPING_JOB = """
-import sys, time
-from pathlib import Path
-from pipeline.base.job import run_from_command_line
-
-def execute(job, progress):
-    progress(0.5, "asleep")
-    time.sleep(60)
-
-sys.exit(run_from_command_line(execute))
-"""
+from pipeline.base.job import end_in_words, run_from_command_line
 
 
 def write_job(folder: Path, **job: object) -> str:
@@ -119,41 +102,10 @@ def test_a_missing_or_broken_job_file_is_named(
     assert "none.json: not a job file" in errors
 
 
-def test_a_job_ends_when_the_holder_of_its_standard_input_is_killed(tmp_path: Path) -> None:
-    script = tmp_path / "sleeping_job.py"
-    script.write_text(SLEEPING_JOB, encoding="utf-8")
-    job_path = write_job(tmp_path)
-    holder = (
-        "import subprocess, sys, time\n"
-        f"p = subprocess.Popen([sys.executable, {str(script)!r}, {job_path!r}, {WATCH_FLAG!r}],"
-        " stdin=subprocess.PIPE, stdout=subprocess.PIPE)\n"
-        "p.stdout.readline()\n"
-        "print(p.pid, flush=True)\n"
-        "time.sleep(60)\n"
-    )
-    environment = os.environ | {"PYTHONPATH": str(REPOSITORY)}
-    parent = subprocess.Popen(
-        [sys.executable, "-c", holder], stdout=subprocess.PIPE, text=True, env=environment
-    )
-    assert parent.stdout is not None
-    job_id = int(parent.stdout.readline())
-
-    parent.send_signal(signal.SIGKILL)
-    parent.wait()
-
-    assert ends_within(job_id, seconds=5)
-    assert ORPHANED_EXIT_CODE != 0
-
-
-def ends_within(process_id: int, *, seconds: float) -> bool:
-    """Whether a process is gone, or a zombie that its new parent has not collected, in time."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        try:
-            status = Path(f"/proc/{process_id}/stat").read_text(encoding="utf-8")
-        except (FileNotFoundError, ProcessLookupError):
-            return True
-        if status.rsplit(")", 1)[1].split()[0] == "Z":
-            return True
-        time.sleep(0.05)
-    return False
+def test_an_end_by_sigkill_speaks_of_memory() -> None:
+    assert end_in_words(3) == "exited with 3"
+    assert end_in_words(-signal.SIGSEGV) == "was ended by SIGSEGV"
+    words = end_in_words(-signal.SIGKILL)
+    assert words.startswith("was ended by SIGKILL, most often sent by the kernel because memory")
+    assert "MiB of memory are free" in words
+    assert "--workers" in words

@@ -5,14 +5,17 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
+from itertools import cycle, islice
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from pipeline.base.bundled import BUNDLED_PARSERS
 from pipeline.base.refusal import Refusal
-from pipeline.parsers.adapters.base import MAX_TOKENS
+from pipeline.parsers.adapters.base import MAX_TOKENS, ParserFailedError
 from pipeline.parsers.adapters.folder_files import (
     PLAIN_DEPENDENCY,
     STAGES,
@@ -34,7 +37,8 @@ from pipeline.text.tokenization import SentenceConfig
 from pipeline.trees.parses import ConstituencyParse, DependencyParse
 from tests.support.constituency_trees import tiny_model, toy_treebank
 from tests.support.dependency_examples import treebank
-from tests.support.shard_files import sentence_rows, write_rows
+from tests.support.repository import REPOSITORY
+from tests.support.shard_files import sentence_rows, write_rows, write_stage
 
 
 class RightChain:
@@ -447,3 +451,61 @@ def test_flat_lists_hold_empty_rows_and_nulls():
     assert column.to_arrow().to_pylist() == [[1, 2], [], None, [3]]
     with pytest.raises(OverflowError):
         column.append([40_000])
+
+
+def test_a_parser_without_memory_ends_the_job_and_names_the_row(tmp_path):
+    class OutOfMemory(RightChain):
+        def parse(self, sentences):
+            bad = [words for words in sentences if "bad" in words]
+            if bad:
+                raise ParserFailedError("no memory to parse a sentence: let fewer run", bad[0])
+            return super().parse(sentences)
+
+    parse_job = numbered(tmp_path, 40, 11)
+    with pytest.raises(RuntimeError) as caught:
+        parse_shard(parse_job, OutOfMemory())
+    message = str(caught.value)
+    assert message.startswith(f"{parse_job.sentences}/00000.parquet, row 29: no memory to parse")
+    assert "complete ones are kept" in message
+    assert not parse_job.output.exists()
+
+
+LIMITED_JOB = """
+import resource, sys
+from pathlib import Path
+from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser as Parser
+from pipeline.parsing import parse_shard as parsing
+
+real = Parser.parse
+
+def limited(self, sentences):  # once all is loaded, little more than that
+    real(self, [["It", "rains", "."]])
+    size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (size + (40 << 20),) * 2)
+    return real(self, sentences)
+
+Parser.parse = limited
+sys.exit(parsing.run_job_from_command_line(parsing.ParseShardJob, parsing.execute))
+"""
+
+
+@pytest.mark.slow
+def test_a_job_under_a_limit_of_memory_says_so_at_once(tmp_path):
+    words = ["the", "old", "telescope", "that", "a", "man", "saw", "from", "some", "hill"]
+    numbers = np.random.default_rng(0).integers(3, 60, size=500)
+    rows = sentence_rows([list(islice(cycle(words), int(n))) for n in numbers])
+    write_stage(tmp_path / "sentences", "sentences", rows)
+    path = tmp_path / "job.json"
+    job = {"stage": "dependencies", "sentences": str(tmp_path / "sentences"), "number": 0}
+    job |= {"output": str(tmp_path / "out"), "parser": str(BUNDLED_PARSERS["dependencies"])}
+    path.write_text(json.dumps(job), encoding="utf-8")
+    command = [sys.executable, "-c", LIMITED_JOB, str(path)]
+
+    ended = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
+
+    assert ended.returncode == 1
+    assert "00000.parquet, row " in ended.stderr
+    assert "no memory to parse" in ended.stderr
+    assert "may have" in ended.stderr
+    assert ended.stderr.count("was rejected") <= 2
+    assert "Traceback" not in ended.stderr

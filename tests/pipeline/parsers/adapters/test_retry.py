@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from pipeline.base.refusal import Refusal
-from pipeline.parsers.adapters.base import reject_input
-from pipeline.parsers.adapters.batches import is_machine_error, parse_or_reject
+from pipeline.parsers.adapters.base import ParserFailedError, reject_input
+from pipeline.parsers.adapters.batches import Failures, is_machine_error, parse_or_reject
 
 Words = Sequence[str]
 
@@ -56,6 +56,10 @@ MEMORY_ERRORS = [
     torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB"),
     RuntimeError("[enforce fail at alloc_cpu.cpp] DefaultCPUAllocator: can't allocate memory"),
     RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
+    RuntimeError("could not create a primitive"),
+    RuntimeError("could not create a memory object"),
+    RuntimeError("std::bad_alloc"),
+    RuntimeError("unable to mmap 4096 bytes from file <filename not specified>: Cannot allocate"),
 ]
 
 
@@ -98,8 +102,53 @@ def test_only_the_sentence_too_large_for_memory_is_refused(error: Exception) -> 
 
 @pytest.mark.parametrize("num_tokens", [5, 400])
 def test_without_memory_for_a_short_sentence_the_machine_is_at_fault(num_tokens: int) -> None:
-    with pytest.raises(MemoryError):
-        parse_or_reject(memory_for(4, MemoryError()), [["word"] * num_tokens] * 3)
+    batch = [["word"] * num_tokens for _ in range(3)]
+    with pytest.raises(
+        ParserFailedError, match=r"no memory to parse .* this process took"
+    ) as raised:
+        parse_or_reject(memory_for(4, MemoryError()), batch)
+    assert raised.value.sentence is batch[0]
+
+
+def tried(bad: set[int], calls: list[int]) -> Any:
+    """Parses numbers, but for the bad ones, and notes what it was given alone."""
+
+    def parse(batch: Sequence[tuple[int]]) -> list[int]:
+        calls.extend(number for (number,) in batch if len(batch) == 1)
+        if bad.intersection(number for (number,) in batch):
+            raise KeyError("vocabulary")
+        return [number for (number,) in batch]
+
+    return parse
+
+
+def test_a_parser_that_fails_on_all_is_stopped(caplog: pytest.LogCaptureFixture) -> None:
+    calls: list[int] = []
+    batch = [(number,) for number in range(1000)]
+
+    with pytest.raises(ParserFailedError, match=r"20 sentences in a row, and none .*KeyError"):
+        parse_or_reject(tried(set(range(1000)), calls), batch)
+    assert calls == list(range(20))
+    assert sum(record.exc_info is not None for record in caplog.records) == 1
+
+
+def test_a_parser_that_breaks_under_way_is_stopped() -> None:
+    calls: list[int] = []
+    failures = Failures()
+    parse_or_reject(tried(set(), calls), [(0,)], failures)
+
+    with pytest.raises(ParserFailedError, match=r"now it fails on one that it has parsed before"):
+        parse_or_reject(tried(set(range(100)), calls), [(n,) for n in range(1, 100)], failures)
+    assert calls == [*range(21), 0]
+
+
+def test_many_bad_sentences_stop_no_parser_that_still_parses_others() -> None:
+    """Such as one odd sentence that a text has fifty times."""
+    bad = set(range(10, 60))
+
+    answers = parse_or_reject(tried(bad, []), [(number,) for number in range(100)])
+
+    assert [n for n, answer in enumerate(answers) if isinstance(answer, Refusal)] == sorted(bad)
 
 
 def test_what_a_failed_batch_held_is_free_before_its_halves_are_parsed() -> None:
@@ -129,7 +178,13 @@ def test_memory_and_devices_are_the_machine(error: Exception) -> None:
 
 
 @pytest.mark.parametrize(
-    "error", [RuntimeError("size mismatch"), ValueError("CUDA is a word here"), RecursionError()]
+    "error",
+    [
+        RuntimeError("size mismatch"),
+        RuntimeError("could not create a primitive descriptor for the matmul primitive"),
+        ValueError("CUDA is a word here"),
+        RecursionError(),
+    ],
 )
 def test_other_errors_are_the_sentences_own(error: Exception) -> None:
     assert not is_machine_error(error)

@@ -37,6 +37,7 @@ from pipeline.trees.parses import ConstituencyParse
 from tests.support.constituency_trees import TINY, tiny_model, toy_treebank
 from tests.support.dependency_examples import treebank
 from tests.support.library_parsers import benepar_file, from_supar, supar_parser
+from tests.support.repository import REPOSITORY
 from tests.support.tiny_transformers import tiny_bert, tiny_electra
 
 
@@ -385,7 +386,11 @@ def test_an_unknown_name_is_answered_with_the_known_ones(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("code", "seconds", "message"),
     [
-        ("import os; os.kill(os.getpid(), 11)", 60, "the process that read it ended by SIGSEGV"),
+        (
+            "import os; os.kill(os.getpid(), 11)",
+            60,
+            "the process that read it was ended by SIGSEGV",
+        ),
         ("raise SystemExit('no such module')", 60, r"exited with 1 \(no such module\)"),
         ("import time; time.sleep(60)", 1, "not converted within 1 seconds"),
     ],
@@ -394,7 +399,7 @@ def test_a_process_that_does_not_survive_a_file_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, seconds: int, message: str
 ) -> None:
     (tmp_path / "deadly.py").write_text(code)
-    monkeypatch.setattr(isolation, "REPOSITORY", tmp_path)
+    monkeypatch.setattr(isolation, "REPOSITORY", f"{tmp_path}:{REPOSITORY}")
     monkeypatch.setattr(isolation, "_PROCESS", "deadly")
     with pytest.raises(ValueError, match=rf"file\.pt: .*{message}"):
         run_isolated(job(tmp_path / "file.pt", max_seconds=seconds))
@@ -406,7 +411,7 @@ def test_the_process_sees_no_secrets_of_this_one(
     (tmp_path / "telling.py").write_text(
         "import json, os; print(json.dumps({'checksum': ' '.join(sorted(os.environ))}))"
     )
-    monkeypatch.setattr(isolation, "REPOSITORY", tmp_path)
+    monkeypatch.setattr(isolation, "REPOSITORY", f"{tmp_path}:{REPOSITORY}")
     monkeypatch.setattr(isolation, "_PROCESS", "telling")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
     seen = run_isolated(job(tmp_path / "file.pt")).split()
