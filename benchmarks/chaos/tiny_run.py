@@ -15,11 +15,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import mean
 
 from benchmarks.report import REPOSITORY
 
 POLL_SECONDS = 0.02
-GROUP_END_SECONDS = 10.0
+START = "start"
+"""What `undisturbed` calls the time before the first stage."""
 _EVENT = re.compile(r"\) (running|done|failed|new requirements) +(\w+)\((.*)")
 _ERROR = re.compile(r"^\w*(Error|Exception|Interrupt)\b.*|^\S+: (error|No space).*", re.MULTILINE)
 
@@ -211,6 +213,25 @@ def events_of(log: str) -> Iterator[tuple[str, str]]:
         if task == "TrainEncoders" and "views=SEQ,LIN" in parameters:
             name = "TrainEncoders in two processes"
         yield event, name
+
+
+def undisturbed(run: TinyRun, roots: Sequence[Sequence[str]]) -> dict[str, float]:
+    """Runs tasks to their end; returns the seconds of each stage, and of the start of a run.
+
+    Raises:
+        RuntimeError: one failed.
+    """
+    spans: dict[str, list[float]] = {}
+    for root in roots:
+        started = run.finish(root)
+        if started.code:
+            raise RuntimeError(
+                f"{root[0]}, undisturbed, ended with {started.code}: {started.said()}"
+            )
+        spans.setdefault(START, []).append(started.first_seconds)
+        for name, seconds in started.spans.items():
+            spans.setdefault(name, []).append(max(seconds))
+    return {name: mean(seconds) for name, seconds in spans.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from statistics import mean
 
 from benchmarks.chaos.same_bytes import differences
 from benchmarks.chaos.tiny_run import (
     ALL,
     STAGES,
+    START,
     TOGETHER,
     Process,
     Stage,
@@ -30,6 +30,7 @@ from benchmarks.chaos.tiny_run import (
     TinyRun,
     descendants,
     stage_named,
+    undisturbed,
     write_tiny_text,
 )
 from benchmarks.chaos.trial import Options, Trial
@@ -45,8 +46,9 @@ STALL_SECONDS = 300.0
 """A run that gets nowhere for so long hangs."""
 CHILD_SECONDS = 10.0
 """A run that has lost a child is given so long to end by itself before it is killed as a whole."""
+IDLE_SECONDS = 30.0
+"""A run without a child of its own for so long waits for nothing."""
 TRIES = 5
-START = "start"
 
 
 @dataclass(slots=True)
@@ -105,25 +107,6 @@ def _plan(quick: bool) -> tuple[list[tuple[str, ...]], list[tuple[Stage, int]]]:
     return roots, [*at_start, *((stage, KILLS_A_STAGE) for stage in STAGES)]
 
 
-def undisturbed(run: TinyRun, roots: Sequence[Sequence[str]]) -> dict[str, float]:
-    """Runs tasks to their end; returns the seconds of each stage, and of the start of a run.
-
-    Raises:
-        RuntimeError: one failed.
-    """
-    spans: dict[str, list[float]] = {}
-    for root in roots:
-        started = run.finish(root)
-        if started.code:
-            raise RuntimeError(
-                f"{root[0]}, undisturbed, ended with {started.code}: {started.said()}"
-            )
-        spans.setdefault(START, []).append(started.first_seconds)
-        for name, seconds in started.spans.items():
-            spans.setdefault(name, []).append(max(seconds))
-    return {name: mean(seconds) for name, seconds in spans.items()}
-
-
 class _Killer:
     """Kills one run, start by start."""
 
@@ -165,13 +148,20 @@ class _Killer:
         if started is not None and started.code is None:
             if self._root == stage.root and stage.name in started.running:
                 return started
-            started.wait_until(lambda: False, CHILD_SECONDS)  # one whose child was killed may end
-            started.kill_group()
+            self._end(started)
         if stage.name != START and stage.is_complete(self._run.work):
             for folder in self._run.work.glob(stage.folders):
                 shutil.rmtree(folder)
         self._started, self._root = self._run.start(stage.root), stage.root
         return self._started
+
+    def _end(self, started: Started) -> None:
+        """Ends a run that has lost a child: it may go on or end, but not wait for nothing."""
+        started.wait_until(lambda: False, CHILD_SECONDS)
+        is_busy = started.wait_until(lambda: bool(descendants(started.process.pid)), IDLE_SECONDS)
+        if not is_busy and started.code is None:
+            self._blame(f"without its child, it waited for nothing: {started.said()}")
+        started.kill_group()
 
     def _moment_comes(self, started: Started, stage: Stage) -> bool:
         """Waits for a moment within the stage; returns whether the run is there to be killed."""
