@@ -31,6 +31,7 @@ SETTINGS = (
     *("--held-out-fraction", "0.5", "--changes", json.dumps(TRAINING)),
     *("--vectors", "corpus", "--checkpoint-every-seconds", "0.3", "--threads", "1"),
 )
+PROBING_SETTINGS = ("--held-out-fraction", "0.5", "--probing-changes", json.dumps(PROBING))
 ALL = ("RunAll", *SETTINGS, "--further-seeds", "[]", "--probing-changes", json.dumps(PROBING))
 TOGETHER = ("TrainEncoders", *SETTINGS, "--views", "SEQ,LIN", "--seed", "7", "--processes", "2")
 """A training in two processes; its views read no trees."""
@@ -147,6 +148,8 @@ class Started:
     born: float = field(default_factory=time.monotonic)
     running: Counter[str] = field(default_factory=Counter)
     """Names of the stages that run, as of the last look."""
+    failed: Counter[str] = field(default_factory=Counter)
+    """How often each stage has failed."""
     spans: dict[str, list[float]] = field(default_factory=dict)
     """Seconds that each stage took, start by start, of those that ended."""
     first_seconds: float = 0.0
@@ -174,6 +177,7 @@ class Started:
                 self._begun[name] = now
             else:
                 self.running[name] -= 1
+                self.failed[name] += event == "failed"
                 self.spans.setdefault(name, []).append(now - self._begun.get(name, now))
         self.running = +self.running
 
