@@ -111,19 +111,22 @@ class TinyRun:
     """What every start is run by, such as ``nsenter``."""
     starts: int = 0
 
+    def command(self, root: Sequence[str]) -> list[str]:
+        """Returns what a user types for a task with its parameters."""
+        return [
+            *(*self.within, sys.executable, "-m", "luigi", "--module", "tasks", *root),
+            *("--local-scheduler", "--source", "files", "--paths", str(self.text)),
+            *("--work-folder", str(self.work), *self.more),
+        ]
+
     def start(self, root: Sequence[str]) -> Started:
         """Starts a task with its parameters, in a process group of its own."""
         self.logs.mkdir(parents=True, exist_ok=True)
         log = self.logs / f"{self.starts:04d}-{root[0]}.log"
         self.starts += 1
-        command = [
-            *(*self.within, sys.executable, "-m", "luigi", "--module", "tasks", *root),
-            *("--local-scheduler", "--source", "files", "--paths", str(self.text)),
-            *("--work-folder", str(self.work), *self.more),
-        ]
         with log.open("wb") as stream:
             process = subprocess.Popen(
-                command,
+                self.command(root),
                 cwd=REPOSITORY,
                 stdin=subprocess.DEVNULL,
                 stdout=stream,

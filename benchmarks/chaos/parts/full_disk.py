@@ -96,7 +96,8 @@ def trials(options: Options) -> Iterator[Trial]:
         for root in roots:
             ended = run.finish(root)
             yield Trial(f"{root[0]}, with space again", ended.code == 0, _outcome(ended))
-        different = differences(run.work, inside)
+        found = shutil.copytree(inside, options.work / "found")
+        different = differences(run.work, found)
         yield Trial("the bytes after all", not different, "; ".join(different) or "the same")
 
 
