@@ -26,13 +26,22 @@ def write_text_atomically(path: Path, text: str) -> None:
 
 
 def write_bytes_atomically(path: Path, content: bytes) -> None:
-    """Writes a file that appears whole or not at all, and durably."""
+    """Writes a file that appears whole or not at all, and durably.
+
+    Raises:
+        OSError: it cannot be written, such as on a full disk; names the file.
+    """
     writer = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"  # containers share both
     temporary = path.with_name(f"{path.name}.{writer}{TEMPORARY_SUFFIX}")
-    with temporary.open("wb") as stream:
-        stream.write(content)
-        stream.flush()
-        os.fsync(stream.fileno())
+    try:
+        with temporary.open("wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+    except OSError as error:
+        temporary.unlink(missing_ok=True)  # where a disk is full, it takes what is missing
+        error.filename = error.filename or str(path)  # writing, unlike opening, names none
+        raise
     rename_durably(temporary, path)
 
 

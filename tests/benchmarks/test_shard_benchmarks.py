@@ -1,4 +1,4 @@
-"""The benchmarks of shards, their memory, and of runs that are killed."""
+"""The benchmarks of shards and their memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import killed_runs, shard_memory, shards
+from benchmarks import shard_memory, shards
 from benchmarks.shard_memory import MemoryCurve, follow_job, join_sentences
 from pipeline.base.bundled import BUNDLED_PARSERS
 from pipeline.parsers.adapters.folder_files import STAGES
@@ -143,49 +143,3 @@ def test_a_shard_of_the_longest_sentences_stays_within_its_memory(
 def test_a_job_that_fails_says_why(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match=r"exited with 1: .*shard 0 is not complete"):
         follow_job(job_of("dependencies", tmp_path), tmp_path, every_seconds=0.1)
-
-
-@pytest.fixture
-def two_runs(tmp_path: Path) -> tuple[Path, Path]:
-    """Two work folders with the same rows, made at other speeds."""
-    for name, seconds in (("whole", 1.0), ("killed", 2.0)):
-        folder = tmp_path / name / "corpora" / "text"
-        (folder / "jobs").mkdir(parents=True)
-        (folder / "jobs" / "00000.json").write_text(json.dumps({"output": name}))
-        (folder / "00000.parquet").write_bytes(b"rows")
-        manifest = {"rows": 3, "seconds": seconds, "extra": {"sentences_per_second": seconds}}
-        (folder / "00000.json").write_text(json.dumps(manifest))
-        (folder / "manifest.json").write_text(json.dumps({"shards": [manifest]}))
-    return tmp_path / "whole", tmp_path / "killed"
-
-
-def test_runs_of_other_speed_do_not_differ(two_runs: tuple[Path, Path]) -> None:
-    assert killed_runs.differences(*two_runs) == []
-
-
-def test_what_differs_is_named(two_runs: tuple[Path, Path]) -> None:
-    folder = two_runs[1] / "corpora" / "text"
-    (folder / "00000.parquet").write_bytes(b"others")
-    (folder / "00000.json").write_text(json.dumps({"rows": 4}))
-    (folder / "manifest.json").unlink()
-    (folder / "00001.parquet.7.unfinished").write_bytes(b"")
-    assert killed_runs.differences(*two_runs) == [
-        "text/manifest.json is missing",
-        "text/00001.parquet.7.unfinished is too much",
-        "text/00000.json differs",
-        "text/00000.parquet differs",
-    ]
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(900)
-def test_a_run_that_is_killed_twice_has_the_bytes_of_one_that_is_not(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    text = tmp_path / "story.txt"
-    text.write_text("The rain stopped. The children ran out.\n\n" * 40, encoding="utf-8")
-    arguments = [str(text), "--work", str(tmp_path / "work"), "--kills", "2", "--workers", "1"]
-
-    assert killed_runs.main(arguments) == 0
-    assert last_line(capsys) == {"kills": 2, "same_bytes": True, "rows": 80}
-    assert killed_runs.main(arguments) == 2  # the folder is there

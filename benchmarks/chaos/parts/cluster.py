@@ -1,0 +1,153 @@
+"""A machine of a live Ray cluster killed in each stage that runs on Ray: same bytes in the end.
+
+The cluster has two machines that parse, and a head that does not. The one with the shard's job is
+killed with all of its processes, and another takes its place.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from benchmarks.chaos.same_bytes import differences
+from benchmarks.chaos.tiny_run import (
+    PROBING_SETTINGS,
+    Started,
+    TinyRun,
+    descendants,
+    undisturbed,
+    write_tiny_text,
+)
+from benchmarks.chaos.trial import Options, Trial
+
+STAGES = (
+    "ParseDependencies",
+    "ParseConstituents",
+    "ParseAlteredDependencies",
+    "ParseAlteredConstituents",
+)
+ROUNDS = 3
+JOB = "pipeline.parsing.parse_shard"
+LONGEST_SECONDS = 4.0
+"""From the start of a job to the kill, at most."""
+STALL_SECONDS = 300.0
+STORE_BYTES = 80 << 20
+MACHINE = {
+    "object_store_memory": STORE_BYTES,
+    "include_log_monitor": False,  # Ray gives its agents 15 s to start: little on a busy machine
+    "no_monitor": True,
+}
+HEALTH = {"health_check_period_ms": 1000, "health_check_failure_threshold": 10}
+
+
+def trials(options: Options) -> Iterator[Trial]:
+    """Parses on a cluster that loses a machine in every stage, so many times over."""
+    try:
+        import ray  # noqa: F401
+    except ModuleNotFoundError:
+        yield Trial("a cluster", False, "could not be tried: pip install 'treeviews[ray]'")
+        return
+    stages, root, rounds = STAGES, ("BuildProbing", *PROBING_SETTINGS), ROUNDS
+    if options.quick:
+        stages, root, rounds = STAGES[:1], STAGES[:1], 1
+    text = write_tiny_text(options.work / "text", documents=2 if options.quick else 12)
+    run = TinyRun(text, options.work / "run", options.work / "logs", ("--workers", "1"))
+    undisturbed(run, [root])
+    run.work.rename(options.work / "undisturbed")
+    moments = random.Random(options.seed)
+    for number in range(1, rounds + 1):
+        with _Cluster.started() as cluster:
+            run.more = ("--workers", "1", "--engine", "ray", "--ray-address", cluster.address)
+            yield from _round(run, root, stages, cluster, moments)
+        different = differences(options.work / "undisturbed", run.work)
+        what = f"the bytes after {len(stages)} machines, round {number}"
+        yield Trial(what, not different, "; ".join(different) or "the same")
+        run.work.rename(options.work / f"round-{number}")
+
+
+class _Cluster:
+    """Two machines that parse, and a head."""
+
+    def __init__(self, cluster: Any) -> None:
+        self._cluster = cluster
+        self.address: str = cluster.address
+        self._machines = [self._add() for _ in range(2)]
+
+    @classmethod
+    @contextmanager
+    def started(cls) -> Iterator[_Cluster]:
+        """Runs a cluster for the time of a ``with`` block."""
+        from ray.cluster_utils import Cluster
+
+        head = MACHINE | {"num_cpus": 0, "include_dashboard": False, "_system_config": HEALTH}
+        cluster = Cluster(initialize_head=True, head_node_args=head)
+        try:
+            yield cls(cluster)
+        finally:
+            cluster.shutdown()
+
+    def working(self) -> int | None:
+        """Returns which machine has a job, or None."""
+        for place, machine in enumerate(self._machines):
+            if any(JOB in process.command for process in descendants(_raylet(machine))):
+                return place
+        return None
+
+    def kill(self, place: int) -> int:
+        """Kills all processes of a machine and adds another one; returns how many these were."""
+        raylet = _raylet(self._machines[place])
+        doomed = [raylet, *(process.number for process in descendants(raylet))]
+        for number in doomed:
+            with suppress(ProcessLookupError):
+                os.kill(number, signal.SIGKILL)
+        self._machines[place] = self._add()
+        return len(doomed)
+
+    def _add(self) -> Any:
+        return self._cluster.add_node(**MACHINE, num_cpus=1)
+
+
+def _raylet(machine: Any) -> int:
+    number: int = machine.all_processes["raylet"][0].process.pid
+    return number
+
+
+def _round(
+    run: TinyRun,
+    root: Sequence[str],
+    stages: Sequence[str],
+    cluster: _Cluster,
+    moments: random.Random,
+) -> Iterator[Trial]:
+    """Runs a task on the cluster and kills a machine in each of its stages."""
+    started = run.start(root)
+    for stage in stages:
+        yield _kill_in(stage, started, cluster, moments)
+    started.wait_until(lambda: False, STALL_SECONDS)
+    outcome = f"ended with {started.code}: {started.said()}"
+    yield Trial(f"{root[0]} on a cluster that lost machines", started.code == 0, outcome)
+    started.kill_group()
+
+
+def _kill_in(stage: str, started: Started, cluster: _Cluster, moments: random.Random) -> Trial:
+    """Kills the machine that has the stage's job; the stage must be done all the same."""
+    what = f"the machine with the job of {stage}"
+
+    def has_job() -> bool:
+        return stage in started.running and cluster.working() is not None
+
+    if not started.wait_until(has_job, STALL_SECONDS):
+        return Trial(what, False, f"no machine ever had it: {started.said()}")
+    place = cluster.working() or 0
+    time.sleep(moments.uniform(0, LONGEST_SECONDS))
+    was_there = cluster.working() == place
+    killed = f"killed {cluster.kill(place)} processes{'' if was_there else ' after the job'}"
+    is_done = started.wait_until(lambda: stage not in started.running, STALL_SECONDS)
+    has_failed = started.failed[stage] > 0
+    fate = "done" if is_done and not has_failed else f"not done: {started.said()}"
+    return Trial(what, is_done and not has_failed, f"{killed}; {fate}")
