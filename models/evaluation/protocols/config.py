@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pipeline.base.config_fields import POSITIVE, Config, Count, Positive, at_least
 
-PROTOCOL_VERSION = 1
+PROTOCOL_VERSION = 2
 """Raised when the same representations and configuration would give other predictions."""
 
 BatchLoss = Literal["sum", "mean"]
