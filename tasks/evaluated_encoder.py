@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from models.config.training_config import TrainingConfig
+from models.config.training_config import TRAINING_VERSION, TrainingConfig
 from models.config.views import needed_stages
 from models.encoding.encoder_interface import chosen_views, name_of, placed
 from models.encoding.encoder_names import EncoderName, ModelViews, parse_encoder_name
@@ -179,6 +179,7 @@ class EncoderParameters(CorpusParameters, HeldOutParameters, ParserParameters, T
             spec=name.called,
             content={
                 "architecture": training.config.architecture(),
+                "training_version": TRAINING_VERSION,  # of how weights start, too
                 "encoding": describe_encoding(views),
                 "seed": name.seed,
                 "vectors": vectors.digest,
