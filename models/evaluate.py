@@ -25,7 +25,12 @@ from models.config.training_presets import PRESETS, preset
 from models.encoding.encoder_names import FORMS, parse_encoder_name
 from models.evaluate_tasks import execute
 from models.evaluation.evaluate_task import MAX_REFUSED
-from models.evaluation.protocols.config import Classifier, ProtocolConfig
+from models.evaluation.protocols.config import (
+    COMPATIBILITY_LOSS_HELP,
+    BatchLoss,
+    Classifier,
+    ProtocolConfig,
+)
 from models.evaluation.representations.representation import (
     REPRESENTATIONS,
     Representation,
@@ -44,6 +49,7 @@ OPTION_OF_PROTOCOL = {
     "classifier": "--classifier",
     "num_folds": "--folds",
     "grid_scale": "--grid-scale",
+    "compatibility_loss": "--compatibility-loss",
 }
 """The option that sets a field of the protocol; the other fields are changed by JSON."""
 
@@ -147,6 +153,7 @@ def _protocol(values: argparse.Namespace) -> dict[str, Any]:
         "classifier": values.classifier,
         "num_folds": values.folds,
         "grid_scale": values.grid_scale,
+        "compatibility_loss": values.compatibility_loss,
     }
 
 
@@ -212,8 +219,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     add(
         "--encoder-version",
-        help="For a function of your own: what its embeddings and results are kept under; change "
-        "it when the function changes. Without it both are made anew each time.",
+        help="For a function of your own: what its embeddings and results are kept under, beside "
+        "the checksum of its module; change it when anything else changes that the function reads "
+        "or imports. Without it both are made anew each time.",
     )
     add("--representation", default="plain", help=f"One of {', '.join(REPRESENTATIONS)}.")
     add(
@@ -233,6 +241,12 @@ def _parser() -> argparse.ArgumentParser:
         type=float,
         default=1.0,
         help="Factor on every C of SentEval's grids; 4 suits views of length 1, as multi-view has.",
+    )
+    add(
+        "--compatibility-loss",
+        default="sum",
+        choices=get_args(BatchLoss),
+        help=COMPATIBILITY_LOSS_HELP,
     )
     add(
         "--protocol-changes",

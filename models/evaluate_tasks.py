@@ -10,7 +10,8 @@ out, also for a task whose data is absent; ``out`` may also be an object from ea
 of its own. Further keys, all optional: ``representation`` and ``protocol`` (fields that differ from
 their defaults), ``seed`` (of the encoder, for the result), ``data_manifest`` (what
 ``DownloadSentEval`` wrote of the data), ``encoder_version`` (of a function of your own: what its
-embeddings and results are kept under; without it both are made anew in each run), ``parses``
+embeddings and results are kept under, beside the checksum of its module; without it both are made
+anew in each run), ``encoder_source`` (that checksum, as whoever wrote the job saw it), ``parses``
 (folder of tokens and parses that encoders share; without it they are kept for this job alone),
 ``device``, ``encoder_settings``
 (``batch_size``, ``on_refusal``, ``vectors``, ``dependency_parser``, ``constituency_parser``,
@@ -31,8 +32,9 @@ import numpy as np
 import torch
 
 from models.encoding.encoder_interface import Encoder, MeasuredEncoder, ViewEncoder
+from models.encoding.encoder_names import parse_encoder_name
 from models.encoding.named_encoder import resolve_encoder, words_beside
-from models.encoding.own_encoder import RememberingEncoder
+from models.encoding.own_encoder import RememberingEncoder, source_checksum
 from models.encoding.reading_encoder import EncoderSettings
 from models.encoding.sentence_reader import keep_given
 from models.encoding.text_encoder import available_device
@@ -70,6 +72,7 @@ _OPTIONAL = (
     "cache",
     "parses",
     "encoder_version",
+    "encoder_source",
     "representation",
     "protocol",
     "encoder_settings",
@@ -141,8 +144,9 @@ def evaluation_of(job: Mapping[str, Any]) -> Evaluation:
     given = job.get("encoder_settings", {})
     settings = EncoderSettings.from_dict({**given, "device": device, "parses": job.get("parses")})
     representation = Representation.from_dict(job.get("representation", {}))
+    source = _source(job)
     encoder = resolve_encoder(str(job["encoder"]), settings)
-    identity = _identity(job, encoder)
+    identity = _identity(job, encoder, source)
     cache_name = None
     if not isinstance(encoder, ViewEncoder):
         if "encoder_version" in job:  # two functions may be of the same version
@@ -217,10 +221,13 @@ def check_folder(out: Path, tasks: Sequence[EvaluationTask], evaluation: Evaluat
                 f"{path}: holds the result of another {what} ({encoder}); evaluate {name} again, "
                 "too, or choose another folder"
             )
+        if what == "encoder" and encoder == evaluation.identity.name:
+            what = f"state of {encoder}, whose version or code has changed since"
+        elif what not in (None, ANOTHER_VERSION):
+            what = f"{what} ({encoder})"
         if what not in (None, ANOTHER_VERSION):
             raise ValueError(
-                f"{path}: holds the result of another {what} ({encoder}); choose another folder "
-                "for this one"
+                f"{path}: holds the result of another {what}; choose another folder for this one"
             )
         if name not in asked or isinstance(result, AbsentResult):
             continue
@@ -265,10 +272,27 @@ def status_of(result: Result) -> str:
     return f"{main_metric(result.task)} {score.value:.1f} [{score.low:.1f}, {score.high:.1f}]"
 
 
-def _identity(job: Mapping[str, Any], encoder: Encoder) -> EncoderIdentity:
+def _source(job: Mapping[str, Any]) -> str:
+    """Returns the checksum of the module of a function whose results are kept, else nothing.
+
+    Raises:
+        ValueError: it is not what the job says.
+    """
+    spec = str(job["encoder"])
+    if "encoder_version" not in job or parse_encoder_name(spec).kind != "function":
+        return ""
+    source = source_checksum(spec) or ""
+    if job.get("encoder_source", source) != source:
+        raise ValueError(
+            f"encoder {spec}: its module was changed after the run began; run the command again"
+        )
+    return source
+
+
+def _identity(job: Mapping[str, Any], encoder: Encoder, source: str) -> EncoderIdentity:
     spec = str(job["encoder"])
     version = job.get("encoder_version")
-    own = spec if version is None else f"{spec}-{version}"
+    own = spec if version is None else "-".join(filter(None, [spec, version, source]))
     digest = encoder.digest if isinstance(encoder, ViewEncoder) else own
     return EncoderIdentity(str(job.get("name", spec)), digest, job.get("seed"))
 

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from models.config.training_config import TrainingConfig
+from models.config.training_config import TRAINING_VERSION, TrainingConfig
 from models.config.views import needed_stages
 from models.encoding.encoder_interface import chosen_views, name_of, placed
 from models.encoding.encoder_names import EncoderName, ModelViews, parse_encoder_name
+from models.encoding.own_encoder import source_checksum
 from models.encoding.versions import describe_encoding
 from models.model.model_description import (
     MODEL_FILE,
@@ -164,7 +165,7 @@ class EncoderParameters(CorpusParameters, HeldOutParameters, ParserParameters, T
             name=called,
             label=_file_name(called),
             spec=called,
-            content={"function": called, "version": version},
+            content={"function": called, "version": version, "source": source_checksum(called)},
             settings={"vectors": str(words.path)},  # of the words that may be joined
             version=version,
             requires=words.requires,
@@ -179,6 +180,7 @@ class EncoderParameters(CorpusParameters, HeldOutParameters, ParserParameters, T
             spec=name.called,
             content={
                 "architecture": training.config.architecture(),
+                "training_version": TRAINING_VERSION,  # of how weights start, too
                 "encoding": describe_encoding(views),
                 "seed": name.seed,
                 "vectors": vectors.digest,

@@ -7,7 +7,7 @@ from typing import Any
 
 import luigi
 
-from models.evaluation.protocols.config import ProtocolConfig
+from models.evaluation.protocols.config import COMPATIBILITY_LOSS_HELP, ProtocolConfig
 from models.evaluation.representations.representation import representation_named
 from pipeline.base.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS, shown
 from pipeline.parsers.adapters.base import PRECISIONS
@@ -301,6 +301,11 @@ class SentEvalParameters(EvaluationDataParameters):
         description="Factor on every C of SentEval's grids of the logistic regression; these suit "
         "raw features, 4 suits views of length 1, as the representation multi-view has.",
     )
+    compatibility_loss = luigi.ChoiceParameter(
+        default="sum",
+        choices=["sum", "mean"],
+        description=COMPATIBILITY_LOSS_HELP,
+    )
     protocol_changes = luigi.DictParameter(
         default={},
         description="Further fields of the protocol to change, as JSON: '{\"standardise\": true}'. "
@@ -308,8 +313,8 @@ class SentEvalParameters(EvaluationDataParameters):
     )
     encoder_version = luigi.Parameter(
         default="",
-        description="Of a function of your own, which needs one: change it when the function "
-        "changes.",
+        description="Of a function of your own, which needs one: change it when anything that the "
+        "function reads or imports changes. A change of its own module is seen.",
     )
 
     on_refusal = luigi.ChoiceParameter(
@@ -331,6 +336,7 @@ class SentEvalParameters(EvaluationDataParameters):
             "classifier": self.classifier,
             "num_folds": self.folds,
             "grid_scale": self.grid_scale,
+            "compatibility_loss": self.compatibility_loss,
         }
         changes = joined(dict(self.protocol_changes), fields, "protocol_changes")
         return ProtocolConfig.from_dict(changes).to_dict()

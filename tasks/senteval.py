@@ -122,7 +122,10 @@ class SentEvalStage(SentEvalParameters, EncoderParameters, Artefact):
             "device": self.device,
             "threads": 1,
         }
-        return job if encoder.version is None else job | {"encoder_version": encoder.version}
+        if encoder.version is None:
+            return job
+        source = encoder.content["source"]
+        return job | {"encoder_version": encoder.version, "encoder_source": source or ""}
 
     def _data_of_job(self, *datasets: str) -> dict[str, str]:
         """Returns where the data lie, and what is known of those that were brought."""

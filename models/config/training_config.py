@@ -26,7 +26,7 @@ from pipeline.base.config_fields import (
     marked,
 )
 
-TRAINING_VERSION = 3
+TRAINING_VERSION = 4
 """Raised when the same configuration, corpus and word vectors would train to another model."""
 
 Critic = Literal["bilinear", "inner_product"]
@@ -189,9 +189,12 @@ class TrainingConfig(Config):
     Some hundred steps hardly move it: a short training does well to start lower."""
     negatives: Annotated[Count, PREDICTING] = 5
     """Negative samples a word, K (B, appendix 3). Generative objective only, as what follows."""
-    shared_negatives: Annotated[Count, PREDICTING] = 1024
+    shared_negatives: Annotated[Count, PREDICTING] = 16_384
     """Words drawn for a batch, over which the expectation of B's equation 1 is taken. Differs from
-    word2vec, which draws K for every word; the expectation is the same, the variance smaller."""
+    B and word2vec, which draw K for every word. The expectation is the same; as all sentences share
+    the draws, the errors of their gradients add up over a batch. 16,384 draws leave a batch's
+    gradient as noisy as 5 a word do, 1,024 made its variance 15 to 22 times larger
+    (docs/results/noise.md)."""
     noise_power: Annotated[Share, PREDICTING] = 0.75
     """Of the unigram distribution that they are drawn from (B and C, after equation 1)."""
     decoder: Annotated[DecoderName, SHAPES, PREDICTING] = "linear"

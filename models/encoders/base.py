@@ -114,7 +114,9 @@ _FILL: dict[Init, Callable[[Tensor], object]] = {
 }
 
 
-def initialise(module: nn.Module, init: Init, *, block_rows: int) -> None:
+def initialise(
+    module: nn.Module, init: Init, *, block_rows: int, block_columns: int | None = None
+) -> None:
     """Sets every bias of ``module`` to zero and every matrix by ``init``, in place.
 
     - "xavier" is Xavier-uniform (Simoulin & Crabbé 2021, section Experiments: "a Xavier
@@ -127,10 +129,11 @@ def initialise(module: nn.Module, init: Init, *, block_rows: int) -> None:
       a random orthonormal system (Saxe et al. 2013; Tang & de Sa 2019, appendix A).
 
     Args:
-        module: its vectors are biases; its matrices are stacks of gates.
-        init: the scheme.
-        block_rows: rows of one gate. Xavier's fan-out is one gate's and orthonormality holds within
-            one gate, not the stack, as the papers write each gate as a matrix of its own.
+        module: its vectors are biases; its matrices are blocks of the papers' matrices.
+        init: the scheme. Fans and orthonormality are those of one block, as the papers write each
+            gate, and each child of a gate, with a matrix of its own.
+        block_rows: rows of one matrix: gates stand one below the other.
+        block_columns: columns of one matrix, where several stand side by side.
 
     Raises:
         ValueError: no such scheme.
@@ -142,8 +145,9 @@ def initialise(module: nn.Module, init: Init, *, block_rows: int) -> None:
             if parameter.dim() == 1:
                 parameter.zero_()
                 continue
-            for block in parameter.split(block_rows):
-                _FILL[init](block)
+            for gate in parameter.split(block_rows):
+                for block in gate.split(block_columns or gate.shape[1], 1):
+                    _FILL[init](block)
 
 
 def open_forget_gates(bias: Tensor, init: Init) -> None:

@@ -41,7 +41,9 @@ class BinaryCell(nn.Module):
         """U of i, o, u, f_1, f_2; columns [left; right]."""
         self.forget_bias = nn.Parameter(torch.empty(hidden_size))
         """b^f, the same for both children."""
-        initialise(self, init, block_rows=hidden_size)
+        nn.init.zeros_(self.forget_bias)
+        initialise(self.word, init, block_rows=hidden_size)
+        initialise(self.child_pair, init, block_rows=hidden_size, block_columns=hidden_size)
         open_forget_gates(self.forget_bias, init)
 
     @property

@@ -83,11 +83,16 @@ class LinearAverage(nn.Module):
 def mean_of_words(batch: SentenceBatch, word_vectors: Tensor) -> Tensor:
     """Returns the mean over all tokens of each sentence, unknown ones included as zero vectors.
 
+    Sums are taken in float32 at least, those of words' gradients too: a sum of some thousand
+    bfloat16 numbers in bfloat16 stops growing when its terms fall below its last place.
+
     Args:
         batch: the sentences.
         word_vectors: [T, E]; row t is the vector of ``batch.word_ids[t]``.
 
     Returns:
-        [B, E].
+        [B, E], in the type of the word vectors.
     """
-    return F.embedding_bag(batch.word_of_token, word_vectors, batch.token_offsets[:-1], mode="mean")
+    wide = word_vectors.to(torch.promote_types(word_vectors.dtype, torch.float32))
+    means = F.embedding_bag(batch.word_of_token, wide, batch.token_offsets[:-1], mode="mean")
+    return means.to(word_vectors.dtype)

@@ -5,14 +5,17 @@ Legend: n sentences, b of a batch, d width.
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import inspect
 from collections.abc import Callable, Sequence
+from importlib.machinery import ModuleSpec, PathFinder, all_suffixes
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from models.encoding.encoder_interface import Encoder, FloatArray
+from pipeline.base.digest import digest_of, sha256_of_file
 
 Function = Callable[[list[str]], Any]
 
@@ -119,6 +122,37 @@ class RememberingEncoder:
             self._embeddings = self._encoder.encode(sentences)
             self._sentences = tuple(sentences)
         return self._embeddings
+
+
+def source_checksum(spec: str) -> str | None:
+    """Returns the sha256 of the file of ``package.module:name``'s module; runs nothing of it.
+
+    Of a package it is a digest of all its Python files. What a module imports from elsewhere, and
+    what it reads, is not in it. None is returned where no file is found, as in an archive.
+    """
+    top, *inner = spec.partition(":")[0].split(".")
+    found = PathFinder.find_spec(top, [str(Path.cwd())]) or _spec_of(top)
+    if found is None:
+        return None
+    if found.submodule_search_locations is None:
+        file = Path(found.origin or "")
+        return None if inner or not file.is_file() else sha256_of_file(file)
+    files: dict[str, str] = {}
+    for place in found.submodule_search_locations:
+        base = Path(place, *inner)
+        beside = [base.with_name(base.name + suffix) for suffix in all_suffixes()] if inner else []
+        for path in [*sorted(base.rglob("*.py")), *beside]:
+            if path.is_file():
+                files[str(path.relative_to(place))] = sha256_of_file(path)
+    return next(iter(files.values())) if len(files) == 1 else digest_of(files) if files else None
+
+
+def _spec_of(module: str) -> ModuleSpec | None:
+    """Returns where a module that has no point in its name is found; imports nothing."""
+    try:
+        return importlib.util.find_spec(module)
+    except ValueError:  # loaded, but from nowhere
+        return None
 
 
 def import_encoder(spec: str) -> tuple[Any, Function]:

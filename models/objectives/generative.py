@@ -8,9 +8,12 @@ vector of sentence i and v_w frozen word vectors:
 
 The expectation is the same for every word of a sentence. So it is estimated once a sentence, by the
 mean over one matrix of words drawn for the whole batch, of which each costs a column of a matrix
-product. That is as unbiased as K draws a word. Noise is drawn from unigram frequencies, flattened
-by a power, P_e(w) ∝ count(w)^0.75 (Mikolov et al. 2013, section 2.2; Tang & de Sa 2018, section
-2.2); the unknown word and words that never occur are not drawn.
+product. That is as unbiased as K draws a word, and for one sentence by far more exact. But all
+sentences share the draws, so the errors do not average out over the batch: its gradient is as exact
+as with K draws a word only if nearly as many words are drawn as those would be in all. Noise is
+drawn from unigram frequencies, flattened by a power, P_e(w) ∝ count(w)^0.75 (Mikolov et al. 2013,
+section 2.2; Tang & de Sa 2018, section 2.2); the unknown word and words that never occur are not
+drawn.
 
 Legend: B sentences of the batch, P of them predict, M words to predict, T distinct words among
 them, S words of noise, V of the vocabulary, D sentence width, E word width.

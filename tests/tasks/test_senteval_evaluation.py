@@ -14,7 +14,7 @@ import luigi
 import pytest
 
 from models.compare import main as compare
-from models.evaluate_tasks import execute
+from models.evaluate_tasks import evaluation_of, execute
 from models.evaluation.task_result import AbsentResult, TaskResult, read_result, read_results
 from pipeline.downloads.evaluation_data import SENTEVAL_SETS as DECLARED
 from pipeline.downloads.evaluation_data.manifest import DataManifest, DatasetEntry, write_manifest
@@ -109,6 +109,7 @@ EVERYWHERE = [
     ("representation_changes", {"views": ["0-DEP"]}),
     ("classifier", "compatibility"),
     ("folds", 5),
+    ("compatibility_loss", "mean"),
 ]
 
 
@@ -504,6 +505,35 @@ def test_what_becomes_of_refused_sentences_is_told_to_the_job(setting: dict[str,
     assert "on_refusal" not in task.job([task])["encoder_settings"]
     asked = task.clone(EvaluateTask, on_refusal="error")
     assert asked.job([asked])["encoder_settings"]["on_refusal"] == "error"
+
+
+def test_an_edited_function_changes_the_path_and_a_run_that_began_before_is_refused(
+    setting: dict[str, Any], tmp_path: Path
+) -> None:
+    task = EvaluateTask(**setting, encoder="own_letters:letters")
+    folder, job = task.folder, task.job([task])
+    assert "own_letters" not in sys.modules, "the scheduler runs none of its code"
+    (tmp_path / "modules/own_letters.py").write_text(f"{OWN}\n# edited", encoding="utf-8")
+    luigi.task_register.Register.clear_instance_cache()
+
+    assert EvaluateTask(**setting, encoder="own_letters:letters").folder != folder
+    with pytest.raises(ValueError, match="own_letters:letters: its module was changed after"):
+        evaluation_of(job)
+
+
+def test_parameters_say_what_runs_code_and_what_todays_pytorch_does() -> None:
+    said = {name: str(parameter.description) for name, parameter in EvaluateTask.get_params()}
+    assert "its module's code is run" in said["encoder"]
+    assert "SentEval does on a PyTorch of today" in said["compatibility_loss"]
+
+
+def test_a_new_way_to_begin_changes_the_path_of_random_weights(
+    setting: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = EvaluateTask(**setting, encoder="random-0").folder
+    luigi.task_register.Register.clear_instance_cache()
+    monkeypatch.setattr("tasks.evaluated_encoder.TRAINING_VERSION", 99)
+    assert EvaluateTask(**setting, encoder="random-0").folder != before
 
 
 def test_a_function_without_a_version_is_refused(setting: dict[str, Any]) -> None:

@@ -171,16 +171,22 @@ def _as_array(values: Tensor) -> FloatArray:
 Vectors = npt.NDArray[np.float32]
 
 
-def cosines(first: Vectors, second: Vectors) -> FloatArray:
-    """Returns the cosine [n] of each pair of rows [n, d]; 0 where a vector is zero.
+COSINE_DECIMALS = 12
+"""To which cosines are rounded. Pairs of equal sentences, which a data set may have by the hundred,
+have cosines some 1e-16 from 1 and from one another; ranked as they are, chance would order them."""
 
-    As SentEval's, whose undefined cosines become 0 (``sts.py``).
+
+def cosines(first: Vectors, second: Vectors) -> FloatArray:
+    """Returns the cosine [n] of each pair of rows [n, d], rounded; 0 where a vector is zero.
+
+    As SentEval's, whose undefined cosines become 0 (``sts.py``). Differs from it: they are rounded
+    to `COSINE_DECIMALS`, so that pairs which differ by rounding alone are tied.
     """
     a, b = first.astype(np.float64), second.astype(np.float64)
     lengths = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
     products: FloatArray = (a * b).sum(axis=1)
     np.divide(products, lengths, out=products, where=lengths > 0)
-    return products
+    return products.round(COSINE_DECIMALS)
 
 
 def cosine_similarity(

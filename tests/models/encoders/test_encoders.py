@@ -249,6 +249,22 @@ def test_bfloat16_outputs_and_gradients_stay_close_to_float32(view: str) -> None
         assert (one - other).norm() <= 0.05 * other.norm()
 
 
+@pytest.mark.parametrize("view", ENCODERS)
+def test_bfloat16_adds_up_the_gradient_of_a_frequent_word(view: str) -> None:
+    trees = [random_sentence(Random(k), 12) for k in range(400)]
+    batch = batch_of([replace(tree, words=[1, 2] * 6) for tree in trees])  # 2,400 times each
+    encoder = make_encoder(view).float()
+    vectors = make_vectors().detach().float()[batch.word_ids].requires_grad_()
+
+    def gradient(inputs: Tensor) -> Tensor:
+        outputs = encoder(batch, inputs).float()
+        weights = torch.linspace(0.5, 1.5, outputs.numel()).view_as(outputs)
+        return torch.autograd.grad((outputs * weights).sum(), vectors)[0]
+
+    found, expected = gradient(vectors.bfloat16()), gradient(vectors)
+    assert (found - expected).norm() <= 0.05 * expected.norm()
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("unknown", ["leaf", "head"])
 def test_attention_to_an_unknown_word_has_finite_gradients(
@@ -379,17 +395,32 @@ def test_linear_average_maps_the_mean_over_all_tokens() -> None:
     assert encoder.output_size == 3
 
 
+def matrices_of(view: str, name: str, parameter: Tensor, *, hidden_size: int) -> list[Tensor]:
+    """Returns the papers' matrices that a parameter consists of; none of a bias.
+
+    One a gate, and for CONST's states one a gate and child (Tai et al. 2015, equations 9 to 12).
+    """
+    if parameter.dim() == 1:
+        return []
+    gates = parameter.split(hidden_size)
+    if view == "CONST" and name == "cell.child_pair.weight":
+        assert parameter.shape == (5 * hidden_size, 2 * hidden_size)
+        return [matrix for gate in gates for matrix in gate.split(hidden_size, 1)]
+    return list(gates)
+
+
 @pytest.mark.parametrize("view", WITH_WEIGHTS)
-def test_xavier_is_by_gate_with_zero_biases(view: str) -> None:
+def test_xavier_is_by_matrix_with_zero_biases(view: str) -> None:
     torch.manual_seed(0)
     encoder = build_encoder(view, word_size=60, hidden_size=40)
 
     for name, parameter in encoder.named_parameters():
         if parameter.dim() == 1:
             assert not parameter.any(), name
-        else:
-            bound = (6 / (40 + parameter.shape[1])) ** 0.5
-            assert 0.95 * bound < parameter.abs().max() <= bound, name
+        for matrix in matrices_of(view, name, parameter, hidden_size=40):
+            bound = (6 / sum(matrix.shape)) ** 0.5
+            assert 0.95 * bound < matrix.abs().max() <= bound, name
+            assert matrix.std().item() == pytest.approx(bound / 3**0.5, rel=0.1), name
 
 
 @pytest.mark.parametrize("view", WITH_WEIGHTS)
@@ -398,24 +429,23 @@ def test_he_is_normal_by_fan_in(view: str) -> None:
     encoder = build_encoder(view, word_size=60, hidden_size=90, init="he")
 
     for name, parameter in encoder.named_parameters():
-        if parameter.dim() == 2:
-            deviation = (2 / parameter.shape[1]) ** 0.5
-            assert parameter.std().item() == pytest.approx(deviation, rel=0.05), name
-            assert parameter.abs().max() > 3 * deviation, name  # uniform ends at the root of 3
+        for matrix in matrices_of(view, name, parameter, hidden_size=90):
+            deviation = (2 / matrix.shape[1]) ** 0.5
+            assert matrix.std().item() == pytest.approx(deviation, rel=0.05), name
+            assert matrix.abs().max() > 3 * deviation, name  # uniform ends at the root of 3
 
 
 @pytest.mark.parametrize("view", WITH_WEIGHTS)
 @pytest.mark.parametrize("word_size", [20, 60])
-def test_orthonormal_is_by_gate_with_zero_biases(view: str, word_size: int) -> None:
+def test_orthonormal_is_by_matrix_with_zero_biases(view: str, word_size: int) -> None:
     torch.manual_seed(0)
     encoder = build_encoder(view, word_size=word_size, hidden_size=40, init="orthonormal")
 
     for name, parameter in encoder.named_parameters():
         if parameter.dim() == 1:
             assert not parameter.any(), name
-            continue
-        for gate in parameter.split(40):
-            smaller = gate @ gate.T if gate.shape[0] <= gate.shape[1] else gate.T @ gate
+        for matrix in matrices_of(view, name, parameter, hidden_size=40):
+            smaller = matrix @ matrix.T if matrix.shape[0] <= matrix.shape[1] else matrix.T @ matrix
             torch.testing.assert_close(smaller, torch.eye(len(smaller)), rtol=0, atol=1e-5)
 
 

@@ -18,7 +18,7 @@ from models.encoding.named_encoder import (
     words_beside,
     words_encoder,
 )
-from models.encoding.own_encoder import CallableEncoder, OwnEncoderError
+from models.encoding.own_encoder import CallableEncoder, OwnEncoderError, source_checksum
 from models.encoding.reading_encoder import EncoderSettings
 from models.encoding.text_encoder import load_text_encoder
 from models.model.model_description import read_model_config
@@ -269,3 +269,27 @@ def test_random_trees_are_made_by_the_bundled_parsers() -> None:
     assert isinstance(views, ViewEncoder)
     found = views.encode_views(SENTENCES, ["last", "mean"])
     assert list(found) == ["0-DEP.last", "0-DEP.mean", "1-CONST.last", "1-CONST.mean"]
+
+
+def test_the_checksum_of_a_function_s_module_changes_with_it_and_runs_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    package = tmp_path / "own_package"
+    (package / "inner").mkdir(parents=True)
+    (package / "__init__.py").write_text("raise RuntimeError('imported')\n")
+    (package / "one.py").write_text("raise RuntimeError('imported')\n")
+    (package / "inner" / "two.py").write_text("VALUE = 1\n")
+    (tmp_path / "own_module.py").write_text("raise RuntimeError('imported')\n")
+    names = ("own_package.one:f", "own_module:f", "own_package:f", "own_package.inner.two:f")
+    before = [source_checksum(name) for name in names]
+    assert None not in before and len(set(before)) == 3  # two files are equal
+    assert before == [source_checksum(name) for name in names]
+
+    (package / "inner" / "two.py").write_text("VALUE = 2\n")
+    after = [source_checksum(name) for name in names]
+
+    assert [a != b for a, b in zip(after, before, strict=True)] == [False, False, True, True]
+    for none in ("own_package.none:f", "own_module.none:f", "no_such_package:f"):
+        assert source_checksum(none) is None
+    assert not {"own_package", "own_module"} & set(sys.modules)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -107,6 +109,49 @@ def test_a_version_keeps_embeddings_and_results(data: Path) -> None:
     assert len(list(Path("kept").rglob("*.npy"))) == 1
     assert main(call) == 0
     assert result.stat().st_mtime_ns == before
+
+
+def test_an_edited_function_is_neither_taken_for_the_old_one_nor_mixed_with_it(
+    data: Path, here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call = command(data, "--tasks", "SICK14", "--cache", "kept", "--encoder-version", "1")
+    assert main([*call, "--out", "old"]) == 0
+    # Of the same length, and perhaps within the same second, as edits may be.
+    (here / "own_letters.py").write_text(OWN.replace("abcdefghij", "klmnopqrst"), encoding="utf-8")
+    monkeypatch.delitem(sys.modules, "own_letters")
+    shutil.rmtree(here / "__pycache__", ignore_errors=True)
+    capsys.readouterr()
+
+    assert main([*call, "--out", "old"]) == 2
+    refusal = capsys.readouterr().err
+    assert "SICK14.json: holds the result of another state of own_letters:letters" in refusal
+    assert main([*call, "--out", "new"]) == 0
+
+    old, new = (
+        json.loads((here / folder / "SICK14.json").read_text(encoding="utf-8"))
+        for folder in ("old", "new")
+    )
+    assert old["scores"] != new["scores"]
+    sha256 = hashlib.sha256((here / "own_letters.py").read_bytes()).hexdigest()
+    assert new["setup"]["encoder"]["digest"] == f"own_letters:letters-1-{sha256}"
+
+
+def test_the_loss_of_the_compatibility_classifier_is_an_option(
+    data: Path, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ("--classifier", "compatibility", "--compatibility-loss", "mean")
+    assert main(command(data, "--tasks", "SST2", "--out", "out", *options)) == 0
+    setup = json.loads((here / "out/SST2.json").read_text(encoding="utf-8"))["setup"]
+    assert setup["classifier"]["compatibility_loss"] == "mean"
+    changes = ("--protocol-changes", '{"compatibility_loss": "mean"}')
+    assert main(command(data, "--tasks", "SST2", *changes)) == 2
+    assert "use --compatibility-loss" in capsys.readouterr().err
+
+
+def test_the_help_says_what_runs_code_and_what_todays_pytorch_does() -> None:
+    said = " ".join(_parser().format_help().split())
+    assert "a function of your own from a list of strings to a matrix: its module's code is" in said
+    assert "mean, which is what SentEval does on a PyTorch of today" in said
 
 
 @pytest.mark.usefixtures("here")

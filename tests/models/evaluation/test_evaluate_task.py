@@ -336,7 +336,7 @@ def test_changed_data_is_scored_again(tmp_path: Path, asked: list[int]) -> None:
     ("change", "what"),
     [
         ({"encoder": "tiny_own:others"}, "encoder"),
-        ({"encoder_version": "2"}, "encoder"),
+        ({"encoder_version": "2"}, "state of tiny_own:letters"),
         ({"seed": 3}, "name or seed of the encoder"),
         ({"name": "mine"}, "name or seed of the encoder"),
         ({"protocol": {"num_folds": 4}}, r"classifier \(num_folds\)"),
