@@ -23,11 +23,12 @@ from pathlib import Path
 from benchmarks.report import Table, fail, header, print_last_line, print_table
 from pipeline.base.atomic_files import TEMPORARY_SUFFIX
 from pipeline.base.digest import sha256_of_file
+from pipeline.base.sealed import SEAL
 from pipeline.shards.manifests import MANIFEST_NAME, read_dataset_manifest
 
 TASKS = ("ParseDependencies", "ParseConstituents")
-OF_THE_RUN = ("seconds", "sentences_per_second")
-"""What manifests say of the run rather than of its rows."""
+OF_THE_RUN = ("seconds", "sentences_per_second", SEAL)
+"""What manifests say of the run rather than of its rows, and the sha256 of it all."""
 GROUP_END_SECONDS = 5.0
 """Killed processes are gone sooner; where nobody reaps orphans, they stay as names alone."""
 

@@ -58,6 +58,11 @@ class WriteReport(EncoderParameters, Artefact):
         task: BuildProbing = self.clone(BuildProbing)
         return task
 
+    @property
+    def shard_stages(self) -> list[Artefact]:
+        """Sentences and parses, of the corpus and of its altered sentences."""
+        return [task for part in self.probing.requires().values() for task in part.values()]
+
     @cached_property
     def rows(self) -> list[tuple[RowDeclaration, EvaluateEncoder]]:
         """The rows of the table, each with the task that scores it on the probing tasks."""
@@ -84,7 +89,7 @@ class WriteReport(EncoderParameters, Artefact):
             "rows": [task for _, task in self.rows],
             "trainings": self.trainings,
             "probing": self.probing,
-            "stages": [task for part in self.probing.requires().values() for task in part.values()],
+            "stages": self.shard_stages,
             **self.training.word_vectors.requires,
         }
 

@@ -35,7 +35,12 @@ from pipeline.parsers.adapters.base import (
     SentenceParser,
 )
 from pipeline.parsers.adapters.folder_files import STAGES, TRANSFORMER_KINDS, ParsedStage
-from pipeline.shards.manifests import ShardManifest, read_shard_manifest, read_verified_manifest
+from pipeline.shards.manifests import (
+    PARSED_FROM,
+    ShardManifest,
+    read_shard_manifest,
+    read_verified_manifest,
+)
 from pipeline.shards.schema import schema_for
 from pipeline.shards.shards import FlatListColumn, ShardWriter, read_row_groups
 from pipeline.trees.binarize import BINARIZATION_VERSION, binarize
@@ -139,7 +144,7 @@ def parse_shard(
     identity = {
         "parser": parser.name,
         "parser_checksum": parser.checksum,
-        "sentences_sha256": source.sha256,
+        PARSED_FROM: source.sha256,
     }
     standing = read_shard_manifest(job.output, job.number)
     if standing is not None:
