@@ -27,10 +27,9 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.base.atomic_files import write_text_atomically
 from pipeline.base.config_fields import Config, Count, Natural, Positive, at_least
-from pipeline.base.digest import sha256_of_file
 from pipeline.base.refusal import Refusal
+from pipeline.base.sealed import write_sealed_json
 from pipeline.text.files import TextFiles
 from pipeline.text.paragraphs import Source
 from pipeline.text.tokenization import TOKENIZATION_VERSION, EnglishTokenizer
@@ -176,8 +175,8 @@ def write_vectors(
     folder.mkdir(parents=True, exist_ok=True)
     save_file({"vectors": vectors.astype(np.float16)}, folder / VECTORS_FILE)
     (folder / WORDS_FILE).write_text(json.dumps(words, ensure_ascii=False), encoding="utf-8")
-    facts = {**facts, "sha256": sha256_of_file(folder / VECTORS_FILE)}
-    write_text_atomically(folder / FACTS_FILE, json.dumps(facts, indent=1) + "\n")
+    files = [folder / name for name in (VECTORS_FILE, WORDS_FILE)]
+    write_sealed_json(folder / FACTS_FILE, facts, files)
 
 
 def train_on_tokens(
