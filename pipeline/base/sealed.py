@@ -65,7 +65,9 @@ def read_sealed_json(path: Path, remedy: str) -> Any:
     """
     try:
         return unsealed(path.read_bytes())
-    except (ValueError, RecursionError) as error:
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ValueError(f"{path}: not JSON ({error}); {remedy}") from error
+    except ValueError as error:
         raise ValueError(f"{path}: damaged or edited ({error}); {remedy}") from error
 
 

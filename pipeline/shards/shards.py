@@ -111,7 +111,7 @@ def rows_in_shard(number: int, *, max_rows: int = MAX_ROWS) -> int:
     return min(max_rows, FIRST_ROWS << doublings)
 
 
-def _packing(schema: pa.Schema) -> dict[str, Any]:
+def packing(schema: pa.Schema) -> dict[str, Any]:
     """Returns how a schema's columns are packed."""
     checked = {"write_page_checksum": True}
     # The values of a list column are a Parquet column of their own name.
@@ -173,7 +173,7 @@ class ShardWriter:
         """Returns the file, which is there from the first rows on."""
         if self._file is None:
             self._folder.mkdir(parents=True, exist_ok=True)
-            self._file = pq.ParquetWriter(self._temporary, self._schema, **_packing(self._schema))
+            self._file = pq.ParquetWriter(self._temporary, self._schema, **packing(self._schema))
         return self._file
 
     def finish(

@@ -12,12 +12,14 @@ to give the same file.
 from __future__ import annotations
 
 import argparse
+import importlib.metadata
 import json
 import logging
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
@@ -146,6 +148,13 @@ def imported_gensim() -> ModuleType:
         ) from error
     module: ModuleType = gensim
     return module
+
+
+def gensim_version() -> str | None:
+    """Returns the release of gensim, which is not imported; None where it is not installed."""
+    with suppress(importlib.metadata.PackageNotFoundError):
+        return importlib.metadata.version("gensim")
+    return None
 
 
 def _epoch_callback(on_epoch: Callable[[int], None]) -> Any:

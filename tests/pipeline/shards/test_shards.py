@@ -243,8 +243,8 @@ def test_an_edited_manifest_is_named_with_its_remedy(tmp_path: Path, name: str) 
 def test_a_shard_of_an_earlier_release_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    packing = shards._packing(schema_for("sentences")) | {"write_page_checksum": False}
-    monkeypatch.setattr(shards, "_packing", lambda schema: packing)
+    packing = shards.packing(schema_for("sentences")) | {"write_page_checksum": False}
+    monkeypatch.setattr(shards, "packing", lambda schema: packing)
     monkeypatch.setattr(shards, "write_sealed_json", atomic_files.write_json_atomically)
     write_shard(tmp_path, "sentences", 0, table(ROWS), drops={})
     monkeypatch.undo()
