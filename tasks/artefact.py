@@ -25,6 +25,7 @@ from pipeline.base.atomic_files import (
 from pipeline.base.digest import digest_of, remembered_sha256
 from pipeline.base.job import end_in_words, run_job_process
 from pipeline.base.watched import end_with_parent
+from pipeline.shards.manifests import stands_whole
 from pipeline.shards.schema import SCHEMA_VERSION
 
 logger = logging.getLogger("luigi-interface")
@@ -160,6 +161,29 @@ class Artefact(ReportingTask):
         for folder in (self.folder, self.folder / "jobs"):
             sweep_unfinished(folder)
         write_json_atomically(self.folder / CONFIG_NAME, self.content())
+
+
+class ShardStage(Artefact):
+    """A task that fills its folder with shards, which its marker sums up."""
+
+    def complete(self) -> bool:
+        """Returns whether the marker stands, and every file that it lists, in its size.
+
+        Where a manifest is damaged the stage is not complete; its run says what to do.
+        """
+        complete: bool = super().complete()
+        if not complete:
+            return False
+        try:
+            whole = stands_whole(self.folder)
+        except ValueError as error:
+            logger.warning("%s", error)
+            return False
+        if not whole:
+            logger.warning(
+                "%s: shards are gone or of another size; they are made again", self.folder
+            )
+        return whole
 
 
 def checksum(path: Path, *, names: tuple[str, ...] = ()) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,6 +33,7 @@ from models.frameworks.frameworks_table import (
     frameworks_table,
 )
 from pipeline.base.atomic_files import write_bytes_atomically, write_json_atomically
+from pipeline.base.sealed import read_sealed_json
 from tasks.artefact import Artefact
 from tasks.parameters import (
     CorpusParameters,
@@ -312,5 +312,6 @@ def _record(name: str, tasks: Sequence[TrainEncoders]) -> TrainingRecord:
 
 def _read(training: TrainEncoders, name: str = TrainEncoders.marker) -> Mapping[str, Any]:
     """Returns a JSON file of a finished training, by default what it says of itself."""
-    value: Mapping[str, Any] = json.loads((training.folder / name).read_text(encoding="utf-8"))
+    remedy = "delete the folder to train again"
+    value: Mapping[str, Any] = read_sealed_json(training.folder / name, remedy)
     return value

@@ -28,7 +28,7 @@ from pipeline.shards.manifests import (
 )
 from pipeline.storage.location import named_address, portable_address
 from pipeline.storage.shard_job import SharedParses, read_parser_files
-from tasks.artefact import LOCK_NAME, Artefact, ReportingTask, run_job
+from tasks.artefact import LOCK_NAME, Artefact, ReportingTask, ShardStage, run_job
 from tasks.parameters import CorpusParameters, ParserParameters
 from tasks.parsers import UsedParser, used_parser
 from tasks.sentences import SplitSentences
@@ -97,7 +97,7 @@ class ParseShard(ReportingTask):
         run_job(self, self.job_module, job, path, threads=1)
 
 
-class ParseStage(CorpusParameters, ParserParameters, Artefact):
+class ParseStage(CorpusParameters, ParserParameters, ShardStage):
     """Parses every shard of a dataset, then sums them up in ``manifest.json``."""
 
     stage: ClassVar[str]

@@ -15,13 +15,13 @@ from models.evaluation.derived.held_out.config import (
     ProbingConfig,
 )
 from models.model.model_description import exact_parsers_of_corpus
-from tasks.artefact import Artefact
+from tasks.artefact import Artefact, ShardStage
 from tasks.parameters import CorpusParameters, HeldOutParameters, ParserParameters, joined
 from tasks.parsing import ParseConstituents, ParseDependencies
 from tasks.sentences import SplitSentences
 
 
-class AlterSentences(CorpusParameters, HeldOutParameters, ParserParameters, Artefact):
+class AlterSentences(CorpusParameters, HeldOutParameters, ParserParameters, ShardStage):
     """Alters half of the held-out sentences, once for each task that asks what was altered.
 
     Swaps two words (bigram shift), swaps two clauses (coordination inversion), or replaces a word

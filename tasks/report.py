@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from models.evaluation.task_result import TaskResult, read_result
 from models.report.probing_table import RowDeclaration, RowFiles, declare_rows
 from models.report.report import REPORT_VERSION, write_report
 from models.report.run_sections import ReportInputs, StageRecord, installed_versions
+from pipeline.base.sealed import read_sealed_json
 from pipeline.shards.manifests import read_dataset_manifest
 from tasks.artefact import Artefact
 from tasks.evaluated_encoder import EncoderParameters
@@ -58,6 +58,11 @@ class WriteReport(EncoderParameters, Artefact):
         task: BuildProbing = self.clone(BuildProbing)
         return task
 
+    @property
+    def shard_stages(self) -> list[Artefact]:
+        """Sentences and parses, of the corpus and of its altered sentences."""
+        return [task for part in self.probing.requires().values() for task in part.values()]
+
     @cached_property
     def rows(self) -> list[tuple[RowDeclaration, EvaluateEncoder]]:
         """The rows of the table, each with the task that scores it on the probing tasks."""
@@ -84,7 +89,7 @@ class WriteReport(EncoderParameters, Artefact):
             "rows": [task for _, task in self.rows],
             "trainings": self.trainings,
             "probing": self.probing,
-            "stages": [task for part in self.probing.requires().values() for task in part.values()],
+            "stages": self.shard_stages,
             **self.training.word_vectors.requires,
         }
 
@@ -204,8 +209,12 @@ def vector_records(words: UsedVectors) -> tuple[StageRecord, ...]:
 
 
 def read_json(path: Path) -> Any:
-    """Returns the content of a JSON file."""
-    return json.loads(path.read_text(encoding="utf-8"))
+    """Returns the content of a JSON file.
+
+    Raises:
+        ValueError: it is damaged; names it.
+    """
+    return read_sealed_json(path, "delete the folder and run the stage again")
 
 
 def parser_record(stage: ParseStage) -> dict[str, Any]:

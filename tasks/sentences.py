@@ -16,7 +16,7 @@ from pipeline.text.paragraphs import Source
 from pipeline.text.python_docs import PythonDocs
 from pipeline.text.split import describe_splitter, split_sentences
 from pipeline.text.tokenization import SentenceConfig
-from tasks.artefact import LOCK_NAME, Artefact, ReportingTask
+from tasks.artefact import LOCK_NAME, ReportingTask, ShardStage
 from tasks.parameters import CorpusParameters
 
 
@@ -41,7 +41,7 @@ class DownloadCorpus(ReportingTask):
                 download(self.url, path, self.sha256, on_progress=self.report_progress)
 
 
-class SplitSentences(CorpusParameters, Artefact):
+class SplitSentences(CorpusParameters, ShardStage):
     """Cuts a corpus into tokenized sentences.
 
     Output: sentence shards in document order, one manifest each, refused sentences with their

@@ -15,6 +15,7 @@ from models.corpus.parsed_corpus import CorpusFolders
 from models.training.job import RunSettings, TrainingJob
 from models.training.launching import LaunchSettings
 from pipeline.base.job import available_cores
+from pipeline.parsing.parse_shard import library_versions
 from tasks.artefact import Artefact, run_job
 from tasks.parameters import (
     CorpusParameters,
@@ -81,12 +82,17 @@ class TrainEncoders(
         return {"sentences": self.clone(SplitSentences), **parses}
 
     def content(self) -> dict[str, Any]:
-        """Returns the training's configuration and the digests of what it reads."""
+        """Returns the training's configuration and the digests of what it reads.
+
+        Parses know the release of torch already; where none are read it stands here.
+        """
+        parsed = needed_stages(self.config.views)
         return {
             "training": self.config.to_dict(),
             "training_version": TRAINING_VERSION,
             "vectors": self.word_vectors.digest,
             **{name: task.digest for name, task in self.corpus_stages().items()},
+            **({} if parsed else {"libraries": library_versions(("torch",))}),
         }
 
     def place(self) -> Path:

@@ -10,7 +10,13 @@ import luigi
 
 from models.config.held_out import HoldOut
 from models.train_word_vectors import WordVectorJob
-from pipeline.vectors.train_word_vectors import FACTS_FILE, VECTORS_FILE, WORDS_FILE, SkipGramConfig
+from pipeline.vectors.train_word_vectors import (
+    FACTS_FILE,
+    VECTORS_FILE,
+    WORDS_FILE,
+    SkipGramConfig,
+    gensim_version,
+)
 from tasks.artefact import Artefact, checksum, run_job
 from tasks.parameters import CorpusParameters, HeldOutParameters, VectorTrainingParameters
 from tasks.sentences import SplitSentences
@@ -53,11 +59,12 @@ class TrainWordVectors(CorpusParameters, HeldOutParameters, VectorTrainingParame
         return sentences
 
     def content(self) -> dict[str, Any]:
-        """Returns the settings, what is left out and the digest of the sentences."""
+        """Returns the settings, what is left out, gensim's release and the sentences' digest."""
         return {
             "vectors": self.config.to_dict(),
             "vectors_version": VECTORS_VERSION,
             "hold_out": self.hold_out.to_dict(),
+            "gensim": gensim_version(),
             "sentences": self.requires().digest,
         }
 

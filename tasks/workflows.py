@@ -40,8 +40,11 @@ class RunAll(
     device = WriteReport.device
 
     def requires(self) -> list[Artefact]:
-        """Returns the report, on which everything else hangs, and SentEval's table if asked."""
-        wanted = [WriteReport]
-        if self.senteval or self.senteval_data:
-            wanted.append(EvaluateAll)
-        return [self.clone(task) for task in wanted]
+        """Returns the report, on which everything else hangs, and SentEval's table if asked.
+
+        The stages with shards, too: Luigi asks for nothing below a report that stands, and they
+        notice what is gone of them.
+        """
+        report: WriteReport = self.clone(WriteReport)
+        evaluations = [EvaluateAll] if self.senteval or self.senteval_data else []
+        return [report, *(self.clone(task) for task in evaluations), *report.shard_stages]

@@ -6,7 +6,9 @@ import importlib.metadata
 import subprocess
 import sys
 from dataclasses import fields, replace
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from models.config.training_config import TRAINING_VERSION
@@ -22,6 +24,10 @@ from models.evaluation.derived.held_out.shift_and_inversion import shift
 from models.evaluation.protocols.config import PROTOCOL_VERSION
 from models.evaluation.statistics import resampling
 from models.report.report import REPORT_VERSION
+from pipeline.parsing.parse_shard import library_versions
+from tasks import word_vectors
+from tasks.training import TrainEncoders
+from tasks.word_vectors import TrainWordVectors
 from tests.support.repository import REPOSITORY
 
 
@@ -55,6 +61,38 @@ def test_altered_sentences_change_with_their_version() -> None:
     assert ALTERATION_VERSION == 1
     tokens = ["Slow", "rivers", "carry", "grey", "sand", "down", "to", "the", "wide", "sea", "."]
     assert " ".join(shift(tokens, 0)) == "Slow carry rivers grey sand down to the wide sea ."
+
+
+def test_a_seed_gives_the_numbers_that_results_were_made_with() -> None:
+    """Where a release of numpy gives others, TRAINING_VERSION and PROTOCOL_VERSION are raised.
+
+    Digests do not hold numpy's release: it is the order of batches and the draws of the bootstrap
+    that could change, and these are here.
+    """
+    order = np.random.default_rng([3, 1]).permutation(8)
+    drawn = np.random.default_rng([0, 5]).integers(0, 1000, 4)
+    values = np.random.default_rng(7).uniform(-1, 1, 2)
+
+    assert order.tolist() == [2, 1, 4, 0, 5, 7, 6, 3]
+    assert drawn.tolist() == [696, 382, 831, 547]
+    assert values.tolist() == [0.25019093320933394, 0.794427601939151]
+
+
+def test_trainings_without_parses_know_torch_by_themselves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = tmp_path / "story.txt"
+    text.write_text("The rain stopped.\n", encoding="utf-8")
+    given = {"work_folder": tmp_path, "source": "files", "paths": str(text)}
+    words, trees = (
+        TrainEncoders(**given, views=views).content() for views in ("SEQ,LIN", "DEP,CONST")
+    )
+
+    assert words["libraries"] == library_versions(("torch",))
+    assert "libraries" not in trees  # its parses say so
+    monkeypatch.setattr(word_vectors, "gensim_version", lambda: "99")
+    trained = TrainWordVectors(**given)
+    assert trained.content()["gensim"] == "99"
 
 
 def test_all_versions_are_positive() -> None:

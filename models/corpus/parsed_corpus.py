@@ -8,7 +8,7 @@ is made across it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -23,7 +23,12 @@ from models.config.views import STAGE_OF_VIEW, VIEWS
 from models.corpus.sentence_block import SentenceBlock
 from models.words.word_vectors import Coverage, WordVectors
 from pipeline.base.config_fields import Config
-from pipeline.shards.manifests import read_dataset_manifest, shard_path
+from pipeline.shards.manifests import (
+    DatasetManifest,
+    check_parsed_from,
+    read_dataset_manifest,
+    shard_path,
+)
 from pipeline.shards.shards import read_shard
 
 Part = Literal["train", "held_out", "all"]
@@ -135,7 +140,10 @@ class ParsedCorpus:
         self.selection = selection or Selection()
         self._vectors = vectors
         self._folders = folders.needed_by(views)
-        self._shard_rows = _matching_rows(self._folders)
+        self._manifests = {
+            stage: read_dataset_manifest(folder, stage) for stage, folder in self._folders.items()
+        }
+        self._shard_rows = _matching_rows(self._folders, self._manifests)
         self._first_rows = np.concatenate([[0], np.cumsum(self._shard_rows)]).astype(np.int64)
 
     @property
@@ -202,7 +210,8 @@ class ParsedCorpus:
         """Returns the needed columns of all stages side by side."""
         columns = {}
         for stage, folder in self._folders.items():
-            part = read_shard(folder, stage, number, _COLUMNS[stage])
+            sha256 = self._manifests[stage].shards[number].sha256
+            part = read_shard(folder, stage, number, _COLUMNS[stage], sha256=sha256)
             if part.num_rows != self._shard_rows[number]:
                 raise ValueError(
                     f"{shard_path(folder, number)}: {part.num_rows} rows, its manifest says "
@@ -246,11 +255,13 @@ class ParsedCorpus:
                     )
 
 
-def _matching_rows(folders: dict[str, Path]) -> tuple[int, ...]:
+def _matching_rows(
+    folders: Mapping[str, Path], manifests: Mapping[str, DatasetManifest]
+) -> tuple[int, ...]:
     """Returns the rows of each shard after checking that all stages agree on them."""
     rows = {
-        stage: tuple(shard.rows for shard in read_dataset_manifest(folder, stage).shards)
-        for stage, folder in folders.items()
+        stage: tuple(shard.rows for shard in manifest.shards)
+        for stage, manifest in manifests.items()
     }
     expected = rows["sentences"]
     for stage, found in rows.items():
@@ -266,6 +277,8 @@ def _matching_rows(folders: dict[str, Path]) -> tuple[int, ...]:
                     f"{shard_path(folders['sentences'], number)} has {there}; "
                     "these are parses of another corpus"
                 )
+        if stage != "sentences":
+            check_parsed_from(folders[stage], manifests[stage], manifests["sentences"])
     return expected
 
 

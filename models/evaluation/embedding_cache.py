@@ -8,7 +8,6 @@ Legend: n sentences, H width of a view.
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import re
@@ -33,9 +32,10 @@ from models.encoding.encoder_interface import (
     key_of,
 )
 from models.encoding.own_encoder import CallableEncoder
-from pipeline.base.atomic_files import TEMPORARY_SUFFIX, write_json_atomically
+from pipeline.base.atomic_files import TEMPORARY_SUFFIX
 from pipeline.base.digest import sentences_digest, sha256_of_file
 from pipeline.base.refusal import RefusedSentence
+from pipeline.base.sealed import unsealed, write_sealed_json
 
 logger = logging.getLogger(__name__)
 
@@ -202,7 +202,7 @@ def _stored(
 
 
 def _read(folder: Path, num_sentences: int) -> Embeddings:
-    manifest: dict[str, Any] = json.loads((folder / MANIFEST_FILE).read_text(encoding="utf-8"))
+    manifest: dict[str, Any] = unsealed((folder / MANIFEST_FILE).read_bytes())
     if manifest["format_version"] != FORMAT_VERSION:
         raise ValueError(f"format version {manifest['format_version']}")
     views = {}
@@ -232,7 +232,7 @@ def _store(folder: Path, embeddings: Embeddings) -> None:
         "seconds": round(embeddings.seconds, 3),
         "refused": [asdict(refusal) for refusal in embeddings.refused],
     }
-    write_json_atomically(unfinished / MANIFEST_FILE, manifest)
+    write_sealed_json(unfinished / MANIFEST_FILE, manifest)
     try:
         unfinished.rename(folder)
     except OSError:

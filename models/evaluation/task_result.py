@@ -22,8 +22,8 @@ from models.evaluation.protocols.outcome import Outcome, Predictions
 from models.evaluation.scores import score_intervals, undefined_scores
 from models.evaluation.statistics.resampling import Interval, Resampling
 from models.evaluation.tasks.task import EvaluationTask, TaskData
-from pipeline.base.atomic_files import write_json_atomically
 from pipeline.base.digest import DIGEST_CHARACTERS
+from pipeline.base.sealed import read_sealed_json, write_sealed_json
 
 FORMAT = "treeviews task result"
 FORMAT_VERSION = 1
@@ -238,7 +238,7 @@ def write_result(path: Path, result: Result) -> None:
         value["outcome"]["predictions"] = _packed_predictions(result.outcome.predictions)
     path.parent.mkdir(parents=True, exist_ok=True)
     header = {"format": FORMAT, "format_version": FORMAT_VERSION}
-    write_json_atomically(path, {**header, "absent": isinstance(result, AbsentResult), **value})
+    write_sealed_json(path, {**header, "absent": isinstance(result, AbsentResult), **value})
 
 
 def _as_json(value: Any) -> Any:
@@ -328,10 +328,7 @@ def shown_setup(results: Mapping[str, Result]) -> Setup:
 
 
 def _read_json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path}: not JSON ({error}); delete it and evaluate again") from error
+    return read_sealed_json(path, "delete it and evaluate again")
 
 
 def _is_result(value: Any) -> bool:

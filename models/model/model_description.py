@@ -5,7 +5,6 @@ Loads no torch: ``model.json`` alone is read.
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from models.config.training_config import TrainingConfig
 from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
 from pipeline.base.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS
+from pipeline.base.sealed import read_sealed_json
 from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder
 from pipeline.shards.manifests import read_dataset_manifest
 
@@ -24,6 +24,8 @@ logger = logging.getLogger(__name__)
 WEIGHTS_FILE = "model.safetensors"
 MODEL_FILE = "model.json"
 FORMAT_VERSION = 2
+REMEDY = "restore the model's files together, or delete the folder and train again"
+"""What to do about a model of which a file is damaged."""
 OPTION_OF_STAGE = {"dependencies": "dependency_parser", "constituents": "constituency_parser"}
 """Parse stage -> the argument that says where its parser lies."""
 _OF_ANOTHER_RELEASE = "{path}: not a model of this release ({error}); train again"
@@ -34,7 +36,7 @@ def read_model_description(folder: Path) -> dict[str, Any]:
 
     Raises:
         FileNotFoundError: no model there.
-        ValueError: a format that this release does not read.
+        ValueError: it is damaged, or of a format that this release does not read.
     """
     path = folder / MODEL_FILE
     if not path.is_file():
@@ -42,10 +44,7 @@ def read_model_description(folder: Path) -> dict[str, Any]:
             f"{folder}: no trained model here; give the folder of a model, or run the training "
             "first"
         )
-    try:
-        description: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(_OF_ANOTHER_RELEASE.format(path=path, error=error)) from error
+    description: dict[str, Any] = read_sealed_json(path, REMEDY)
     if description.get("format_version") != FORMAT_VERSION:
         raise ValueError(
             f"{path}: format version {description.get('format_version')}, this release reads "

@@ -17,13 +17,14 @@ from safetensors.torch import load_file, save_file
 from models.model.model_description import (
     FORMAT_VERSION,
     MODEL_FILE,
+    REMEDY,
     WEIGHTS_FILE,
     load_recorded_vectors,
     read_model_config,
     read_model_description,
 )
 from models.model.sentence_model import SentenceModel, SentenceViews, build_model
-from pipeline.base.atomic_files import write_json_atomically
+from pipeline.base.sealed import check_file, write_sealed_json
 
 
 def save_model(folder: Path, model: SentenceModel, origin: Mapping[str, Any]) -> None:
@@ -50,7 +51,7 @@ def save_model(folder: Path, model: SentenceModel, origin: Mapping[str, Any]) ->
             "parameters": num_parameters(model),
         },
     }
-    write_json_atomically(folder / MODEL_FILE, description)
+    write_sealed_json(folder / MODEL_FILE, description, [folder / WEIGHTS_FILE])
 
 
 def num_parameters(model: SentenceModel) -> int:
@@ -81,9 +82,10 @@ def load_weights(folder: Path, model: SentenceModel) -> None:
     """Puts the weights of a model's folder into a model of the same configuration.
 
     Raises:
-        ValueError: they cannot be read, or do not fit.
+        ValueError: they are damaged, cannot be read, or do not fit.
     """
     try:
+        check_file(folder / WEIGHTS_FILE, read_model_description(folder), REMEDY)
         model.load_state_dict(load_file(folder / WEIGHTS_FILE))
     except (OSError, SafetensorError, RuntimeError) as error:
         raise ValueError(f"{folder / WEIGHTS_FILE}: cannot be loaded: {error}") from error

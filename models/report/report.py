@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -20,11 +19,13 @@ from models.report.probing_table import (
 )
 from models.training.logs import METRICS_FILE, SUMMARY_FILE, read_metrics
 from pipeline.base.atomic_files import write_json_atomically, write_text_atomically
+from pipeline.base.sealed import check_file, read_sealed_json
 
 REPORT_VERSION = 7
 """Raised when the same results would give another report."""
 REPORT_NAME = "report.md"
 MARKER_NAME = "report.json"
+_TRAIN_AGAIN = "delete the training's folder and run it again"
 
 
 def write_report(out: Path, inputs: run_sections.ReportInputs) -> Path:
@@ -42,7 +43,7 @@ def write_report(out: Path, inputs: run_sections.ReportInputs) -> Path:
     """
     folders = (inputs.training_folder, *inputs.further_training_folders)
     trainings = [_read_training(folder) for folder in folders]
-    metrics = _read_metrics(inputs.training_folder / METRICS_FILE)
+    metrics = _read_metrics(inputs.training_folder / METRICS_FILE, trainings[0])
     probing = read_summary(inputs.probing_folder)
     rows = read_rows(inputs.rows)
     table = probing_table([*rows, majority_row(rows[0], probing)])
@@ -70,13 +71,14 @@ def _read_training(folder: Path) -> dict[str, Any]:
     path = folder / SUMMARY_FILE
     if not path.exists():
         raise FileNotFoundError(f"{path}: this training is not complete; run it again")
-    summary: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    summary: dict[str, Any] = read_sealed_json(path, _TRAIN_AGAIN)
     return summary
 
 
-def _read_metrics(path: Path) -> list[dict[str, Any]]:
+def _read_metrics(path: Path, training: Mapping[str, Any]) -> list[dict[str, Any]]:
     if not path.exists():
         raise FileNotFoundError(f"{path}: the training left no metrics; run it again")
+    check_file(path, training, _TRAIN_AGAIN)
     return read_metrics(path)
 
 

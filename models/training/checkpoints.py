@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import logging
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -16,13 +16,15 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from pipeline.base.atomic_files import rename_durably, write_json_atomically
+from pipeline.base.atomic_files import TEMPORARY_SUFFIX, rename_durably
+from pipeline.base.sealed import check_file, read_sealed_json, write_sealed_json
+
+logger = logging.getLogger(__name__)
 
 TENSORS_FILE = "tensors.safetensors"
 STATE_FILE = "state.json"
 _PREFIX = "step-"
 _BEST = "best-"
-_UNFINISHED = ".unfinished"
 
 _MODEL = "model."
 _OPTIMISER = "optimiser."
@@ -53,25 +55,63 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint, *, keep: int = 2) -> 
     """
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / f"{_PREFIX}{checkpoint.step:010d}"
-    unfinished = target.with_name(target.name + _UNFINISHED)
+    unfinished = target.with_name(target.name + TEMPORARY_SUFFIX)
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir()
     save_file(checkpoint.tensors, unfinished / TENSORS_FILE)
     with (unfinished / TENSORS_FILE).open("rb") as stream:
         os.fsync(stream.fileno())
-    write_json_atomically(
-        unfinished / STATE_FILE, {"step": checkpoint.step, "state": checkpoint.state}
-    )
+    content = {"step": checkpoint.step, "state": checkpoint.state}
+    write_sealed_json(unfinished / STATE_FILE, content, [unfinished / TENSORS_FILE])
     rename_durably(unfinished, target)
     for old in checkpoint_folders(folder)[:-keep]:
-        shutil.rmtree(old)
+        _remove(old)
     return target
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Removes what a killed process was writing."""
-    for unfinished in folder.glob(f"*{_UNFINISHED}"):
-        shutil.rmtree(unfinished)
+    """Removes what a killed process was writing or removing: folders and single files."""
+    for unfinished in folder.glob(f"*{TEMPORARY_SUFFIX}"):
+        if unfinished.is_dir() and not unfinished.is_symlink():
+            shutil.rmtree(unfinished)
+        else:
+            unfinished.unlink()
+
+
+def _remove(checkpoint: Path) -> None:
+    """Removes a checkpoint; a kill in between leaves nothing that looks like one."""
+    unfinished = checkpoint.with_name(checkpoint.name + TEMPORARY_SUFFIX)
+    checkpoint.rename(unfinished)
+    shutil.rmtree(unfinished)
+
+
+def remove_broken(folder: Path) -> None:
+    """Removes the checkpoints that cannot be gone on from, and says which and why.
+
+    To be called by one process, while no other reads or writes the folder.
+
+    Raises:
+        ValueError: not one of the checkpoints is whole; nothing is removed.
+    """
+    broken: dict[Path, ValueError] = {}
+    whole = None
+    for checkpoint in reversed(checkpoint_folders(folder)):
+        try:
+            if whole is None:  # what comes before is read only if this one breaks later
+                _read(checkpoint)
+                whole = checkpoint
+            else:
+                checkpoint_state(checkpoint)
+        except ValueError as error:
+            broken[checkpoint] = error
+    if broken and whole is None:
+        raise ValueError(
+            f"{'; '.join(map(str, broken.values()))}; no other is whole: delete {folder} to train "
+            "anew"
+        )
+    for checkpoint, error in broken.items():
+        logger.warning("%s; it is removed, and the training goes on from %s", error, whole)
+        _remove(checkpoint)
 
 
 def latest_checkpoint(folder: Path) -> Checkpoint | None:
@@ -81,16 +121,12 @@ def latest_checkpoint(folder: Path) -> Checkpoint | None:
         ValueError: the checkpoint cannot be read.
     """
     folders = checkpoint_folders(folder)
-    if not folders:
-        return None
-    with _naming_damage(folders[-1]):
-        value = _read_state(folders[-1])
-        return Checkpoint(value["step"], load_file(folders[-1] / TENSORS_FILE), value["state"])
+    return _read(folders[-1]) if folders else None
 
 
 def checkpoint_folders(folder: Path) -> list[Path]:
     """Returns the whole checkpoints of a folder, by step."""
-    return sorted(p for p in folder.glob(f"{_PREFIX}*") if not p.name.endswith(_UNFINISHED))
+    return sorted(p for p in folder.glob(f"{_PREFIX}*") if not p.name.endswith(TEMPORARY_SUFFIX))
 
 
 def checkpoint_state(checkpoint: Path) -> dict[str, Any]:
@@ -104,8 +140,15 @@ def checkpoint_state(checkpoint: Path) -> dict[str, Any]:
         return state
 
 
+def _read(checkpoint: Path) -> Checkpoint:
+    with _naming_damage(checkpoint):
+        value, tensors = _read_state(checkpoint), checkpoint / TENSORS_FILE
+        check_file(tensors, value, "it is not used")
+        return Checkpoint(value["step"], load_file(tensors), value["state"])
+
+
 def _read_state(checkpoint: Path) -> dict[str, Any]:
-    value: dict[str, Any] = json.loads((checkpoint / STATE_FILE).read_text(encoding="utf-8"))
+    value: dict[str, Any] = read_sealed_json(checkpoint / STATE_FILE, "it is not used")
     return value
 
 
@@ -113,10 +156,8 @@ def _read_state(checkpoint: Path) -> dict[str, Any]:
 def _naming_damage(checkpoint: Path) -> Iterator[None]:
     try:
         yield
-    except (OSError, SafetensorError, json.JSONDecodeError, KeyError) as error:
-        raise ValueError(
-            f"{checkpoint}: broken checkpoint ({error}); delete it to go on from the one before"
-        ) from error
+    except (OSError, SafetensorError, ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{checkpoint}: broken checkpoint ({error})") from error
 
 
 def capture(model: nn.Module, optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from io import BytesIO
@@ -20,6 +20,7 @@ from models.training.checkpoints import (
     checkpoint_folders,
     checkpoint_state,
     latest_checkpoint,
+    remove_broken,
     remove_unfinished,
     write_checkpoint,
 )
@@ -32,7 +33,10 @@ from models.training.logs import (
     tensorboard_is_wanted,
 )
 from models.words.word_vectors import Coverage
-from pipeline.base.atomic_files import write_bytes_atomically, write_json_atomically
+from pipeline.base.atomic_files import write_bytes_atomically
+from pipeline.base.sealed import check_file, read_sealed_json, write_sealed_json
+
+logger = logging.getLogger(__name__)
 
 CHECKPOINTS_FOLDER = "checkpoints"
 SURVEY_FILE = "survey.json"
@@ -40,17 +44,18 @@ COUNTS_FILE = "word-counts.npy"
 
 
 def open_checkpoint(out: Path, identity: str, ranks: Ranks) -> Checkpoint | None:
-    """Returns the last checkpoint of a training's folder to each of its ranks, or None.
+    """Returns the last whole checkpoint of a training's folder to each of its ranks, or None.
 
     Args:
         identity: digest of all that determines the result.
 
     Raises:
-        ValueError: the checkpoint is of another training, or broken.
+        ValueError: the checkpoint is of another training, or none of them is whole.
     """
     folder = out / CHECKPOINTS_FOLDER
     if ranks.is_first:
         remove_unfinished(folder)
+        remove_broken(folder)
     ranks.wait_for_all()
     checkpoint = latest_checkpoint(folder)
     ranks.wait_for_all()  # from now on the first rank writes
@@ -160,19 +165,25 @@ def keep_survey(survey: CorpusSurvey, folder: Path, identity: str) -> None:
         "skipped": survey.skipped,
         "coverage": asdict(survey.coverage),
     }
-    write_json_atomically(folder / SURVEY_FILE, content)
+    write_sealed_json(folder / SURVEY_FILE, content, [folder / COUNTS_FILE])
 
 
 def _kept_survey(folder: Path, identity: str) -> CorpusSurvey | None:
-    path = folder / SURVEY_FILE
+    """Returns the survey that stands there; None where it is another training's or damaged."""
+    path, counts, remedy = folder / SURVEY_FILE, folder / COUNTS_FILE, "it is made again"
     if not path.is_file():
         return None
-    value: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    if value["identity"] != identity:
+    try:
+        value: dict[str, Any] = read_sealed_json(path, remedy)
+        if value["identity"] != identity:
+            return None
+        check_file(counts, value, remedy)
+        return CorpusSurvey(
+            rows=tuple(value["rows"]),
+            skipped=value["skipped"],
+            coverage=Coverage(**value["coverage"]),
+            word_counts=np.load(counts, allow_pickle=False),
+        )
+    except (OSError, ValueError, KeyError, TypeError, EOFError) as error:
+        logger.warning("%s: a broken survey: %s", path, error)
         return None
-    return CorpusSurvey(
-        rows=tuple(value["rows"]),
-        skipped=value["skipped"],
-        coverage=Coverage(**value["coverage"]),
-        word_counts=np.load(folder / COUNTS_FILE, allow_pickle=False),
-    )

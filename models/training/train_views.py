@@ -7,7 +7,6 @@ the lowest held-out loss; and at last ``summary.json``, which marks it complete.
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
@@ -17,6 +16,7 @@ from typing import Any
 import torch
 
 from models.corpus.parsed_corpus import CorpusFolders, CorpusSurvey
+from models.model.model_description import MODEL_FILE, WEIGHTS_FILE
 from models.model.model_folder import load_weights, num_parameters, save_model
 from models.model.ranks import ALONE, Ranks
 from models.model.sentence_model import SentenceModel, build_model
@@ -28,8 +28,8 @@ from models.training.loop import TrainingData, TrainingLoop
 from models.training.machine import peak_memory_gib, process_state_kept, versions
 from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
-from pipeline.base.atomic_files import write_json_atomically
 from pipeline.base.job import Progress
+from pipeline.base.sealed import read_sealed_json, write_sealed_json
 
 BEST_FOLDER = "best"
 MEASURES = ("generative_loss", "discriminative_loss", "temperature", "orthonormality")
@@ -130,7 +130,8 @@ def _finish(run: TrainingLoop, survey: CorpusSurvey, out: Path, provenance: Prov
     best = run.folder.best
     _save_result(out, run.model, provenance, best.path)
     summary = summary_of(run, survey, metrics_of(out / METRICS_FILE), best.record)
-    write_json_atomically(out / SUMMARY_FILE, {"identity": provenance.identity, **summary})
+    files = [out / name for name in (WEIGHTS_FILE, MODEL_FILE, METRICS_FILE)]
+    write_sealed_json(out / SUMMARY_FILE, {"identity": provenance.identity, **summary}, files)
 
 
 def _save_result(
@@ -149,7 +150,7 @@ def _finished_summary(out: Path, identity: str) -> dict[str, Any] | None:
     path = out / SUMMARY_FILE
     if not path.exists():
         return None
-    summary: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    summary: dict[str, Any] = read_sealed_json(path, "delete the folder to train again")
     if summary["identity"] != identity:
         raise ValueError(
             f"{out}: holds another finished training (other settings, corpus or word vectors); "

@@ -14,9 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.words.word_vectors import WordVectors
+from pipeline.base.sealed import check_file, read_sealed_json
 
 VECTORS_FILE = "vectors.safetensors"
 WORDS_FILE = "words.json"
+FACTS_FILE = "training.json"
+"""What a training leaves beside them, with their sha256; other folders have none."""
+_REMEDY = "fetch or train them again"
 LINES_PER_BLOCK = 2_000
 
 
@@ -46,6 +50,11 @@ def _load_folder(folder: Path) -> WordVectors:
     for name in (VECTORS_FILE, WORDS_FILE):
         if not (folder / name).is_file():
             raise FileNotFoundError(f"{folder / name}: missing; not a folder of word vectors")
+    facts = folder / FACTS_FILE
+    if facts.is_file():
+        known = read_sealed_json(facts, _REMEDY)
+        for name in (VECTORS_FILE, WORDS_FILE):
+            check_file(folder / name, known, _REMEDY)
     try:
         rows = load_file(folder / VECTORS_FILE)["vectors"]
         words = json.loads((folder / WORDS_FILE).read_text(encoding="utf-8"))

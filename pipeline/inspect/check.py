@@ -17,14 +17,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from pipeline.base.digest import sha256_of_file
+from pipeline.base.digest import remembered_sha256, sha256_of_file
 from pipeline.inspect.dataset import Selection, StageFolder
 from pipeline.inspect.row_checks import DocumentOrder, faults_in_rows
 from pipeline.inspect.stats import parser_failures
 from pipeline.shards.manifests import (
     MANIFEST_NAME,
+    PARSED_FROM,
     DatasetManifest,
     ShardManifest,
+    manifest_beside,
     parser_problems,
     quarantine_path,
     read_dataset_manifest,
@@ -36,7 +38,7 @@ from pipeline.shards.shards import read_shard
 
 RERUN = f"delete {MANIFEST_NAME} and run the stage again"
 CONTENT_FACTS = ("sha256", "rows", "drops", "quarantine_sha256")
-ORIGIN_FACTS = ("parser_checksum", "sentences_sha256")
+ORIGIN_FACTS = ("parser_checksum", PARSED_FROM)
 """What two manifests of one shard must agree in: of its content, and of where it comes from. Not
 how long it took: the same rows may have been made twice, on two machines."""
 
@@ -153,7 +155,7 @@ def _shard_faults(selection: Selection, number: int, order: DocumentOrder) -> It
         except ValueError as error:
             yield Fault(path, str(error))
             continue
-        for problem in _manifest_problems(folder, number, manifest, table):
+        for problem in _manifest_problems(folder, manifest, table):
             yield Fault(path, problem)
         for problem in _quarantine_problems(path, manifest, table, sentences):
             yield Fault(quarantine_path(folder.path, number), problem)
@@ -180,8 +182,8 @@ def _read_whole(folder: StageFolder, number: int) -> tuple[ShardManifest, pa.Tab
     path = shard_path(folder.path, number)
     table: pa.Table | None = None
     try:
-        manifest = read_shard_manifest(folder.path, number)
-        if manifest is None or sha256_of_file(path) == manifest.sha256:
+        manifest = manifest_beside(folder.path, number)
+        if manifest is None or remembered_sha256(path) == manifest.sha256:
             table = read_shard(folder.path, folder.stage, number)
     except (ValueError, OSError) as error:
         raise ValueError(f"cannot be read ({error})") from error
@@ -193,11 +195,9 @@ def _read_whole(folder: StageFolder, number: int) -> tuple[ShardManifest, pa.Tab
 
 
 def _manifest_problems(
-    folder: StageFolder, number: int, manifest: ShardManifest, table: pa.Table
+    folder: StageFolder, manifest: ShardManifest, table: pa.Table
 ) -> Iterator[str]:
-    """Yields where a shard's manifest is that of another shard or stage, or of other rows."""
-    if manifest.number != number:
-        yield f"its manifest is of shard {manifest.number}: files were renamed; parse it again"
+    """Yields where a shard's manifest is that of another stage, or of other rows."""
     if manifest.stage != folder.stage:
         yield f"its manifest is of stage {manifest.stage!r}, not {folder.stage!r}"
     if table.num_rows != manifest.rows:
@@ -215,7 +215,7 @@ def _alignment_problems(
     if table.num_rows != sentences.num_rows:
         yield f"{table.num_rows} rows, the sentences have {sentences.num_rows}"
     own = read_shard_manifest(source, manifest.number)
-    parsed_from = manifest.extra.get("sentences_sha256")
+    parsed_from = manifest.extra.get(PARSED_FROM)
     if parsed_from is None:
         yield "its manifest does not say from which sentences it was parsed"
     elif own is not None and parsed_from != own.sha256:

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from pipeline.inspect.dataset import Selection, StageFolder
 from pipeline.parsing.parse_shard import PARSER_FAULTS
-from pipeline.shards.manifests import ShardManifest, read_shard_manifest
+from pipeline.shards.manifests import ShardManifest, manifest_beside
 from pipeline.shards.shards import read_shard
 
 COUNTED = {
@@ -29,7 +29,7 @@ def stats_lines(selection: Selection) -> Iterator[str]:
     """Yields the statistics of every stage of a selection."""
     for folder in selection.folders:
         numbers = selection.numbers_in(folder)
-        manifests = [m for n in numbers if (m := read_shard_manifest(folder.path, n)) is not None]
+        manifests = [m for n in numbers if (m := manifest_beside(folder.path, n)) is not None]
         yield f"{folder.stage}  {folder.path}"
         yield from _manifest_lines(folder, manifests, len(numbers))
         complete = [manifest.number for manifest in manifests]

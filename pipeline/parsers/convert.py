@@ -27,6 +27,7 @@ from pathlib import Path
 from pipeline.base.digest import sha256_of_file
 from pipeline.downloads.download import DownloadConfig, DownloadError, download
 from pipeline.parsers.adapters.folder_files import (
+    CHECKSUMS_NAME,
     DESCRIPTION_NAME,
     RELEASED_WEIGHTS,
     STAGES,
@@ -284,7 +285,7 @@ def _withdraw(built: Path, folder: Path) -> None:
     """
     if not (built / DESCRIPTION_NAME).exists():
         return
-    for name in (WEIGHTS_NAME, TRANSFORMER_FOLDER):
+    for name in (WEIGHTS_NAME, CHECKSUMS_NAME, TRANSFORMER_FOLDER):
         if (folder / name).exists() and not (built / name).exists():
             (folder / name).rename(built / name)
 

@@ -37,6 +37,7 @@ from pipeline.parsers.adapters.base import (
 )
 from pipeline.parsers.adapters.folder_files import STAGES, TRANSFORMER_KINDS, ParsedStage
 from pipeline.shards.manifests import (
+    PARSED_FROM,
     ShardManifest,
     read_shard_manifest,
     read_verified_manifest,
@@ -145,7 +146,7 @@ def parse_shard(
     identity = {
         "parser": parser.name,
         "parser_checksum": parser.checksum,
-        "sentences_sha256": source.sha256,
+        PARSED_FROM: source.sha256,
     }
     standing = read_shard_manifest(job.output, job.number)
     if standing is not None:

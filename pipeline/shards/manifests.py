@@ -7,20 +7,21 @@ all shards stand, ``manifest.json`` sums them up and marks the whole stage compl
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
-from pipeline.base.atomic_files import write_json_atomically
 from pipeline.base.config_fields import Config
-from pipeline.base.digest import sha256_of_file
+from pipeline.base.digest import remembered_sha256, sha256_of_file
+from pipeline.base.sealed import unsealed, write_sealed_json
 from pipeline.shards.schema import SCHEMA_VERSION
 
 MANIFEST_NAME = "manifest.json"
 SHARD_GLOB = "[0-9]" * 5 + ".parquet"
+PARSED_FROM = "sentences_sha256"
+"""Key of a parsed shard's extra facts: sha256 of the rows of sentences that were parsed."""
 ManifestT = TypeVar("ManifestT", bound=Config)
 
 
@@ -59,6 +60,8 @@ class DatasetManifest(Config):
     rows: int
     drops: Mapping[str, int]
     seconds: float
+    file_sha256: Mapping[str, str] = field(default_factory=dict)
+    """Of what else stands in the folder and is read, by name; see `check_file`."""
 
 
 def shard_path(folder: Path, number: int) -> Path:
@@ -99,11 +102,11 @@ def manifest_of(kind: type[ManifestT], source: str, content: bytes) -> ManifestT
         ValueError: the file is damaged, or of another version; names it and the remedy.
     """
     try:
-        value = json.loads(content)
+        value = unsealed(content)
         version = value["schema_version"]
         if version == SCHEMA_VERSION:
             return kind.from_dict(value)
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
         files = "it" if source.endswith(MANIFEST_NAME) else f"it and {MANIFEST_NAME} beside it"
         raise ValueError(
             f"{source}: not readable as a manifest ({type(error).__name__}: {error}); delete "
@@ -118,26 +121,92 @@ def manifest_of(kind: type[ManifestT], source: str, content: bytes) -> ManifestT
 def read_shard_manifest(folder: Path, number: int) -> ShardManifest | None:
     """Returns the manifest of a shard, or None where the shard is not complete.
 
+    That is so where the rows or the manifest are gone, or the rows have not the manifest's size.
+
     Raises:
-        ValueError: the manifest is damaged, or of another version; names it and the remedy.
+        ValueError: the manifest is damaged, of another version or of another shard; names it and
+            the remedy.
     """
-    path = manifest_path(folder, number)
-    if not path.exists() or not shard_path(folder, number).exists():
+    manifest = manifest_beside(folder, number)
+    if manifest is None or manifest.bytes != shard_path(folder, number).stat().st_size:
         return None
-    return manifest_of(ShardManifest, str(path), path.read_bytes())
+    return manifest
+
+
+def manifest_beside(folder: Path, number: int) -> ShardManifest | None:
+    """Returns the manifest of a shard whose rows are there, whatever they are.
+
+    Raises:
+        ValueError: see `read_shard_manifest`.
+    """
+    path, rows = manifest_path(folder, number), shard_path(folder, number)
+    if not path.exists() or not rows.exists():
+        return None
+    manifest = manifest_of(ShardManifest, str(path), path.read_bytes())
+    if manifest.number != number:
+        raise ValueError(f"{path}: of shard {manifest.number}: files were renamed; {remedy(rows)}")
+    return manifest
 
 
 def read_verified_manifest(folder: Path, number: int) -> ShardManifest | None:
-    """Returns what `read_shard_manifest` does, of a shard whose bytes are what it says.
+    """Returns the manifest of a shard whose bytes are what it says; None where one is missing.
 
     Raises:
-        ValueError: the manifest or the rows are damaged; names the file and the remedy.
+        ValueError: the rows are damaged, or the manifest is, see `read_shard_manifest`; names the
+            file and the remedy.
     """
-    manifest = read_shard_manifest(folder, number)
-    path = shard_path(folder, number)
-    if manifest is not None and sha256_of_file(path) != manifest.sha256:
-        raise ValueError(f"{path}: sha256 differs from its manifest's; {remedy(path)}")
+    manifest = manifest_beside(folder, number)
+    if manifest is not None:
+        check_rows(shard_path(folder, number), manifest.sha256)
     return manifest
+
+
+def check_rows(path: Path, sha256: str) -> None:
+    """Refuses a shard's file whose bytes are not those that a manifest describes.
+
+    The file is read once a process for as long as its size and time stay.
+
+    Raises:
+        FileNotFoundError: no such shard.
+        ValueError: its sha256 is another; names it and the remedy.
+    """
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: no such shard; run the stage that writes it")
+    if remembered_sha256(path) != sha256:
+        raise ValueError(f"{path}: sha256 differs from its manifest's; {remedy(path)}")
+
+
+def check_parsed_from(folder: Path, parses: DatasetManifest, sentences: DatasetManifest) -> None:
+    """Refuses a stage of which a shard was parsed from other sentences than those it is read with.
+
+    Args:
+        folder: of the parses.
+
+    Raises:
+        ValueError: names the first such shard and the remedy.
+    """
+    for parsed, source in zip(parses.shards, sentences.shards, strict=False):
+        if parsed.extra.get(PARSED_FROM, source.sha256) != source.sha256:
+            path = shard_path(folder, parsed.number)
+            raise ValueError(
+                f"{path}: these are parses of another text, not of the sentences that they are "
+                f"read with; {remedy(path)}"
+            )
+
+
+def stands_whole(folder: Path) -> bool:
+    """Returns whether all that a stage's manifest lists is there, in its size; nothing is read.
+
+    Raises:
+        ValueError: a manifest is damaged, or of another version; names it and the remedy.
+    """
+    if not (folder / MANIFEST_NAME).exists():
+        return False
+    manifest = read_dataset_manifest(folder)
+    return all(
+        (found := read_shard_manifest(folder, shard.number)) and found.sha256 == shard.sha256
+        for shard in manifest.shards
+    ) and all((folder / name).is_file() for name in manifest.file_sha256)
 
 
 def complete_shards(folder: Path) -> list[ShardManifest]:
@@ -155,6 +224,7 @@ def write_dataset_manifest(
     config: Mapping[str, Any],
     num_shards: int | None = None,
     seconds: float | None = None,
+    files: Sequence[Path] = (),
 ) -> DatasetManifest:
     """Marks a stage complete: sums its shards up and writes ``manifest.json``.
 
@@ -162,6 +232,7 @@ def write_dataset_manifest(
         config: the resolved configuration that determined the content.
         num_shards: how many shards the stage has; by default up to the last one in the folder.
         seconds: the stage's own time; by default the sum over its shards.
+        files: further files of the folder that are read, whole.
 
     Raises:
         FileNotFoundError: a shard is missing or not complete; names their numbers.
@@ -176,8 +247,11 @@ def write_dataset_manifest(
             f"{folder}: shards {', '.join(missing)} of {num_shards} are missing or not complete; "
             "run the stage again"
         )
-    manifest = sum_up(stage, shards, config=config, seconds=seconds)
-    write_json_atomically(folder / MANIFEST_NAME, manifest.to_dict())
+    manifest = replace(
+        sum_up(stage, shards, config=config, seconds=seconds),
+        file_sha256={file.name: sha256_of_file(file) for file in files},
+    )
+    write_sealed_json(folder / MANIFEST_NAME, manifest.to_dict())
     return manifest
 
 

@@ -22,14 +22,16 @@ from pipeline.base.atomic_files import (
     TEMPORARY_SUFFIX,
     rename_durably,
     synchronise,
-    write_json_atomically,
     write_text_atomically,
 )
 from pipeline.base.digest import sha256_of_file
+from pipeline.base.sealed import write_sealed_json
 from pipeline.shards.manifests import (
     ShardManifest,
+    check_rows,
     manifest_path,
     quarantine_path,
+    read_verified_manifest,
     remedy,
     shard_path,
 )
@@ -109,14 +111,16 @@ def rows_in_shard(number: int, *, max_rows: int = MAX_ROWS) -> int:
     return min(max_rows, FIRST_ROWS << doublings)
 
 
-def _packing(schema: pa.Schema) -> dict[str, Any]:
+def packing(schema: pa.Schema) -> dict[str, Any]:
     """Returns how a schema's columns are packed."""
+    checked = {"write_page_checksum": True}
     # The values of a list column are a Parquet column of their own name.
     leaves = {name: f"{name}.list.element" for name in schema.names}
     split = [leaf for name, leaf in leaves.items() if name in SPLIT_COLUMNS]
     if not split:  # sentences
-        return {"compression": "zstd", "compression_level": TEXT_LEVEL}
+        return {**checked, "compression": "zstd", "compression_level": TEXT_LEVEL}
     return {
+        **checked,
         "compression": "zstd",
         "compression_level": TREE_LEVEL,
         "use_dictionary": [leaf for leaf in leaves.values() if leaf not in split],
@@ -169,7 +173,7 @@ class ShardWriter:
         """Returns the file, which is there from the first rows on."""
         if self._file is None:
             self._folder.mkdir(parents=True, exist_ok=True)
-            self._file = pq.ParquetWriter(self._temporary, self._schema, **_packing(self._schema))
+            self._file = pq.ParquetWriter(self._temporary, self._schema, **packing(self._schema))
         return self._file
 
     def finish(
@@ -209,7 +213,7 @@ class ShardWriter:
             has_quarantine=quarantine is not None,
             quarantine_sha256=quarantine_sha256,
         )
-        write_json_atomically(manifest_path(self._folder, self._number), manifest.to_dict())
+        write_sealed_json(manifest_path(self._folder, self._number), manifest.to_dict())
         return manifest
 
 
@@ -262,7 +266,7 @@ def _open_shard(path: Path, stage: str) -> pq.ParquetFile:
     if not path.exists():
         raise FileNotFoundError(f"{path}: no such shard; run the stage that writes it")
     with _naming_damage(path):
-        file = pq.ParquetFile(path)
+        file = pq.ParquetFile(path, page_checksum_verification=True)
         metadata = file.schema_arrow.metadata or {}
     found_stage = metadata.get(STAGE_KEY, b"?").decode()
     found_version = metadata.get(VERSION_KEY, b"?").decode()
@@ -277,28 +281,48 @@ def _open_shard(path: Path, stage: str) -> pq.ParquetFile:
 
 
 def read_shard(
-    folder: Path, stage: str, number: int, columns: Sequence[str] | None = None
+    folder: Path,
+    stage: str,
+    number: int,
+    columns: Sequence[str] | None = None,
+    *,
+    sha256: str | None = None,
 ) -> pa.Table:
     """Returns a shard's rows; see `read_row_groups`."""
     # One by one: Arrow cannot read lists of dictionary strings over several row groups at once.
-    groups = list(read_row_groups(folder, stage, number, columns))
+    groups = list(read_row_groups(folder, stage, number, columns, sha256=sha256))
     table = pa.concat_tables(groups) if groups else schema_for(stage).empty_table()
     return table if columns is None else table.select(list(columns))
 
 
 def read_row_groups(
-    folder: Path, stage: str, number: int, columns: Sequence[str] | None = None
+    folder: Path,
+    stage: str,
+    number: int,
+    columns: Sequence[str] | None = None,
+    *,
+    sha256: str | None = None,
 ) -> Iterator[pa.Table]:
     """Yields a shard's rows group by group, so that one group is in memory at a time.
 
+    All bytes are held against their sha256 when the process first reads the shard, the pages
+    against their own checksums each time. A shard without a manifest is not complete, and only its
+    pages are checked.
+
     Args:
         columns: the columns to read; all when omitted.
+        sha256: of the rows, where the stage's manifest says so; by default the shard's own does.
 
     Raises:
         FileNotFoundError: no such shard.
-        ValueError: the file is broken, of another stage, or of an unknown schema version.
+        ValueError: the shard or its manifest is damaged, of another stage, or of an unknown schema
+            version; names the remedy.
     """
     path = shard_path(folder, number)
+    if sha256 is None:
+        read_verified_manifest(folder, number)
+    else:
+        check_rows(path, sha256)
     with _open_shard(path, stage) as file:
         for group in range(file.num_row_groups):
             with _naming_damage(path):

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.base.atomic_files import json_bytes, write_bytes_atomically
+from pipeline.base.sealed import sealed
 from pipeline.shards.manifests import (
     MANIFEST_NAME,
     DatasetManifest,
@@ -166,7 +167,7 @@ class StoredStage:
         local = read_dataset_manifest(folder)
         stored = [self.manifest(shard.number) for shard in local.shards]
         manifest = sum_up(local.stage, stored, config=local.config, seconds=local.seconds)
-        self._storage.write(MANIFEST_NAME, json_bytes(manifest.to_dict()))
+        self._storage.write(MANIFEST_NAME, json_bytes(sealed(manifest.to_dict())))
 
     def fetch_dataset(self, folder: Path) -> int:
         """Copies the whole stage into a local folder, going on where a copy broke off.

@@ -29,6 +29,7 @@ from pipeline.shards.manifests import (
     complete_shards,
     quarantine_path,
     read_dataset_manifest,
+    stands_whole,
     write_dataset_manifest,
 )
 from pipeline.shards.schema import SENTENCES
@@ -163,7 +164,8 @@ def split_sentences(
         on_progress: called now and then.
 
     Returns:
-        The manifest, which marks the stage complete; an existing one is returned as it is.
+        The manifest, which marks the stage complete; an existing one is returned as it is, unless
+        a shard that it lists is gone or has another size: from there on all is made again.
 
     Raises:
         ValueError: the folder holds the sentences of something else, or the source has none.
@@ -178,8 +180,9 @@ def split_sentences(
                 f"{folder}: shard {shard.number} was made from another text or with other "
                 "settings; delete the folder or choose another one"
             )
-    if (folder / MANIFEST_NAME).exists():
+    if stands_whole(folder):
         return read_dataset_manifest(folder, "sentences")
+    (folder / MANIFEST_NAME).unlink(missing_ok=True)  # a shard that it lists is gone
     sweep_unfinished(folder)
     position = Position(**shards[-1].extra["position"]) if shards else Position()
     splitter = _Splitter(

@@ -12,12 +12,14 @@ to give the same file.
 from __future__ import annotations
 
 import argparse
+import importlib.metadata
 import json
 import logging
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
@@ -27,10 +29,9 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.base.atomic_files import write_text_atomically
 from pipeline.base.config_fields import Config, Count, Natural, Positive, at_least
-from pipeline.base.digest import sha256_of_file
 from pipeline.base.refusal import Refusal
+from pipeline.base.sealed import write_sealed_json
 from pipeline.text.files import TextFiles
 from pipeline.text.paragraphs import Source
 from pipeline.text.tokenization import TOKENIZATION_VERSION, EnglishTokenizer
@@ -149,6 +150,13 @@ def imported_gensim() -> ModuleType:
     return module
 
 
+def gensim_version() -> str | None:
+    """Returns the release of gensim, which is not imported; None where it is not installed."""
+    with suppress(importlib.metadata.PackageNotFoundError):
+        return importlib.metadata.version("gensim")
+    return None
+
+
 def _epoch_callback(on_epoch: Callable[[int], None]) -> Any:
     """Returns the object by which gensim tells that a pass is done."""
     from gensim.models.callbacks import CallbackAny2Vec
@@ -176,8 +184,8 @@ def write_vectors(
     folder.mkdir(parents=True, exist_ok=True)
     save_file({"vectors": vectors.astype(np.float16)}, folder / VECTORS_FILE)
     (folder / WORDS_FILE).write_text(json.dumps(words, ensure_ascii=False), encoding="utf-8")
-    facts = {**facts, "sha256": sha256_of_file(folder / VECTORS_FILE)}
-    write_text_atomically(folder / FACTS_FILE, json.dumps(facts, indent=1) + "\n")
+    files = [folder / name for name in (VECTORS_FILE, WORDS_FILE)]
+    write_sealed_json(folder / FACTS_FILE, facts, files)
 
 
 def train_on_tokens(

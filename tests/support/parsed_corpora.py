@@ -12,7 +12,7 @@ import pyarrow as pa
 from safetensors.numpy import save_file
 
 from models.corpus.parsed_corpus import CorpusFolders
-from pipeline.shards.manifests import write_dataset_manifest
+from pipeline.shards.manifests import PARSED_FROM, ShardManifest, write_dataset_manifest
 from pipeline.shards.schema import schema_for
 from pipeline.shards.shards import write_shard
 
@@ -57,6 +57,7 @@ def write_corpus(
     without_heads: Sequence[int] = (),
     without_constituents: Sequence[int] = (),
     without_sentence: Sequence[int] = (),
+    says_what_was_parsed: bool = False,
 ) -> CorpusFolders:
     """Writes all three stages of a corpus.
 
@@ -64,6 +65,7 @@ def write_corpus(
         without_heads: rows whose dependency parse is null.
         without_constituents: rows whose constituency parse is null.
         without_sentence: rows left out of all stages, as quarantined sentences are.
+        says_what_was_parsed: whether the trees' manifests name the sentences, as parsing has them.
     """
     rows = [
         (name, index, list(tokens))
@@ -76,7 +78,7 @@ def write_corpus(
         part = rows[start : start + rows_per_shard]
         numbers = range(start, start + len(part))
         lengths = [len(tokens) for _, _, tokens in part]
-        _write(
+        source = _write(
             folder,
             "sentences",
             shard,
@@ -95,6 +97,7 @@ def write_corpus(
                 "heads": _where(parsed, [chain_heads(n) for n in lengths]),
                 "deprels": _where(parsed, [["dep"] * n for n in lengths]),
             },
+            extra={PARSED_FROM: source.sha256} if says_what_was_parsed else {},
         )
         parsed = [number not in without_constituents for number in numbers]
         trees = [left_branching(n) for n in lengths]
@@ -110,6 +113,7 @@ def write_corpus(
                 "binary_left": _where(parsed, [left for left, _ in trees]),
                 "binary_right": _where(parsed, [right for _, right in trees]),
             },
+            extra={PARSED_FROM: source.sha256} if says_what_was_parsed else {},
         )
     for stage in ("sentences", "dependencies", "constituents"):
         write_dataset_manifest(folder / stage, stage, config={})
@@ -120,11 +124,17 @@ def _where(flags: Sequence[bool], values: Sequence[T]) -> list[T | None]:
     return [value if flag else None for flag, value in zip(flags, values, strict=True)]
 
 
-def _write(folder: Path, stage: str, shard: int, columns: Mapping[str, list[object]]) -> None:
+def _write(
+    folder: Path,
+    stage: str,
+    shard: int,
+    columns: Mapping[str, list[object]],
+    extra: Mapping[str, str] | None = None,
+) -> ShardManifest:
     schema = schema_for(stage)
     arrays = [pa.array(columns[name], type=schema.field(name).type) for name in schema.names]
     table = pa.Table.from_arrays(arrays, schema=schema)
-    write_shard(folder / stage, stage, shard, table, drops={})
+    return write_shard(folder / stage, stage, shard, table, drops={}, extra=extra)
 
 
 def write_vectors(folder: Path, *, size: int = 12) -> Path:

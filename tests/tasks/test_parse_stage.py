@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,11 @@ import pytest
 from pipeline.parsing import parse_shard as parsing
 from pipeline.shards.manifests import shard_path
 from tasks.parsing import ParseConstituents, ParseDependencies, ParseShard, ParseStage
-from tests.support.shard_files import write_rows
+from tasks.probing_text import AlterSentences
+from tasks.sentences import SplitSentences
+from tasks.workflows import RunAll
+from tests.support.luigi_builds import build
+from tests.support.shard_files import write_rows, write_stage
 
 
 @pytest.mark.parametrize("lost", ["00000.parquet", "00000.json"])
@@ -53,3 +58,57 @@ def test_a_change_of_how_is_parsed_changes_the_path(
     monkeypatch.setattr(parsing, constant, 99)
 
     assert task.content() != before
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    path = tmp_path / "story.txt"
+    path.write_text("The rain stopped. The children ran out.\n", encoding="utf-8")
+    return path
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+@pytest.mark.parametrize("damage", [Path.unlink, cut])
+@pytest.mark.parametrize("name", ["00000.parquet", "00000.json"])
+def test_sentences_of_which_a_file_is_gone_or_cut_are_made_again(
+    tmp_path: Path, text: Path, name: str, damage: Callable[[Path], None]
+) -> None:
+    task = SplitSentences(work_folder=tmp_path, source="files", paths=str(text))
+    assert build(task)
+    before = shard_path(task.folder, 0).read_bytes()
+    damage(task.folder / name)
+    if (name, damage) == ("00000.json", cut):  # one line feed less: the same content
+        assert task.complete()
+        return
+
+    assert not task.complete()
+    assert build(task)
+
+    assert task.complete()
+    assert shard_path(task.folder, 0).read_bytes() == before
+
+
+def test_parses_of_which_a_shard_is_gone_are_not_complete(tmp_path: Path, text: Path) -> None:
+    task = ParseDependencies(work_folder=tmp_path, source="files", paths=str(text))
+    write_stage(task.folder, "dependencies", [{"heads": [0], "deprels": ["root"]}])
+    assert task.complete()
+
+    shard_path(task.folder, 0).unlink()
+
+    assert not task.complete()
+
+
+def test_the_main_job_asks_for_the_shards_though_its_report_stands(
+    tmp_path: Path, text: Path
+) -> None:
+    root = RunAll(work_folder=tmp_path, source="files", paths=str(text))
+    report, *stages = root.requires()
+    report.folder.mkdir(parents=True)
+    Path(report.output().path).write_text("{}")
+
+    assert report.complete()
+    assert not root.complete()
+    assert {type(stage) for stage in stages} >= {SplitSentences, ParseDependencies, AlterSentences}

@@ -353,7 +353,7 @@ def test_a_missing_parser_is_named(tmp_path: Path, text: Path) -> None:
 
 
 def test_the_main_job_scores_the_pair_beside_all_its_baselines(tmp_path: Path, text: Path) -> None:
-    (report,) = RunAll(work_folder=tmp_path, source="files", paths=str(text)).requires()
+    report, *stages = RunAll(work_folder=tmp_path, source="files", paths=str(text)).requires()
 
     assert {row.name for row, _ in report.rows} >= {
         "pair",
@@ -367,6 +367,7 @@ def test_the_main_job_scores_the_pair_beside_all_its_baselines(tmp_path: Path, t
         "pair_and_bag_of_words",
     }
     assert [task for _, task in report.rows] == report.requires()["rows"]
+    assert stages == report.requires()["stages"]
 
 
 @pytest.mark.parametrize(
@@ -380,9 +381,9 @@ def test_the_main_job_scores_the_pair_beside_all_its_baselines(tmp_path: Path, t
 def test_the_main_job_scores_a_decoders_inverse_as_one_more_view(
     preset: str, views: list[str], tmp_path: Path, text: Path
 ) -> None:
-    (report,) = RunAll(
+    report = RunAll(
         work_folder=tmp_path, source="files", paths=str(text), preset=preset
-    ).requires()
+    ).requires()[0]
     rows = {row.name: task for row, task in report.rows}
 
     names = [f"{place}-{view}" for place, view in enumerate(views)]

@@ -31,7 +31,7 @@ from models.evaluation.derived.splits import (
 )
 from models.evaluation.statistics.resampling import draws_units
 from models.evaluation.tasks.declarations import CONNEAU_2018
-from pipeline.base.atomic_files import write_json_atomically
+from pipeline.base.sealed import read_sealed_json, write_sealed_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +182,7 @@ def build_probing(
     write_senteval_files(
         out / SENTEVAL_FOLDER, built.chosen, built.absent, corpus=name, parsers=parsers or {}
     )
-    write_json_atomically(out / SUMMARY_NAME, summary)
+    write_sealed_json(out / SUMMARY_NAME, summary)
     return summary
 
 
@@ -191,14 +191,14 @@ def read_summary(folder: Path) -> dict[str, Any]:
 
     Raises:
         FileNotFoundError: the folder is not complete.
-        ValueError: written by another version.
+        ValueError: damaged, or written by another version.
     """
     path = folder / SUMMARY_NAME
     if not path.exists():
         raise FileNotFoundError(
             f"{folder}: no {SUMMARY_NAME}, so the probing data are not complete; build them again"
         )
-    summary: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    summary: dict[str, Any] = read_sealed_json(path, "delete it and build the probing data again")
     if summary.get("format_version") != FORMAT_VERSION:
         raise ValueError(
             f"{path}: format version {summary.get('format_version')}, this release reads "

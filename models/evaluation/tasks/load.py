@@ -9,7 +9,6 @@ these.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
@@ -24,8 +23,8 @@ import pyarrow.parquet as pq
 from models.evaluation.tasks.examples import Examples, arranged, items_of, read_text_file
 from models.evaluation.tasks.layout import DATASETS
 from models.evaluation.tasks.task import EvaluationTask, TaskData
-from pipeline.base.atomic_files import write_json_atomically
 from pipeline.base.digest import sha256_of_file
+from pipeline.base.sealed import unsealed, write_sealed_json
 from pipeline.shards.schema import schema_for
 
 NOTE_NAME = "derived.json"
@@ -143,7 +142,7 @@ def _table_texts_units(
 def write_note(folder: Path, note: DerivedNote) -> None:
     """Writes the note of a folder."""
     header = {"format": FORMAT, "format_version": FORMAT_VERSION}
-    write_json_atomically(folder / NOTE_NAME, header | asdict(note))
+    write_sealed_json(folder / NOTE_NAME, header | asdict(note))
 
 
 def read_note(folder: Path) -> DerivedNote | None:
@@ -156,7 +155,7 @@ def read_note(folder: Path) -> DerivedNote | None:
     if not path.exists():
         return None
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
+        value = unsealed(path.read_bytes())
         found = (value.pop("format"), value.pop("format_version"))
         note = DerivedNote(**value)
     except (ValueError, KeyError, TypeError, AttributeError) as error:

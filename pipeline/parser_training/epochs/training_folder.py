@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 from collections.abc import Callable, Iterator, Mapping
@@ -14,8 +15,10 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from pipeline.base.atomic_files import write_text_atomically
+from pipeline.base.sealed import sealed, unsealed
 from pipeline.parser_training.epochs.optimizer import TrainingState
 from pipeline.parsers.adapters.folder_files import (
+    CHECKSUMS_NAME,
     DESCRIPTION_NAME,
     WEIGHTS_NAME,
     checksum_of_parser_folder,
@@ -27,6 +30,7 @@ CHECKPOINT_NAME, METRICS_NAME, BEST_NAME = "checkpoint.safetensors", "metrics.js
 RECORD_NAME, SCORES_NAME = "training.json", "scores.json"
 _METADATA_KEY = "training"
 """In a checkpoint, which is one safetensors file."""
+_TENSORS_SHA256 = "tensors_sha256"
 _PROGRESS = ("step", "epoch", "best_epoch", "best_score")
 
 
@@ -117,7 +121,7 @@ class ParserTrainingFolder:
         for name, value in ((RECORD_NAME, record), (SCORES_NAME, scores)):
             text = json.dumps(value, indent=1) + "\n"
             (self._folder / name).write_text(text, encoding="utf-8")
-        for name in (WEIGHTS_NAME, DESCRIPTION_NAME):
+        for name in (WEIGHTS_NAME, CHECKSUMS_NAME, DESCRIPTION_NAME):
             if (best / name).exists():  # not so when an earlier call was killed just here
                 (best / name).replace(self._folder / name)
         if best.exists():
@@ -133,9 +137,10 @@ class ParserTrainingFolder:
         """Writes the state so that the file is always a whole checkpoint."""
         path = self._folder / CHECKPOINT_NAME
         progress = {name: getattr(self._state, name) for name in _PROGRESS}
-        metadata = {_METADATA_KEY: json.dumps({"digest": self._digest, **progress})}
         temporary = path.with_name(path.name + ".partial")
         tensors = {name: tensor.detach().contiguous() for name, tensor in _tensors(self._state)}
+        facts = {"digest": self._digest, _TENSORS_SHA256: _sha256_of(tensors), **progress}
+        metadata = {_METADATA_KEY: json.dumps(sealed(facts))}
         save_file(tensors, temporary, metadata=metadata)
         temporary.replace(path)
 
@@ -148,20 +153,47 @@ class ParserTrainingFolder:
         remedy = "remove it to start over, or give another output folder"
         try:
             with safe_open(path, framework="pt") as stored:
-                progress = json.loads(stored.metadata()[_METADATA_KEY])
-                if progress.pop("digest") != self._digest:
-                    raise ValueError(
-                        f"{path}: belongs to a training with another configuration or data; "
-                        f"{remedy}"
-                    )
-                _start_moments(self._state.optimizer)
-                with torch.no_grad():
-                    for name, tensor in _tensors(self._state):
-                        tensor.copy_(stored.get_tensor(name))
-        except (SafetensorError, KeyError, TypeError) as error:
-            raise ValueError(f"{path}: no checkpoint of a training ({error}); {remedy}") from error
+                progress = unsealed(stored.metadata()[_METADATA_KEY].encode())
+                tensors_sha256 = progress.pop(_TENSORS_SHA256, None)
+                is_own = progress.pop("digest") == self._digest
+                if is_own:
+                    self._fill(stored.get_tensor, tensors_sha256)
+        except (SafetensorError, KeyError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"{path}: no whole checkpoint of a training ({error}); {remedy}"
+            ) from error
+        if not is_own:
+            raise ValueError(
+                f"{path}: belongs to a training with another configuration or data; {remedy}"
+            )
         for name, value in progress.items():
             setattr(self._state, name, value)
+
+    def _fill(self, stored: Callable[[str], Tensor], sha256: str | None) -> None:
+        """Fills the state with stored tensors.
+
+        Args:
+            sha256: of them all; an earlier release noted none.
+
+        Raises:
+            ValueError: they are not those that were written.
+        """
+        _start_moments(self._state.optimizer)
+        with torch.no_grad():
+            for name, tensor in _tensors(self._state):
+                tensor.copy_(stored(name))
+        if sha256 not in (None, _sha256_of(dict(_tensors(self._state)))):
+            raise ValueError("its tensors have changed since they were written")
+
+
+def _sha256_of(tensors: Mapping[str, Tensor]) -> str:
+    """Returns the sha256 over the names and bytes of tensors."""
+    digest = hashlib.sha256()
+    for name in sorted(tensors):
+        digest.update(name.encode())
+        values = tensors[name].detach().cpu().contiguous().reshape(-1)
+        digest.update(values.view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()
 
 
 def _tensors(state: TrainingState) -> Iterator[tuple[str, Tensor]]:

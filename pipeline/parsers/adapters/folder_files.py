@@ -8,16 +8,24 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from pipeline.base.digest import sha256_of_file
+from pipeline.base.sealed import check_file, read_sealed_json
 
 WEIGHTS_NAME = "weights.safetensors"
 DESCRIPTION_NAME = "parser.json"
 PARSER_FILES = (WEIGHTS_NAME, DESCRIPTION_NAME)
 """Tell one parser from another: the description names further files with their sha256."""
+CHECKSUMS_NAME = "checksums.json"
+"""The sha256 of the two, written last. Not one of them: it tells damage, not another parser."""
 TRANSFORMER_FOLDER = "transformer"
 """Where the transformer inside a parser stands in its folder, if there is one."""
 
 RELEASED_WEIGHTS = "benepar_model.bin"
 """The pickle in a folder that benepar released, which is no parser folder yet."""
+
+_REMEDY = (
+    "restore the parser's files together, or train it or convert its checkpoint again; who changed "
+    f"{DESCRIPTION_NAME} on purpose deletes {CHECKSUMS_NAME}"
+)
 
 ParsedStage = Literal["dependencies", "constituents"]
 """What a parser gives; a stage of a corpus."""
@@ -65,11 +73,13 @@ def read_description(path: Path) -> dict[str, Any]:
     """Returns what a parser's description says, unchecked.
 
     Raises:
-        ValueError: it is missing or not JSON.
+        ValueError: it is missing, damaged or not JSON.
     """
     file = path / DESCRIPTION_NAME
     if not file.is_file():
         raise ValueError(missing_parser_file(file))
+    if (checksums := path / CHECKSUMS_NAME).is_file():
+        check_file(file, read_sealed_json(checksums, _REMEDY), _REMEDY)
     try:
         description: dict[str, Any] = json.loads(file.read_bytes())
     except ValueError as error:

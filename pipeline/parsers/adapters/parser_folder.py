@@ -21,8 +21,11 @@ from torch import nn
 
 from pipeline.base.atomic_files import write_bytes_atomically, write_text_atomically
 from pipeline.base.digest import sha256_of_file
+from pipeline.base.sealed import write_sealed_json
 from pipeline.parsers.adapters.folder_files import (
+    CHECKSUMS_NAME,
     DESCRIPTION_NAME,
+    PARSER_FILES,
     WEIGHTS_NAME,
     checksum_of_parser_folder,
     missing_parser_file,
@@ -52,8 +55,8 @@ def write_parser_folder(
 ) -> str:
     """Writes a parser's folder and returns its checksum.
 
-    The description is written last and names the weights' sha256, so a folder that a killed
-    writer left behind is refused by ``read_parser_folder``.
+    The description names the weights' sha256, so a folder that a killed writer left behind is
+    refused by ``read_parser_folder``; the sha256 of both come last.
 
     Args:
         path: the folder, made where missing; its parser, if any, is replaced.
@@ -80,9 +83,11 @@ def write_parser_folder(
             file.relative_to(path).as_posix(): sha256_of_file(file) for file in files
         }
     path.mkdir(parents=True, exist_ok=True)
+    (path / CHECKSUMS_NAME).unlink(missing_ok=True)
     write_bytes_atomically(path / WEIGHTS_NAME, weights)
     text = json.dumps(description, ensure_ascii=True, indent=1) + "\n"
     write_text_atomically(path / DESCRIPTION_NAME, text)
+    write_sealed_json(path / CHECKSUMS_NAME, {}, [path / name for name in PARSER_FILES])
     return checksum_of_parser_folder(path)
 
 

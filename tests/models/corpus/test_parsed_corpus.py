@@ -167,6 +167,49 @@ def test_parses_of_another_text_are_refused_by_file_and_row(
         corpus.read(0)
 
 
+def test_parses_whose_manifests_name_other_sentences_are_refused(
+    tmp_path: Path, vectors: WordVectors
+) -> None:
+    folders = write_corpus(tmp_path / "a", stories(2), says_what_was_parsed=True)
+    other = write_corpus(tmp_path / "b", {"z": [["the", "cat"]] * 16}, says_what_was_parsed=True)
+    ParsedCorpus(folders, vectors, views=TREES)
+
+    with pytest.raises(ValueError, match=r"dependencies/00000\.parquet: these are parses of ano"):
+        ParsedCorpus(replace(folders, dependencies=other.dependencies), vectors, views=TREES)
+
+
+def test_shards_that_were_swapped_with_their_manifests_are_refused(
+    tmp_path: Path, vectors: WordVectors
+) -> None:
+    folders = write_corpus(tmp_path / "a", stories(2, sentences=4), rows_per_shard=4)
+    dependencies = folders.dependencies
+    assert dependencies is not None
+    for ending in ("parquet", "json"):
+        first, second = (dependencies / f"0000{number}.{ending}" for number in (0, 1))
+        kept = first.read_bytes()
+        first.write_bytes(second.read_bytes())
+        second.write_bytes(kept)
+    corpus = ParsedCorpus(folders, vectors, views=TREES)
+
+    with pytest.raises(ValueError, match=r"dependencies/00000\.parquet: sha256 differs from its"):
+        corpus.read(0)
+
+
+@pytest.mark.parametrize("stage", ["sentences", "dependencies", "constituents"])
+def test_a_flipped_bit_in_any_stage_is_refused(
+    tmp_path: Path, vectors: WordVectors, stage: str
+) -> None:
+    corpus = ParsedCorpus(write_corpus(tmp_path, stories(2)), vectors, views=TREES)
+    corpus.read(0)
+    path = tmp_path / stage / "00000.parquet"
+    content = bytearray(path.read_bytes())
+    content[100] ^= 4
+    path.write_bytes(content)
+
+    with pytest.raises(ValueError, match=rf"{stage}/00000\.parquet: sha256 differs .* delete"):
+        corpus.read(0)
+
+
 def test_an_incomplete_stage_is_refused(tmp_path: Path, vectors: WordVectors) -> None:
     folders = write_corpus(tmp_path, stories(1))
     (folders.sentences / "manifest.json").unlink()
@@ -252,7 +295,9 @@ def test_memory_does_not_grow_with_the_corpus(tmp_path: Path, vectors: WordVecto
         write_corpus(tmp_path / str(shards), stories(shards * 125), rows_per_shard=1000)
         for shards in (4, 12)
     )
-    peak_of_an_epoch(few, vectors, 4)  # what is set up once
+    # What is set up once, and the fixed block through which files are hashed at first.
+    peak_of_an_epoch(few, vectors, 4)
+    peak_of_an_epoch(many, vectors, 12)
     # Whether both are in memory at once in a short run is a matter of the reading thread's luck.
     peak = max(peak_of_an_epoch(few, vectors, 4) for _ in range(3))
 

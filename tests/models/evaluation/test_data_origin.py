@@ -26,6 +26,7 @@ from pipeline.downloads.evaluation_data import (
     write_manifest,
 )
 from pipeline.downloads.evaluation_data.manifest import DatasetEntry, Proof
+from tests.support.edited_json import edit
 from tests.support.evaluation_examples import answers, result, task
 
 OTHER_TOKENS = "tokenised otherwise than SentEval's"
@@ -125,9 +126,7 @@ def test_a_result_keeps_its_remarks(tmp_path: Path) -> None:
 
 def test_a_result_of_before_remarks_is_read(tmp_path: Path) -> None:
     write_result(tmp_path / "MR.json", remarked("MR"))
-    value = json.loads((tmp_path / "MR.json").read_text(encoding="utf-8"))
-    del value["data"]["remarks"]
-    (tmp_path / "MR.json").write_text(json.dumps(value), encoding="utf-8")
+    edit(tmp_path / "MR.json", lambda value: value["data"].pop("remarks"))
     found = read_result(tmp_path / "MR.json")
     assert isinstance(found, TaskResult)
     assert found.data.remarks == ()

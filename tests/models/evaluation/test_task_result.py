@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from models.evaluation.task_result import (
     write_result,
 )
 from models.evaluation.tasks.task import Items, TaskData
+from tests.support.edited_json import edit
 from tests.support.evaluation_examples import ENCODER, answers, result, similarities, task
 
 
@@ -123,7 +124,7 @@ def test_tasks_that_learn_and_those_that_do_not_share_what_both_depend_on(tmp_pa
 def test_another_version_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "MR.json"
     write_result(path, result(answers(20, 0.8), task()))
-    path.write_text(json.dumps({**json.loads(path.read_text()), "format_version": 99}))
+    edit(path, lambda value: value.update(format_version=99))
     with pytest.raises(ValueError, match=r"MR\.json: a task result of version 99, .* evaluate"):
         read_result(path)
 
@@ -138,15 +139,23 @@ def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
 def test_a_damaged_result_is_refused_with_the_remedy(tmp_path: Path, damage: str) -> None:
     path = tmp_path / "MR.json"
     write_result(path, result(answers(20, 0.8), task()))
-    value = json.loads(path.read_text())
-    if damage == "missing field":
-        del value["scores"]
-    elif damage == "bad array":
-        value["outcome"]["predictions"]["gold"]["base64"] = "AAAA"
-    else:
-        value["data"]["colour"] = "red"
-    path.write_text(json.dumps(value))
+    damages: dict[str, Callable[[dict[str, Any]], object]] = {
+        "missing field": lambda value: value.pop("scores"),
+        "bad array": lambda value: value["outcome"]["predictions"]["gold"].update(base64="AAAA"),
+        "unknown field": lambda value: value["data"].update(colour="red"),
+    }
+    edit(path, damages[damage])
     with pytest.raises(ValueError, match=r"MR\.json: not readable .* delete it and evaluate again"):
+        read_result(path)
+
+
+def test_an_edited_result_is_refused_with_the_remedy(tmp_path: Path) -> None:
+    path = tmp_path / "MR.json"
+    write_result(path, result(answers(20, 0.8), task()))
+    text = path.read_text()
+    assert '"seed": null' in text
+    path.write_text(text.replace('"seed": null', '"seed": 1'))
+    with pytest.raises(ValueError, match=r"MR\.json: damaged or edited .* delete it and evaluate"):
         read_result(path)
 
 

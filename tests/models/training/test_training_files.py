@@ -12,9 +12,12 @@ import torch
 
 from models.corpus.parsed_corpus import ParsedCorpus, Selection
 from models.model.model_folder import load_model
+from models.training import checkpoints
 from models.training.checkpoints import (
     Checkpoint,
+    checkpoint_folders,
     latest_checkpoint,
+    remove_broken,
     remove_unfinished,
     write_checkpoint,
 )
@@ -50,12 +53,104 @@ def test_only_the_last_checkpoints_are_kept_and_unfinished_ones_removed(tmp_path
     assert sorted(p.name for p in tmp_path.iterdir()) == ["step-0000000002", "step-0000000010"]
 
 
-def test_a_broken_checkpoint_is_named(tmp_path: Path) -> None:
-    path = write_checkpoint(tmp_path, Checkpoint(1, {"a": torch.zeros(2)}, {}))
-    (path / "tensors.safetensors").write_bytes(b"broken")
+def test_files_that_a_full_disk_left_unfinished_are_removed(tmp_path: Path) -> None:
+    (tmp_path / "word-counts.npy.host-1-ab.unfinished").write_bytes(b"half")
+    (tmp_path / "survey.json.host-1-ab.unfinished").symlink_to("survey.json")
 
-    with pytest.raises(ValueError, match=r"step-0000000001: broken checkpoint .* delete it"):
+    remove_unfinished(tmp_path)
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_kill_while_an_old_checkpoint_is_removed_leaves_none_of_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(path: Path, **_: object) -> None:
+        (path / "state.json").unlink(missing_ok=True)
+        if path.is_dir():
+            raise KeyboardInterrupt
+
+    write_step(tmp_path, 1)
+    monkeypatch.setattr(checkpoints.shutil, "rmtree", killed)
+    with pytest.raises(KeyboardInterrupt):
+        write_checkpoint(tmp_path, Checkpoint(2, {"a": torch.zeros(2)}, {}), keep=1)
+    monkeypatch.undo()
+
+    assert [path.name for path in checkpoint_folders(tmp_path)] == ["step-0000000002"]
+    remove_unfinished(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["step-0000000002"]
+
+
+def write_step(folder: Path, step: int) -> Path:
+    return write_checkpoint(folder, Checkpoint(step, {"a": torch.full((2,), step)}, {}), keep=9)
+
+
+def flip_a_bit(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("name", ["tensors.safetensors", "state.json"])
+def test_a_damaged_checkpoint_is_named(tmp_path: Path, name: str) -> None:
+    flip_a_bit(write_step(tmp_path, 1) / name)
+
+    with pytest.raises(ValueError, match=rf"step-0000000001: broken checkpoint \(.*{name}"):
         latest_checkpoint(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["tensors.safetensors", "state.json"])
+@pytest.mark.parametrize("is_gone", [True, False])
+def test_the_checkpoint_before_is_taken_where_the_last_is_broken(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str, is_gone: bool
+) -> None:
+    for step in (1, 2, 3):
+        write_step(tmp_path, step)
+    broken = tmp_path / "step-0000000003" / name
+    broken.unlink() if is_gone else flip_a_bit(broken)
+    (tmp_path / "step-0000000001" / "state.json").unlink()
+
+    remove_broken(tmp_path)
+
+    assert latest_checkpoint(tmp_path).step == 2  # type: ignore[union-attr]
+    assert [path.name for path in tmp_path.iterdir()] == ["step-0000000002"]
+    for step in (1, 3):
+        assert f"step-000000000{step}: broken checkpoint" in caplog.text
+    assert "goes on from" in caplog.text
+
+
+def test_checkpoints_none_of_which_is_whole_are_refused_and_stay(tmp_path: Path) -> None:
+    flip_a_bit(write_step(tmp_path, 1) / "tensors.safetensors")
+
+    with pytest.raises(ValueError, match=r"no other is whole: delete .* to train anew"):
+        remove_broken(tmp_path)
+
+    assert len(checkpoint_folders(tmp_path)) == 1
+
+
+def test_a_checkpoint_of_an_earlier_release_is_read(tmp_path: Path) -> None:
+    state = write_step(tmp_path, 1) / "state.json"
+    state.write_text(json.dumps({"step": 1, "state": {"s": 1}}), encoding="utf-8")
+
+    assert latest_checkpoint(tmp_path).state == {"s": 1}  # type: ignore[union-attr]
+
+
+def test_a_training_goes_on_from_the_checkpoint_before_and_ends_alike(
+    data: Data, tmp_path: Path
+) -> None:
+    settings = replace(SETTINGS, checkpoint_every_steps=2)
+    run(data, tmp_path / "whole", settings=settings)
+    out = tmp_path / "killed"
+    with pytest.raises(KeyboardInterrupt):
+        run(data, out, settings=settings, kill_at=5)
+    last = checkpoint_folders(out / "checkpoints")[-1]
+    (last / "state.json").unlink()
+    (out / "checkpoints" / "word-counts.npy.host-1-ab.unfinished").write_bytes(b"half")
+    flip_a_bit(out / "checkpoints" / "word-counts.npy")
+
+    run(data, out, settings=settings)
+
+    assert_same_training(tmp_path / "whole", out)
 
 
 def test_metrics_are_cut_back_to_the_checkpoint(tmp_path: Path) -> None:

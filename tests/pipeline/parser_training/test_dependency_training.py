@@ -102,6 +102,7 @@ def test_an_interrupted_training_ends_with_the_same_weights(
     assert seen == [0.75, 1.0]
     assert weights_of(broken) == weights_of(whole)
     assert sorted(path.name for path in broken.iterdir()) == [
+        "checksums.json",
         "metrics.jsonl",
         "parser.json",
         "scores.json",
@@ -160,6 +161,12 @@ def test_folders_of_another_training_or_a_finished_parser_are_refused(
         train(config, tmp_path / "out", interrupt)
     with pytest.raises(ValueError, match="belongs to a training with another configuration"):
         train(replace(config, seed=9), tmp_path / "out")
+    checkpoint = tmp_path / "out" / "checkpoint.safetensors"
+    kept = checkpoint.read_bytes()
+    checkpoint.write_bytes(kept[:-1] + bytes([kept[-1] ^ 1]))
+    with pytest.raises(ValueError, match=r"checkpoint\.safetensors: no whole .* have changed"):
+        train(config, tmp_path / "out")
+    checkpoint.write_bytes(kept)
     train(config, tmp_path / "out")
     with pytest.raises(ValueError, match="holds a parser already; give another folder"):
         train(config, tmp_path / "out")

@@ -14,16 +14,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.base import atomic_files
+from pipeline.base import atomic_files, digest
 from pipeline.base.atomic_files import sweep_unfinished
 from pipeline.base.digest import digest_of, sha256_of_file
 from pipeline.shards import shards
 from pipeline.shards.manifests import (
     complete_shards,
+    manifest_path,
     quarantine_path,
     read_dataset_manifest,
     read_shard_manifest,
     shard_path,
+    stands_whole,
     write_dataset_manifest,
 )
 from pipeline.shards.schema import SCHEMA_VERSION, SENTENCES, STAGE_KEY, VERSION_KEY, schema_for
@@ -34,6 +36,7 @@ from pipeline.shards.shards import (
     rows_in_shard,
     write_shard,
 )
+from tests.support.edited_json import replace
 
 ROWS = [
     {"document_id": "a", "sentence_index": 0, "tokens": ["Rain", "fell", "."]},
@@ -95,7 +98,7 @@ def test_a_crash_before_the_manifest_leaves_no_complete_shard(
     def crash(path: Path, value: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(shards, "write_json_atomically", crash)
+    monkeypatch.setattr(shards, "write_sealed_json", crash)
     with pytest.raises(KeyboardInterrupt):
         write_shard(tmp_path, "sentences", 0, table(ROWS), drops={})
 
@@ -210,8 +213,10 @@ def test_a_broken_manifest_is_named_with_its_remedy(
     write_shard(tmp_path, "sentences", 0, table(ROWS), drops={})
     write_dataset_manifest(tmp_path, "sentences", config={})
     path = tmp_path / name
-    text = path.read_text(encoding="utf-8")
-    path.write_text(new if old is None else text.replace(old, new), encoding="utf-8")
+    if old is None:
+        path.write_text(new, encoding="utf-8")
+    else:
+        replace(path, old, new)
 
     with pytest.raises(ValueError, match="run the stage again") as caught:
         if name == "00000.json":
@@ -219,6 +224,101 @@ def test_a_broken_manifest_is_named_with_its_remedy(
         else:
             read_dataset_manifest(tmp_path)
     assert str(caught.value).startswith(f"{path}: {problem}")
+
+
+@pytest.mark.parametrize("name", ["00000.json", "manifest.json"])
+def test_an_edited_manifest_is_named_with_its_remedy(tmp_path: Path, name: str) -> None:
+    write_shard(tmp_path, "sentences", 0, table(ROWS), drops={})
+    write_dataset_manifest(tmp_path, "sentences", config={})
+    path = tmp_path / name
+    path.write_text(path.read_text().replace('"rows": 2', '"rows": 3'))
+
+    with pytest.raises(ValueError, match=rf"{name}: not readable .* was changed .* delete it"):
+        if name == "00000.json":
+            read_shard(tmp_path, "sentences", 0)
+        else:
+            read_dataset_manifest(tmp_path)
+
+
+def test_a_shard_of_an_earlier_release_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packing = shards.packing(schema_for("sentences")) | {"write_page_checksum": False}
+    monkeypatch.setattr(shards, "packing", lambda schema: packing)
+    monkeypatch.setattr(shards, "write_sealed_json", atomic_files.write_json_atomically)
+    write_shard(tmp_path, "sentences", 0, table(ROWS), drops={})
+    monkeypatch.undo()
+
+    assert read_shard(tmp_path, "sentences", 0).to_pylist() == ROWS
+
+
+def flip_a_bit(path: Path, place: int) -> None:
+    content = bytearray(path.read_bytes())
+    content[place] ^= 1
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("place", range(0, 1400, 100))
+def test_a_shard_of_which_a_bit_was_flipped_is_named_with_its_remedy(
+    tmp_path: Path, place: int
+) -> None:
+    write_shard(tmp_path, "sentences", 0, table(ROWS), drops={})
+    read_shard(tmp_path, "sentences", 0)
+    flip_a_bit(shard_path(tmp_path, 0), place)
+
+    with pytest.raises(ValueError, match=r"00000\.parquet: sha256 differs .* delete .* run the"):
+        read_shard(tmp_path, "sentences", 0)
+
+
+def test_pages_are_checked_where_no_manifest_is(tmp_path: Path) -> None:
+    write_shard(tmp_path, "sentences", 0, table(ROWS), drops={})
+    page = pq.ParquetFile(shard_path(tmp_path, 0)).metadata.row_group(0).column(2)
+    manifest_path(tmp_path, 0).unlink()
+    start = page.dictionary_page_offset or page.data_page_offset
+    flip_a_bit(shard_path(tmp_path, 0), start + page.total_compressed_size - 5)
+
+    with pytest.raises(ValueError, match=r"00000\.parquet: not a whole .* CRC checksum"):
+        read_shard(tmp_path, "sentences", 0)
+
+
+def test_a_shard_is_held_against_its_sha256_once_a_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_shard(tmp_path, "sentences", 0, table(ROWS), drops={})
+    hashed: list[Path] = []
+    monkeypatch.setattr(
+        digest, "sha256_of_file", lambda path: hashed.append(path) or sha256_of_file(path)
+    )
+
+    for _ in range(3):
+        read_shard(tmp_path, "sentences", 0)
+
+    assert hashed == [shard_path(tmp_path, 0)]
+
+
+@pytest.mark.parametrize("name", ["00000.parquet", "00000.json", "manifest.json", "plan.txt"])
+def test_a_stage_that_lacks_a_file_does_not_stand_whole(tmp_path: Path, name: str) -> None:
+    write_shard(tmp_path, "sentences", 0, table(ROWS), drops={})
+    (tmp_path / "plan.txt").write_text("x")
+    write_dataset_manifest(tmp_path, "sentences", config={}, files=[tmp_path / "plan.txt"])
+    assert stands_whole(tmp_path)
+
+    (tmp_path / name).unlink()
+
+    assert not stands_whole(tmp_path)
+
+
+def test_a_shard_of_another_size_is_not_complete(tmp_path: Path) -> None:
+    write_shard(tmp_path, "sentences", 0, table(ROWS), drops={})
+    write_dataset_manifest(tmp_path, "sentences", config={})
+    path = shard_path(tmp_path, 0)
+    path.write_bytes(path.read_bytes()[:-1])
+
+    assert read_shard_manifest(tmp_path, 0) is None
+    assert complete_shards(tmp_path) == []
+    assert not stands_whole(tmp_path)
+    with pytest.raises(ValueError, match="sha256 differs"):
+        read_shard(tmp_path, "sentences", 0)
 
 
 @pytest.mark.parametrize("refuses", [False, True])

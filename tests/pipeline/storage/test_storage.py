@@ -21,6 +21,7 @@ from pipeline.shards.shards import read_shard
 from pipeline.storage.__main__ import main
 from pipeline.storage.location import Storage, named_address, portable_address
 from pipeline.storage.stage import ShardOrigin, StoredStage
+from tests.support.edited_json import replace
 from tests.support.object_store import object_store
 from tests.support.sentence_shards import write_sentences
 
@@ -177,8 +178,7 @@ def test_the_manifest_of_a_stage_lists_the_shards_that_another_machine_published
     stage = StoredStage(Storage(str(shared)).inside("sentences"))
     stage.publish(shards, 0)
     own = write_sentences(tmp_path / "own", 2)  # the same rows in other time
-    path = own / "00000.json"
-    path.write_text(path.read_text().replace('"seconds": 0.0', '"seconds": 7.0'))
+    replace(own / "00000.json", '"seconds": 0.0', '"seconds": 7.0')
     write_dataset_manifest(own, "sentences", config={})
 
     stage.publish_missing(own, [0, 1])

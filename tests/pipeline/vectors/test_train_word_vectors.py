@@ -67,5 +67,5 @@ def test_the_bundled_vectors_are_what_their_card_says() -> None:
     assert vectors.rms == pytest.approx(0.35, abs=1e-3)
     facts = json.loads((folder / "training.json").read_text(encoding="utf-8"))
     card = (folder / "card.md").read_text(encoding="utf-8")
-    assert facts["sha256"] in card
+    assert facts["file_sha256"]["vectors.safetensors"] in card
     assert sum(path.stat().st_size for path in folder.iterdir()) < 6.5e6

@@ -29,7 +29,8 @@ from models.evaluation.derived.held_out.shift_and_inversion import (
     shift_bigrams,
 )
 from pipeline.base.atomic_files import TEMPORARY_SUFFIX, rename_durably
-from pipeline.shards.manifests import DatasetManifest, write_dataset_manifest
+from pipeline.base.sealed import check_file
+from pipeline.shards.manifests import DatasetManifest, read_dataset_manifest, write_dataset_manifest
 from pipeline.shards.shards import rows_in_shard, write_shard
 
 PLAN_NAME = "alterations.parquet"
@@ -99,6 +100,7 @@ def make_altered_sentences(
             "made": ", ".join(KINDS),
         },
         seconds=time.perf_counter() - started,
+        files=[out / PLAN_NAME],
     )
 
 
@@ -168,13 +170,16 @@ def read_plan(folder: Path) -> Plan:
     """Returns the plan of a dataset of altered sentences.
 
     Raises:
-        FileNotFoundError: the folder holds none.
+        FileNotFoundError: the folder holds none, or the stage is not complete.
+        ValueError: the plan is damaged; names it and the remedy.
     """
     path = folder / PLAN_NAME
     if not path.exists():
         raise FileNotFoundError(
             f"{folder}: no {PLAN_NAME}, so these are no altered sentences; alter them again"
         )
+    listed = read_dataset_manifest(folder, "sentences").to_dict()
+    check_file(path, listed, f"delete {folder} and alter the sentences again")
     alterations: dict[int, Alteration] = {}
     intact_in: dict[int, set[str]] = defaultdict(set)
     for row in pq.read_table(path).to_pylist():

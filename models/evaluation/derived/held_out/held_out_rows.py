@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from models.config.held_out import HoldOut
-from pipeline.shards.manifests import read_dataset_manifest
+from pipeline.shards.manifests import check_parsed_from, read_dataset_manifest
 from pipeline.shards.shards import read_shard
 
 
@@ -45,7 +45,7 @@ def held_out_rows(
     """
     room, first_row = sys.maxsize if limit is None else limit, 0
     for manifest in read_dataset_manifest(sentences, "sentences").shards:
-        table = read_shard(sentences, "sentences", manifest.number)
+        table = read_shard(sentences, "sentences", manifest.number, sha256=manifest.sha256)
         positions = _held_out_positions(table, hold_out)[:room]
         room -= len(positions)
         rows = table.take(pa.array(positions, pa.int64()))
@@ -100,8 +100,11 @@ def parsed_rows(
 
     Raises:
         FileNotFoundError: a stage is not complete.
-        ValueError: the stages do not have the same rows.
+        ValueError: the stages do not have the same rows, or are parses of other sentences.
     """
+    text = read_dataset_manifest(sentences, "sentences")
+    for stage, folder in stages.items():
+        check_parsed_from(folder, read_dataset_manifest(folder, stage), text)
     rows = held_out_rows(sentences, hold_out, limit=limit)
     for shard, in_shard in groupby(rows, key=lambda row: row.shard):
         held_out = list(in_shard)

@@ -1,13 +1,17 @@
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 import torch
 
+from pipeline.base.bundled import REPOSITORY
 from pipeline.parsers.adapters.folder_files import (
+    CHECKSUMS_NAME,
     DESCRIPTION_NAME,
     WEIGHTS_NAME,
     checksum_of_parser_folder,
+    read_description,
 )
 from pipeline.parsers.adapters.parser_folder import read_parser_folder, write_parser_folder
 
@@ -72,12 +76,32 @@ def test_an_unexpected_checksum_is_refused(folder: Path) -> None:
 )
 def test_a_damaged_description_is_refused(folder: Path, text: str, message: str) -> None:
     (folder / DESCRIPTION_NAME).write_text(text)
+    (folder / CHECKSUMS_NAME).unlink()
     with pytest.raises(ValueError, match=rf"parser\.json: {message}"):
         read_parser_folder(folder, "toy")
 
 
+def test_an_edited_description_is_refused(folder: Path) -> None:
+    file = folder / DESCRIPTION_NAME
+    file.write_text(file.read_text().replace('"size": 2', '"size": 3'))
+    with pytest.raises(ValueError, match=r"parser\.json: damaged .* restore .* checksums\.json"):
+        read_parser_folder(folder, "toy")
+
+
+@pytest.mark.parametrize("name", ["dependency", "constituency-small"])
+def test_a_bundled_parser_is_what_its_checksums_say(name: str, tmp_path: Path) -> None:
+    bundled = REPOSITORY / "data" / "parsers" / name
+    shutil.copytree(bundled, tmp_path / name)
+    file = tmp_path / name / DESCRIPTION_NAME
+    assert read_description(bundled)["kind"]
+    file.write_text(file.read_text().replace('"format_version": 1', '"format_version": 2'))
+    with pytest.raises(ValueError, match=r"parser\.json: damaged"):
+        read_description(file.parent)
+
+
 def test_a_later_format_is_refused(folder: Path) -> None:
     file = folder / DESCRIPTION_NAME
+    (folder / CHECKSUMS_NAME).unlink()
     file.write_text(json.dumps({**json.loads(file.read_text()), "format_version": 99}))
     with pytest.raises(ValueError, match="format version 99, this version reads 1"):
         read_parser_folder(folder, "toy")
