@@ -14,6 +14,7 @@ from models.evaluation.task_result import TaskResult, read_result
 from models.report.probing_table import RowDeclaration, RowFiles, declare_rows
 from models.report.report import REPORT_VERSION, write_report
 from models.report.run_sections import ReportInputs, StageRecord, installed_versions
+from pipeline.parsers.adapters.folder_files import read_scores
 from pipeline.shards.manifests import read_dataset_manifest
 from tasks.artefact import Artefact
 from tasks.evaluated_encoder import EncoderParameters
@@ -211,12 +212,11 @@ def read_json(path: Path) -> Any:
 def parser_record(stage: ParseStage) -> dict[str, Any]:
     """Returns which parser a stage used, with its measured scores where the folder has them."""
     shards = stage.manifest().shards
-    scores = stage.parser_folder / "scores.json"
     return {
         "kind": stage.stage,
         "name": stage.parser_folder.name,
         "checksum": shards[0].extra["parser_checksum"] if shards else None,
-        "scores": read_json(scores) if scores.exists() else {},
+        "scores": read_scores(stage.parser_folder),
     }
 
 

@@ -273,7 +273,7 @@ def read_result(path: Path) -> Result:
         if value["absent"]:
             return AbsentResult(_task(value["task"]), _setup(value["setup"]), str(value["reason"]))
         return _present(value)
-    except (KeyError, TypeError, ValueError, zlib.error) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, zlib.error) as error:
         raise ValueError(
             f"{path}: not readable as a task result ({type(error).__name__}: {error}); delete it "
             "and evaluate again"
@@ -330,7 +330,7 @@ def shown_setup(results: Mapping[str, Result]) -> Setup:
 def _read_json(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: not JSON ({error}); delete it and evaluate again") from error
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -20,11 +19,16 @@ from models.report.probing_table import (
 )
 from models.training.logs import METRICS_FILE, SUMMARY_FILE, read_metrics
 from pipeline.base.atomic_files import write_json_atomically, write_text_atomically
+from pipeline.base.config_fields import read_object
 
 REPORT_VERSION = 7
 """Raised when the same results would give another report."""
 REPORT_NAME = "report.md"
 MARKER_NAME = "report.json"
+_READ_OF_SUMMARY = (
+    *("train_sentences", "held_out_measured", "steps", "epochs", "seconds", "num_parameters"),
+    *("sentences_per_second", "coverage", "first_loss", "final_loss", "objective", "held_out"),
+)
 
 
 def write_report(out: Path, inputs: run_sections.ReportInputs) -> Path:
@@ -70,8 +74,7 @@ def _read_training(folder: Path) -> dict[str, Any]:
     path = folder / SUMMARY_FILE
     if not path.exists():
         raise FileNotFoundError(f"{path}: this training is not complete; run it again")
-    summary: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return summary
+    return read_object(path, _READ_OF_SUMMARY, remedy="delete it and run the training again")
 
 
 def _read_metrics(path: Path) -> list[dict[str, Any]]:

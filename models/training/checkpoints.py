@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import json
-import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from pipeline.base.atomic_files import rename_durably, write_json_atomically
+from pipeline.base.atomic_files import rename_durably, write_by_library, write_json_atomically
+from pipeline.base.config_fields import Config, read_json
 
 TENSORS_FILE = "tensors.safetensors"
 STATE_FILE = "state.json"
@@ -42,6 +42,16 @@ class Checkpoint:
     """Whatever else the trainer keeps, as JSON."""
 
 
+@dataclass(frozen=True, slots=True)
+class _State(Config):
+    """What ``state.json`` says."""
+
+    called: ClassVar[str] = "entry"
+
+    step: int
+    state: Mapping[str, Any]
+
+
 def write_checkpoint(folder: Path, checkpoint: Checkpoint, *, keep: int = 2) -> Path:
     """Writes a checkpoint into a folder of checkpoints and removes all but the last ``keep``.
 
@@ -56,9 +66,7 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint, *, keep: int = 2) -> 
     unfinished = target.with_name(target.name + _UNFINISHED)
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir()
-    save_file(checkpoint.tensors, unfinished / TENSORS_FILE)
-    with (unfinished / TENSORS_FILE).open("rb") as stream:
-        os.fsync(stream.fileno())
+    write_by_library(unfinished / TENSORS_FILE, partial(save_file, checkpoint.tensors))
     write_json_atomically(
         unfinished / STATE_FILE, {"step": checkpoint.step, "state": checkpoint.state}
     )
@@ -105,15 +113,16 @@ def checkpoint_state(checkpoint: Path) -> dict[str, Any]:
 
 
 def _read_state(checkpoint: Path) -> dict[str, Any]:
-    value: dict[str, Any] = json.loads((checkpoint / STATE_FILE).read_text(encoding="utf-8"))
-    return value
+    path, remedy = checkpoint / STATE_FILE, "delete the checkpoint"
+    value = read_json(path, remedy=remedy)
+    return _State.from_json(value, path, remedy=remedy).to_dict()
 
 
 @contextmanager
 def _naming_damage(checkpoint: Path) -> Iterator[None]:
     try:
         yield
-    except (OSError, SafetensorError, json.JSONDecodeError, KeyError) as error:
+    except (OSError, SafetensorError, ValueError) as error:
         raise ValueError(
             f"{checkpoint}: broken checkpoint ({error}); delete it to go on from the one before"
         ) from error

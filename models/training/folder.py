@@ -54,7 +54,7 @@ def open_checkpoint(out: Path, identity: str, ranks: Ranks) -> Checkpoint | None
     ranks.wait_for_all()
     checkpoint = latest_checkpoint(folder)
     ranks.wait_for_all()  # from now on the first rank writes
-    if checkpoint is not None and checkpoint.state["identity"] != identity:
+    if checkpoint is not None and checkpoint.state.get("identity") != identity:
         raise ValueError(
             f"{folder}: checkpoints of another training (other settings, corpus or word vectors); "
             "give another folder or delete them"

@@ -14,8 +14,10 @@ another `Config`, a mapping from strings or a tuple of these, or null where that
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import MISSING, dataclass, fields, replace
 from difflib import get_close_matches
@@ -36,7 +38,15 @@ from typing import (
     get_type_hints,
 )
 
+from pipeline.base.refusal import shortened
+
 M = TypeVar("M")
+
+MAX_JSON_BYTES = 256 << 20
+"""Of a file; two million words with their JSON take 40 MB."""
+_SHOWN_NAMES = 5
+_SURROGATE = re.compile("[\ud800-\udfff]")
+"""Half a character, which JSON can spell and UTF-8 cannot."""
 
 
 class Range(NamedTuple):
@@ -91,7 +101,7 @@ class Config:
             wrong = [mark.words for mark in ranges if not all(map(mark.holds, numbers))]
             wanted = next(iter(wrong), None)
         if wanted is not None:
-            raise ValueError(f"{self.called} {name} must {wanted}, got {value!r}")
+            raise ValueError(f"{self.called} {name} must {wanted}, got {shortened(value)}")
         return held
 
     def _check_together(self) -> None:
@@ -109,10 +119,10 @@ class Config:
             ValueError: names them, those known, and what may have been meant.
         """
         known = sorted(field.name for field in fields(cls))
-        if unknown := sorted(set(names) - set(known), key=str):
+        if unknown := sorted(set(names) - set(known), key=str)[:_SHOWN_NAMES]:
             close = [m for name in unknown for m in get_close_matches(str(name), known, n=1)]
             meant = f"; did you mean {', '.join(close)}?" if close else ""
-            raise ValueError(f"unknown {cls.called}s {unknown}; known: {known}{meant}")
+            raise ValueError(f"unknown {cls.called}s {shortened(unknown)}; known: {known}{meant}")
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
@@ -123,12 +133,42 @@ class Config:
                 no mapping at all, as a file of JSON may hold.
         """
         if not isinstance(values, Mapping):
-            raise ValueError(f"{cls.called}s must be an object, got {values!r}")
+            raise ValueError(f"{cls.called}s must be an object, got {shortened(values)}")
         cls.check_names(values)
         needed = [f.name for f in fields(cls) if f.default is f.default_factory is MISSING]
         if missing := [name for name in needed if name not in values]:
             raise ValueError(f"missing {cls.called}s {missing}")
         return cls(**values)
+
+    @classmethod
+    def from_json(cls, value: Any, source: Path | str, *, remedy: str) -> Self:
+        """Returns the configuration that a file's content is; what else is in it is passed over.
+
+        Args:
+            value: whatever JSON the file holds, see `read_json`.
+            source: path or URL of the file.
+            remedy: what to do about a file that is none.
+
+        Raises:
+            ValueError: it is none; one sentence names the file, what is wrong and the remedy.
+        """
+        if isinstance(value, Mapping):
+            known = {field.name for field in fields(cls)}
+            value = {name: part for name, part in value.items() if name in known}
+        try:
+            return cls.from_dict(value)
+        except ValueError as error:
+            raise ValueError(f"{source}: {error}; {remedy}") from error
+
+    @classmethod
+    def read(cls, path: Path, *, remedy: str) -> Self:
+        """Returns the configuration in a file of JSON; see `from_json`.
+
+        Raises:
+            FileNotFoundError: no such file.
+            ValueError: as `read_json` and `from_json`.
+        """
+        return cls.from_json(read_json(path, remedy=remedy), path, remedy=remedy)
 
     def changed(self, changes: Mapping[str, Any]) -> Self:
         """Returns it with some fields changed.
@@ -142,6 +182,73 @@ class Config:
     def to_dict(self) -> dict[str, Any]:
         """Returns the fields as JSON knows them."""
         return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
+
+
+def read_json(path: Path, *, remedy: str) -> Any:
+    """Returns the content of a file of JSON that anybody may have written.
+
+    Raises:
+        FileNotFoundError: no such file.
+        ValueError: it is larger than `MAX_JSON_BYTES`, or no JSON; see `parsed_json`.
+    """
+    with path.open("rb") as stream:
+        content = stream.read(MAX_JSON_BYTES + 1)
+    if len(content) > MAX_JSON_BYTES:
+        raise ValueError(f"{path}: more than {MAX_JSON_BYTES:,} bytes; {remedy}")
+    return parsed_json(content, path, remedy=remedy)
+
+
+def read_object(path: Path, names: Iterable[str], *, remedy: str) -> dict[str, Any]:
+    """Returns the object in a file of JSON, of which these entries are read.
+
+    Raises:
+        FileNotFoundError: no such file.
+        ValueError: as `read_json`, it holds no object, or one without some of these.
+    """
+    value = read_json(path, remedy=remedy)
+    if not isinstance(value, dict):
+        raise ValueError(f"{path}: must hold an object, got {shortened(value)}; {remedy}")
+    if missing := [name for name in names if name not in value]:
+        raise ValueError(f"{path}: lacks {', '.join(missing)}; {remedy}")
+    return value
+
+
+def read_strings(path: Path, *, remedy: str) -> list[str]:
+    """Returns the strings of which a file of JSON holds a list.
+
+    Raises:
+        FileNotFoundError: no such file.
+        ValueError: as `read_json`, or it holds anything else; names the first that is no string.
+    """
+    value = read_json(path, remedy=remedy)
+    if not isinstance(value, list):
+        raise ValueError(f"{path}: must hold a list of strings, got {shortened(value)}; {remedy}")
+    for place, text in enumerate(value):
+        if not isinstance(text, str) or (not text.isascii() and _SURROGATE.search(text)):
+            raise ValueError(
+                f"{path}: entry {place} (from 0) must be a string, got {shortened(text)}; {remedy}"
+            )
+    return value
+
+
+def parsed_json(content: bytes | str, source: Path | str, *, remedy: str) -> Any:
+    """Returns what a text of JSON says.
+
+    Raises:
+        ValueError: it is none, nests too deeply, or holds NaN or an infinity, which JSON does not
+            know; one sentence names the source, what is wrong and the remedy.
+    """
+    try:
+        return json.loads(content, parse_constant=_refuse_constant)
+    except RecursionError:
+        reason = "JSON that nests too deeply"
+    except ValueError as error:
+        reason = f"not JSON ({error})"
+    raise ValueError(f"{source}: {reason}; {remedy}")
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no number")
 
 
 def marked(cls: type, kind: type[M]) -> dict[str, list[M]]:
@@ -200,8 +307,10 @@ def _held_plain(value: Any, hint: Any) -> Any:
     if hint is Path and isinstance(value, str):
         return Path(value)
     if isinstance(value, bool) == (hint is bool):
-        if hint is float and isinstance(value, int | float) and math.isfinite(value):
-            return float(value)
+        if hint is float and isinstance(value, int | float) and abs(value) < math.inf:
+            with suppress(OverflowError):  # a whole number of hundreds of digits
+                return float(value)
+            raise _OtherTypeError
         if hint is not float and isinstance(value, hint):
             return value
     raise _OtherTypeError

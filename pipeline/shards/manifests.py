@@ -103,7 +103,7 @@ def manifest_of(kind: type[ManifestT], source: str, content: bytes) -> ManifestT
         version = value["schema_version"]
         if version == SCHEMA_VERSION:
             return kind.from_dict(value)
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, RecursionError, TypeError, KeyError) as error:
         files = "it" if source.endswith(MANIFEST_NAME) else f"it and {MANIFEST_NAME} beside it"
         raise ValueError(
             f"{source}: not readable as a manifest ({type(error).__name__}: {error}); delete "

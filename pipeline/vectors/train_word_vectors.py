@@ -19,6 +19,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from types import ModuleType
@@ -27,7 +28,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.base.atomic_files import write_text_atomically
+from pipeline.base.atomic_files import write_by_library, write_text_atomically
 from pipeline.base.config_fields import Config, Count, Natural, Positive, at_least
 from pipeline.base.digest import sha256_of_file
 from pipeline.base.refusal import Refusal
@@ -174,7 +175,8 @@ def write_vectors(
     from safetensors.numpy import save_file
 
     folder.mkdir(parents=True, exist_ok=True)
-    save_file({"vectors": vectors.astype(np.float16)}, folder / VECTORS_FILE)
+    halved = {"vectors": vectors.astype(np.float16)}
+    write_by_library(folder / VECTORS_FILE, partial(save_file, halved))
     (folder / WORDS_FILE).write_text(json.dumps(words, ensure_ascii=False), encoding="utf-8")
     facts = {**facts, "sha256": sha256_of_file(folder / VECTORS_FILE)}
     write_text_atomically(folder / FACTS_FILE, json.dumps(facts, indent=1) + "\n")

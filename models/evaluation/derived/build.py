@@ -32,6 +32,7 @@ from models.evaluation.derived.splits import (
 from models.evaluation.statistics.resampling import draws_units
 from models.evaluation.tasks.declarations import CONNEAU_2018
 from pipeline.base.atomic_files import write_json_atomically
+from pipeline.base.config_fields import read_object
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +199,7 @@ def read_summary(folder: Path) -> dict[str, Any]:
         raise FileNotFoundError(
             f"{folder}: no {SUMMARY_NAME}, so the probing data are not complete; build them again"
         )
-    summary: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    summary = read_object(path, ("tasks",), remedy="delete it and build the probing data again")
     if summary.get("format_version") != FORMAT_VERSION:
         raise ValueError(
             f"{path}: format version {summary.get('format_version')}, this release reads "

@@ -159,7 +159,7 @@ def read_note(folder: Path) -> DerivedNote | None:
         value = json.loads(path.read_text(encoding="utf-8"))
         found = (value.pop("format"), value.pop("format_version"))
         note = DerivedNote(**value)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(
             f"{path}: no note of derived tasks ({type(error).__name__}: {error}); {_REMEDY}"
         ) from error
