@@ -33,7 +33,7 @@ from models.frameworks.frameworks_table import (
     frameworks_table,
 )
 from pipeline.base.atomic_files import write_bytes_atomically, write_json_atomically
-from pipeline.base.sealed import read_sealed_json
+from pipeline.base.json_files import read_json
 from tasks.artefact import Artefact
 from tasks.parameters import (
     CorpusParameters,
@@ -313,5 +313,5 @@ def _record(name: str, tasks: Sequence[TrainEncoders]) -> TrainingRecord:
 def _read(training: TrainEncoders, name: str = TrainEncoders.marker) -> Mapping[str, Any]:
     """Returns a JSON file of a finished training, by default what it says of itself."""
     remedy = "delete the folder to train again"
-    value: Mapping[str, Any] = read_sealed_json(training.folder / name, remedy)
+    value: Mapping[str, Any] = read_json(training.folder / name, remedy=remedy)
     return value

@@ -20,6 +20,7 @@ from pipeline.parsers.adapters.folder_files import (
     STAGES,
     checksum_of_parser_folder,
     named_kind,
+    read_scores,
 )
 from pipeline.parsers.convert import CONVERSION_VERSION, OFFICIAL_PARSERS, convert_checkpoint
 from pipeline.parsing.parse_shard import TRANSFORMER_LIBRARIES, library_versions
@@ -213,8 +214,10 @@ def _check_folder(folder: Path, kind: str, stage: str, sha256: str) -> None:
     """Checks a parser folder before any job reads it.
 
     Raises:
-        ValueError: its kind is of another stage, or a sha256 is given that is not its checksum.
+        ValueError: its kind is of another stage, a sha256 is given that is not its checksum, or its
+            scores are malformed, which the report would meet at the very end.
     """
+    read_scores(folder)
     own_stage = STAGE_OF_KIND.get(kind, stage)
     if own_stage != stage:
         raise ValueError(

@@ -13,7 +13,8 @@ from models.evaluation.task_result import TaskResult, read_result
 from models.report.probing_table import RowDeclaration, RowFiles, declare_rows
 from models.report.report import REPORT_VERSION, write_report
 from models.report.run_sections import ReportInputs, StageRecord, installed_versions
-from pipeline.base.sealed import read_sealed_json
+from pipeline.base.json_files import read_json
+from pipeline.parsers.adapters.folder_files import read_scores
 from pipeline.shards.manifests import read_dataset_manifest
 from tasks.artefact import Artefact
 from tasks.evaluated_encoder import EncoderParameters
@@ -22,6 +23,8 @@ from tasks.probing_text import BuildProbing
 from tasks.senteval import EvaluateEncoder
 from tasks.training import TrainEncoders
 from tasks.word_vectors import UsedVectors
+
+_REMEDY = "delete the folder and run the stage again"
 
 
 class WriteReport(EncoderParameters, Artefact):
@@ -135,7 +138,9 @@ class WriteReport(EncoderParameters, Artefact):
 
     def training_record(self) -> StageRecord:
         """Returns sentences and seconds of the trainings."""
-        summaries = [read_json(task.folder / task.marker) for task in self.trainings]
+        summaries = [
+            read_json(task.folder / task.marker, remedy=_REMEDY) for task in self.trainings
+        ]
         return StageRecord(
             f"training ({len(summaries)} seeds, {summaries[0]['epochs']} epochs each)",
             rows=sum(summary["epochs"] * summary["train_sentences"] for summary in summaries),
@@ -197,7 +202,7 @@ def vector_records(words: UsedVectors) -> tuple[StageRecord, ...]:
     """Returns sentences and seconds of the training of word vectors, where they are trained."""
     if words.training is None:
         return ()
-    facts = read_json(words.training.folder / words.training.marker)
+    facts = read_json(words.training.folder / words.training.marker, remedy=_REMEDY)
     how = f"{facts['words']:,} words, {facts['config']['epochs']} passes, gensim {facts['gensim']}"
     return (
         StageRecord(
@@ -208,24 +213,14 @@ def vector_records(words: UsedVectors) -> tuple[StageRecord, ...]:
     )
 
 
-def read_json(path: Path) -> Any:
-    """Returns the content of a JSON file.
-
-    Raises:
-        ValueError: it is damaged; names it.
-    """
-    return read_sealed_json(path, "delete the folder and run the stage again")
-
-
 def parser_record(stage: ParseStage) -> dict[str, Any]:
     """Returns which parser a stage used, with its measured scores where the folder has them."""
     shards = stage.manifest().shards
-    scores = stage.parser_folder / "scores.json"
     return {
         "kind": stage.stage,
         "name": stage.parser_folder.name,
         "checksum": shards[0].extra["parser_checksum"] if shards else None,
-        "scores": read_json(scores) if scores.exists() else {},
+        "scores": read_scores(stage.parser_folder),
     }
 
 

@@ -85,7 +85,7 @@ class ParseCache:
             return _read(piece, stage, len(sentences))
         except FileNotFoundError:
             pass
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, RecursionError, KeyError, TypeError) as error:
             logger.warning("%s: a broken piece is made again: %s", piece, error)
         started = time.perf_counter()
         table = make()

@@ -117,7 +117,7 @@ def load_text_encoder(folder: Path, settings: EncoderSettings | None = None) -> 
     """
     settings = _on_this_machine(settings)
     description = read_model_description(folder)
-    stages = needed_stages(description["config"]["views"])
+    stages = needed_stages(description.config.views)
     records = recorded_parsers(description, stages)
     paths = {stage: find_parser(stage, records[stage], settings.parser(stage)) for stage in stages}
     model = load_model(folder, vectors_path=settings.vectors)

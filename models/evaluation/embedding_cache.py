@@ -34,8 +34,9 @@ from models.encoding.encoder_interface import (
 from models.encoding.own_encoder import CallableEncoder
 from pipeline.base.atomic_files import TEMPORARY_SUFFIX
 from pipeline.base.digest import sentences_digest, sha256_of_file
+from pipeline.base.inside import inside
+from pipeline.base.json_files import unsealed, write_sealed_json
 from pipeline.base.refusal import RefusedSentence
-from pipeline.base.sealed import unsealed, write_sealed_json
 
 logger = logging.getLogger(__name__)
 
@@ -195,7 +196,7 @@ def _stored(
             continue
         try:
             found[name] = _read(folder, num_sentences)
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, RecursionError, KeyError, TypeError) as error:
             logger.warning("%s: broken embeddings are computed again: %s", folder, error)
             shutil.rmtree(folder, ignore_errors=True)
     return found
@@ -207,7 +208,7 @@ def _read(folder: Path, num_sentences: int) -> Embeddings:
         raise ValueError(f"format version {manifest['format_version']}")
     views = {}
     for key, sha256 in manifest["views"].items():
-        path = folder / f"{key}.npy"
+        path = inside(folder, f"{key}.npy")
         if sha256_of_file(path) != sha256:
             raise ValueError(f"{path.name} has another checksum than its manifest says")
         views[key] = np.load(path, allow_pickle=False)

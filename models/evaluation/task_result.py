@@ -23,7 +23,7 @@ from models.evaluation.scores import score_intervals, undefined_scores
 from models.evaluation.statistics.resampling import Interval, Resampling
 from models.evaluation.tasks.task import EvaluationTask, TaskData
 from pipeline.base.digest import DIGEST_CHARACTERS
-from pipeline.base.sealed import read_sealed_json, write_sealed_json
+from pipeline.base.json_files import read_json, write_sealed_json
 
 FORMAT = "treeviews task result"
 FORMAT_VERSION = 1
@@ -273,7 +273,7 @@ def read_result(path: Path) -> Result:
         if value["absent"]:
             return AbsentResult(_task(value["task"]), _setup(value["setup"]), str(value["reason"]))
         return _present(value)
-    except (KeyError, TypeError, ValueError, zlib.error) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, zlib.error) as error:
         raise ValueError(
             f"{path}: not readable as a task result ({type(error).__name__}: {error}); delete it "
             "and evaluate again"
@@ -328,7 +328,7 @@ def shown_setup(results: Mapping[str, Result]) -> Setup:
 
 
 def _read_json(path: Path) -> Any:
-    return read_sealed_json(path, "delete it and evaluate again")
+    return read_json(path, remedy="delete it and evaluate again")
 
 
 def _is_result(value: Any) -> bool:

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from models.config.training_config import TrainingConfig
 from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
 from pipeline.base.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS
-from pipeline.base.sealed import read_sealed_json
+from pipeline.base.config_fields import Config
+from pipeline.base.json_files import read_json
+from pipeline.base.refusal import shortened
 from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder
 from pipeline.shards.manifests import read_dataset_manifest
 
@@ -28,10 +30,56 @@ REMEDY = "restore the model's files together, or delete the folder and train aga
 """What to do about a model of which a file is damaged."""
 OPTION_OF_STAGE = {"dependencies": "dependency_parser", "constituents": "constituency_parser"}
 """Parse stage -> the argument that says where its parser lies."""
-_OF_ANOTHER_RELEASE = "{path}: not a model of this release ({error}); train again"
+_REMEDY = "it is no model of this release: train again, or get the folder anew"
 
 
-def read_model_description(folder: Path) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class ParserRecord(Config):
+    """A parser as a model's folder names it."""
+
+    called: ClassVar[str] = "parser record field"
+
+    name: str
+    checksum: str
+    """See `checksum_of_parser_folder`."""
+    path: Path | None = None
+    """Where it lay in training; None if that is not known."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the fields as JSON knows them."""
+        path = None if self.path is None else str(self.path.absolute())
+        return {"name": self.name, "checksum": self.checksum, "path": path}
+
+
+@dataclass(frozen=True, slots=True)
+class VectorsRecord(Config):
+    """Word vectors as a model's folder names them."""
+
+    called: ClassVar[str] = "vectors field"
+
+    path: Path
+    """Where they lay in training, which may be anywhere."""
+    checksum: str
+    """See `WordVectors.checksum`."""
+    rms: float = 0.0
+    duplicates: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ModelDescription(Config):
+    """What ``model.json`` says, as far as it is read again."""
+
+    called: ClassVar[str] = "model field"
+
+    config: TrainingConfig
+    vectors: VectorsRecord
+    corpus: Mapping[str, Path] = field(default_factory=dict)
+    """Stage -> folder in training."""
+    parsers: Mapping[str, ParserRecord] = field(default_factory=dict)
+    """Parse stage -> parser; empty in models made before parsers were recorded."""
+
+
+def read_model_description(folder: Path) -> ModelDescription:
     """Returns ``model.json``.
 
     Raises:
@@ -44,13 +92,14 @@ def read_model_description(folder: Path) -> dict[str, Any]:
             f"{folder}: no trained model here; give the folder of a model, or run the training "
             "first"
         )
-    description: dict[str, Any] = read_sealed_json(path, REMEDY)
-    if description.get("format_version") != FORMAT_VERSION:
+    value = read_json(path, remedy=REMEDY)
+    version = value.get("format_version") if isinstance(value, dict) else FORMAT_VERSION
+    if version != FORMAT_VERSION:
         raise ValueError(
-            f"{path}: format version {description.get('format_version')}, this release reads "
-            f"{FORMAT_VERSION}; train again or install the release that wrote it"
+            f"{path}: format version {shortened(version)}, this release reads {FORMAT_VERSION}; "
+            "train again or install the release that wrote it"
         )
-    return description
+    return ModelDescription.from_json(value, path, remedy=_REMEDY)
 
 
 def read_model_config(folder: Path) -> TrainingConfig:
@@ -60,28 +109,7 @@ def read_model_config(folder: Path) -> TrainingConfig:
         FileNotFoundError: no model there.
         ValueError: its configuration is that of another release; names the file.
     """
-    description = read_model_description(folder)
-    try:
-        return TrainingConfig.from_dict(description["config"])
-    except (KeyError, ValueError) as error:
-        path = folder / MODEL_FILE
-        raise ValueError(_OF_ANOTHER_RELEASE.format(path=path, error=error)) from error
-
-
-@dataclass(frozen=True, slots=True)
-class ParserRecord:
-    """A parser as a model's folder names it."""
-
-    name: str
-    checksum: str
-    """See `checksum_of_parser_folder`."""
-    path: Path | None
-    """Where it lay in training; None if that is not known."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Returns the fields as JSON knows them."""
-        path = None if self.path is None else str(self.path.absolute())
-        return {"name": self.name, "checksum": self.checksum, "path": path}
+    return read_model_description(folder).config
 
 
 def parsers_of_corpus(
@@ -147,7 +175,7 @@ def checksum_of_weights(checksum: str) -> str:
 
 
 def recorded_parsers(
-    description: Mapping[str, Any], stages: list[str]
+    description: ModelDescription, stages: list[str]
 ) -> dict[str, ParserRecord | None]:
     """Returns what a model's description knows of the parsers of these stages.
 
@@ -159,15 +187,13 @@ def recorded_parsers(
     """
     records: dict[str, ParserRecord | None] = {}
     for stage in stages:
-        if (values := description.get("parsers", {}).get(stage)) is not None:
-            path = values.get("path")
-            weights = checksum_of_weights(values["checksum"])
-            path = None if path is None else Path(path)
-            records[stage] = ParserRecord(values["name"], weights, path)
+        if (record := description.parsers.get(stage)) is not None:
+            weights = checksum_of_weights(record.checksum)
+            records[stage] = replace(record, checksum=weights)
             continue
-        folder = description.get("corpus", {}).get(stage)
+        folder = description.corpus.get(stage)
         try:
-            found = {} if folder is None else parsers_of_corpus({stage: Path(folder)}, {})
+            found = {} if folder is None else parsers_of_corpus({stage: folder}, {})
         except (FileNotFoundError, ValueError) as error:
             logger.warning("parser of %s: not to be had from the corpus: %s", stage, error)
             found = {}

@@ -6,13 +6,14 @@ and checksum, and loading takes no others.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
+from torch import Tensor
 
 from models.model.model_description import (
     FORMAT_VERSION,
@@ -20,11 +21,12 @@ from models.model.model_description import (
     REMEDY,
     WEIGHTS_FILE,
     load_recorded_vectors,
-    read_model_config,
     read_model_description,
 )
 from models.model.sentence_model import SentenceModel, SentenceViews, build_model
-from pipeline.base.sealed import check_file, write_sealed_json
+from pipeline.base.atomic_files import write_by_library
+from pipeline.base.json_files import check_file, read_json, write_sealed_json
+from pipeline.parsers.adapters.fitting import built_to_fit
 
 
 def save_model(folder: Path, model: SentenceModel, origin: Mapping[str, Any]) -> None:
@@ -35,11 +37,7 @@ def save_model(folder: Path, model: SentenceModel, origin: Mapping[str, Any]) ->
             ``checksum`` of the word vectors as loaded, before scaling.
     """
     weights = {name: value.detach().cpu().clone() for name, value in model.state_dict().items()}
-    unfinished = folder / f"{WEIGHTS_FILE}.unfinished"
-    save_file(weights, unfinished)
-    with unfinished.open("rb") as stream:
-        os.fsync(stream.fileno())
-    unfinished.replace(folder / WEIGHTS_FILE)
+    write_by_library(folder / WEIGHTS_FILE, partial(save_file, weights))
     description = {
         "format_version": FORMAT_VERSION,
         "config": model.config.to_dict(),
@@ -70,11 +68,14 @@ def load_model(folder: Path, *, vectors_path: Path | None = None) -> SentenceMod
         FileNotFoundError: no model there.
         ValueError: another format, word vectors that are not found, or weights that do not fit.
     """
-    config = read_model_config(folder)
-    recorded = read_model_description(folder)["vectors"]
-    vectors = load_recorded_vectors(recorded["checksum"], Path(recorded["path"]), vectors_path)
-    model = build_model(config, vectors, config.seed)
-    load_weights(folder, model)
+    description = read_model_description(folder)
+    config, recorded = description.config, description.vectors
+    vectors = load_recorded_vectors(recorded.checksum, recorded.path, vectors_path)
+    path = folder / WEIGHTS_FILE
+    try:
+        model = built_to_fit(lambda: build_model(config, vectors, config.seed), _tensors_of(path))
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}; get the folder anew or train again") from error
     return model.eval()
 
 
@@ -84,8 +85,19 @@ def load_weights(folder: Path, model: SentenceModel) -> None:
     Raises:
         ValueError: they are damaged, cannot be read, or do not fit.
     """
+    path = folder / WEIGHTS_FILE
     try:
-        check_file(folder / WEIGHTS_FILE, read_model_description(folder), REMEDY)
-        model.load_state_dict(load_file(folder / WEIGHTS_FILE))
-    except (OSError, SafetensorError, RuntimeError) as error:
-        raise ValueError(f"{folder / WEIGHTS_FILE}: cannot be loaded: {error}") from error
+        model.load_state_dict(_tensors_of(path))
+    except RuntimeError as error:
+        raise ValueError(f"{path}: cannot be loaded: {error}; train again") from error
+
+
+def _tensors_of(path: Path) -> dict[str, Tensor]:
+    try:
+        check_file(path, read_json(path.with_name(MODEL_FILE), remedy=REMEDY), REMEDY)
+        tensors: dict[str, Tensor] = load_file(path)
+        return tensors
+    except (OSError, SafetensorError) as error:
+        raise ValueError(
+            f"{path}: cannot be loaded: {error}; get the folder anew or train again"
+        ) from error

@@ -19,13 +19,17 @@ from models.report.probing_table import (
 )
 from models.training.logs import METRICS_FILE, SUMMARY_FILE, read_metrics
 from pipeline.base.atomic_files import write_json_atomically, write_text_atomically
-from pipeline.base.sealed import check_file, read_sealed_json
+from pipeline.base.json_files import check_file, read_object
 
 REPORT_VERSION = 7
 """Raised when the same results would give another report."""
 REPORT_NAME = "report.md"
 MARKER_NAME = "report.json"
 _TRAIN_AGAIN = "delete the training's folder and run it again"
+_READ_OF_SUMMARY = (
+    *("train_sentences", "held_out_measured", "steps", "epochs", "seconds", "num_parameters"),
+    *("sentences_per_second", "coverage", "first_loss", "final_loss", "objective", "held_out"),
+)
 
 
 def write_report(out: Path, inputs: run_sections.ReportInputs) -> Path:
@@ -71,8 +75,7 @@ def _read_training(folder: Path) -> dict[str, Any]:
     path = folder / SUMMARY_FILE
     if not path.exists():
         raise FileNotFoundError(f"{path}: this training is not complete; run it again")
-    summary: dict[str, Any] = read_sealed_json(path, _TRAIN_AGAIN)
-    return summary
+    return read_object(path, _READ_OF_SUMMARY, remedy=_TRAIN_AGAIN)
 
 
 def _read_metrics(path: Path, training: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import logging
-import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from pipeline.base.atomic_files import TEMPORARY_SUFFIX, rename_durably
-from pipeline.base.sealed import check_file, read_sealed_json, write_sealed_json
+from pipeline.base.atomic_files import TEMPORARY_SUFFIX, rename_durably, write_by_library
+from pipeline.base.config_fields import Config
+from pipeline.base.json_files import check_file, read_json, write_sealed_json
 
 logger = logging.getLogger(__name__)
 
@@ -44,6 +45,16 @@ class Checkpoint:
     """Whatever else the trainer keeps, as JSON."""
 
 
+@dataclass(frozen=True, slots=True)
+class _State(Config):
+    """What ``state.json`` says."""
+
+    called: ClassVar[str] = "entry"
+
+    step: int
+    state: Mapping[str, Any]
+
+
 def write_checkpoint(folder: Path, checkpoint: Checkpoint, *, keep: int = 2) -> Path:
     """Writes a checkpoint into a folder of checkpoints and removes all but the last ``keep``.
 
@@ -58,9 +69,7 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint, *, keep: int = 2) -> 
     unfinished = target.with_name(target.name + TEMPORARY_SUFFIX)
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir()
-    save_file(checkpoint.tensors, unfinished / TENSORS_FILE)
-    with (unfinished / TENSORS_FILE).open("rb") as stream:
-        os.fsync(stream.fileno())
+    write_by_library(unfinished / TENSORS_FILE, partial(save_file, checkpoint.tensors))
     content = {"step": checkpoint.step, "state": checkpoint.state}
     write_sealed_json(unfinished / STATE_FILE, content, [unfinished / TENSORS_FILE])
     rename_durably(unfinished, target)
@@ -109,8 +118,8 @@ def remove_broken(folder: Path) -> None:
             f"{'; '.join(map(str, broken.values()))}; no other is whole: delete {folder} to train "
             "anew"
         )
-    for checkpoint, error in broken.items():
-        logger.warning("%s; it is removed, and the training goes on from %s", error, whole)
+    for checkpoint, damage in broken.items():
+        logger.warning("%s; it is removed, and the training goes on from %s", damage, whole)
         _remove(checkpoint)
 
 
@@ -148,7 +157,9 @@ def _read(checkpoint: Path) -> Checkpoint:
 
 
 def _read_state(checkpoint: Path) -> dict[str, Any]:
-    value: dict[str, Any] = read_sealed_json(checkpoint / STATE_FILE, "it is not used")
+    path, remedy = checkpoint / STATE_FILE, "it is not used"
+    value: dict[str, Any] = read_json(path, remedy=remedy)
+    _State.from_json(value, path, remedy=remedy)
     return value
 
 

@@ -34,7 +34,7 @@ from models.training.logs import (
 )
 from models.words.word_vectors import Coverage
 from pipeline.base.atomic_files import write_bytes_atomically
-from pipeline.base.sealed import check_file, read_sealed_json, write_sealed_json
+from pipeline.base.json_files import check_file, read_json, write_sealed_json
 
 logger = logging.getLogger(__name__)
 
@@ -59,7 +59,7 @@ def open_checkpoint(out: Path, identity: str, ranks: Ranks) -> Checkpoint | None
     ranks.wait_for_all()
     checkpoint = latest_checkpoint(folder)
     ranks.wait_for_all()  # from now on the first rank writes
-    if checkpoint is not None and checkpoint.state["identity"] != identity:
+    if checkpoint is not None and checkpoint.state.get("identity") != identity:
         raise ValueError(
             f"{folder}: checkpoints of another training (other settings, corpus or word vectors); "
             "give another folder or delete them"
@@ -174,7 +174,7 @@ def _kept_survey(folder: Path, identity: str) -> CorpusSurvey | None:
     if not path.is_file():
         return None
     try:
-        value: dict[str, Any] = read_sealed_json(path, remedy)
+        value: dict[str, Any] = read_json(path, remedy=remedy)
         if value["identity"] != identity:
             return None
         check_file(counts, value, remedy)

@@ -29,7 +29,7 @@ from models.training.machine import peak_memory_gib, process_state_kept, version
 from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
 from pipeline.base.job import Progress
-from pipeline.base.sealed import read_sealed_json, write_sealed_json
+from pipeline.base.json_files import read_json, write_sealed_json
 
 BEST_FOLDER = "best"
 MEASURES = ("generative_loss", "discriminative_loss", "temperature", "orthonormality")
@@ -150,7 +150,7 @@ def _finished_summary(out: Path, identity: str) -> dict[str, Any] | None:
     path = out / SUMMARY_FILE
     if not path.exists():
         return None
-    summary: dict[str, Any] = read_sealed_json(path, "delete the folder to train again")
+    summary: dict[str, Any] = read_json(path, remedy="delete the folder to train again")
     if summary["identity"] != identity:
         raise ValueError(
             f"{out}: holds another finished training (other settings, corpus or word vectors); "

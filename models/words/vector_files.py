@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import gzip
-import json
+import re
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.words.word_vectors import WordVectors
-from pipeline.base.sealed import check_file, read_sealed_json
+from pipeline.base.json_files import check_file, read_json, read_strings
 
 VECTORS_FILE = "vectors.safetensors"
 WORDS_FILE = "words.json"
@@ -22,6 +23,10 @@ FACTS_FILE = "training.json"
 """What a training leaves beside them, with their sha256; other folders have none."""
 _REMEDY = "fetch or train them again"
 LINES_PER_BLOCK = 2_000
+MAX_LINE_CHARACTERS = 1 << 20
+"""Of text; a vector of 10,000 numbers takes a tenth of it."""
+_COUNT = re.compile("[0-9]{1,9}")
+_REMEDY = "fetch them again, or give others"
 
 
 def load_word_vectors(path: Path) -> WordVectors:
@@ -52,16 +57,23 @@ def _load_folder(folder: Path) -> WordVectors:
             raise FileNotFoundError(f"{folder / name}: missing; not a folder of word vectors")
     facts = folder / FACTS_FILE
     if facts.is_file():
-        known = read_sealed_json(facts, _REMEDY)
+        known = read_json(facts, remedy=_REMEDY)
         for name in (VECTORS_FILE, WORDS_FILE):
             check_file(folder / name, known, _REMEDY)
+    words = read_strings(folder / WORDS_FILE, remedy=_REMEDY)
     try:
         rows = load_file(folder / VECTORS_FILE)["vectors"]
-        words = json.loads((folder / WORDS_FILE).read_text(encoding="utf-8"))
-    except (SafetensorError, KeyError, json.JSONDecodeError) as error:
-        raise ValueError(f"{folder}: broken word vectors ({error}); fetch them again") from error
+    except (SafetensorError, KeyError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"{folder / VECTORS_FILE}: broken word vectors ({type(error).__name__}: {error}); "
+            f"{_REMEDY}"
+        ) from error
     if rows.ndim != 2 or len(words) != len(rows):
-        raise ValueError(f"{folder}: {len(words)} words but vectors of shape {rows.shape}")
+        raise ValueError(
+            f"{folder}: {len(words)} words but vectors of shape {list(rows.shape)}; {_REMEDY}"
+        )
+    if not np.isfinite(rows.sum(dtype=np.float64)):
+        raise ValueError(f"{folder / VECTORS_FILE}: holds numbers that are not finite; {_REMEDY}")
     return WordVectors.from_rows(words, rows.astype(np.float32))
 
 
@@ -102,17 +114,22 @@ class _TextRows:
         if len(fields) != self.size + 1 or not word or _ends_in_a_number(word):
             raise ValueError(
                 f"{self.path}:{number}: expected a word and {self.size} numbers, found "
-                f"{len(line.split())} fields; the row is ragged or the file cut short"
+                f"{len(line.split())} fields; the row is ragged, or the file cut short or no word "
+                f"vectors: {_REMEDY}"
             )
         return word, " ".join(fields[1:])
 
     def _broken_number(self, texts: list[str], first_line: int) -> str:
+        """Says where a number is none; not what stands there: the file may be no vectors at all."""
         for number, text in enumerate(texts, first_line):
-            for value in text.split(" "):
+            for place, value in enumerate(text.split(" "), 1):
                 parsed = _parse_numbers(value)
                 if len(parsed) != 1 or not np.isfinite(parsed[0]):
-                    return f"{self.path}:{number}: {value!r} is not a finite number"
-        return f"{self.path}: broken numbers between lines {first_line} and {number}"
+                    return (
+                        f"{self.path}:{number}: number {place} of {self.size} is not a finite "
+                        f"number; {_REMEDY}"
+                    )
+        return f"{self.path}: broken numbers between lines {first_line} and {number}; {_REMEDY}"
 
     def finish(self) -> WordVectors:
         """Returns all that was read."""
@@ -156,17 +173,37 @@ def _open_text(path: Path) -> IO[str]:
     return path.open(encoding="utf-8", newline="\n")
 
 
+def _lines(path: Path, stream: IO[str]) -> Iterator[str]:
+    """Yields the lines, none longer than a vector can be.
+
+    Raises:
+        ValueError: a line is longer; names it.
+    """
+    number = 0
+    while line := stream.readline(MAX_LINE_CHARACTERS):
+        number += 1
+        if len(line) == MAX_LINE_CHARACTERS:
+            raise ValueError(
+                f"{path}:{number}: a line of more than {MAX_LINE_CHARACTERS:,} characters, which "
+                f"is no word vector; {_REMEDY}"
+            )
+        yield line
+
+
 def _read_rows(path: Path, stream: IO[str]) -> WordVectors:
-    first = stream.readline()
+    lines = _lines(path, stream)
+    first = next(lines, "")
     fields = first.split()
     if len(fields) < 2:
-        raise ValueError(f"{path}:1: expected a word and its numbers, found {first.strip()!r}")
-    has_header = len(fields) == 2 and fields[0].isdigit() and fields[1].isdigit()
+        raise ValueError(
+            f"{path}:1: expected a word and its numbers, found {len(fields)} fields; {_REMEDY}"
+        )
+    has_header = len(fields) == 2 and all(map(_COUNT.fullmatch, fields))
     rows = _TextRows(path, int(fields[1]) if has_header else len(fields) - 1)
     line = 2
     if not has_header:
         rows.add([first], 1)
-    while block := list(islice(stream, LINES_PER_BLOCK)):
+    while block := list(islice(lines, LINES_PER_BLOCK)):
         rows.add(block, line)
         line += len(block)
     if not rows.num_rows and fields[0] == "0":

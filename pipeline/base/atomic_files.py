@@ -45,6 +45,24 @@ def write_bytes_atomically(path: Path, content: bytes) -> None:
     rename_durably(temporary, path)
 
 
+def write_by_library(path: Path, write: Callable[[Path], object]) -> None:
+    """Has a library write a file that appears whole or not at all, durably.
+
+    Its mode is what the umask gives any file: safetensors makes files for their owner alone.
+
+    Args:
+        write: takes the path to write to, which it may replace.
+    """
+    temporary = path.with_name(f"{path.name}{TEMPORARY_SUFFIX}")
+    temporary.unlink(missing_ok=True)
+    temporary.touch()
+    mode = temporary.stat().st_mode
+    write(temporary)
+    temporary.chmod(mode)
+    synchronise(temporary)
+    rename_durably(temporary, path)
+
+
 def json_bytes(value: Any) -> bytes:
     """Returns indented JSON, the same bytes for the same value."""
     return (json.dumps(value, indent=1, sort_keys=True) + "\n").encode("utf-8")

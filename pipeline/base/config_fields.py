@@ -36,7 +36,12 @@ from typing import (
     get_type_hints,
 )
 
+from pipeline.base.json_files import read_json
+from pipeline.base.refusal import shortened
+
 M = TypeVar("M")
+
+_SHOWN_NAMES = 5
 
 
 class Range(NamedTuple):
@@ -91,7 +96,7 @@ class Config:
             wrong = [mark.words for mark in ranges if not all(map(mark.holds, numbers))]
             wanted = next(iter(wrong), None)
         if wanted is not None:
-            raise ValueError(f"{self.called} {name} must {wanted}, got {value!r}")
+            raise ValueError(f"{self.called} {name} must {wanted}, got {shortened(value)}")
         return held
 
     def _check_together(self) -> None:
@@ -109,10 +114,10 @@ class Config:
             ValueError: names them, those known, and what may have been meant.
         """
         known = sorted(field.name for field in fields(cls))
-        if unknown := sorted(set(names) - set(known), key=str):
+        if unknown := sorted(set(names) - set(known), key=str)[:_SHOWN_NAMES]:
             close = [m for name in unknown for m in get_close_matches(str(name), known, n=1)]
             meant = f"; did you mean {', '.join(close)}?" if close else ""
-            raise ValueError(f"unknown {cls.called}s {unknown}; known: {known}{meant}")
+            raise ValueError(f"unknown {cls.called}s {shortened(unknown)}; known: {known}{meant}")
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
@@ -123,12 +128,42 @@ class Config:
                 no mapping at all, as a file of JSON may hold.
         """
         if not isinstance(values, Mapping):
-            raise ValueError(f"{cls.called}s must be an object, got {values!r}")
+            raise ValueError(f"{cls.called}s must be an object, got {shortened(values)}")
         cls.check_names(values)
         needed = [f.name for f in fields(cls) if f.default is f.default_factory is MISSING]
         if missing := [name for name in needed if name not in values]:
             raise ValueError(f"missing {cls.called}s {missing}")
         return cls(**values)
+
+    @classmethod
+    def from_json(cls, value: Any, source: Path | str, *, remedy: str) -> Self:
+        """Returns the configuration that a file's content is; what else is in it is passed over.
+
+        Args:
+            value: whatever JSON the file holds, see `read_json`.
+            source: path or URL of the file.
+            remedy: what to do about a file that is none.
+
+        Raises:
+            ValueError: it is none; one sentence names the file, what is wrong and the remedy.
+        """
+        if isinstance(value, Mapping):
+            known = {field.name for field in fields(cls)}
+            value = {name: part for name, part in value.items() if name in known}
+        try:
+            return cls.from_dict(value)
+        except ValueError as error:
+            raise ValueError(f"{source}: {error}; {remedy}") from error
+
+    @classmethod
+    def read(cls, path: Path, *, remedy: str) -> Self:
+        """Returns the configuration in a file of JSON; see `from_json`.
+
+        Raises:
+            FileNotFoundError: no such file.
+            ValueError: as `read_json` and `from_json`.
+        """
+        return cls.from_json(read_json(path, remedy=remedy), path, remedy=remedy)
 
     def changed(self, changes: Mapping[str, Any]) -> Self:
         """Returns it with some fields changed.
@@ -200,8 +235,10 @@ def _held_plain(value: Any, hint: Any) -> Any:
     if hint is Path and isinstance(value, str):
         return Path(value)
     if isinstance(value, bool) == (hint is bool):
-        if hint is float and isinstance(value, int | float) and math.isfinite(value):
-            return float(value)
+        if hint is float and isinstance(value, int | float) and abs(value) < math.inf:
+            with suppress(OverflowError):  # a whole number of hundreds of digits
+                return float(value)
+            raise _OtherTypeError
         if hint is not float and isinstance(value, hint):
             return value
     raise _OtherTypeError

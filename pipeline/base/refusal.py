@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 EXCERPT_CHARACTERS = 200
+_SHORT = reprlib.Repr()
+_SHORT.maxlevel = 3
+_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = EXCERPT_CHARACTERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,3 +57,8 @@ def excerpt_of(text: str | Sequence[str]) -> str:
     """Returns the beginning of a text, or of a sentence's tokens, short enough for a report."""
     whole = text if isinstance(text, str) else " ".join(text[:EXCERPT_CHARACTERS])
     return whole[:EXCERPT_CHARACTERS]
+
+
+def shortened(value: Any) -> str:
+    """Returns a value that somebody else gave as a message may show it: on one line and short."""
+    return _SHORT.repr(value)[:EXCERPT_CHARACTERS]

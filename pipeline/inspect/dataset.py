@@ -153,7 +153,7 @@ def stage_in(folder: Path) -> str | None:
     manifests = [folder / MANIFEST_NAME, *sorted(folder.glob(SHARD_MANIFEST_GLOB))]
     manifests = [path for path in manifests if path.exists()]
     for path in manifests:
-        with suppress(ValueError):
+        with suppress(ValueError, RecursionError):
             value = json.loads(path.read_text(encoding="utf-8"))
             if isinstance(value, dict) and value.get("stage") in STAGES:
                 return str(value["stage"])

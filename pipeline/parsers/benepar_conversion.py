@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from benepar.integrations.nltk_plugin import guess_language
 
+from pipeline.base.config_fields import Config
+from pipeline.parsers.adapters.fitting import built_to_fit
 from pipeline.parsers.adapters.folder_files import TRANSFORMER_CONSTITUENCY
 from pipeline.parsers.checkpoints.transformer_folder import (
     find_transformer,
-    load_strictly,
     write_transformer_parser,
 )
 from pipeline.parsers.constituency.model import (
     RESERVED_CHARACTERS,
     ChartModelConfig,
     ChartVocabularies,
-    new_constituency_model,
+    ConstituencyModel,
+    build_chart_parser,
     save_constituency_model,
 )
 from pipeline.parsers.constituency.transformer_adapter import (
@@ -41,6 +43,21 @@ _SIZES = {
 """Our name of a size -> benepar's."""
 
 
+_REMEDY = "name a checkpoint that benepar saved whole"
+
+
+@dataclass(frozen=True, slots=True)
+class _BeneparConfig(Config):
+    """What benepar keeps beside a parser's weights."""
+
+    called: ClassVar[str] = "entry"
+
+    hparams: Mapping[str, Any]
+    label_vocab: Mapping[str, int]
+    tag_vocab: Mapping[str, int]
+    char_vocab: Mapping[str, int] | None = None
+
+
 def convert_benepar_checkpoint(
     content: Mapping[str, Any], folder: Path, *, transformer: str
 ) -> str:
@@ -54,40 +71,52 @@ def convert_benepar_checkpoint(
     Raises:
         ValueError: a parser that cannot be taken over, or the transformer's files are missing.
     """
-    config, tensors = content["config"], content["state_dict"]
-    hparams = {"force_root_constituent": True} | dict(config["hparams"])
-    labels, tags = _entries(config["label_vocab"]), _entries(config["tag_vocab"])
+    config = _BeneparConfig.from_json(content["config"], "config", remedy=_REMEDY)
+    tensors = content["state_dict"]
+    hparams = {"force_root_constituent": True, **config.hparams}
+    labels, tags = _entries(config.label_vocab), _entries(config.tag_vocab)
+    _check_hparams(hparams, ["use_pretrained"])
     if hparams["use_pretrained"]:
+        _check_hparams(hparams, ["pretrained_model"])
         description = TransformerChartDescription(
             hparams=hparams,
-            labels=labels,
-            tags=tags,
-            language=guess_language(config["label_vocab"]) or "",
+            labels=tuple(labels),
+            tags=tuple(tags),
+            language=guess_language(dict(config.label_vocab)) or "",
         )
         found, tokenizer = find_transformer(transformer, str(hparams["pretrained_model"]))
         return write_transformer_parser(
             folder,
             TRANSFORMER_CONSTITUENCY,
-            asdict(description),
+            description.to_dict(),
             tensors,
             prefix=TRANSFORMER_PREFIX,
             transformer=found,
             tokenizer=tokenizer,
         )
     needed = ("use_chars_lstm", "use_encoder", "predict_tags", "force_root_constituent")
+    _check_hparams(hparams, [*needed, *_SIZES.values()])
     lacking = [name for name in needed if not hparams[name]]
     if lacking:
         raise ValueError(
             f"a benepar parser without a transformer cannot be taken over without "
             f"{', '.join(lacking)}"
         )
-    characters = _entries(config["char_vocab"])
+    characters = _entries(config.char_vocab or {})
     if characters[: len(RESERVED_CHARACTERS)] != list(RESERVED_CHARACTERS):
         raise ValueError("the characters do not begin with benepar's five reserved ones")
     sizes = ChartModelConfig(**{ours: hparams[theirs] for ours, theirs in _SIZES.items()})
-    model = new_constituency_model(sizes, ChartVocabularies(characters, labels, tags))
-    load_strictly(model.network, tensors, what="benepar's chart model of these sizes")
+    vocabularies = ChartVocabularies(characters, labels, tags)
+    network = built_to_fit(
+        lambda: build_chart_parser(sizes, vocabularies), tensors, num_layers=sizes.num_layers
+    )
+    model = ConstituencyModel(sizes, vocabularies, network)
     return save_constituency_model(folder, model, halved=False)
+
+
+def _check_hparams(hparams: Mapping[str, Any], needed: Sequence[str]) -> None:
+    if missing := [name for name in needed if name not in hparams]:
+        raise ValueError(f"its hparams lack {', '.join(missing)}; {_REMEDY}")
 
 
 def _entries(vocabulary: Mapping[str, int]) -> list[str]:

@@ -187,7 +187,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = vars(parser.parse_args(arguments))
     try:
         checksum = convert_checkpoint(**options)
-    except (ValueError, DownloadError) as error:
+    except (ValueError, OSError, DownloadError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     print(checksum)
@@ -238,6 +238,8 @@ def _own_folder(folder: Path) -> Iterator[Path]:
     Raises:
         ValueError: the folder holds something else, or another process converts into it.
     """
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"{folder}: a file; name a folder that is empty or not there yet")
     folder.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(folder, os.O_RDONLY)
     try:

@@ -35,6 +35,14 @@ _KEPT_VARIABLES = (
 """What a conversion needs to find its libraries and a hub; keys and tokens are not among them."""
 
 _PROCESS = "pipeline.parsers.isolation"
+_SHORT_OF_MEMORY = (
+    "the process that read it ran out of memory; the file is damaged, or needs more than this "
+    "machine or its limits have"
+)
+_UNLIKE_THEIRS = (
+    "what is in it is not as supar or benepar save it ({}); name a checkpoint that one of them "
+    "saved whole"
+)
 _KIND_OF_STAGE = {"dependencies": "dependency", "constituents": "constituency"}
 
 
@@ -104,9 +112,13 @@ def main() -> int:
     _limit(job)
     try:
         answer = {"checksum": convert(job)}
-    except Exception as error:  # becomes the parent's error, whatever it is
-        kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
-        answer = {"error": f"{kind}{error}"}
+    except (ValueError, OSError) as error:
+        answer = {"error": str(error)}
+    except MemoryError:
+        answer = {"error": _SHORT_OF_MEMORY}
+    except Exception as error:  # what the library's own code, or ours, makes of a stranger's file
+        reason = f"{type(error).__name__}: {str(error).partition(chr(10))[0][:200]}"
+        answer = {"error": _UNLIKE_THEIRS.format(reason)}
     print(json.dumps(answer))
     return 0
 

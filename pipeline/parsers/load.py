@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from pipeline.base.refusal import shortened
 from pipeline.parsers.adapters.adapter import BatchedParser
 from pipeline.parsers.adapters.base import SentenceParser
 from pipeline.parsers.adapters.folder_files import (
@@ -16,8 +17,8 @@ from pipeline.parsers.adapters.folder_files import (
     PLAIN_DEPENDENCY,
     STAGE_OF_KIND,
     TRANSFORMER_DEPENDENCY,
+    named_kind,
 )
-from pipeline.parsers.adapters.parser_folder import kind_of_parser_folder
 from pipeline.trees.parses import Parse
 
 
@@ -44,13 +45,13 @@ def load_parser(
         ValueError: a file is missing or damaged, or the parser is of another kind; names the file
             and the remedy.
     """
-    kind = kind_of_parser_folder(path)
+    kind = named_kind(path)
     found = STAGE_OF_KIND.get(kind)
     if found != stage:
         gives = f"which gives {found}" if found else "which this version does not know"
         raise ValueError(
-            f"{path / DESCRIPTION_NAME}: a parser of kind {kind!r}, {gives}, but one for {stage} "
-            f"is needed here"
+            f"{path / DESCRIPTION_NAME}: a parser of kind {shortened(kind)}, {gives}, but one for "
+            f"{stage} is needed here; give one of {', '.join(map(repr, _kinds_of(stage)))}"
         )
     return _adapter_of(kind).load(
         path,
@@ -59,6 +60,10 @@ def load_parser(
         batch_tokens=batch_tokens or None,
         expected_checksum=expected_checksum,
     )
+
+
+def _kinds_of(stage: str) -> list[str]:
+    return [kind for kind, gives in STAGE_OF_KIND.items() if gives == stage]
 
 
 def _adapter_of(kind: str) -> type[BatchedParser[Any, Any]]:

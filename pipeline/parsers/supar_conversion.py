@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +27,8 @@ from pipeline.parsers.dependency.model import (
     DependencyModel,
     NetworkSizes,
     build_network,
+    entries_of,
     save_dependency_model,
-    vocabulary_as_json,
 )
 from pipeline.parsers.dependency.transformer_adapter import (
     SubwordRules,
@@ -150,14 +150,14 @@ def _convert_with_transformer(parser: _SuparParser, folder: Path, given: str) ->
     )
     description = TransformerDependencyDescription(
         network=network,
-        subwords=asdict(rules),
-        relations=parser.relations,
-        vocabulary=None if vocabulary is None else vocabulary_as_json(vocabulary),
+        subwords=rules,
+        relations=tuple(parser.relations),
+        vocabulary=None if vocabulary is None else entries_of(vocabulary),
     )
     return write_transformer_parser(
         folder,
         TRANSFORMER_DEPENDENCY,
-        asdict(description),
+        description.to_dict(),
         tensors,
         prefix=transformer_prefix(args["encoder"]),
         transformer=config,

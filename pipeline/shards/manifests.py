@@ -15,7 +15,7 @@ from typing import Any, ClassVar, TypeVar
 
 from pipeline.base.config_fields import Config
 from pipeline.base.digest import remembered_sha256, sha256_of_file
-from pipeline.base.sealed import unsealed, write_sealed_json
+from pipeline.base.json_files import unsealed, write_sealed_json
 from pipeline.shards.schema import SCHEMA_VERSION
 
 MANIFEST_NAME = "manifest.json"

@@ -25,7 +25,7 @@ from pipeline.base.atomic_files import (
     write_text_atomically,
 )
 from pipeline.base.digest import sha256_of_file
-from pipeline.base.sealed import write_sealed_json
+from pipeline.base.json_files import write_sealed_json
 from pipeline.shards.manifests import (
     ShardManifest,
     check_rows,

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.base.atomic_files import locked
+from pipeline.base.inside import inside
 from pipeline.base.job import run_job_process
 from pipeline.parsers.adapters.folder_files import ParsedStage, parser_file_names
 from pipeline.parsing.parse_shard import ParseJob, describe_parsing
@@ -167,7 +168,7 @@ def read_parser_files(folder: Path) -> dict[str, bytes]:
     """Returns the files of a parser, to be sent to other machines.
 
     Raises:
-        ValueError: one is missing; names it.
+        ValueError: one is missing or stands outside the folder; names it.
     """
     return {name: (folder / name).read_bytes() for name in parser_file_names(folder)}
 
@@ -179,8 +180,8 @@ def parse_stored_shard(job: StoredShardJob, parser: ParserFiles) -> int:
         parser: the parser's files, which this machine need not have.
 
     Raises:
-        ValueError: this machine would parse otherwise than the job's digest says, or a shard in
-            the storage is damaged.
+        ValueError: this machine would parse otherwise than the job's digest says, a shard in the
+            storage is damaged, or a file of the parser is named out of its folder.
         OSError: the storage cannot be reached, or lacks the sentences.
         JobKilledError: a signal ended the parsing process.
         RuntimeError: the parsing failed; the message ends in its one line.
@@ -191,10 +192,11 @@ def parse_stored_shard(job: StoredShardJob, parser: ParserFiles) -> int:
     if parses.has(job.number):
         return job.number
     with scratch_folder() as scratch:
+        folder = inside(scratch / "parser", job.parser_name)
+        places = {inside(folder, name): content for name, content in parser.items()}
         source = ShardOrigin(stage="sentences", number=job.number)
         StoredStage(storage.inside(job.sentences)).fetch(scratch / "sentences", source)
-        for name, content in parser.items():
-            path = scratch / "parser" / job.parser_name / name
+        for path, content in places.items():
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
         _parse(job, scratch, storage)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.base.atomic_files import json_bytes, write_bytes_atomically
-from pipeline.base.sealed import sealed
+from pipeline.base.json_files import sealed
 from pipeline.shards.manifests import (
     MANIFEST_NAME,
     DatasetManifest,

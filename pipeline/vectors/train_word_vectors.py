@@ -21,6 +21,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from types import ModuleType
@@ -29,9 +30,10 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pipeline.base.atomic_files import write_by_library
 from pipeline.base.config_fields import Config, Count, Natural, Positive, at_least
+from pipeline.base.json_files import write_sealed_json
 from pipeline.base.refusal import Refusal
-from pipeline.base.sealed import write_sealed_json
 from pipeline.text.files import TextFiles
 from pipeline.text.paragraphs import Source
 from pipeline.text.tokenization import TOKENIZATION_VERSION, EnglishTokenizer
@@ -182,7 +184,8 @@ def write_vectors(
     from safetensors.numpy import save_file
 
     folder.mkdir(parents=True, exist_ok=True)
-    save_file({"vectors": vectors.astype(np.float16)}, folder / VECTORS_FILE)
+    halved = {"vectors": vectors.astype(np.float16)}
+    write_by_library(folder / VECTORS_FILE, partial(save_file, halved))
     (folder / WORDS_FILE).write_text(json.dumps(words, ensure_ascii=False), encoding="utf-8")
     files = [folder / name for name in (VECTORS_FILE, WORDS_FILE)]
     write_sealed_json(folder / FACTS_FILE, facts, files)

@@ -31,7 +31,7 @@ from models.evaluation.derived.splits import (
 )
 from models.evaluation.statistics.resampling import draws_units
 from models.evaluation.tasks.declarations import CONNEAU_2018
-from pipeline.base.sealed import read_sealed_json, write_sealed_json
+from pipeline.base.json_files import read_object, write_sealed_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +198,7 @@ def read_summary(folder: Path) -> dict[str, Any]:
         raise FileNotFoundError(
             f"{folder}: no {SUMMARY_NAME}, so the probing data are not complete; build them again"
         )
-    summary: dict[str, Any] = read_sealed_json(path, "delete it and build the probing data again")
+    summary = read_object(path, ("tasks",), remedy="delete it and build the probing data again")
     if summary.get("format_version") != FORMAT_VERSION:
         raise ValueError(
             f"{path}: format version {summary.get('format_version')}, this release reads "

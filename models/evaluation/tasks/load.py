@@ -24,7 +24,7 @@ from models.evaluation.tasks.examples import Examples, arranged, items_of, read_
 from models.evaluation.tasks.layout import DATASETS
 from models.evaluation.tasks.task import EvaluationTask, TaskData
 from pipeline.base.digest import sha256_of_file
-from pipeline.base.sealed import unsealed, write_sealed_json
+from pipeline.base.json_files import unsealed, write_sealed_json
 from pipeline.shards.schema import schema_for
 
 NOTE_NAME = "derived.json"
@@ -158,7 +158,7 @@ def read_note(folder: Path) -> DerivedNote | None:
         value = unsealed(path.read_bytes())
         found = (value.pop("format"), value.pop("format_version"))
         note = DerivedNote(**value)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(
             f"{path}: no note of derived tasks ({type(error).__name__}: {error}); {_REMEDY}"
         ) from error

@@ -215,7 +215,7 @@ def read_manifest_file(path: Path) -> DataManifest:
         if value["version"] != MANIFEST_VERSION:
             raise ValueError(f"version {value['version']}, expected {MANIFEST_VERSION}")
         return DataManifest.from_dict({key: value[key] for key in ("datasets", "trusted")})
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(
             f"{path}: not a manifest of evaluation data ({error}); delete {path.parent} and "
             "run the download again"

@@ -10,7 +10,6 @@ Legend: V words, L of them learned, F features of a pretrained vector, E of the 
 from __future__ import annotations
 
 import copy
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
+from pipeline.base.json_files import read_strings
 from pipeline.parsers.dependency.model import (
     BiaffineNetwork,
     DependencyModel,
@@ -74,9 +74,9 @@ def read_pretrained_vectors(folder: Path, max_words: int = 0) -> PretrainedVecto
     for path in (weights, words_file):
         if not path.is_file():
             raise ValueError(f"{path}: no such file; {remedy}")
+    words = read_strings(words_file, remedy=remedy)
     try:
         matrix = load_file(weights)[_TENSOR_NAME].float()
-        words = json.loads(words_file.read_text(encoding="utf-8"))
     except (SafetensorError, KeyError, ValueError) as error:
         raise ValueError(f"{folder}: no word vectors ({error}); {remedy}") from error
     if matrix.ndim != 2 or len(words) != len(matrix):

@@ -6,6 +6,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,13 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from pipeline.base.atomic_files import write_text_atomically
-from pipeline.base.sealed import sealed, unsealed
+from pipeline.base.atomic_files import write_by_library, write_text_atomically
+from pipeline.base.json_files import sealed, unsealed
 from pipeline.parser_training.epochs.optimizer import TrainingState
 from pipeline.parsers.adapters.folder_files import (
     CHECKSUMS_NAME,
     DESCRIPTION_NAME,
+    SCORES_NAME,
     WEIGHTS_NAME,
     checksum_of_parser_folder,
 )
@@ -27,7 +29,7 @@ from pipeline.parsers.adapters.folder_files import (
 logger = logging.getLogger(__name__)
 
 CHECKPOINT_NAME, METRICS_NAME, BEST_NAME = "checkpoint.safetensors", "metrics.jsonl", "best"
-RECORD_NAME, SCORES_NAME = "training.json", "scores.json"
+RECORD_NAME = "training.json"
 _METADATA_KEY = "training"
 """In a checkpoint, which is one safetensors file."""
 _TENSORS_SHA256 = "tensors_sha256"
@@ -137,12 +139,10 @@ class ParserTrainingFolder:
         """Writes the state so that the file is always a whole checkpoint."""
         path = self._folder / CHECKPOINT_NAME
         progress = {name: getattr(self._state, name) for name in _PROGRESS}
-        temporary = path.with_name(path.name + ".partial")
         tensors = {name: tensor.detach().contiguous() for name, tensor in _tensors(self._state)}
         facts = {"digest": self._digest, _TENSORS_SHA256: _sha256_of(tensors), **progress}
         metadata = {_METADATA_KEY: json.dumps(sealed(facts))}
-        save_file(tensors, temporary, metadata=metadata)
-        temporary.replace(path)
+        write_by_library(path, partial(save_file, tensors, metadata=metadata))
 
     def _read_checkpoint(self, path: Path) -> None:
         """Fills the freshly built state in place.

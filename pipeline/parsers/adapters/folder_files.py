@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
+from pipeline.base.config_fields import Config
 from pipeline.base.digest import sha256_of_file
-from pipeline.base.sealed import check_file, read_sealed_json
+from pipeline.base.inside import inside
+from pipeline.base.json_files import check_file, read_json
+from pipeline.base.refusal import shortened
 
 WEIGHTS_NAME = "weights.safetensors"
 DESCRIPTION_NAME = "parser.json"
@@ -16,6 +20,10 @@ PARSER_FILES = (WEIGHTS_NAME, DESCRIPTION_NAME)
 """Tell one parser from another: the description names further files with their sha256."""
 CHECKSUMS_NAME = "checksums.json"
 """The sha256 of the two, written last. Not one of them: it tells damage, not another parser."""
+SCORES_NAME = "scores.json"
+"""What was measured of a parser, beside its files; may be missing."""
+FORMAT_VERSION = 1
+_REMEDY = "write it by training a parser or by converting one, or get the folder anew"
 TRANSFORMER_FOLDER = "transformer"
 """Where the transformer inside a parser stands in its folder, if there is one."""
 
@@ -47,44 +55,87 @@ STAGE_OF_KIND: dict[str, ParsedStage] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class ParserDescription(Config):
+    """What ``parser.json`` says."""
+
+    called: ClassVar[str] = "description field"
+
+    format_version: int
+    kind: str
+    """What can read the folder, see `STAGE_OF_KIND`."""
+    weights_sha256: str
+    config: Mapping[str, Any]
+    """Sizes and vocabularies, as the kind has them."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """sha256 of each further file, by its name relative to the folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParserScores(Config):
+    """What ``scores.json`` says: what was measured of the parser, by its name, in percent."""
+
+    called: ClassVar[str] = "entry"
+
+    scores: Mapping[str, float]
+
+
 def parser_file_names(path: Path) -> list[str]:
     """Returns what belongs to a parser, relative to its folder; not what lies beside it.
 
     Raises:
-        ValueError: a file is missing, or the description is not JSON.
+        ValueError: a file is missing, stands outside the folder, or the description is malformed.
     """
-    names = [*PARSER_FILES, *read_description(path).get("files", {})]
+    names = [*PARSER_FILES, *read_description(path).files]
     for name in names:
-        if not (path / name).is_file():
+        if not inside(path, name).is_file():
             raise ValueError(missing_parser_file(path / name))
     return names
 
 
 def named_kind(path: Path) -> str:
-    """Returns the kind that a parser's description names, empty where it names none.
+    """Returns the kind that a parser's description names.
 
     Raises:
-        ValueError: the description is missing or not JSON.
+        ValueError: the description is missing or malformed.
     """
-    return str(read_description(path).get("kind", ""))
+    return read_description(path).kind
 
 
-def read_description(path: Path) -> dict[str, Any]:
-    """Returns what a parser's description says, unchecked.
+def read_description(path: Path) -> ParserDescription:
+    """Returns what a parser's description says.
 
     Raises:
-        ValueError: it is missing, damaged or not JSON.
+        ValueError: it is missing, damaged, malformed, or of another format; names the file and the
+            remedy.
     """
     file = path / DESCRIPTION_NAME
     if not file.is_file():
         raise ValueError(missing_parser_file(file))
     if (checksums := path / CHECKSUMS_NAME).is_file():
-        check_file(file, read_sealed_json(checksums, _REMEDY), _REMEDY)
-    try:
-        description: dict[str, Any] = json.loads(file.read_bytes())
-    except ValueError as error:
-        raise ValueError(f"{file}: not JSON ({error})") from error
-    return description
+        check_file(file, read_json(checksums, remedy=_REMEDY), _REMEDY)
+    value = read_json(file, remedy=_REMEDY)
+    version = value.get("format_version") if isinstance(value, dict) else FORMAT_VERSION
+    if version != FORMAT_VERSION:
+        raise ValueError(
+            f"{file}: format version {shortened(version)}, this version reads {FORMAT_VERSION}; "
+            f"train the parser again"
+        )
+    return ParserDescription.from_json(value, file, remedy=_REMEDY)
+
+
+def read_scores(path: Path) -> dict[str, float]:
+    """Returns what was measured of a parser; nothing where its folder does not say.
+
+    Raises:
+        ValueError: the file says it in another form; names the file and the remedy.
+    """
+    file = path / SCORES_NAME
+    if not file.is_file():
+        return {}
+    remedy = 'write an object of numbers by name, such as {"LAS": 86.3}, or remove the file'
+    value = {"scores": read_json(file, remedy=remedy)}
+    return dict(ParserScores.from_json(value, file, remedy=remedy).scores)
 
 
 def checksum_of_parser_folder(path: Path) -> str:

@@ -21,18 +21,19 @@ from torch import nn
 
 from pipeline.base.atomic_files import write_bytes_atomically, write_text_atomically
 from pipeline.base.digest import sha256_of_file
-from pipeline.base.sealed import write_sealed_json
+from pipeline.base.inside import inside
+from pipeline.base.json_files import write_sealed_json
+from pipeline.base.refusal import shortened
 from pipeline.parsers.adapters.folder_files import (
     CHECKSUMS_NAME,
     DESCRIPTION_NAME,
+    FORMAT_VERSION,
     PARSER_FILES,
     WEIGHTS_NAME,
     checksum_of_parser_folder,
     missing_parser_file,
     read_description,
 )
-
-FORMAT_VERSION = 1
 
 
 class ParserModel(Protocol):
@@ -105,18 +106,18 @@ def read_parser_folder(
         ValueError: a file is missing or damaged, or holds another kind or format; the message
             names the file and the remedy.
     """
-    description = _checked_description(path)
-    if description["kind"] != kind:
+    description = read_description(path)
+    if description.kind != kind:
         raise ValueError(
-            f"{path / DESCRIPTION_NAME}: a parser of kind {description['kind']!r}, but {kind!r} is "
-            f"needed here"
+            f"{path / DESCRIPTION_NAME}: a parser of kind {shortened(description.kind)}, but "
+            f"{kind!r} is needed here; give one of that kind"
         )
     weights_path = path / WEIGHTS_NAME
     if not weights_path.is_file():
         raise ValueError(missing_parser_file(weights_path))
-    own = {WEIGHTS_NAME: description["weights_sha256"]}
-    for name, sha256 in (own | description.get("files", {})).items():
-        _check_file(path / name, sha256)
+    _check_file(weights_path, description.weights_sha256)
+    for name, sha256 in description.files.items():
+        _check_file(inside(path, name), sha256)
     checksum = checksum_of_parser_folder(path)
     if expected_checksum is not None and checksum != expected_checksum:
         raise ValueError(
@@ -126,32 +127,16 @@ def read_parser_folder(
     try:
         stored = load_file(weights_path)
     except SafetensorError as error:
-        raise ValueError(f"{weights_path}: not a safetensors file ({error})") from error
-    tensors = {k: v.float() if v.is_floating_point() else v for k, v in stored.items()}
-    return description["config"], tensors, checksum
-
-
-def kind_of_parser_folder(path: Path) -> str:
-    """Returns the kind that a parser's description names.
-
-    Raises:
-        ValueError: the description is missing or is none.
-    """
-    return str(_checked_description(path)["kind"])
-
-
-def _checked_description(path: Path) -> dict[str, Any]:
-    file, description = path / DESCRIPTION_NAME, read_description(path)
-    if not isinstance(description, dict) or not {"kind", "config", "weights_sha256"} <= set(
-        description
-    ):
-        raise ValueError(f"{file}: not a parser's description; write it by training a parser")
-    if description.get("format_version") != FORMAT_VERSION:
         raise ValueError(
-            f"{file}: format version {description.get('format_version')!r}, this version reads "
-            f"{FORMAT_VERSION}; train the parser again"
+            f"{weights_path}: not a safetensors file ({error}); restore the parser's files together"
+        ) from error
+    tensors = {k: v.float() if v.is_floating_point() else v for k, v in stored.items()}
+    if broken := [name for name, tensor in tensors.items() if not bool(tensor.isfinite().all())]:
+        raise ValueError(
+            f"{weights_path}: weight {shortened(broken[0])} is not finite; restore the parser's "
+            f"files together or train the parser again"
         )
-    return description
+    return dict(description.config), tensors, checksum
 
 
 def _check_file(file: Path, sha256: str) -> None:

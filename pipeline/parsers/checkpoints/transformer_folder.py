@@ -13,9 +13,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
+from safetensors import safe_open
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel, AutoTokenizer, PreTrainedTokenizerBase
 
+from pipeline.base.inside import inside
+from pipeline.base.json_files import read_json
+from pipeline.base.refusal import shortened
+from pipeline.parsers.adapters.fitting import check_layers
 from pipeline.parsers.adapters.folder_files import TRANSFORMER_FOLDER
 from pipeline.parsers.adapters.parser_folder import (
     ParserModel,
@@ -27,6 +32,10 @@ ModelT = TypeVar("ModelT", bound=ParserModel)
 
 MAX_SUBWORDS = 2048
 """Of a sentence where the transformer itself knows no limit; bounds the memory that it takes."""
+
+_CONFIG, _TOKENIZER_CONFIG = "config.json", "tokenizer_config.json"
+_WEIGHTS, _INDEX = "model.safetensors", "model.safetensors.index.json"
+_PICKLES = frozenset({".bin", ".pt", ".pth", ".ckpt", ".pkl", ".h5", ".msgpack"})
 
 _FORMER_BUFFERS = re.compile(
     r"(position_ids|attn\.(masked_)?bias|EncDecAttention\.relative_attention_bias\.weight)$"
@@ -46,7 +55,10 @@ def find_transformer(given: str, named: str) -> tuple[Any, PreTrainedTokenizerBa
     """
     source = given or named
     try:
-        return AutoConfig.from_pretrained(source), AutoTokenizer.from_pretrained(source)
+        return (
+            AutoConfig.from_pretrained(source, trust_remote_code=False),
+            AutoTokenizer.from_pretrained(source, trust_remote_code=False),
+        )
     except Exception as error:  # hub, network, files or libraries: transformers raises them all
         reason = str(error).partition("\n")[0][:200]
         raise ValueError(
@@ -79,9 +91,9 @@ def write_transformer_parser(
     Raises:
         ValueError: the transformer's weights do not fit its configuration.
     """
-    inside = {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
+    its_own = {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
     outside = {n: t for n, t in tensors.items() if not n.startswith(prefix)}
-    save_transformer(folder / TRANSFORMER_FOLDER, transformer, tokenizer, inside)
+    save_transformer(folder / TRANSFORMER_FOLDER, transformer, tokenizer, its_own)
     return write_parser_folder(
         folder, kind, description, outside, halved=False, subfolder=TRANSFORMER_FOLDER
     )
@@ -90,7 +102,7 @@ def write_transformer_parser(
 def read_transformer_parser(
     folder: Path,
     kind: str,
-    build: Callable[[dict[str, Any], Path], ModelT],
+    build: Callable[[dict[str, Any], Mapping[str, Tensor], Path], ModelT],
     *,
     prefix: Callable[[ModelT], str],
     expected_checksum: str | None,
@@ -101,8 +113,9 @@ def read_transformer_parser(
 
     Args:
         kind: of parser that is wanted.
-        build: gives, of a description and the transformer's folder, a model whose transformer has
-            its weights; the others may be random.
+        build: gives, of a description, the weights that are to be given to it and the
+            transformer's folder, a model whose transformer has its weights; the others may be
+            random. No size of the description may be larger than those weights.
         prefix: gives, of a model, how the names of the transformer's weights begin.
         expected_checksum: where given, the folder must have exactly this checksum.
 
@@ -113,19 +126,73 @@ def read_transformer_parser(
     config, tensors, checksum = read_parser_folder(
         folder, kind, expected_checksum=expected_checksum
     )
+    check_transformer(folder / TRANSFORMER_FOLDER)
     try:
         with torch.random.fork_rng(devices=[]):
-            model = build(config, folder / TRANSFORMER_FOLDER)
+            model = build(config, tensors, folder / TRANSFORMER_FOLDER)
         network, begins = model.network, prefix(model)
-        inside = {n: t for n, t in network.state_dict().items() if n.startswith(begins)}
-        load_strictly(network, {**inside, **tensors}, what="the model that parser.json describes")
-    except (TypeError, KeyError, ValueError, RuntimeError, OSError, NotImplementedError) as error:
-        raise ValueError(
-            f"{folder}: its files do not fit together ({error}); restore them together or convert "
-            f"the checkpoint again"
-        ) from error
+        own = {n: t for n, t in network.state_dict().items() if n.startswith(begins)}
+        load_strictly(network, {**own, **tensors}, what="the model that parser.json describes")
+    except (ArithmeticError, AttributeError, TypeError, LookupError, AssertionError) as error:
+        raise _misfit(folder, f"{type(error).__name__}: {error}") from error
+    except (ValueError, RuntimeError, OSError) as error:
+        raise _misfit(folder, str(error)) from error
     network.eval()
     return model, checksum
+
+
+def _misfit(folder: Path, reason: str) -> ValueError:
+    return ValueError(
+        f"{folder}: its files do not fit together ({reason}); restore them together or convert the "
+        f"checkpoint again"
+    )
+
+
+def check_transformer(folder: Path) -> None:
+    """Checks what a transformer's folder says, before any library reads it.
+
+    ``from_pretrained`` takes files from wherever their names lead, and libraries call it without
+    saying that no code of the folder is to be run.
+
+    Raises:
+        ValueError: it names code of its own, a file outside, or more layers than it has weights;
+            or weights in a pickle. Names the file and the remedy.
+    """
+    remedy = "restore the parser's files together or convert the checkpoint again"
+    for file in sorted(folder.rglob("*")):
+        if file.suffix in _PICKLES:
+            raise ValueError(f"{file}: a pickle, and weights are read from safetensors; {remedy}")
+    for name in (_CONFIG, _TOKENIZER_CONFIG, _INDEX):
+        if (folder / name).is_file():
+            _check_names(folder, read_json(folder / name, remedy=remedy), folder / name, remedy)
+    try:
+        config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
+        num_layers = int(getattr(config, "num_hidden_layers", 0))
+        if (folder / _WEIGHTS).is_file():
+            with safe_open(folder / _WEIGHTS, "pt") as stored:
+                check_layers(num_layers, dict.fromkeys(stored.keys()))
+    except Exception as error:  # of transformers, for whatever its files may say
+        reason = f"{type(error).__name__}: {str(error).partition(chr(10))[0][:200]}"
+        raise ValueError(
+            f"{folder}: no transformer that can be read ({reason}); {remedy}"
+        ) from error
+
+
+def _check_names(folder: Path, value: Any, file: Path, remedy: str) -> None:
+    """Checks the names of files in one of a transformer's files.
+
+    Raises:
+        ValueError: it names code, or files that are not in the folder.
+    """
+    if not isinstance(value, dict):
+        raise ValueError(f"{file}: must hold an object, got {shortened(value)}; {remedy}")
+    if "auto_map" in value:
+        raise ValueError(f"{file}: names code of its own to be run (auto_map); {remedy}")
+    files = value.get("weight_map")
+    names = list(files.values()) if isinstance(files, dict) else []
+    for name in [*names, *(part for key, part in value.items() if key.endswith("_file"))]:
+        if name is not None:
+            inside(folder, name)
 
 
 def save_transformer(
@@ -142,7 +209,12 @@ def save_transformer(
     # Not in the configuration's precision, which may be less than that of the weights.
     model = AutoModel.from_config(config, torch_dtype=torch.float32)
     load_strictly(model, tensors, what=f"a {type(model).__name__} of the given configuration")
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / _WEIGHTS).touch()
+    mode = (folder / _WEIGHTS).stat().st_mode
     model.save_pretrained(folder)
+    for file in folder.glob("*.safetensors"):  # which safetensors makes for their owner alone
+        file.chmod(mode)
     tokenizer.save_pretrained(str(folder))
 
 

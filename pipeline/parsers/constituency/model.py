@@ -16,7 +16,8 @@ from benepar.nkutil import HParams
 from benepar.parse_chart import ChartParser
 from torch import Tensor
 
-from pipeline.base.config_fields import Config
+from pipeline.base.config_fields import Config, Count, Share
+from pipeline.parsers.adapters.fitting import built_to_fit
 from pipeline.parsers.adapters.folder_files import DESCRIPTION_NAME, PLAIN_CONSTITUENCY
 from pipeline.parsers.adapters.parser_folder import read_parser_folder, write_parser_folder
 from pipeline.trees.flat import CHAIN_MARK
@@ -40,20 +41,42 @@ class ChartModelConfig(Config):
 
     called: ClassVar[str] = "chart model setting"
 
-    d_model: int = 320
-    num_layers: int = 4
-    num_heads: int = 5
-    d_kv: int = 64
-    d_ff: int = 640
-    d_char: int = 48
-    d_label_hidden: int = 256
-    d_tag_hidden: int = 128
-    max_length: int = 512
+    d_model: Count = 320
+    num_layers: Count = 4
+    num_heads: Count = 5
+    d_kv: Count = 64
+    d_ff: Count = 640
+    d_char: Count = 48
+    d_label_hidden: Count = 256
+    d_tag_hidden: Count = 128
+    max_length: Count = 512
     """Positions with an embedding of their own, the two sentence marks included."""
-    dropout: float = 0.2
+    dropout: Share = 0.2
     """In attention, feed-forward layers, residuals and on word vectors."""
-    char_dropout: float = 0.2
+    char_dropout: Share = 0.2
     """On character embeddings."""
+
+
+@dataclass(frozen=True, slots=True)
+class _VocabularyEntries(Config):
+    called: ClassVar[str] = "vocabulary"
+
+    characters: tuple[str, ...]
+    labels: tuple[str, ...]
+    tags: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Description(Config):
+    called: ClassVar[str] = "parser description"
+
+    model: ChartModelConfig
+    vocabularies: _VocabularyEntries
+
+    def _check_together(self) -> None:
+        characters = self.vocabularies.characters
+        if characters[: len(RESERVED_CHARACTERS)] != RESERVED_CHARACTERS:
+            raise ValueError("the characters do not begin with the five reserved ones")
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,15 +196,18 @@ def load_constituency_model(
         path, PLAIN_CONSTITUENCY, expected_checksum=expected_checksum
     )
     try:
-        config = ChartModelConfig(**description["model"])
-        vocabularies = ChartVocabularies(**description["vocabularies"])
-        with torch.random.fork_rng(devices=[]):
-            model = new_constituency_model(config, vocabularies)
-        model.network.load_state_dict(tensors)
-    except (KeyError, TypeError, RuntimeError) as error:
+        described = _Description.from_dict(description)
+        config, entries = described.model, described.vocabularies
+        vocabularies = ChartVocabularies(
+            list(entries.characters), list(entries.labels), list(entries.tags)
+        )
+        network = built_to_fit(
+            lambda: build_chart_parser(config, vocabularies), tensors, num_layers=config.num_layers
+        )
+    except ValueError as error:
         raise ValueError(
             f"{path / DESCRIPTION_NAME}: does not describe the weights beside it ({error}); "
             f"restore both files together"
         ) from error
-    model.network.eval()
-    return model, checksum
+    network.eval()
+    return ConstituencyModel(config, vocabularies, network), checksum

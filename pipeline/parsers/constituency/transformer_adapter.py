@@ -8,10 +8,10 @@ Legend: B sentences, T positions (tokens and two sentence marks), D d_model.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -20,10 +20,12 @@ from benepar.parse_chart import ChartParser
 from benepar.ptb_unescape import guess_space_after
 from torch import Tensor
 
+from pipeline.base.config_fields import Config
 from pipeline.base.refusal import Refusal
 from pipeline.parsers.adapters.adapter import BatchedParser
 from pipeline.parsers.adapters.base import Sentence
 from pipeline.parsers.adapters.device import products_in
+from pipeline.parsers.adapters.fitting import check_layers, check_sizes
 from pipeline.parsers.adapters.folder_files import TRANSFORMER_CONSTITUENCY
 from pipeline.parsers.checkpoints.transformer_folder import read_transformer_parser, subword_limit
 from pipeline.parsers.constituency.decoding import SpanScorer, trees_of_fenceposts
@@ -35,19 +37,25 @@ TRANSFORMER_PREFIX = "pretrained_model."
 
 UNTAGGED = "UNK"
 """benepar's tag of every token where a parser gives none."""
+_SIZES = (
+    *("d_model", "num_layers", "num_heads", "d_kv", "d_ff", "d_label_hidden", "d_tag_hidden"),
+    "encoder_max_len",
+)
 _NEVER_SPACED = frozenset({"zh"})
 _ALWAYS_SPACED = frozenset({"ar", "he"})
 
 
 @dataclass(frozen=True, slots=True)
-class TransformerChartDescription:
-    """What a parser folder says of a model, in JSON's types; an entry's place is its id."""
+class TransformerChartDescription(Config):
+    """What a parser folder says of a model; an entry's place is its id."""
 
-    hparams: dict[str, Any]
+    called: ClassVar[str] = "parser description"
+
+    hparams: Mapping[str, Any]
     """benepar's own; ``pretrained_model`` is replaced by the folder's transformer."""
-    labels: list[str]
+    labels: tuple[str, ...]
     """The null label "" first; unary chains joined by ``::``."""
-    tags: list[str]
+    tags: tuple[str, ...]
     language: str
     """As benepar guesses it from the labels; empty if it cannot. Decides where spaces stand."""
 
@@ -73,14 +81,20 @@ def load_transformer_chart_model(
     )
 
 
-def _build(config: dict[str, Any], transformer: Path) -> TransformerChartModel:
+def _build(
+    config: dict[str, Any], tensors: Mapping[str, Tensor], transformer: Path
+) -> TransformerChartModel:
     """Returns benepar's module: the transformer's weights are read, the others are random."""
-    description = TransformerChartDescription(**config)
+    description = TransformerChartDescription.from_dict(config)
+    sizes = {name: description.hparams.get(name) for name in _SIZES}
+    if description.hparams.get("use_encoder"):
+        check_layers(sizes["num_layers"] or 0, tensors)
+        check_sizes(sizes, tensors)
     network = ChartParser(
         tag_vocab={tag: i for i, tag in enumerate(description.tags)},
         label_vocab={label: i for i, label in enumerate(description.labels)},
         char_vocab=None,
-        hparams=HParams(**description.hparams | {"pretrained_model": str(transformer)}),
+        hparams=HParams(**{**description.hparams, "pretrained_model": str(transformer)}),
     )
     return TransformerChartModel(description, network)
 
@@ -108,7 +122,7 @@ class TransformerConstituencyParser(BatchedParser[TransformerChartModel, Constit
         self._network, description = model.network, model.description
         self._labels = [from_benepar_label(label) for label in description.labels]
         self._scorer = SpanScorer(self._network)
-        self._tags, self._language = description.tags, description.language
+        self._tags, self._language = list(description.tags), description.language
         tokenizer = self._network.retokenizer.tokenizer
         self._max_subwords = subword_limit(self._network.pretrained_model, tokenizer)
         tokenizer.model_max_length = sys.maxsize  # the limit is held here, and says how many

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from supar.models.dep import BiaffineDependencyModel as BiaffineNetwork
 
 from pipeline.base.config_fields import Config, Count, ShareBelow1
-from pipeline.parsers.adapters.folder_files import PLAIN_DEPENDENCY
+from pipeline.parsers.adapters.fitting import built_to_fit
+from pipeline.parsers.adapters.folder_files import DESCRIPTION_NAME, PLAIN_DEPENDENCY
 from pipeline.parsers.adapters.parser_folder import read_parser_folder, write_parser_folder
 from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
 
@@ -55,6 +56,39 @@ class Dropouts(Config):
     """Of a single recurrent weight (DropConnect, Merity et al. 2018).
     Differs from supar, which drops the recurrent state: a fused LSTM has no place for that."""
     mlp: ShareBelow1 = 0.33
+
+
+@dataclass(frozen=True, slots=True)
+class VocabularyEntries(Config):
+    """A `DependencyVocabulary` as a parser's folder holds it."""
+
+    called: ClassVar[str] = "vocabulary entry"
+
+    max_word_characters: Count
+    relations: tuple[str, ...]
+    characters: tuple[str, ...]
+    words: tuple[str, ...]
+
+    def vocabulary(self) -> DependencyVocabulary:
+        """Returns the vocabulary.
+
+        Raises:
+            ValueError: it lacks a special entry.
+        """
+        return DependencyVocabulary(
+            words=list(self.words),
+            characters=list(self.characters),
+            relations=list(self.relations),
+            max_word_characters=self.max_word_characters,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Description(Config):
+    called: ClassVar[str] = "parser description"
+
+    sizes: NetworkSizes
+    vocabulary: VocabularyEntries
 
 
 def build_network(
@@ -101,20 +135,20 @@ def save_dependency_model(model: DependencyModel, folder: Path, *, halved: bool 
     Args:
         halved: whether the weights are rounded to float16.
     """
-    config = {"sizes": model.sizes.to_dict(), "vocabulary": vocabulary_as_json(model.vocabulary)}
+    config = {"sizes": model.sizes.to_dict(), "vocabulary": entries_of(model.vocabulary).to_dict()}
     return write_parser_folder(
         folder, PLAIN_DEPENDENCY, config, model.network.state_dict(), halved=halved
     )
 
 
-def vocabulary_as_json(vocabulary: DependencyVocabulary) -> dict[str, Any]:
-    """Returns what the constructor takes."""
-    return {
-        "max_word_characters": vocabulary.max_word_characters,
-        "relations": vocabulary.relations,
-        "characters": vocabulary.characters,
-        "words": vocabulary.words,
-    }
+def entries_of(vocabulary: DependencyVocabulary) -> VocabularyEntries:
+    """Returns a vocabulary as a parser's folder holds it."""
+    return VocabularyEntries(
+        max_word_characters=vocabulary.max_word_characters,
+        relations=tuple(vocabulary.relations),
+        characters=tuple(vocabulary.characters),
+        words=tuple(vocabulary.words),
+    )
 
 
 def load_dependency_model(
@@ -134,13 +168,14 @@ def load_dependency_model(
         folder, PLAIN_DEPENDENCY, expected_checksum=expected_checksum
     )
     try:
-        sizes = NetworkSizes(**config["sizes"])
-        vocabulary = DependencyVocabulary(**config["vocabulary"])
-        network = build_network(sizes, vocabulary)
-        network.load_state_dict(tensors)
-    except (TypeError, KeyError, ValueError, RuntimeError) as error:
+        description = _Description.from_dict(config)
+        sizes, vocabulary = description.sizes, description.vocabulary.vocabulary()
+        network = built_to_fit(
+            lambda: build_network(sizes, vocabulary), tensors, num_layers=sizes.lstm_layers
+        )
+    except ValueError as error:
         raise ValueError(
-            f"{folder}: weights and description do not fit together ({error}); restore both "
-            f"files together or train the parser again"
+            f"{folder / DESCRIPTION_NAME}: does not describe the weights beside it ({error}); "
+            f"restore both files together or train the parser again"
         ) from error
     return DependencyModel(network.eval(), sizes, vocabulary), checksum

@@ -8,32 +8,43 @@ positions (the artificial root + tokens), F subwords or characters of a token.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
-from pipeline.base.refusal import Refusal
+from pipeline.base.config_fields import Config
+from pipeline.base.refusal import Refusal, shortened
 from pipeline.parsers.adapters.adapter import BatchedParser
 from pipeline.parsers.adapters.base import Sentence
 from pipeline.parsers.adapters.device import products_in
+from pipeline.parsers.adapters.fitting import check_sizes
 from pipeline.parsers.adapters.folder_files import TRANSFORMER_DEPENDENCY
 from pipeline.parsers.checkpoints.transformer_folder import read_transformer_parser
 from pipeline.parsers.dependency.decoding import trees_of_states
-from pipeline.parsers.dependency.model import BiaffineNetwork
+from pipeline.parsers.dependency.model import BiaffineNetwork, VocabularyEntries
 from pipeline.parsers.dependency.vocabulary import ROOT_WORD, DependencyVocabulary
 from pipeline.trees.parses import DependencyParse
 
 _CACHED_WORDS = 100_000
+_OWN_SIZES = ("n_rels", "n_arc_mlp", "n_rel_mlp")
+_SIZES = {
+    "lstm": ("n_words", "n_embed", "n_feat_embed", "n_lstm_hidden", "n_lstm_layers"),
+    "char": ("n_chars", "n_char_embed", "n_char_hidden"),
+    "bert": ("n_bert_layers",),
+}
+"""Encoder or feature of supar's network -> its arguments that weights have in their shapes."""
 
 
 @dataclass(frozen=True, slots=True)
-class SubwordRules:
+class SubwordRules(Config):
     """How supar turns a token into subwords."""
+
+    called: ClassVar[str] = "subword rule"
 
     pad_id: int
     unknown_id: int
@@ -58,14 +69,16 @@ class TransformerDependencyModel:
 
 
 @dataclass(frozen=True, slots=True)
-class TransformerDependencyDescription:
-    """What a parser folder says of a model, in JSON's types."""
+class TransformerDependencyDescription(Config):
+    """What a parser folder says of a model."""
 
-    network: dict[str, Any]
-    """Arguments of supar's model."""
-    subwords: dict[str, Any]
-    relations: list[str]
-    vocabulary: dict[str, Any] | None
+    called: ClassVar[str] = "parser description"
+
+    network: Mapping[str, Any]
+    """Arguments of supar's model but for the transformer."""
+    subwords: SubwordRules
+    relations: tuple[str, ...]
+    vocabulary: VocabularyEntries | None
 
 
 def transformer_prefix(encoder: str) -> str:
@@ -86,16 +99,23 @@ def load_transformer_dependency_model(
     )
 
 
-def _build(config: dict[str, Any], transformer: Path) -> TransformerDependencyModel:
+def _build(
+    config: dict[str, Any], tensors: Mapping[str, Tensor], transformer: Path
+) -> TransformerDependencyModel:
     """Returns supar's model: the transformer's weights are read, the others are random."""
-    description = TransformerDependencyDescription(**config)
-    words = description.vocabulary
+    description = TransformerDependencyDescription.from_dict(config)
+    network, words = description.network, description.vocabulary
+    parts = {network["encoder"], *network["feat"]}
+    if not parts <= _SIZES.keys():
+        raise ValueError(f"encoder and feat name {shortened(sorted(map(str, parts)))}")
+    names = [*_OWN_SIZES, *(name for part in parts for name in _SIZES[part])]
+    check_sizes({name: network.get(name) for name in names}, tensors)
     return TransformerDependencyModel(
-        network=BiaffineNetwork(**description.network | {"bert": str(transformer)}),
-        tokenizer=AutoTokenizer.from_pretrained(transformer),
-        subwords=SubwordRules(**description.subwords),
-        relations=description.relations,
-        vocabulary=None if words is None else DependencyVocabulary(**words),
+        network=BiaffineNetwork(**network, bert=str(transformer)),
+        tokenizer=AutoTokenizer.from_pretrained(transformer, trust_remote_code=False),
+        subwords=description.subwords,
+        relations=list(description.relations),
+        vocabulary=None if words is None else words.vocabulary(),
     )
 
 

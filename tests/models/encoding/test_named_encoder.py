@@ -249,10 +249,15 @@ def test_a_view_that_a_joined_model_has_not_is_named(vectors: Path, tmp_path: Pa
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ('{"format_version": 2, "config": {"hidden": 3}}', "model.json: not a model of this rel"),
-        ('{"format_version": 2}', r"not a model of this release \('config'\); train again"),
+        ('{"format_version": 2, "config": 3}', r"model\.json: missing model fields \['vectors'\]"),
+        ('{"format_version": 2}', r"missing model fields \['config', 'vectors'\]; .* train again"),
+        (
+            '{"format_version": 2, "config": {"hidden": 3}, "vectors": 0}',
+            r"model\.json: unknown training settings \['hidden'\]",
+        ),
+        ("[]", r"model\.json: model fields must be an object, got \[\]; it is no model of this"),
         ('{"format_version": 1}', "format version 1, this release reads 2; train again"),
-        ("{", r"model.json: not JSON \(Expecting.* train again"),
+        ("{", r"model\.json: not JSON \(Expecting"),
     ],
 )
 def test_a_model_of_another_release_is_named(tmp_path: Path, content: str, message: str) -> None:

@@ -23,7 +23,13 @@ from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus
 from models.encode import main
 from models.encoding.reading_encoder import EncoderSettings, WordsEncoder
 from models.encoding.text_encoder import TextEncoder, encode_corpus, load_text_encoder
-from models.model.model_description import find_parser, recorded_parsers
+from models.model.model_description import (
+    ModelDescription,
+    ParserRecord,
+    VectorsRecord,
+    find_parser,
+    recorded_parsers,
+)
 from models.model.model_folder import load_model
 from models.model.sentence_model import SentenceViews
 from models.training.job import RunSettings, TrainingJob
@@ -334,9 +340,17 @@ def test_without_record_and_corpus_the_parser_must_be_given(run: Run, tmp_path: 
     assert given.encode(["The cat."]).shape == (1, 10)
 
 
+def described(parser: dict[str, str | None]) -> ModelDescription:
+    return ModelDescription(
+        config=preset("laptop"),
+        vectors=VectorsRecord(Path("vectors"), ""),
+        parsers={"dependencies": ParserRecord.from_dict(parser)},
+    )
+
+
 def test_another_parser_than_the_bundled_one_is_asked_for() -> None:
     own = {"name": "own", "checksum": "1" * 64, "path": None}
-    record = recorded_parsers({"parsers": {"dependencies": own}}, ["dependencies"])["dependencies"]
+    record = recorded_parsers(described(own), ["dependencies"])["dependencies"]
 
     with pytest.raises(ValueError, match=r"dependencies parser 'own' .* was not found"):
         find_parser("dependencies", record, None)
@@ -345,7 +359,7 @@ def test_another_parser_than_the_bundled_one_is_asked_for() -> None:
 def test_the_parser_of_a_fast_parse_is_found_by_its_weights() -> None:
     weights = checksum_of_parser_folder(BUNDLED_PARSERS["dependencies"])
     fast = {"name": "own", "checksum": f"{weights}-bfloat16", "path": None}
-    record = recorded_parsers({"parsers": {"dependencies": fast}}, ["dependencies"])["dependencies"]
+    record = recorded_parsers(described(fast), ["dependencies"])["dependencies"]
 
     assert find_parser("dependencies", record, None) == BUNDLED_PARSERS["dependencies"]
 

@@ -121,12 +121,13 @@ def test_of_a_repeated_word_the_first_row_counts(tmp_path: Path) -> None:
         ("a 1 2\nb 3\n", r"vectors\.txt:2: expected a word and 2 numbers, found 2 fields"),
         ("a 1 2\nb 3.5 4.5 5.5\n", r"vectors\.txt:2: expected a word and 2 numbers"),
         ("a 1 2\n\nb 3 4\n", r"vectors\.txt:2: expected a word and 2 numbers, found 0 fields"),
-        ("a 1 2\nb 3 4\nc 5 x7\n", r"vectors\.txt:3: 'x7' is not a finite number"),
-        ("a 1 nan\n", r"vectors\.txt:1: 'nan' is not a finite number"),
+        ("a 1 2\nb 3 4\nc 5 x7\n", r"vectors\.txt:3: number 2 of 2 is not a finite number"),
+        ("a 1 nan\n", r"vectors\.txt:1: number 2 of 2 is not a finite number"),
         ("3 2\na 1 2\nb 3 4\n", r"vectors\.txt:1: the header promises 3 words, the file holds 2"),
         ("2 2\n", r"vectors\.txt:1: the header promises 2 words, the file holds 0"),
         ("0 2\n", r"vectors\.txt:1: the header promises no words"),
-        ("", r"vectors\.txt:1: expected a word and its numbers, found ''"),
+        ("", r"vectors\.txt:1: expected a word and its numbers, found 0 fields"),
+        ("a " + "1 " * 600_000, r"vectors\.txt:1: a line of more than 1,048,576 characters"),
     ],
 )
 def test_broken_text_is_refused_by_file_and_line(tmp_path: Path, text: str, message: str) -> None:
@@ -170,8 +171,37 @@ def test_a_folder_whose_words_and_vectors_differ_is_refused(tmp_path: Path) -> N
     save_file({"vectors": np.zeros((3, 2), dtype=np.float16)}, tmp_path / "vectors.safetensors")
     (tmp_path / "words.json").write_text('["a"]', encoding="utf-8")
 
-    with pytest.raises(ValueError, match=r"1 words but vectors of shape \(3, 2\)"):
+    with pytest.raises(ValueError, match=r"1 words but vectors of shape \[3, 2\]"):
         load_word_vectors(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("words", "number", "message"),
+    [
+        ('{"a": 1}', 0.0, r"words\.json: must hold a list of strings, got \{'a': 1\}; fetch them"),
+        ('["a", 3]', 0.0, r"words\.json: entry 1 \(from 0\) must be a string, got 3; fetch them"),
+        ('["a", "\\ud800"]', 0.0, r"words\.json: entry 1 .* must be a string"),
+        ('["a", "b"]', np.nan, r"vectors\.safetensors: holds numbers that are not finite; fetch"),
+    ],
+)
+def test_a_malformed_folder_is_refused(
+    tmp_path: Path, words: str, number: float, message: str
+) -> None:
+    rows = np.full((2, 3), number, dtype=np.float16)
+    save_file({"vectors": rows}, tmp_path / "vectors.safetensors")
+    (tmp_path / "words.json").write_text(words, encoding="utf-8")
+
+    with pytest.raises(ValueError, match=message):
+        load_word_vectors(tmp_path)
+
+
+def test_what_is_no_vectors_is_not_shown(tmp_path: Path) -> None:
+    secret = tmp_path / "shadow"
+    for content in ("root:secret\n", "root 1 secret\n", "a 1\nroot secret\n", "a 1\nsecret\n"):
+        secret.write_text(content)
+        with pytest.raises(ValueError, match=rf"{secret}:\d: ") as refused:
+            load_word_vectors(secret)
+        assert "secret" not in str(refused.value).replace(str(secret), "")
 
 
 def test_a_folder_without_vectors_is_refused(tmp_path: Path) -> None:

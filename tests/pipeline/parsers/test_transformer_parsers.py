@@ -14,7 +14,7 @@ from transformers import AutoModel
 from pipeline.base.refusal import Refusal
 from pipeline.parsers.adapters import device
 from pipeline.parsers.benepar_conversion import convert_benepar_checkpoint
-from pipeline.parsers.checkpoints.opened import read_torch_file
+from pipeline.parsers.checkpoints.torch_file import read_torch_file
 from pipeline.parsers.checkpoints.transformer_folder import find_transformer, save_transformer
 from pipeline.parsers.constituency.transformer_adapter import TransformerConstituencyParser
 from pipeline.parsers.dependency.transformer_adapter import TransformerDependencyParser

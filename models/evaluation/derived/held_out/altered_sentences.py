@@ -29,7 +29,7 @@ from models.evaluation.derived.held_out.shift_and_inversion import (
     shift_bigrams,
 )
 from pipeline.base.atomic_files import TEMPORARY_SUFFIX, rename_durably
-from pipeline.base.sealed import check_file
+from pipeline.base.json_files import check_file
 from pipeline.shards.manifests import DatasetManifest, read_dataset_manifest, write_dataset_manifest
 from pipeline.shards.shards import rows_in_shard, write_shard
 

@@ -72,7 +72,14 @@ def test_an_unexpected_checksum_is_refused(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("{", "not JSON"), ("[]", "not a parser's description"), ("{}", "not a parser's description")],
+    [
+        ("{", "not JSON"),
+        ("[]", r"description fields must be an object, got \[\]; write it by training"),
+        ('{"format_version": 1}', r"missing description fields \['kind', 'weights_sha256'"),
+        ('{"format_version": 1, "kind": 3, "weights_sha256": "", "config": {}}', "description f"),
+        ('{"format_version": NaN}', "not JSON .NaN is no number.; write it by"),
+        ("[" * 100_000, "JSON that nests too deeply; write it by training a parser"),
+    ],
 )
 def test_a_damaged_description_is_refused(folder: Path, text: str, message: str) -> None:
     (folder / DESCRIPTION_NAME).write_text(text)

@@ -21,12 +21,8 @@ from pipeline.parser_training.constituency.examples import build_vocabularies
 from pipeline.parsers import convert as convert_module
 from pipeline.parsers import isolation
 from pipeline.parsers.checkpoints import opened as opened_module
-from pipeline.parsers.checkpoints.opened import (
-    Inert,
-    OpenedCheckpoint,
-    open_checkpoint,
-    read_torch_file,
-)
+from pipeline.parsers.checkpoints.opened import OpenedCheckpoint, open_checkpoint
+from pipeline.parsers.checkpoints.torch_file import Inert, read_torch_file
 from pipeline.parsers.constituency.benepar_adapter import BeneparConstituencyParser
 from pipeline.parsers.constituency.model import build_chart_parser
 from pipeline.parsers.convert import convert_checkpoint, main
@@ -146,7 +142,7 @@ def test_a_program_of_torchscript_is_refused_before_it_runs(tmp_path: Path) -> N
     torch.load(tmp_path / "program.pt", weights_only=False)
     assert (tmp_path / "sprung").exists()  # the trap is one
     (tmp_path / "sprung").unlink()
-    with pytest.raises(ValueError, match=r"program\.pt: a program of TorchScript"):
+    with pytest.raises(ValueError, match=r"program\.pt: .*a program of TorchScript"):
         read_torch_file(tmp_path / "program.pt")
     assert not (tmp_path / "sprung").exists()
 
@@ -224,9 +220,7 @@ def test_weights_that_do_not_fit_are_refused(benepar_checkpoint: Path) -> None:
     content = torch.load(benepar_checkpoint)
     del content["state_dict"]["f_label.0.bias"]
     torch.save(content, benepar_checkpoint)
-    with pytest.raises(
-        ValueError, match=r"do not fit .*: 1 \(f_label\.0\.bias\) missing, none too"
-    ):
+    with pytest.raises(ValueError, match=r"do not fit what is described: f_label\.0\.bias missing"):
         convert(job(benepar_checkpoint))
 
 
@@ -330,7 +324,9 @@ def test_a_released_folder_brings_its_transformers_files_along(tmp_path: Path) -
     folder = tmp_path / "converted"
     assert load_parser(folder, "constituents").parse([["Go", "!"]])
     (released / "benepar_model.bin").unlink()
-    with pytest.raises(ValueError, match="no folder that benepar released"):
+    with pytest.raises(
+        ValueError, match=r"no benepar_model\.bin; name a folder that benepar released"
+    ):
         opened(released)
 
 

@@ -288,7 +288,9 @@ def test_damaged_folders_are_refused(model: DependencyModel, tmp_path: Path) -> 
         SuparDependencyParser.load(wrong_kind.parent)
     misfit = shutil.copytree(folder, tmp_path / "misfit") / "parser.json"
     misfit.write_text(misfit.read_text().replace('"arc_mlp": 14', '"arc_mlp": 15'))
-    with pytest.raises(ValueError, match=r"misfit: weights and description do not fit together"):
+    with pytest.raises(
+        ValueError, match=r"misfit/parser\.json: does not describe the weights beside it"
+    ):
         SuparDependencyParser.load(misfit.parent)
     weights = folder / "weights.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1] + b"\x01")

@@ -1,0 +1,249 @@
+"""What a file of ``torch.save`` holds, read without torch's own reader.
+
+A pickle is a program: it names functions of any module, and bytecode beside them, calls them, and
+sets attributes on whatever it named. Here it can name nothing of torch or of Python, but stand-ins
+that put tensors and plain containers together and take no attributes; every other name becomes an
+`Inert` object that remembers its attributes and does nothing. So a checkpoint of another Python
+version loads, too, though its bytecode would crash the interpreter.
+
+Only torch's zip format is read. torch's reader takes older formats as well: a tar, of which a hard
+link changes another file's mode, and a bare pickle, whose persistent ids can write a file. It also
+hands an archive of TorchScript to an interpreter of its own, which runs the methods in it.
+"""
+
+from __future__ import annotations
+
+import math
+import pickle
+import zipfile
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from io import BufferedIOBase
+from pathlib import Path, PurePosixPath
+from typing import Any, cast
+
+import torch
+from torch import Tensor
+
+_ZIP_SIGNATURE = b"PK\x03\x04"
+_REMEDY = (
+    "name a checkpoint that supar or benepar saved, and fetch it again if it was cut short; one "
+    "that a torch older than 1.6 saved is to be loaded and saved again by a later one, by somebody "
+    "who trusts it"
+)
+_DTYPES = {
+    "Half": torch.float16,
+    "BFloat16": torch.bfloat16,
+    "Float": torch.float32,
+    "Double": torch.float64,
+    "Byte": torch.uint8,
+    "Char": torch.int8,
+    "Short": torch.int16,
+    "Int": torch.int32,
+    "Long": torch.int64,
+    "Bool": torch.bool,
+}
+"""What a storage's class is called before ``Storage`` -> the type of its numbers."""
+
+
+class Inert:
+    """Stands for an object of a class that is not looked up: attributes, and no behaviour."""
+
+    origin = ""
+    """The module and name that the pickle gave."""
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Inert:
+        """Takes any arguments and drops them."""
+        return super().__new__(cls)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        pass
+
+    def __setstate__(self, state: Any) -> None:
+        """Keeps what the object's attributes were."""
+        if isinstance(state, dict):
+            self.__dict__.update(state)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Inert:
+        """Returns an object as inert as this one."""
+        return Inert()
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        """Drops an entry."""
+
+    def append(self, value: Any) -> None:
+        """Drops an element."""
+
+
+class _Ordered(OrderedDict[Any, Any]):
+    """What state dictionaries are; torch keeps notes in attributes, which nobody reads here."""
+
+    def __setstate__(self, state: Any) -> None:
+        """Drops the attributes."""
+
+
+class _StandIn:
+    """Stands for a function or class that a pickle may call; takes no attributes."""
+
+    __slots__ = ("_make", "_name")
+
+    def __init__(self, name: str, make: Callable[..., Any]) -> None:
+        self._name, self._make = name, make
+
+    def __call__(self, *args: Any) -> Any:
+        return self._make(*args)
+
+    def __setstate__(self, state: Any) -> None:
+        raise ValueError(f"it sets attributes of {self._name}")
+
+
+class _StorageKind:
+    """Stands for a class of storages, which persistent ids name."""
+
+    __slots__ = ("dtype",)
+
+    def __init__(self, dtype: torch.dtype) -> None:
+        self.dtype = dtype
+
+    def __setstate__(self, state: Any) -> None:
+        raise ValueError("it sets attributes of a storage's class")
+
+
+def read_torch_file(path: Path) -> Any:
+    """Returns the object in a file of ``torch.save``, tensors on the CPU, classes as `Inert`.
+
+    Raises:
+        ValueError: the file is not in torch's zip format, is cut short, is a program of
+            TorchScript, or is of a shape that nothing inert can fill.
+    """
+    with path.open("rb") as stream:
+        signature = stream.read(len(_ZIP_SIGNATURE))
+    if signature != _ZIP_SIGNATURE:
+        raise ValueError(
+            f"{path.name}: not a whole file of torch.save in its zip format, the one that is read; "
+            f"{_REMEDY}"
+        )
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return _Archive(archive, path.stat().st_size).content()
+    except MemoryError:
+        raise
+    except Exception as error:  # whatever a damaged or foreign file makes of the reader
+        reason = str(error).partition("\n")[0][:200]
+        raise ValueError(
+            f"{path.name}: not a whole file of torch.save ({type(error).__name__}: {reason}); "
+            f"{_REMEDY}"
+        ) from error
+
+
+class _Archive:
+    """The records of a file: a pickle, and the bytes of each storage that it names."""
+
+    def __init__(self, archive: zipfile.ZipFile, num_bytes: int) -> None:
+        """Checks the list of records.
+
+        Args:
+            num_bytes: of the file; its records are not compressed and so hold no more.
+        """
+        self._archive = archive
+        self._records = {record.filename: record for record in archive.infolist()}
+        pickles = [name for name in self._records if PurePosixPath(name).name == "data.pkl"]
+        if len(pickles) != 1:
+            raise ValueError(f"{len(pickles)} records data.pkl instead of one")
+        self._pickle, self._folder = pickles[0], str(PurePosixPath(pickles[0]).parent)
+        inside = {name.removeprefix(f"{self._folder}/") for name in self._records}
+        if "constants.pkl" in inside or any(name.startswith("code/") for name in inside):
+            raise ValueError("a program of TorchScript, which would be run by being read")
+        if sum(record.file_size for record in self._records.values()) > num_bytes:
+            raise ValueError("records larger than the file")
+        order = self._records.get(f"{self._folder}/byteorder")
+        if order is not None and self._bytes(order) != b"little":
+            raise ValueError("saved on a machine whose numbers begin at the other end")
+        self._storages: dict[str, Tensor] = {}
+
+    def content(self) -> Any:
+        """Returns the object that the pickle puts together."""
+        with self._archive.open(self._records[self._pickle]) as stream:
+            unpickler = _InertUnpickler(stream)
+            unpickler.persistent_load = self.storage  # type: ignore[method-assign]
+            return unpickler.load()
+
+    def storage(self, given: Any) -> Tensor:
+        """Returns the numbers that a persistent id names, in one dimension.
+
+        Raises:
+            ValueError: it names anything else, or more numbers than its record has.
+        """
+        if not isinstance(given, tuple) or len(given) != 5 or given[0] != "storage":
+            raise ValueError("it names something of the file that is no storage")
+        _, kind, key, _, count = given
+        if not isinstance(kind, _StorageKind) or not isinstance(count, int):
+            raise ValueError("it names a storage of an unknown kind")
+        name = f"{self._folder}/data/{key}"
+        if name not in self._records:
+            raise ValueError(f"record {name!r:.80} is missing")
+        if name not in self._storages:
+            raw = self._bytes(self._records[name])
+            self._storages[name] = _numbers(raw, kind.dtype)
+        found = self._storages[name]
+        if found.dtype != kind.dtype or not 0 <= count <= len(found):
+            raise ValueError(f"record {name!r:.80} has {len(found)} numbers instead of {count}")
+        return found
+
+    def _bytes(self, record: zipfile.ZipInfo) -> bytearray:
+        raw = bytearray(record.file_size)
+        with cast(BufferedIOBase, self._archive.open(record)) as stream:
+            view, done = memoryview(raw), 0
+            while done < len(raw) and (count := stream.readinto(view[done:])):
+                done += count
+        if done < len(raw):
+            raise ValueError(f"record {record.filename!r:.80} is cut short")
+        return raw
+
+
+def _numbers(raw: bytearray, dtype: torch.dtype) -> Tensor:
+    whole = len(raw) // dtype.itemsize
+    return torch.frombuffer(raw, dtype=dtype, count=whole) if whole else torch.empty(0, dtype=dtype)
+
+
+def _tensor(storage: Any, offset: int, size: Any, stride: Any, *_: Any) -> Tensor:
+    """Returns a tensor over a storage's numbers, and never more of them than there are."""
+    if not isinstance(storage, Tensor) or math.prod(size) > len(storage):
+        raise ValueError("a tensor of more numbers than its storage has")
+    return torch.as_strided(storage, tuple(size), tuple(stride), offset)
+
+
+def _first(value: Any, *_: Any) -> Any:
+    return value
+
+
+def _tuple(values: Sequence[Any] = ()) -> tuple[Any, ...]:
+    return tuple(values)
+
+
+_STAND_INS = {
+    f"{module}.{name}": make
+    for module, name, make in (
+        ("collections", "OrderedDict", _Ordered),
+        ("builtins", "set", set),
+        ("__builtin__", "set", set),  # as the pickles of Python 2 and those that it can read say
+        ("builtins", "frozenset", frozenset),
+        ("__builtin__", "frozenset", frozenset),
+        ("torch", "Size", _tuple),
+        ("torch._utils", "_rebuild_tensor", _tensor),
+        ("torch._utils", "_rebuild_tensor_v2", _tensor),
+        ("torch._utils", "_rebuild_parameter", _first),
+    )
+}
+
+
+class _InertUnpickler(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        """Returns a stand-in of the few things that may be called, or else an inert class."""
+        origin = f"{module}.{name}"
+        if origin in _STAND_INS:
+            return _StandIn(origin, _STAND_INS[origin])
+        kind = name.removesuffix("Storage")
+        if module == "torch" and name != kind and kind in _DTYPES:
+            return _StorageKind(_DTYPES[kind])
+        return type("Inert", (Inert,), {"origin": origin})
