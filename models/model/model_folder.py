@@ -92,8 +92,9 @@ def load_weights(folder: Path, model: SentenceModel) -> None:
 
 def _tensors_of(path: Path) -> dict[str, Tensor]:
     try:
-        return load_file(path)
+        tensors: dict[str, Tensor] = load_file(path)
     except (OSError, SafetensorError) as error:
         raise ValueError(
             f"{path}: cannot be loaded: {error}; get the folder anew or train again"
         ) from error
+    return tensors
