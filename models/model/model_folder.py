@@ -101,3 +101,4 @@ def _tensors_of(path: Path) -> dict[str, Tensor]:
         raise ValueError(
             f"{path}: cannot be loaded: {error}; get the folder anew or train again"
         ) from error
+    return tensors

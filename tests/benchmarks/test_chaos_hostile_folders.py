@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.chaos.__main__ import main
 from benchmarks.chaos.folders import Good
-from benchmarks.chaos.parts.hostile_folders import TABLE, Hostile, tried
+from benchmarks.chaos.parts.hostile_folders import DOORS, TABLE, Hostile, tried
 
 LISTED = Hostile("scores a list", "scores", lambda *_: None, ("scores.json", "an object", "remove"))
 
@@ -25,14 +25,12 @@ def test_some_of_each_kind_are_refused(tmp_path: Path, capsys: pytest.CaptureFix
 
 @pytest.mark.slow
 def test_a_checkpoint_that_is_a_trap_is_refused_by_the_command(tmp_path: Path) -> None:
-    from benchmarks.chaos.parts.hostile_folders import _DOORS
-
     good = Good(tmp_path / "good")
-    for number, hostile in enumerate(
-        h for h in TABLE if h.what in {"a tar with a hard link", "label_vocab missing"}
-    ):
-        hostile.make(good, tmp_path / str(number))
-        trial = tried(hostile, _DOORS["convert"], tmp_path / str(number), good)
+    for number, what in enumerate(["a tar with a hard link", "label_vocab missing"]):
+        (hostile,) = (hostile for hostile in TABLE if hostile.what == what)
+        path = tmp_path / str(number)
+        hostile.make(good, path)
+        trial = tried(hostile, DOORS["convert"], path, good)
         assert trial.survived, trial
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +23,16 @@ def write_sentences(folder: Path, num_shards: int, *, rows: int = 3) -> Path:
     return write_stage(folder, "sentences", *shards)
 
 
+def parser_description(kind: str = "", **more: Any) -> str:
+    """Returns a ``parser.json`` that says no more than any must."""
+    needed = {"format_version": 1, "kind": kind, "weights_sha256": "", "config": {}}
+    return json.dumps({**needed, **more})
+
+
 def write_chain_parser(folder: Path) -> Path:
     """Writes what tasks and `tests.support.chain_job` want of a parser; returns the folder."""
     folder.mkdir(parents=True)
-    (folder / "parser.json").write_text("{}", encoding="utf-8")
+    (folder / "parser.json").write_text(parser_description(), encoding="utf-8")
     (folder / "weights.safetensors").write_bytes(b"none")
     return folder
 

@@ -18,6 +18,7 @@ from pipeline.parsers.adapters.folder_files import (
 from pipeline.shards.shards import read_shard
 from tasks import ConvertParser, EvaluateEncoder, ParseDependencies, TrainEncoders
 from tests.support.library_parsers import supar_parser
+from tests.support.sentence_shards import parser_description
 
 
 @pytest.fixture
@@ -71,7 +72,7 @@ def test_the_libraries_of_a_transformer_inside_determine_the_path(
         folders[kind] = tmp_path / kind
         folders[kind].mkdir()
         (folders[kind] / "weights.safetensors").write_bytes(b"")
-        (folders[kind] / "parser.json").write_text(json.dumps({"kind": kind}))
+        (folders[kind] / "parser.json").write_text(parser_description(kind))
 
     def path_of_stage(kind: str) -> Path:
         return ParseDependencies(dependency_parser=folders[kind], **text).folder
@@ -90,7 +91,7 @@ def test_a_parser_folder_of_the_wrong_kind_is_refused_before_any_job(
     text: dict[str, object], tmp_path: Path
 ) -> None:
     (tmp_path / "weights.safetensors").write_bytes(b"")
-    (tmp_path / "parser.json").write_text(json.dumps({"kind": PLAIN_CONSTITUENCY}))
+    (tmp_path / "parser.json").write_text(parser_description(PLAIN_CONSTITUENCY))
     stage = ParseDependencies(dependency_parser=tmp_path, **text)
     with pytest.raises(ValueError, match="gives constituents, not dependencies; give it as const"):
         stage.requires()

@@ -26,6 +26,7 @@ from tasks import (
     WriteReport,
 )
 from tasks.artefact import Artefact
+from tests.support.sentence_shards import parser_description
 
 DERIVED: dict[str, object] = {"derived": True, "task": "Tense"}
 STAGES: list[tuple[type[Artefact], dict[str, object]]] = [
@@ -53,7 +54,7 @@ def text(tmp_path: Path) -> Path:
 def parser_folder(folder: Path, weights: bytes) -> Path:
     folder.mkdir(parents=True)
     (folder / "weights.safetensors").write_bytes(weights)
-    (folder / "parser.json").write_text("{}", encoding="utf-8")
+    (folder / "parser.json").write_text(parser_description(), encoding="utf-8")
     return folder
 
 

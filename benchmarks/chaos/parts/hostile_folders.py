@@ -54,7 +54,7 @@ class Hostile:
 
     what: str
     door: str
-    """A name of `_DOORS`: what the folder is opened by."""
+    """A name of `DOORS`: what the folder is opened by."""
     make: Make
     """Writes it at a path, from what is good; what it returns does not matter."""
     says: tuple[str, str, str]
@@ -78,9 +78,9 @@ def _take_to_a_node(path: Path) -> object:
     return parse_stored_shard(job, json.loads((path / "sent.json").read_text()))
 
 
-def _convert(path: Path) -> object:
+def _convert(path: Path) -> None:
     (file,) = path.iterdir()
-    return _told(convert, [str(file), str(path / "new"), "--sha256", sha256_of_file(file)])
+    _told(convert, [str(file), str(path / "new"), "--sha256", sha256_of_file(file)])
 
 
 def _told(command: Callable[[list[str]], int], arguments: list[str]) -> None:
@@ -100,7 +100,7 @@ def _report(path: Path) -> object:
     return write_report(path / "report", inputs)
 
 
-_DOORS: dict[str, Door] = {
+DOORS: dict[str, Door] = {
     "parser": _load_parser,
     "cluster": read_parser_files,
     "node": _take_to_a_node,
@@ -110,7 +110,7 @@ _DOORS: dict[str, Door] = {
     "scores": read_scores,
     "report": _report,
     "resume": lambda path: open_checkpoint(path, "identity", ALONE),
-    "corpus": partial(read_dataset_manifest, stage="sentences"),
+    "corpus": lambda path: read_dataset_manifest(path, "sentences"),
 }
 
 
@@ -189,7 +189,13 @@ def _named(door: str, name: Callable[[Good], str]) -> Make:
 
 
 def _sent(name: Callable[[Good], str]) -> Make:
-    return lambda good, path: (path.mkdir(), _write(path / "sent.json", {name(good): "planted"}))
+    """Writes what somebody sent to a node: a file of this name."""
+
+    def make(good: Good, path: Path) -> None:
+        path.mkdir()
+        _write(path / "sent.json", {name(good): "planted"})
+
+    return make
 
 
 def _write(path: Path, value: Any) -> None:
@@ -198,7 +204,12 @@ def _write(path: Path, value: Any) -> None:
 
 def _file(write: Callable[[Good, Path], object]) -> Make:
     """Writes one file into an empty folder: a checkpoint."""
-    return lambda good, path: (path.mkdir(), write(good, path / "given.pt"))
+
+    def make(good: Good, path: Path) -> None:
+        path.mkdir()
+        write(good, path / "given.pt")
+
+    return make
 
 
 def _program(program: Callable[[Path], bytes]) -> Make:
@@ -210,18 +221,9 @@ def _benepar(**changes: Any) -> Make:
 
 
 def _vectors_elsewhere(good: Good, path: Path) -> None:
-    _set("model", "model.json", "vectors/path", str(good.victim))(good, path)
-    _set_in(path / "model.json", "vectors", "checksum", "0" * 64)
-
-
-def _set_in(path: Path, *place: Any) -> None:
-    *parents, entry, value = place
-    content = json.loads(path.read_text())
-    inner = content
-    for parent in parents:
-        inner = inner[parent]
-    inner[entry] = value
-    _write(path, content)
+    _set("model", "model.json", "vectors", {"path": str(good.victim), "checksum": "0" * 64})(
+        good, path
+    )
 
 
 DEEP = "[" * 100_000
@@ -274,7 +276,7 @@ TABLE: tuple[Hostile, ...] = (
     Hostile("a transformer's vocabulary elsewhere", "parser", lambda good, path: good.transformer(path, {"config.json": {}, "tokenizer_config.json": {"vocab_file": str(good.victim)}}), ("names a file", "is absolute", ANEW)),
     Hostile("a transformer's weights elsewhere", "parser", lambda good, path: good.transformer(path, {"config.json": {}, "model.safetensors.index.json": {"weight_map": {"a": "../../victims/victim"}}}), ("names a file", "leads out", ANEW)),
     Hostile("a transformer in a pickle", "parser", lambda good, path: good.transformer(path, {"config.json": {}, "pytorch_model.bin": {}}), ("pytorch_model.bin", "a pickle", "convert")),
-    Hostile("a transformer of a billion layers", "parser", lambda good, path: good.transformer(path, {"config.json": {"model_type": "bert", "num_hidden_layers": 10**9}}), ("transformer", "layers are asked for", "convert")),
+    Hostile("a transformer of a billion layers", "parser", lambda good, path: good.transformer(path, {"config.json": {"model_type": "bert", "num_hidden_layers": 10**9}, "model.safetensors.index.json": {"weight_map": {}}}), ("transformer", "layers are asked for", "convert")),
     Hostile("a transformer of no kind", "parser", lambda good, path: good.transformer(path, {"config.json": [1]}), ("config.json", "must hold an object", "convert")),
     # scores.json
     Hostile("scores a list", "scores", _with("dependency", "scores.json", "[1]"), ("scores.json", "must be an object", "or remove")),
@@ -289,7 +291,8 @@ TABLE: tuple[Hostile, ...] = (
     Hostile("config a string", "model", _set("model", "model.json", "config", "x"), ("model.json", "must be", "train again")),
     Hostile("an unknown setting", "model", _set("model", "model.json", "config/x", 1), ("model.json", "unknown", "train again")),
     Hostile("views a number", "model", _set("model", "model.json", "config/views", 5), ("model.json", "views must be", "train again")),
-    Hostile("a hidden size of a billion", "model", _set("model", "model.json", "config/hidden_size", 10**9), ("model.safetensors", "do not fit", "train again")),
+    Hostile("a hidden size of a billion", "model", _set("model", "model.json", "config/hidden_size", 10**9), ("model.safetensors", "no network has these sizes", "train again")),
+    Hostile("a hidden size of 90 GB", "model", _set("model", "model.json", "config/hidden_size", 50_000), ("model.safetensors", "do not fit", "train again")),
     Hostile("a hidden size of text", "model", _set("model", "model.json", "config/hidden_size", "6"), ("model.json", "hidden_size must be", "train again")),
     Hostile("vectors a list", "model", _set("model", "model.json", "vectors", []), ("model.json", "must be", "train again")),
     Hostile("vectors without a checksum", "model", _set("model", "model.json", "vectors/checksum", None), ("model.json", "missing vectors fields", "train again")),
@@ -301,7 +304,7 @@ TABLE: tuple[Hostile, ...] = (
     Hostile("words an object", "vectors", _with("vectors", "words.json", "{}"), ("words.json", "must hold a list", "fetch them again")),
     Hostile("a word that is a number", "vectors", _with("vectors", "words.json", '["a", 3]'), ("words.json", "must be a string", "fetch them again")),
     Hostile("words nested", "vectors", _with("vectors", "words.json", DEEP), ("words.json", "nests too deeply", "fetch them again")),
-    Hostile("fewer words than vectors", "vectors", _with("vectors", "words.json", "[]"), ("vectors", "0 words but vectors of shape", "fetch them again")),
+    Hostile("fewer words than vectors", "vectors", _with("vectors", "words.json", "[]"), ("0 words", "but vectors of shape", "fetch them again")),
     Hostile("vectors cut short", "vectors", _cut("vectors", "vectors.safetensors"), ("vectors.safetensors", "broken word vectors", "fetch them again")),
     Hostile("vectors that are no numbers", "vectors", _tensors("vectors", "vectors.safetensors", lambda t: t["vectors"].fill_(float("inf"))), ("vectors.safetensors", "not finite", "fetch them again")),
     Hostile("no tensor of vectors", "vectors", _tensors("vectors", "vectors.safetensors", lambda t: t.update(x=t.pop("vectors"))), ("vectors.safetensors", "broken word vectors", "fetch them again")),
@@ -340,7 +343,7 @@ def trials(options: Options) -> Iterator[Trial]:
             continue
         path = options.work / f"{number:02d}"
         hostile.make(good, path)
-        yield tried(hostile, _DOORS[hostile.door], path, good)
+        yield tried(hostile, DOORS[hostile.door], path, good)
 
 
 def tried(hostile: Hostile, door: Door, path: Path, good: Good) -> Trial:

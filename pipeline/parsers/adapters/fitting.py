@@ -38,7 +38,11 @@ def built_to_fit(
         try:
             with torch.device("meta"):
                 wanted = {name: tuple(t.shape) for name, t in build().state_dict().items()}
-        except (RuntimeError, OverflowError) as error:  # sizes beyond what torch can count
+        except (
+            RuntimeError,
+            OverflowError,
+            TypeError,
+        ) as error:  # sizes beyond what torch can count
             raise ValueError(f"no network has these sizes ({_first_line(error)})") from error
         _compare(wanted, tensors)
         network = build()

@@ -167,15 +167,21 @@ def check_transformer(folder: Path) -> None:
             _check_names(folder, read_json(folder / name, remedy=remedy), folder / name, remedy)
     try:
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
-        num_layers = int(getattr(config, "num_hidden_layers", 0))
-        if (folder / _WEIGHTS).is_file():
-            with safe_open(folder / _WEIGHTS, "pt") as stored:
-                check_layers(num_layers, dict.fromkeys(stored.keys()))
+        check_layers(int(getattr(config, "num_hidden_layers", 0)), _weights_of(folder))
     except Exception as error:  # of transformers, for whatever its files may say
         reason = f"{type(error).__name__}: {str(error).partition(chr(10))[0][:200]}"
         raise ValueError(
             f"{folder}: no transformer that can be read ({reason}); {remedy}"
         ) from error
+
+
+def _weights_of(folder: Path) -> dict[str, Any]:
+    """Returns a transformer's weights by their names, whatever is known of them."""
+    if (folder / _INDEX).is_file():
+        named: dict[str, Any] = read_json(folder / _INDEX, remedy="")["weight_map"]
+        return named
+    with safe_open(folder / _WEIGHTS, "pt") as stored:
+        return dict.fromkeys(stored.keys())
 
 
 def _check_names(folder: Path, value: Any, file: Path, remedy: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import logging
 import sys
 import tempfile
@@ -32,6 +33,7 @@ from tests.support.object_store import object_store
 from tests.support.sentence_shards import (
     ChainStage,
     chain_stage,
+    parser_description,
     write_chain_parser,
     write_sentences,
 )
@@ -195,7 +197,7 @@ def test_only_the_files_of_the_parser_are_sent(tmp_path: Path) -> None:
     folder = write_chain_parser(tmp_path / "chain")
     (folder / "transformer").mkdir()
     (folder / "transformer" / "config.json").write_bytes(b"{}")
-    (folder / "parser.json").write_text('{"files": {"transformer/config.json": "00"}}')
+    (folder / "parser.json").write_text(parser_description(files={"transformer/config.json": "00"}))
     (folder / "scores.json").write_bytes(b"{}")
 
     assert set(read_parser_files(folder)) == {
@@ -282,3 +284,30 @@ def test_shards_in_several_arithmetics_make_no_stage(
     short = checksum[:12]
     assert f"several parsers ({short}: [0]; {short}-float16: [1])" in luigi_errors.text
     assert not stage.complete()
+
+
+@pytest.mark.parametrize("name", ["../outside", "{}/outside", "link"])
+def test_no_file_from_outside_a_parsers_folder_is_sent(tmp_path: Path, name: str) -> None:
+    (tmp_path / "outside").write_text("private")
+    folder = write_chain_parser(tmp_path / "chain")
+    (folder / "link").symlink_to(tmp_path / "outside")
+    file = folder / "parser.json"
+    description = json.loads(file.read_text())
+    description["files"] = {name.format(tmp_path): "0" * 64}
+    file.write_text(json.dumps(description))
+
+    with pytest.raises(ValueError, match=r"chain: names a file .*only relative names of files"):
+        read_parser_files(folder)
+
+
+@pytest.mark.parametrize("name", ["../../../planted", "{}/planted", "a/../../b"])
+def test_no_file_is_written_outside_a_nodes_scratch_folder(
+    job: StoredShardJob, tmp_path: Path, name: str
+) -> None:
+    files = {**parser_files(tmp_path), name.format(tmp_path): b"planted"}
+
+    with pytest.raises(ValueError, match=r"names a file .*only relative names of files"):
+        parse_stored_shard(job, files)
+    assert not [path for path in tmp_path.rglob("*") if path.name == "planted"]
+    with pytest.raises(ValueError, match=r"names a file '\.\.'.*leads out of the folder"):
+        parse_stored_shard(replace(job, parser_name=".."), parser_files(tmp_path / "more"))
