@@ -126,7 +126,12 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
     """Follows redirects to http and https alone; a login is sent again to the same origin alone."""
 
     def http_error_302(
-        self, req: urllib.request.Request, fp: Any, code: int, msg: str, headers: http.client.HTTPMessage
+        self,
+        req: urllib.request.Request,
+        fp: Any,
+        code: int,
+        msg: str,
+        headers: http.client.HTTPMessage,
     ) -> Any:
         try:
             return super().http_error_302(req, fp, code, msg, headers)

@@ -219,6 +219,7 @@ def train_word_vectors(paths: Sequence[Path], folder: Path, config: SkipGramConf
         ValueError: paths without text.
     """
     source = TextFiles(paths)
+    described = source.describe()  # before it is read, so that a change is noticed
     with tempfile.TemporaryDirectory() as scratch:
         token_lines = Path(scratch) / "tokens.txt"
         num_tokens, refused = write_tokens(source, token_lines)
@@ -226,7 +227,7 @@ def train_word_vectors(paths: Sequence[Path], folder: Path, config: SkipGramConf
             raise ValueError(f"{', '.join(map(str, paths))}: no text to train on")
         logger.info("%d tokens, refused: %s", num_tokens, dict(refused))
         facts = {
-            "text": source.describe(),
+            "text": described,
             "tokens": num_tokens,
             "refused": dict(sorted(refused.items())),
             "tokenization_version": TOKENIZATION_VERSION,
