@@ -13,6 +13,7 @@ import luigi
 
 from pipeline.base.atomic_files import sweep_unfinished, write_json_atomically
 from pipeline.base.digest import digest_of, remembered_sha256
+from pipeline.base.foreign_text import values_without_secrets
 from pipeline.base.job import end_with_parent, run_job_process
 from pipeline.shards.schema import SCHEMA_VERSION
 
@@ -103,7 +104,8 @@ class Artefact(ReportingTask):
         self.folder.mkdir(parents=True, exist_ok=True)
         for folder in (self.folder, self.folder / "jobs"):
             sweep_unfinished(folder)
-        write_json_atomically(self.folder / CONFIG_NAME, self.content())
+        content = values_without_secrets(self.content())
+        write_json_atomically(self.folder / CONFIG_NAME, content)
 
 
 def checksum(path: Path, *, names: tuple[str, ...] = ()) -> str:

@@ -41,9 +41,10 @@ def printable(text: object, *, keep_lines: bool = False) -> str:
 
 
 _MARKUP = re.compile(
-    r"[\\`*\[\]~|$]"
+    r"[\\`*~|$]"
+    r"|\](?=[(\[:])|!(?=\[)"  # links and pictures; other brackets show as they are
     r"|(?<![^\W_])_|_(?![^\W_])"  # within a word it is no emphasis
-    r"|^[-+=#](?!\w)|^#|(?<=^\d)[.)]|(?<=^\d\d)[.)]|(?<=^\d\d\d)[.)]"
+    r"|^#|^[-+=](?!\w)|(?<=^\d)[.)](?!\w)|(?<=^\d\d)[.)](?!\w)|(?<=^\d\d\d)[.)](?!\w)"
 )
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 

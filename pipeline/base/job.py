@@ -27,6 +27,7 @@ from typing import IO, Any, TypeVar
 
 from pipeline.base.atomic_files import write_json_atomically
 from pipeline.base.config_fields import Config
+from pipeline.base.foreign_text import printable, told
 
 J = TypeVar("J", bound=Config)
 
@@ -97,13 +98,14 @@ def run_from_command_line(
     watched = WATCH_FLAG in arguments
     files = [argument for argument in arguments if argument != WATCH_FLAG]
     if len(files) != 1:
-        print(f"usage: python -m MODULE JOB.json [{WATCH_FLAG}], got {arguments}", file=sys.stderr)
+        usage = f"usage: python -m MODULE JOB.json [{WATCH_FLAG}], got {arguments}"
+        print(told(usage), file=sys.stderr)
         return 2
     path = Path(files[0])
     try:
         job = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, json.JSONDecodeError) as error:
-        print(f"{path}: not a job file ({error})", file=sys.stderr)
+        print(told(f"{path}: not a job file ({error})"), file=sys.stderr)
         return 2
     if watched:
         threading.Thread(target=_exit_when_orphaned, daemon=True).start()
@@ -112,7 +114,8 @@ def run_from_command_line(
         execute(job, print_progress)
     except Exception as error:
         trace = _write_traceback(_traceback_path(path, part))
-        print(f"{type(error).__name__}: {error}{trace}", file=sys.stderr)
+        text = told(f"{type(error).__name__}: {error}{trace}", keep_lines=True)
+        print(text, file=sys.stderr)
         return 1
     return 0
 
@@ -211,7 +214,7 @@ def _follow_progress(lines: IO[str], on_progress: Progress) -> None:
             report = json.loads(line)
             fraction, status = float(report["progress"]), str(report["status"])
         except (ValueError, KeyError, TypeError):
-            print(line.rstrip(), file=sys.stderr)
+            print(told(line.rstrip()), file=sys.stderr)
             continue
         on_progress(fraction, status)
 
@@ -220,7 +223,7 @@ def _forward_errors(lines: IO[str], kept: deque[str]) -> None:
     """Passes a job's standard error on, character by character so that progress bars move."""
     line = ""
     while character := lines.read(1):
-        sys.stderr.write(character)
+        sys.stderr.write(character if character == "\r" else printable(character, keep_lines=True))
         if character in "\r\n":
             sys.stderr.flush()
             if character == "\n" and line.strip():

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from pipeline.base.atomic_files import write_text_atomically
 from pipeline.base.config_fields import Config, Count, Natural, Positive, at_least
 from pipeline.base.digest import sha256_of_file
+from pipeline.base.foreign_text import guard_logs, told
 from pipeline.base.refusal import Refusal
 from pipeline.text.files import TextFiles
 from pipeline.text.paragraphs import Source
@@ -245,13 +246,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         option = f"--{name.replace('_', '-')}"
         parser.add_argument(option, type=int, default=getattr(defaults, name))
     given = vars(parser.parse_args(arguments))
+    guard_logs()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
     logging.getLogger("gensim").setLevel(logging.WARNING)  # reports every second otherwise
     paths, folder = given.pop("text"), given.pop("out")
     try:
         train_word_vectors(paths, folder, SkipGramConfig(**given))
     except (ValueError, FileNotFoundError, ModuleNotFoundError) as error:
-        raise SystemExit(f"error: {error}") from error
+        raise SystemExit(f"error: {told(error)}") from error
 
 
 if __name__ == "__main__":

@@ -45,13 +45,15 @@ def test_line_ends_stay_on_request_but_no_carriage_return():
         ("- item", "\\- item"),
         ("1. item", "1\\. item"),
         ("a\n\n# Heading\n```", "a # Heading \\`\\`\\`"),
-        ("[x](http://y)", "\\[x\\](http://y)"),
+        ("[x](http://y)", "[x\\](http://y)"),
         ("**bold** _it_ my_model_1", "\\*\\*bold\\*\\* \\_it\\_ my_model_1"),
         ("a|b", "a\\|b"),
         ("&lt;", "&amp;lt;"),
-        ("\x1b[0m", "\\\\x1b\\[0m"),
+        ("\x1b[0m", "\\\\x1b[0m"),
         ("views:DEP,SEQ -1.5 87.2", "views:DEP,SEQ -1.5 87.2"),
         ("-1.5", "-1.5"),
+        ("63.2 [61.0, 65.4]", "63.2 [61.0, 65.4]"),
+        ("[a]: http://y ![p][q]", "[a\\]: http://y \\![p\\][q]"),
     ],
 )
 def test_markdown_shows_foreign_text_as_it_is(text, shown):
