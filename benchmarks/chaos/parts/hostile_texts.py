@@ -172,7 +172,8 @@ def _parse(
 ) -> None:
     """Parses a shard; notes for each text rows that are neither parsed nor refused with reason."""
     output = work / stage
-    parse_shard(ParseJob(stage, work / "sentences", output, number), _parser(stage))
+    job = {"stage": stage, "sentences": work / "sentences", "output": output, "number": number}
+    parse_shard(ParseJob.from_dict(job), _parser(stage))
     table = read_shard(output, stage, number)
     refused = {record["row"]: record["reason"] for record in _quarantine(output, number)}
     faults = {row: problem for row, _, problem in faults_in_rows(stage, table, sentences)}
