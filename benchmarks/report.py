@@ -20,6 +20,7 @@ import torch
 from benchmarks.corpus import identity
 from models.corpus.parsed_corpus import CorpusFolders
 from models.training.machine import versions
+from pipeline.base.foreign_text import without_secrets
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -53,7 +54,7 @@ def header(
     """
     used = ", ".join(f"{name} {number}" for name, number in versions().items())
     return [
-        f"command: python -m {shlex.join([module, *arguments])}",
+        without_secrets(f"command: python -m {shlex.join([module, *arguments])}"),
         f"commit: {_commit()}",
         f"machine: {processor()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; "
         f"{torch.get_num_threads()} threads used; device {device}",

@@ -8,6 +8,7 @@ import traceback
 from typing import Any
 
 from models.encoding.own_encoder import OwnEncoderError
+from pipeline.base import foreign_text
 
 MISTAKE = 2
 """Exit code of a user's mistake, which argparse gives for one in the options, too."""
@@ -47,5 +48,5 @@ def told(error: Exception, *, with_traceback: bool = False) -> int:
         traceback.print_exception(error)
     hint = isinstance(error, OwnEncoderError) and not with_traceback
     text = " ".join(str(error).splitlines()) + ("; --traceback shows where" if hint else "")
-    print(f"{type(error).__name__}: {text}", file=sys.stderr)
+    print(foreign_text.told(f"{type(error).__name__}: {text}"), file=sys.stderr)
     return MISTAKE

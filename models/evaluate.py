@@ -40,6 +40,7 @@ from models.evaluation.task_result import AbsentResult, results_by_file
 from models.evaluation.tasks.declarations import TASKS, tasks_named
 from models.report.evaluation_table import evaluation_table
 from pipeline.base.digest import digest_of, sha256_of_file
+from pipeline.base.foreign_text import printable
 from pipeline.base.job import available_cores
 
 DEFAULT_PRESET = "laptop"
@@ -69,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(evaluation_table([Path(job["out"])]))
     except (OSError, ValueError) as error:
         return told(error, with_traceback=values.traceback)
-    print(f"results: {job['out']}", file=sys.stderr)
+    print(printable(f"results: {job['out']}"), file=sys.stderr)
     return 0
 
 
@@ -193,7 +194,7 @@ def _file_name(encoder: str) -> str:
 
 
 def _say(fraction: float, status: str) -> None:
-    print(f"{100 * fraction:3.0f} %  {status}", file=sys.stderr, flush=True)
+    print(f"{100 * fraction:3.0f} %  {printable(status)}", file=sys.stderr, flush=True)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -1,5 +1,6 @@
 """Every stage as a resumable Luigi task: ``luigi --module tasks RunAll --local-scheduler``."""
 
+from pipeline.base.foreign_text import guard_logs
 from tasks.artefact import watch_every_task
 from tasks.evaluation_data import DownloadSentEval
 from tasks.frameworks import CompareFrameworks
@@ -42,4 +43,5 @@ __all__ = [
     "WriteReport",
 ]
 
+guard_logs()
 watch_every_task()

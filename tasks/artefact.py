@@ -23,6 +23,7 @@ from pipeline.base.atomic_files import (
     write_json_atomically,
 )
 from pipeline.base.digest import digest_of, remembered_sha256
+from pipeline.base.foreign_text import values_without_secrets
 from pipeline.base.job import end_in_words, run_job_process
 from pipeline.base.watched import end_with_parent
 from pipeline.shards.manifests import stands_whole
@@ -160,7 +161,8 @@ class Artefact(ReportingTask):
         self.folder.mkdir(parents=True, exist_ok=True)
         for folder in (self.folder, self.folder / "jobs"):
             sweep_unfinished(folder)
-        write_json_atomically(self.folder / CONFIG_NAME, self.content())
+        content = values_without_secrets(self.content())
+        write_json_atomically(self.folder / CONFIG_NAME, content)
 
 
 class ShardStage(Artefact):

@@ -10,6 +10,8 @@ import luigi
 from models.evaluation.protocols.config import COMPATIBILITY_LOSS_HELP, ProtocolConfig
 from models.evaluation.representations.representation import representation_named
 from pipeline.base.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS, shown
+from pipeline.base.foreign_text import without_secrets
+from pipeline.downloads.download import MAX_BYTES
 from pipeline.parsers.adapters.base import PRECISIONS
 
 
@@ -23,6 +25,20 @@ def joined(changes: Mapping[str, Any], own: Mapping[str, Any], name: str) -> dic
     if doubled:
         raise ValueError(f"{name} sets {', '.join(doubled)}: use the parameters of these names")
     return {**changes, **own}
+
+
+GIGABYTE = 1_000_000_000
+
+
+class AddressParameter(luigi.Parameter):
+    """An address, which Luigi's logs and pages show without its login and tokens.
+
+    So two tasks that differ in a token alone are one for Luigi, as they are for us.
+    """
+
+    def serialize(self, x: str) -> str:
+        """Returns the value as Luigi names the task by it."""
+        return without_secrets(x)
 
 
 class CorpusParameters:
@@ -39,9 +55,18 @@ class CorpusParameters:
         description="For source=files: files, folders or globs, separated by commas. "
         ".txt, .md, .jsonl, each also as .gz, .bz2, .xz, .zst.",
     )
-    url = luigi.Parameter(default="", description="For source=url: the address to download.")
+    url = AddressParameter(
+        default="",
+        description="For source=url: the address to download; a login in it "
+        "(https://user:password@host) is sent to that host alone.",
+    )
     sha256 = luigi.Parameter(
         default="", description="For source=url: the file's sha256, verified after the download."
+    )
+    max_download_gigabytes = luigi.FloatParameter(
+        default=MAX_BYTES / GIGABYTE,
+        significant=False,
+        description="For source=url: the longest file that is taken.",
     )
     paragraphs = luigi.ChoiceParameter(
         default="blank-line",
@@ -56,7 +81,7 @@ class CorpusParameters:
 
     def corpus_in_words(self) -> str:
         """Returns what text a run is about, as a person would say it."""
-        where = {"files": self.paths, "url": self.url}.get(self.source)
+        where = {"files": self.paths, "url": without_secrets(self.url)}.get(self.source)
         limit = f", at most {self.limit} sentences" if self.limit else ""
         return f"{self.source}{f' ({where})' if where else ''}{limit}"
 
@@ -71,7 +96,7 @@ class EngineParameters:
         description="What runs the shard jobs: local, as many as Luigi has workers; ray: a Ray "
         "cluster, which needs ray.",
     )
-    storage = luigi.Parameter(
+    storage = AddressParameter(
         default="",
         significant=False,
         description="Folder or URL (s3://bucket/prefix) with the sentence and parsed shards that "
@@ -265,7 +290,7 @@ class EvaluationDataParameters:
         description="Your own copy of SentEval's data folder: it holds downstream/ and probing/. "
         "Without it the data are downloaded.",
     )
-    mirror = luigi.Parameter(
+    mirror = AddressParameter(
         default="",
         significant=False,
         description="Address under which all downloads of SentEval's data stand by their names, in "

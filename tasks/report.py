@@ -13,6 +13,7 @@ from models.evaluation.task_result import TaskResult, read_result
 from models.report.probing_table import RowDeclaration, RowFiles, declare_rows
 from models.report.report import REPORT_VERSION, write_report
 from models.report.run_sections import ReportInputs, StageRecord, installed_versions
+from pipeline.base.foreign_text import without_secrets
 from pipeline.base.json_files import read_json
 from pipeline.parsers.adapters.folder_files import read_scores
 from pipeline.shards.manifests import read_dataset_manifest
@@ -225,9 +226,11 @@ def parser_record(stage: ParseStage) -> dict[str, Any]:
 
 
 def command_line() -> str | None:
-    """Returns the command that runs this process, or None where it is not Luigi's own."""
+    """Returns Luigi's own command without secrets; None where it is not what runs this process."""
     program = Path(sys.argv[0]).name
-    return shlex.join([program, *sys.argv[1:]]) if program == "luigi" else None
+    if program != "luigi":
+        return None
+    return without_secrets(shlex.join([program, *map(without_secrets, sys.argv[1:])]))
 
 
 def current_commit() -> str | None:

@@ -4,41 +4,48 @@ from __future__ import annotations
 
 import hashlib
 from functools import cached_property
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import luigi
 
-from pipeline.downloads.download import download
+from pipeline.base.foreign_text import told, values_without_secrets, without_secrets
+from pipeline.downloads.connection import file_name_of
+from pipeline.downloads.download import MAX_BYTES, DownloadConfig, download
 from pipeline.text.files import FilesConfig, TextFiles
 from pipeline.text.paragraphs import Source
 from pipeline.text.python_docs import PythonDocs
 from pipeline.text.split import describe_splitter, split_sentences
 from pipeline.text.tokenization import SentenceConfig
 from tasks.artefact import LOCK_NAME, ReportingTask, ShardStage
-from tasks.parameters import CorpusParameters
+from tasks.parameters import GIGABYTE, AddressParameter, CorpusParameters
 
 
 class DownloadCorpus(ReportingTask):
     """Downloads one file, resuming where it broke off, and verifies its sha256."""
 
-    url = luigi.Parameter(description="Address of a text file or archive of one.")
+    url = AddressParameter(description="Address of a text file or archive of one.")
     sha256 = luigi.Parameter(description="The file's sha256 in hexadecimal.")
     work_folder = luigi.PathParameter(default=Path("data/work"), significant=False)
+    max_download_gigabytes = luigi.FloatParameter(
+        default=MAX_BYTES / GIGABYTE, significant=False, description="Longest file that is taken."
+    )
 
     def output(self) -> luigi.LocalTarget:
         """Returns the file, which has its name only when it is whole and verified."""
-        name = PurePosixPath(urlsplit(self.url).path).name or "download"
-        key = hashlib.sha256(f"{self.url}\n{self.sha256}".encode()).hexdigest()[:12]
-        return luigi.LocalTarget(str(self.work_folder / "downloads" / key / name))
+        known = without_secrets(self.url)  # another token is no other file
+        key = hashlib.sha256(f"{known}\n{self.sha256}".encode()).hexdigest()[:12]
+        place = self.work_folder / "downloads" / key / file_name_of(self.url)
+        return luigi.LocalTarget(str(place))
 
     def run(self) -> None:
         """Downloads the file; where another run is at it, waits and takes its result."""
         path = Path(self.output().path)
+        config = DownloadConfig(max_bytes=round(self.max_download_gigabytes * GIGABYTE))
         with self.held(path.parent / LOCK_NAME):
             if not self.complete():
-                download(self.url, path, self.sha256, on_progress=self.report_progress)
+                report = self.report_progress
+                download(self.url, path, self.sha256, config=config, on_progress=report)
 
 
 class SplitSentences(CorpusParameters, ShardStage):
@@ -53,7 +60,7 @@ class SplitSentences(CorpusParameters, ShardStage):
         self._check_source()
         if self.source != "url":
             return []
-        return [DownloadCorpus(url=self.url, sha256=self.sha256, work_folder=self.work_folder)]
+        return [self.clone(DownloadCorpus)]
 
     def _check_source(self) -> None:
         """Refuses parameters that contradict the source, rather than ignoring them.
@@ -68,8 +75,8 @@ class SplitSentences(CorpusParameters, ShardStage):
             )
         if (self.url != "") != (self.source == "url"):
             raise ValueError(
-                f"source is {self.source!r} and url is {self.url!r}: give --source url together "
-                "with --url and --sha256, and no other source"
+                f"source is {self.source!r} and url is {told(self.url)!r}: give --source url "
+                "together with --url and --sha256, and no other source"
             )
 
     @cached_property
@@ -90,11 +97,15 @@ class SplitSentences(CorpusParameters, ShardStage):
         )
 
     def content(self) -> dict[str, Any]:
-        """Returns what the text is and how it is cut; a download is known by its sha256."""
+        """Returns what the text is and how it is cut; a download is known by its sha256.
+
+        Its address has no login and no token in it: the same file fetched with another one is the
+        same text.
+        """
         self._check_source()
         if self.source == "url":
             names = ("source", "url", "sha256", "paragraphs", "text_field", "encoding")
-            source = {name: getattr(self, name) for name in names}
+            source = values_without_secrets({name: getattr(self, name) for name in names})
         else:
             source = self.opened_source.describe()
         return {"corpus": source, "splitter": describe_splitter(self.config)}

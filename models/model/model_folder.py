@@ -96,7 +96,6 @@ def _tensors_of(path: Path) -> dict[str, Tensor]:
     try:
         check_file(path, read_json(path.with_name(MODEL_FILE), remedy=REMEDY), REMEDY)
         tensors: dict[str, Tensor] = load_file(path)
-        return tensors
     except (OSError, SafetensorError) as error:
         raise ValueError(
             f"{path}: cannot be loaded: {error}; get the folder anew or train again"

@@ -1,10 +1,12 @@
-"""Markdown pieces: tables, figures with their intervals, escaped cells."""
+"""Markdown pieces: tables, lists and code, in which text stays text; figures with intervals."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from models.evaluation.statistics.resampling import Interval, SeedMean
+from pipeline.base.foreign_text import escaped_markdown, printable
 
 SCORES_OF_ERRORS = frozenset({"mse"})
 """Scores of which the lower is the better; in their own unit, which needs more digits."""
@@ -21,14 +23,13 @@ def markdown_table(
     for row in rows:
         if len(row) != len(header):
             raise ValueError(f"table row {list(row)} does not fit the header {list(header)}")
+
+    def escaped(cells: Sequence[str]) -> list[str]:
+        return [escaped_markdown(cell) for cell in cells]
+
     rule = ["---" if i < num_text_columns else "---:" for i in range(len(header))]
-    lines = [header, rule, *([escape(cell) for cell in row] for row in rows)]
+    lines = [escaped(header), rule, *map(escaped, rows)]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
-
-
-def escape(cell: str) -> str:
-    """Returns text that stays within one table cell."""
-    return cell.replace("|", "\\|").replace("\n", " ")
 
 
 def section(title: str, *paragraphs: str) -> str:
@@ -37,8 +38,27 @@ def section(title: str, *paragraphs: str) -> str:
 
 
 def bullets(items: Sequence[str]) -> str:
-    """Returns a bullet list."""
-    return "\n".join(f"- {item}" for item in items)
+    """Returns a bullet list of plain text."""
+    return "\n".join(f"- {escaped_markdown(item)}" for item in items)
+
+
+def code(text: str) -> str:
+    """Returns text as code within a line, whatever backticks it holds."""
+    shown = printable(text)
+    mark = "`" * (_longest_run(shown) + 1)
+    space = " " if "`" in shown else ""
+    return f"{mark}{space}{shown}{space}{mark}"
+
+
+def code_block(text: str, language: str) -> str:
+    """Returns lines as a block of code, whatever fences they hold."""
+    shown = printable(text, keep_lines=True)
+    fence = "`" * max(3, _longest_run(shown) + 1)
+    return f"{fence}{language}\n{shown}\n{fence}"
+
+
+def _longest_run(text: str) -> int:
+    return max(map(len, re.findall("`+", text)), default=0)
 
 
 def percent(value: float) -> str:

@@ -11,7 +11,16 @@ from typing import Any
 
 from models.evaluation.derived.export import SENTEVAL_FOLDER, evaluation_tasks
 from models.evaluation.derived.held_out.config import SPLITS
-from models.report.markdown import bullets, count, markdown_table, percent, section, with_interval
+from models.report.markdown import (
+    bullets,
+    code,
+    code_block,
+    count,
+    markdown_table,
+    percent,
+    section,
+    with_interval,
+)
 from models.report.probing_table import (
     MAJORITY_ROW,
     PAIR_ROW,
@@ -60,7 +69,7 @@ def _verdict(comparison: RowComparison, table: ProbingTable) -> str:
 
 def probing_section(table: ProbingTable, probing: Mapping[str, Any]) -> str:
     """Returns the table of rows and tasks, the comparisons, and the tasks that are absent."""
-    absent = [f"**{name}**: {reason}" for name, reason in sorted(probing["absent"].items())]
+    absent = [f"{name}: {reason}" for name, reason in sorted(probing["absent"].items())]
     titles = _titles(table.tasks, probing)
     return section(
         "Probing",
@@ -151,9 +160,9 @@ def exported_section(probing_folder: Path, tasks: Sequence[str]) -> str:
     )
     return section(
         "The same tasks for any encoder",
-        f"`{probing_folder / SENTEVAL_FOLDER}` holds the probing tasks in SentEval's format. A "
-        "function of your own from a list of strings to a matrix is scored on them by",
-        f"```sh\n{command}\n```",
+        f"{code(str(probing_folder / SENTEVAL_FOLDER))} holds the probing tasks in SentEval's "
+        "format. A function of your own from a list of strings to a matrix is scored on them by",
+        code_block(command, "sh"),
         "The protocol is the same as above, and the tasks bring their documents and parses: "
         "such figures stand beside those of the table, and a model of this run gets its own again.",
     )

@@ -15,8 +15,17 @@ from pathlib import Path
 from typing import Any
 
 from models.evaluation.derived.held_out.altered_sentences import NOT_SELECTED
-from models.report.markdown import bullets, count, duration, markdown_table, percent, section
+from models.report.markdown import (
+    bullets,
+    code_block,
+    count,
+    duration,
+    markdown_table,
+    percent,
+    section,
+)
 from models.report.probing_table import RowFiles
+from pipeline.base.foreign_text import escaped_markdown
 from pipeline.shards.manifests import DatasetManifest
 
 
@@ -34,6 +43,8 @@ class StageRecord:
     """Sentences it refused, by reason; they are in its quarantine files."""
     not_selected: Mapping[str, int] = field(default_factory=dict)
     """Sentences of the stage before that it does not use, by reason; they are in no quarantine."""
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    """Files and folders among the text's paths that it did not read, by reason."""
 
     @classmethod
     def of_dataset(cls, name: str, manifest: DatasetManifest) -> StageRecord:
@@ -41,7 +52,10 @@ class StageRecord:
         not_selected: Counter[str] = Counter()
         for shard in manifest.shards:
             not_selected.update(shard.extra.get(NOT_SELECTED, {}))
-        return cls(name, manifest.rows, manifest.seconds, manifest.drops, dict(not_selected))
+        left_out = manifest.config.get("left_out", {})
+        return cls(
+            name, manifest.rows, manifest.seconds, manifest.drops, dict(not_selected), left_out
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +108,7 @@ def run_section(inputs: ReportInputs) -> str:
         f"Commit: {inputs.commit or 'not known (no git checkout)'}.",
         markdown_table(["package", "version"], versions, num_text_columns=2) if versions else "",
         "Resolved configuration:",
-        f"```json\n{configuration}\n```",
+        code_block(configuration, "json"),
     )
 
 
@@ -120,6 +134,13 @@ def corpus_section(stages: Sequence[StageRecord]) -> str:
         "in no quarantine: this stage had no use for it, or it lacks a parse that a stage before "
         "refused. Seconds are summed over shards, so stages that ran side "
         "by side took less time on the clock.",
+        *(
+            escaped_markdown(
+                f"Of the paths of {stage.name} were not read: {_by_reason(stage.left_out)}."
+            )
+            for stage in stages
+            if stage.left_out
+        ),
     )
 
 
@@ -149,12 +170,14 @@ def parsers_section(parsers: Sequence[Mapping[str, Any]]) -> str:
 
 def origin(inputs: ReportInputs) -> list[str]:
     """Returns what text the report is about and how to repeat it, or nothing where not given."""
-    text = [] if inputs.corpus is None else [f"Text: {inputs.corpus.rstrip('.')}."]
+    text = (
+        [] if inputs.corpus is None else [f"Text: {escaped_markdown(inputs.corpus.rstrip('.'))}."]
+    )
     if inputs.command is None:
         return [f"What was run. {told}" for told in text]
     return [
         f"What was run. {' '.join([*text, 'Command:'])}",
-        f"```sh\n{inputs.command}\n```",
+        code_block(inputs.command, "sh"),
     ]
 
 

@@ -27,6 +27,7 @@ from typing import IO, Any, TypeVar
 
 from pipeline.base.atomic_files import held_locks, write_json_atomically
 from pipeline.base.config_fields import Config
+from pipeline.base.foreign_text import printable, told
 from pipeline.base.watched import watched
 
 J = TypeVar("J", bound=Config)
@@ -68,20 +69,21 @@ def run_from_command_line(
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     if len(arguments) != 1:
-        print(f"usage: python -m MODULE JOB.json, got {arguments}", file=sys.stderr)
+        print(told(f"usage: python -m MODULE JOB.json, got {arguments}"), file=sys.stderr)
         return 2
     path = Path(arguments[0])
     try:
         job = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, json.JSONDecodeError) as error:
-        print(f"{path}: not a job file ({error})", file=sys.stderr)
+        print(told(f"{path}: not a job file ({error})"), file=sys.stderr)
         return 2
     _remove_tracebacks(path, part)
     try:
         execute(job, print_progress)
     except Exception as error:
         trace = _write_traceback(_traceback_path(path, part))
-        print(f"{type(error).__name__}: {error}{trace}", file=sys.stderr)
+        text = told(f"{type(error).__name__}: {error}{trace}", keep_lines=True)
+        print(text, file=sys.stderr)
         return 1
     return 0
 
@@ -224,7 +226,7 @@ def _follow_progress(lines: IO[str], on_progress: Progress) -> None:
             report = json.loads(line)
             fraction, status = float(report["progress"]), str(report["status"])
         except (ValueError, KeyError, TypeError):
-            print(line.rstrip(), file=sys.stderr)
+            print(told(line.rstrip()), file=sys.stderr)
             continue
         on_progress(fraction, status)
 
@@ -233,7 +235,7 @@ def _forward_errors(lines: IO[str], kept: deque[str]) -> None:
     """Passes a job's standard error on, character by character so that progress bars move."""
     line = ""
     while character := lines.read(1):
-        sys.stderr.write(character)
+        sys.stderr.write(character if character == "\r" else printable(character, keep_lines=True))
         if character in "\r\n":
             sys.stderr.flush()
             if character == "\n" and line.strip():

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pipeline.base.foreign_text import told, without_secrets
+
 EXCERPT_CHARACTERS = 200
 _SHORT = reprlib.Repr()
 _SHORT.maxlevel = 3
@@ -33,7 +35,8 @@ class Refusal:
 
     def record(self, **place: Any) -> dict[str, Any]:
         """Returns a line of a quarantine file: where it stood, why it was refused, an excerpt."""
-        said = {"reason": self.reason, "detail": self.detail, "excerpt": self.excerpt}
+        detail = without_secrets(self.detail)
+        said = {"reason": self.reason, "detail": detail, "excerpt": self.excerpt}
         return place | said
 
 
@@ -48,9 +51,8 @@ class RefusedSentence:
     detail: str
 
     def __str__(self) -> str:
-        return f"sentence {self.index} (from 0): {self.reason}" + (
-            f" ({self.detail})" if self.detail else ""
-        )
+        detail = f" ({told(self.detail)})" if self.detail else ""
+        return f"sentence {self.index} (from 0): {self.reason}{detail}"
 
 
 def excerpt_of(text: str | Sequence[str]) -> str:

@@ -18,15 +18,15 @@ import re
 import ssl
 import time
 import urllib.error
-import urllib.request
 from dataclasses import dataclass
 from email.message import Message
 from email.utils import parsedate_to_datetime
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from pipeline.base.digest import sha256_of_file
+from pipeline.base.foreign_text import printable, told, without_secrets
 from pipeline.base.job import Progress
+from pipeline.downloads.connection import Pace, TooSlowError, ask, checked_address
 
 _BLOCK_BYTES = 1 << 16
 _RETRIED_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504})
@@ -38,7 +38,12 @@ _RETRIED_ERRORS = (
     ssl.SSLError,
 )
 _SHA256 = re.compile(r"[0-9a-f]{64}")
-_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)")
+_RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18}|\*)")
+_SHOWN_CHARACTERS = 100
+"""Of what a server said, in an error."""
+MAX_BYTES = 10_000_000_000
+"""Longest file that is taken unless somebody says otherwise."""
+
 _SECONDS_UNTIL_STRONG = 60.0
 """So long unchanged when it was sent, a file's date tells its versions apart (RFC 9110, 8.8.2.2,
 which asks for one second, and RFC 7232, 2.2.2, for this)."""
@@ -71,8 +76,17 @@ class DownloadConfig:
     backoff_seconds: float = 1.0
     """Pause before the second attempt; doubles with each further one."""
     max_backoff_seconds: float = 60.0
-    max_bytes: int | None = None
-    """Longest file that is taken; None takes any."""
+    max_bytes: int = MAX_BYTES
+    """Longest file that is taken."""
+    min_bytes_per_second: float = 1000.0
+    """A body that comes slower is given up, whatever it still brings."""
+    pace_seconds: float = 60.0
+    """So long it may be slower."""
+
+    @property
+    def pace(self) -> Pace:
+        """The slowest answer that is waited for."""
+        return Pace(self.min_bytes_per_second, self.pace_seconds)
 
 
 def download(
@@ -93,12 +107,12 @@ def download(
         ``destination``; at once where the right file is there already, or any without a sha256.
 
     Raises:
-        ValueError: the address or sha256 is malformed, or the file has another sha256 or is
-            longer than the configuration allows.
-        DownloadError: the server refuses, or keeps failing; what has arrived is kept. An
+        ValueError: the address or sha256 is malformed, the destination is a folder, or the file has
+            another sha256 or is longer than the configuration allows.
+        DownloadError: the server refuses, keeps failing or trickles; what has arrived is kept. An
             `UnreachableError` where it never answered.
     """
-    _check_arguments(url, sha256)
+    _check_arguments(url, destination, sha256)
     sha256 = sha256 and sha256.lower()
     config = config or DownloadConfig()
     if destination.exists() and (sha256 is None or sha256_of_file(destination) == sha256):
@@ -115,20 +129,19 @@ def download(
         part.discard()
         if not resumed:  # a part from an earlier run may have been of another file: once more
             raise ValueError(
-                f"{url}: sha256 is {found}, expected {sha256}; the file was changed or is "
+                f"{told(url)}: sha256 is {found}, expected {sha256}; the file was changed or is "
                 "not the one you mean: check the address, then the sha256"
             )
 
 
-def _check_arguments(url: str, sha256: str | None) -> None:
-    if urlsplit(url).scheme not in {"http", "https"}:
-        raise ValueError(
-            f"{url!r}: not an http or https address; name a file that is here already by its path"
-        )
+def _check_arguments(url: str, destination: Path, sha256: str | None) -> None:
+    checked_address(url)
+    if destination.name in {"", ".."} or destination.is_dir():
+        raise ValueError(f"{told(destination)}: is a folder; give the name of a file")
     if sha256 is not None and not _SHA256.fullmatch(sha256.lower()):
         raise ValueError(
-            f"{url}: sha256 is {sha256!r}, not 64 hexadecimal digits; compute it from a copy you "
-            "trust with `sha256sum FILE`"
+            f"{told(url)}: sha256 is {sha256!r}, not 64 hexadecimal digits; compute it from a copy "
+            "you trust with `sha256sum FILE`"
         )
 
 
@@ -148,13 +161,13 @@ class _Part:
         """Returns the strong entity tag or date that the server gave for this address, if any."""
         try:
             noted = json.loads(self._validator_path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            return str(noted["validator"]) if noted["url"] == without_secrets(url) else None
+        except (OSError, ValueError, KeyError, TypeError):
             return None
-        return str(noted["validator"]) if noted.get("url") == url else None
 
     def note_validator(self, url: str, validator: str | None) -> None:
-        """Keeps the validator for a later run."""
-        noted = {"url": url, "validator": validator} if validator else {}
+        """Keeps the validator for a later run, which may have another token."""
+        noted = {"url": without_secrets(url), "validator": validator} if validator else {}
         self._validator_path.write_text(json.dumps(noted), encoding="utf-8")
 
     def discard(self) -> None:
@@ -183,17 +196,24 @@ def _fetch_patiently(
         except _RETRIED_ERRORS as error:
             if isinstance(getattr(error, "reason", error), ssl.SSLCertVerificationError):
                 raise DownloadError(
-                    f"{url}: the server's certificate is not trusted ({error}); check the address "
-                    "and this machine's certificates and clock"
+                    f"{told(url)}: the server's certificate is not trusted ({error}); check the "
+                    "address and this machine's certificates and clock"
                 ) from error
             fault = error
+        except TooSlowError as error:
+            raise DownloadError(
+                f"{told(url)}: the server sends {error}, less than the "
+                f"{config.min_bytes_per_second:,.0f} a second that are waited for; "
+                f"{part.size:,} bytes are kept, so run it again later, or take another address"
+            ) from error
         failures = 1 if part.size > reached else failures + 1
         reached = max(reached, part.size)
         if failures >= config.attempts:
             answered = part.size or isinstance(fault, urllib.error.HTTPError | _Malformed)
             kind = DownloadError if answered else UnreachableError
             raise kind(
-                f"{url}: gave up after {failures} attempts that got no further ({fault}); "
+                f"{told(url)}: gave up after {failures} attempts that got no further "
+                f"({told(fault)[:_SHOWN_CHARACTERS]}); "
                 f"{part.size:,} bytes are kept, so run it again later to go on"
             ) from fault
         pause = config.backoff_seconds * 2 ** (failures - 1)
@@ -207,7 +227,8 @@ def _refusal(url: str, error: urllib.error.HTTPError) -> str:
         404: "there is no such file: check the address",
         410: "the file is gone: find another address",
     }.get(error.code, "check the address in a browser")
-    return f"{url}: HTTP {error.code} {error.reason}; {remedy}"
+    reason = " ".join(str(error.reason).split())
+    return told(f"{url}: HTTP {error.code} {reason}; {remedy}")
 
 
 def _fetch(url: str, part: _Part, config: DownloadConfig, on_progress: Progress | None) -> None:
@@ -219,7 +240,7 @@ def _fetch(url: str, part: _Part, config: DownloadConfig, on_progress: Progress 
         ValueError: the file is longer than the configuration allows.
     """
     try:
-        response = _open(url, part, config.timeout_seconds)
+        response = _open(url, part, config)
     except urllib.error.HTTPError as error:
         if error.code != 416 or part.size == 0:
             raise
@@ -227,7 +248,7 @@ def _fetch(url: str, part: _Part, config: DownloadConfig, on_progress: Progress 
         if whole and not _is_another(error.headers, part.validator(url)):
             return
         part.discard()
-        response = _open(url, part, config.timeout_seconds)
+        response = _open(url, part, config)
     with response:
         try:
             extent = _extent(response, part.size, part.validator(url))
@@ -240,22 +261,20 @@ def _fetch(url: str, part: _Part, config: DownloadConfig, on_progress: Progress 
         _append(response, extent, part, config.max_bytes, on_progress)
 
 
-def _open(url: str, part: _Part, timeout_seconds: float) -> http.client.HTTPResponse:
+def _open(url: str, part: _Part, config: DownloadConfig) -> http.client.HTTPResponse:
     headers = {"Accept-Encoding": "identity", "User-Agent": "treeviews"}
     validator = part.validator(url)
     if validator is None:
         part.discard()  # nothing says that the server still has the same file
     elif part.size:
         headers |= {"Range": f"bytes={part.size}-", "If-Range": validator}
-    request = urllib.request.Request(url, headers=headers)
-    response: http.client.HTTPResponse = urllib.request.urlopen(request, timeout=timeout_seconds)
-    return response
+    return ask(url, headers, timeout_seconds=config.timeout_seconds, pace=config.pace)
 
 
 def _strong_validator(headers: Message) -> str | None:
     """Returns what tells this version's bytes from every other's: its tag, or its date if old."""
     tag: str = headers.get("ETag", "")
-    if tag.startswith('"'):  # a weak one begins W/
+    if tag.startswith('"') and tag.isascii() and tag == printable(tag):  # a weak one begins W/
         return tag
     changed: str | None = headers.get("Last-Modified")
     try:
@@ -293,7 +312,9 @@ def _extent(response: http.client.HTTPResponse, num_bytes: int, validator: str |
         announced = response.headers.get("Content-Range", "")
         match = _RANGE.fullmatch(announced)
         if match is None:
-            raise _Malformed(f"a part of the file without its place (Content-Range {announced!r})")
+            raise _Malformed(
+                f"a part of the file without its place (Content-Range {_excerpt(announced)})"
+            )
         start, stop = int(match.group(1)), int(match.group(2)) + 1
         total = None if match.group(3) == "*" else int(match.group(3))
         if stop <= start or (total is not None and stop > total):
@@ -305,25 +326,32 @@ def _extent(response: http.client.HTTPResponse, num_bytes: int, validator: str |
         return _Extent(start, stop, total)
     length = response.headers.get("Content-Length")
     if response.length is None and length is not None and not response.chunked:
-        raise _Malformed(f"Content-Length is {length!r}")
+        raise _Malformed(f"Content-Length is {_excerpt(length)}")
     return _Extent(0, response.length, response.length)
+
+
+def _excerpt(said: str) -> str:
+    return repr(said[:_SHOWN_CHARACTERS])
 
 
 def _append(
     response: http.client.HTTPResponse,
     extent: _Extent,
     part: _Part,
-    max_bytes: int | None,
+    max_bytes: int,
     on_progress: Progress | None,
 ) -> None:
     total = extent.total
     _check_length(total or extent.stop or 0, response, part, max_bytes)
     with part.path.open("ab") as stream:
-        while block := response.read(_BLOCK_BYTES):
+        told_of = stream.tell()
+        # Not `read`: asked for a block, it takes a chunk of negative length for all that comes.
+        while block := response.read1(_BLOCK_BYTES):
             stream.write(block)
-            _check_length(stream.tell(), response, part, max_bytes)
-            if on_progress is not None:
-                arrived = stream.tell()
+            arrived = stream.tell()
+            _check_length(arrived, response, part, max_bytes)
+            if on_progress is not None and (arrived - told_of >= _BLOCK_BYTES or arrived == total):
+                told_of = arrived
                 of_all = f" of {total / 1e6:,.1f}" if total else ""
                 fraction = arrived / total if total else 0.0
                 on_progress(fraction, f"{arrived / 1e6:,.1f}{of_all} MB downloaded")
@@ -340,12 +368,13 @@ def _append(
 
 
 def _check_length(
-    num_bytes: int, response: http.client.HTTPResponse, part: _Part, max_bytes: int | None
+    num_bytes: int, response: http.client.HTTPResponse, part: _Part, max_bytes: int
 ) -> None:
     """Refuses a file that is, or says it is, longer than any that could be meant."""
-    if max_bytes is not None and num_bytes > max_bytes:
+    if num_bytes > max_bytes:
         part.discard()
         raise ValueError(
-            f"{response.url}: longer than the {max_bytes:,} bytes that were to be expected; not "
-            "the file that is meant: check the address"
+            f"{told(response.url)}: longer than the {max_bytes:,} bytes that are taken at most; "
+            "check the address and, where the file is so long, raise the limit (of a corpus "
+            "--max-download-gigabytes)"
         )

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from pipeline.base.foreign_text import printable, told
 from pipeline.inspect.check import faults_of, notes_of
 from pipeline.inspect.dataset import Selection, select
 from pipeline.inspect.show import head_lines, show_lines
@@ -31,11 +32,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         if arguments.command == "check":
             return _check(selection, arguments.max_faults)
         for line in _lines(selection, arguments):
-            print(line)
+            print(printable(line, keep_lines=True))
     except BrokenPipeError:  # the reader, such as a pager, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (ValueError, OSError) as error:
-        print(error, file=sys.stderr)
+        print(told(error), file=sys.stderr)
         return 2
     return 0
 
@@ -99,13 +100,13 @@ def _check(selection: Selection, max_faults: int) -> int:
     count = 0
     for count, fault in enumerate(faults_of(selection), start=1):
         if count <= max_faults:
-            print(fault)
+            print(printable(fault))
     if count > max_faults:
         print(f"and {count - max_faults:,} more")
     for note in notes_of(selection):
-        print(note)
+        print(printable(note))
     folders = ", ".join(str(folder.path) for folder in selection.folders)
-    print(f"{count:,} faults" if count else f"all is right: {folders}")
+    print(f"{count:,} faults" if count else f"all is right: {printable(folders)}")
     return 1 if count else 0
 
 

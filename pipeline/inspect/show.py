@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from pipeline.base.foreign_text import printable
 from pipeline.inspect.dataset import Selection, read_rows
 from pipeline.trees.binarize import children_of
 from pipeline.trees.flat import to_brackets
@@ -80,7 +81,7 @@ def head_lines(selection: Selection, *, num_rows: int, parses: bool) -> Iterator
     for number in selection.shared_numbers():
         if left <= 0:
             return
-        rows = list(read_rows(selection, number, count=left))
+        rows = list(_printable_rows(selection, number, count=left))
         left -= len(rows)
         for position, row in enumerate(rows):
             yield _sentence_line(row, f"{number}:{position}")
@@ -101,7 +102,7 @@ def show_lines(selection: Selection, *, shard: int, row: int, binary: bool) -> I
     """
     if selection.sentences is None:
         raise ValueError("no sentences beside this stage; give the folder that holds both")
-    found = list(read_rows(selection, shard, start=row, count=1)) if row >= 0 else []
+    found = list(_printable_rows(selection, shard, start=row, count=1)) if row >= 0 else []
     if not found:
         raise ValueError(f"shard {shard} has no row {row}; see its rows with `stats`")
     values = found[0]
@@ -122,6 +123,18 @@ def show_lines(selection: Selection, *, shard: int, row: int, binary: bool) -> I
         if binary:
             yield "\nbinarized"
             yield draw_binary(tokens, values["binary_left"], values["binary_right"])
+
+
+def _printable_rows(*arguments: Any, **keywords: Any) -> Iterator[dict[str, Any]]:
+    """Yields rows whose words, labels and names can forge no line and move no cursor."""
+    for row in read_rows(*arguments, **keywords):
+        yield {name: _printable(value) for name, value in row.items()}
+
+
+def _printable(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_printable(inner) for inner in value]
+    return printable(value) if isinstance(value, str) else value
 
 
 def constituency_of(row: dict[str, Any]) -> ConstituencyParse:

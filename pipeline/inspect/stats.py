@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pipeline.base.foreign_text import printable
 from pipeline.inspect.dataset import Selection, StageFolder
 from pipeline.parsing.parse_shard import PARSER_FAULTS
 from pipeline.shards.manifests import ShardManifest, manifest_beside
@@ -71,7 +72,7 @@ def _manifest_lines(
         (m.extra["parser"], m.extra["parser_checksum"]) for m in manifests if "parser" in m.extra
     }
     for name, checksum in sorted(parsers):
-        yield _line("parser", f"{name} {checksum}")
+        yield _line("parser", printable(f"{name} {checksum}"))
 
 
 def parser_failures(folder: StageFolder, manifests: Iterable[ShardManifest]) -> str:
@@ -119,7 +120,9 @@ def _top(folder: StageFolder, column: str, numbers: list[int]) -> str:
 
 def _counts(counts: Mapping[str, int], total: int) -> str:
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return ", ".join(f"{name} {count:,} ({count / total:.1%})" for name, count in ordered)
+    return ", ".join(
+        f"{printable(name)} {count:,} ({count / total:.1%})" for name, count in ordered
+    )
 
 
 def _line(name: str, value: str) -> str:

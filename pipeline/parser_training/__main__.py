@@ -12,6 +12,7 @@ import logging
 import sys
 from collections.abc import Sequence
 
+from pipeline.base.foreign_text import guard_logs, told
 from pipeline.base.job import Progress, run_from_command_line
 from pipeline.parser_training.job import ParserTrainingJob
 
@@ -30,11 +31,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         is_help = command in {"-h", "--help"}
         print(f"{__doc__}\ncommands: {', '.join(COMMANDS)}", file=None if is_help else sys.stderr)
         return 0 if is_help else 2
+    guard_logs()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", stream=sys.stderr)
     try:
         print(_run(command, rest))
     except (FileNotFoundError, FloatingPointError, ValueError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {told(error, keep_lines=True)}", file=sys.stderr)
         return 2
     return 0
 

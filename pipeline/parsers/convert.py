@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.base.digest import sha256_of_file
+from pipeline.base.foreign_text import told
 from pipeline.downloads.download import DownloadConfig, DownloadError, download
 from pipeline.parsers.adapters.folder_files import (
     CHECKSUMS_NAME,
@@ -188,7 +189,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         checksum = convert_checkpoint(**options)
     except (ValueError, OSError, DownloadError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {told(error, keep_lines=True)}", file=sys.stderr)
         return 2
     print(checksum)
     return 0

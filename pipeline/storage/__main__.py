@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from pipeline.base.foreign_text import told
 from pipeline.storage.location import Storage, named_address, portable_address
 from pipeline.storage.stage import StoredStage
 
@@ -25,9 +26,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         storage = Storage(portable_address(arguments.url))
         count = StoredStage(storage).fetch_dataset(arguments.folder)
     except (ValueError, OSError) as error:
-        print(error, file=sys.stderr)
+        print(told(error), file=sys.stderr)
         return 2
-    print(f"{count} shards of {named_address(arguments.url)} are in {arguments.folder}")
+    print(told(f"{count} shards of {named_address(arguments.url)} are in {arguments.folder}"))
     return 0
 
 

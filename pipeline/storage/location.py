@@ -18,6 +18,7 @@ import pyarrow as pa
 from pyarrow import fs
 
 from pipeline.base.atomic_files import TEMPORARY_SUFFIX, sweep_unfinished, write_bytes_atomically
+from pipeline.base.foreign_text import HIDDEN, without_secrets
 
 ENDPOINT_VARIABLE = "AWS_ENDPOINT_URL"
 LEFT_SECONDS = 24 * 3600.0
@@ -47,12 +48,10 @@ def portable_address(address: str) -> str:
 
 def named_address(address: str) -> str:
     """Returns an address as it may be shown: without credentials and settings."""
-    scheme, mark, rest = address.partition("://")
-    if not mark:
+    if "://" not in address:
         return address
-    # Not by the parts of a URL: a secret with a slash in it would be taken for a path.
-    public = rest.rpartition("@")[2]
-    return f"{scheme}://{re.split('[?#]', public, maxsplit=1)[0]}"
+    public = without_secrets(address).replace(f"://{HIDDEN}@", "://")
+    return re.split("[?#]", public, maxsplit=1)[0]
 
 
 class Storage:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import bz2
+import fnmatch
 import glob
 import gzip
 import io
 import logging
 import lzma
 import os
+import stat
 import zlib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import zstandard
+
+from pipeline.base.foreign_text import printable, told
 
 ERRORS: tuple[type[Exception], ...] = (
     OSError,
@@ -87,19 +91,23 @@ _READERS: dict[str, Callable[[BinaryIO], Any]] = {
 TEXT_SUFFIXES = (".txt", ".text", ".md")
 JSON_LINES_SUFFIXES = (".jsonl", ".ndjson")
 _READ_SUFFIXES = frozenset(TEXT_SUFFIXES + JSON_LINES_SUFFIXES)
+_SUFFIX_CHARACTERS = 20
+_MOST_REASONS = 30
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class TextFile:
-    """One file to read."""
+    """One file to read, or one folder that cannot be searched for files."""
 
     path: Path
     """Absolute; a symbolic link stays one, since its own name says what it holds."""
     name: str
     """Path below what all files have in common, with forward slashes; bytes that are not UTF-8 are
     escaped, as in ``caf\\xe9.txt``."""
+    unlisted: str = ""
+    """Of a folder: why its files are not known."""
 
     @property
     def is_json_lines(self) -> bool:
@@ -107,74 +115,179 @@ class TextFile:
         return without_compression_suffix(self.path).suffix.lower() in JSON_LINES_SUFFIXES
 
 
-def list_files(paths: Sequence[str | Path]) -> list[TextFile]:
+@dataclass(frozen=True, slots=True)
+class FileList:
+    """What paths stand for."""
+
+    files: tuple[TextFile, ...]
+    left_out: Mapping[str, int]
+    """How many files and folders were met and left out, by reason."""
+
+
+def list_files(paths: Sequence[str | Path]) -> FileList:
     """Returns the files of all paths, in the paths' order, a folder's and a glob's files sorted.
 
     A file that is named outright is read whatever its suffix. Of a folder, searched to any depth,
-    hidden files are left out, and so are files that are not named like text and links to nothing,
-    which is logged. A file that is reached twice, by links too, is read once, under the name that
-    comes first.
+    what is hidden, not named like text, a link to nothing or to a folder, or no regular file (a
+    pipe, a socket, a device) is left out, which is counted and logged. A folder that cannot be
+    searched stands among the files, so that it is refused in its place. A file that is reached
+    twice, by links too, is read once, under the name that comes first.
 
     Raises:
         FileNotFoundError: a path or pattern that matches nothing.
-        ValueError: no path at all, or one without text files.
+        ValueError: no path at all, one without text files, or one that is no regular file.
     """
     if not paths:
         raise ValueError("source 'files' needs paths: files, folders or globs of your text")
-    found: dict[Path, Path] = {}
+    search = _Search()
     for entry in paths:
-        for path in _matching(str(entry)):
-            found.setdefault(path.resolve(), path.absolute())
-    tidy = {path: os.path.abspath(path) for path in found.values()}  # noqa: PTH100 - keeps links
+        search.take(str(entry))
+    search.log()
+    tidy = {path: os.path.abspath(path) for path in search.found.values()}  # noqa: PTH100 - keeps links
     common = os.path.commonpath([str(Path(path).parent) for path in tidy.values()])
     places = {path: Path(place).relative_to(common).as_posix() for path, place in tidy.items()}
-    return [
-        TextFile(path, os.fsencode(place).decode("utf-8", "backslashreplace"))
+    files = (
+        TextFile(
+            path,
+            os.fsencode(place).decode("utf-8", "backslashreplace"),
+            search.unlisted.get(path, ""),
+        )
         for path, place in places.items()
-    ]
+    )
+    return FileList(tuple(files), dict(sorted(search.left_out.items())))
 
 
-def _matching(entry: str) -> list[Path]:
-    """Returns the files of one path or glob, of which at least one must be text."""
-    path = Path(entry).expanduser()
-    found = glob.glob(str(path), recursive=True)  # noqa: PTH207 - patterns may be absolute
-    matches = [path] if path.exists() else [Path(match) for match in sorted(found)]
-    if not matches:
-        raise FileNotFoundError(f"{entry}: no such file, folder or match; check the path")
-    files = [
-        file for match in matches for file in (_in_folder(match) if match.is_dir() else [match])
-    ]
-    if not files:
-        raise ValueError(
-            f"{entry}: no text in this folder; looked for {', '.join(TEXT_SUFFIXES)} and "
-            f"{', '.join(JSON_LINES_SUFFIXES)}, each also compressed (.gz, .bz2, .xz, .zst)"
+class _Search:
+    """What was found so far, and what was left out."""
+
+    def __init__(self) -> None:
+        self.found: dict[Path, Path] = {}
+        """Absolute paths, by what they lead to."""
+        self.unlisted: dict[Path, str] = {}
+        """Of folders among them: why they cannot be searched."""
+        self.left_out: Counter[str] = Counter()
+        self._examples: dict[str, Path] = {}
+
+    def take(self, entry: str) -> None:
+        """Adds the files of one path or glob, of which at least one must be text."""
+        path = Path(entry).expanduser()
+        named = path.exists()
+        found = [] if named else glob.glob(str(path), recursive=True)  # noqa: PTH207 - may be absolute
+        matches = [path] if named else [Path(match) for match in sorted(found)]
+        files: list[Path] = [] if named else self._unsearched(path)
+        if not matches and not files:
+            raise FileNotFoundError(f"{told(entry)}: no such file, folder or match; check the path")
+        for match in matches:
+            if match.is_dir():
+                files += self._in_folder(match)
+            elif named and not match.is_file():
+                raise ValueError(
+                    f"{told(entry)}: {_kind_of(match)}, and no regular file; copy its text to one"
+                )
+            elif self._is_regular(match):
+                files.append(match)
+        if not files:
+            raise ValueError(
+                f"{told(entry)}: no text in this folder; looked for {', '.join(TEXT_SUFFIXES)} and "
+                f"{', '.join(JSON_LINES_SUFFIXES)}, each also compressed (.gz, .bz2, .xz, .zst)"
+                f"{self._left_out_in_words()}"
+            )
+        for file in files:
+            self.found.setdefault(file.resolve(), file.absolute())
+
+    def log(self) -> None:
+        """Logs what was left out, by reason with an example."""
+        if self.left_out:
+            logger.warning(
+                "%s; name a file outright to read it", self._left_out_in_words().lstrip("; ")
+            )
+
+    def _left_out_in_words(self) -> str:
+        counts = (
+            f"{reason}: {count} (such as {told(self._examples[reason])})"
+            for reason, count in sorted(self.left_out.items())
         )
-    return files
+        return f"; left out: {', '.join(counts)}" if self.left_out else ""
+
+    def _leave_out(self, path: Path, reason: str) -> None:
+        self.left_out[reason] += 1
+        self._examples.setdefault(reason, path)
+
+    def _is_regular(self, path: Path) -> bool:
+        """Returns whether a path is a regular file, and counts it if it is not."""
+        if path.is_file():
+            return True
+        dangling = path.is_symlink() and not path.exists()
+        self._leave_out(path, "link to nothing" if dangling else _kind_of(path))
+        return False
+
+    def _in_folder(self, folder: Path) -> list[Path]:
+        """Returns the text files of a folder, and those of its folders that cannot be searched."""
+        files: list[Path] = []
+        for place, folders, names in os.walk(folder, onerror=self._refusing(files)):
+            for name in list(folders):
+                path = Path(place, name)
+                if name.startswith(".") or path.is_symlink():
+                    folders.remove(name)
+                    self._leave_out(path, "hidden" if name.startswith(".") else "link to a folder")
+            for name in names:
+                path = Path(place, name)
+                if name.startswith("."):
+                    self._leave_out(path, "hidden")
+                elif self._is_regular(path) and self._is_named_like_text(path):
+                    files.append(path)
+        return sorted(files, key=lambda path: path.relative_to(folder).as_posix())
+
+    def _unsearched(self, pattern: Path) -> list[Path]:
+        """Returns the folders that cannot be searched for matches, which `glob` passes over."""
+        parts = pattern.parts
+        fixed = next((i for i, part in enumerate(parts) if glob.has_magic(part)), len(parts))
+        files: list[Path] = []
+        for place, folders, _ in os.walk(Path(*parts[:fixed]), onerror=self._refusing(files)):
+            inside = Path(place).parts[fixed:]
+            folders[:] = [
+                name
+                for name in folders
+                if not name.startswith(".") and _may_hold((*inside, name), parts[fixed:])
+            ]
+        return [path for path in sorted(files) if path.exists()]
+
+    def _refusing(self, files: list[Path]) -> Callable[[OSError], None]:
+        """Returns what adds a folder to files when it cannot be searched."""
+
+        def refuse(error: OSError) -> None:
+            unlisted = Path(error.filename)
+            self.unlisted[unlisted.absolute()] = error.strerror or type(error).__name__
+            files.append(unlisted)
+
+        return refuse
+
+    def _is_named_like_text(self, path: Path) -> bool:
+        if without_compression_suffix(path).suffix.lower() in _READ_SUFFIXES:
+            return True
+        suffix = printable(path.suffix.lower())[:_SUFFIX_CHARACTERS] or "no suffix"
+        reason = f"not named like text ({suffix})"
+        if reason not in self.left_out and len(self.left_out) >= _MOST_REASONS:
+            reason = "not named like text (other suffixes)"
+        self._leave_out(path, reason)
+        return False
 
 
-def _in_folder(folder: Path) -> list[Path]:
-    """Returns the text files of a folder, and logs how many others it holds."""
-    visible = [
-        path
-        for path in folder.rglob("*")
-        if not any(part.startswith(".") for part in path.relative_to(folder).parts)
-    ]
-    dangling = sorted(path for path in visible if path.is_symlink() and not path.exists())
-    if dangling:
-        logger.warning(
-            "%s: %d links lead to no file and are left out (the first: %s); mend or remove them",
-            folder,
-            len(dangling),
-            dangling[0].relative_to(folder),
-        )
-    shown = [path for path in visible if path.is_file()]
-    files = [p for p in shown if without_compression_suffix(p).suffix.lower() in _READ_SUFFIXES]
-    if len(files) < len(shown):
-        suffixes = Counter(path.suffix.lower() or "no suffix" for path in set(shown) - set(files))
-        logger.warning(
-            "%s: %d files are not named like text and are left out (%s); name them to read them",
-            folder,
-            len(shown) - len(files),
-            ", ".join(f"{suffix}: {count}" for suffix, count in sorted(suffixes.items())),
-        )
-    return sorted(files, key=lambda path: path.relative_to(folder).as_posix())
+def _may_hold(folder: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
+    """Returns whether matches of a pattern may lie in a folder; both relative to one place."""
+    for name, part in zip(folder, pattern, strict=False):
+        if part == "**":
+            return True
+        if not fnmatch.fnmatch(name, part):
+            return False
+    return len(folder) < len(pattern)
+
+
+def _kind_of(path: Path) -> str:
+    """Returns what a path is that is no regular file, in words."""
+    try:
+        mode = path.stat().st_mode
+    except OSError as error:
+        return f"cannot be looked at ({error.strerror})"
+    kinds = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device"}
+    return kinds.get(stat.S_IFMT(mode), "a device")

@@ -5,16 +5,18 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from pipeline.base.config_fields import Config, Count
 from pipeline.base.digest import remembered_sha256
+from pipeline.base.foreign_text import told
 from pipeline.base.refusal import Refusal, excerpt_of
 from pipeline.text.file_list import TextFile, decompressed, list_files
 from pipeline.text.paragraphs import (
+    ChangedTextError,
     Document,
     Line,
     ParagraphMode,
@@ -23,6 +25,10 @@ from pipeline.text.paragraphs import (
 )
 
 T = TypeVar("T")
+
+UNREADABLE = "unreadable"
+"""Stands for the sha256 of what cannot be read."""
+_BLOCK_BYTES = 1 << 16
 
 JSON_LINE_FACTOR = 100
 """A line of JSON holds a whole document, so it may be this many times a paragraph's limit."""
@@ -48,8 +54,41 @@ class FilesConfig(Config):
             ) from error
 
 
+class _HashedFile(io.RawIOBase):
+    """A file's bytes, of which the sha256 is taken while they are read."""
+
+    def __init__(self, raw: io.RawIOBase) -> None:
+        self._raw, self._sha256 = raw, hashlib.sha256()
+        self.num_bytes = 0
+
+    def readable(self) -> bool:
+        """Returns True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fills ``buffer``; returns the number of bytes, 0 at the end."""
+        count = self._raw.readinto(buffer) or 0
+        self._sha256.update(memoryview(buffer)[:count])
+        self.num_bytes += count
+        return count
+
+    def sha256_of_all(self, most_bytes: int) -> str:
+        """Returns the sha256 of the whole file, the rest of which is read; hexadecimal.
+
+        Args:
+            most_bytes: where there are more, as in a file that grows, these are enough.
+        """
+        block = bytearray(_BLOCK_BYTES)
+        while self.num_bytes <= most_bytes and self.readinto(block):
+            pass
+        return self._sha256.hexdigest()
+
+
 class TextFiles:
     """Text files, folders and globs as a source.
+
+    What `describe` announced is what `documents` yields, or nothing is: a file that was changed in
+    between is noticed when it has been read.
 
     Args:
         paths: what to read, in this order; see `list_files`.
@@ -57,23 +96,29 @@ class TextFiles:
 
     Raises:
         FileNotFoundError: a path that does not exist.
-        ValueError: no path, or a folder without text.
+        ValueError: no path, a folder without text, or what is no regular file.
     """
 
     def __init__(self, paths: Sequence[str | Path], config: FilesConfig | None = None) -> None:
-        self._files = list_files(paths)
+        listed = list_files(paths)
+        self._files, self._left_out = listed.files, listed.left_out
         self._config = config or FilesConfig()
-        self._total_bytes = sum(file.path.stat().st_size for file in self._files)
+        self._sizes = {file: file.path.stat().st_size for file in self._files if not file.unlisted}
+        self._announced: dict[TextFile, str] = {}
         self._bytes_read = 0
+        self._reading: tuple[TextFile, _HashedFile] | None = None
 
     def describe(self) -> dict[str, Any]:
         """Returns a checksum of all names and contents, and how they are read.
 
-        A file that cannot be read counts as such, and is refused when its turn comes.
+        A file that cannot be read counts as such, and is refused when its turn comes. Every call
+        tells of the contents that the first one found.
         """
+        if not self._announced:
+            self._announced = {file: _content_of(file) for file in self._files}
         digest = hashlib.sha256()
-        for file in self._files:
-            digest.update(f"{file.name}\0{_content_of(file.path)}\0".encode())
+        for file, content in self._announced.items():
+            digest.update(f"{file.name}\0{content}\0".encode())
         return {
             "source": "files",
             "num_files": len(self._files),
@@ -81,28 +126,61 @@ class TextFiles:
             **self._config.to_dict(),
         }
 
+    def left_out(self) -> Mapping[str, int]:
+        """Returns how many files were met and left out, by reason."""
+        return self._left_out
+
     def documents(self) -> Iterator[Document]:
-        """Yields the documents of all files; a file without any gives one refusal."""
+        """Yields the documents of all files; a file without any gives one refusal.
+
+        Raises:
+            ChangedTextError: a file is no longer what `describe` announced.
+        """
         before = 0
         for file in self._files:
             self._bytes_read = before
             try:
-                with file.path.open("rb") as stream:
-                    yield from self._documents_of(file, stream, before)
+                with file.path.open("rb", buffering=0) as raw:
+                    yield from self._documents_of(file, _HashedFile(raw), before)
+                    self.check_unchanged()
             except OSError as error:
-                detail = f"cannot be opened ({error}); check its permissions"
-                yield Document(file.name, [Refusal("unreadable_file", detail, file.name)])
-            before += file.path.stat().st_size
-        self._bytes_read = self._total_bytes
+                self._compare(file, UNREADABLE)
+                yield Document(file.name, [_unreadable(file, error)])
+            self._reading = None
+            before += self._sizes.get(file, 0)
+        self._bytes_read = sum(self._sizes.values())
+
+    def check_unchanged(self) -> None:
+        """Refuses the file in hand if it is not what was announced; reads what is left of it.
+
+        Raises:
+            ChangedTextError: names the file.
+        """
+        if self._reading is not None and self._announced:
+            file, hashed = self._reading
+            try:
+                found = hashed.sha256_of_all(self._sizes.get(file, 0))
+            except OSError:
+                found = UNREADABLE
+            self._compare(file, found)
+
+    def _compare(self, file: TextFile, found: str) -> None:
+        announced = self._announced.get(file, found)
+        if announced != found:
+            raise ChangedTextError(
+                f"{told(file.path)}: changed since the run began (sha256 {announced[:12]} then, "
+                f"{found[:12]} now); wait until nobody writes to it and start the run again"
+            )
 
     def fraction_read(self) -> float:
         """Returns the share of the files' (compressed) bytes read."""
-        return self._bytes_read / max(self._total_bytes, 1)
+        return self._bytes_read / max(sum(self._sizes.values()), 1)
 
-    def _documents_of(self, file: TextFile, stream: BinaryIO, before: int) -> Iterator[Document]:
+    def _documents_of(self, file: TextFile, hashed: _HashedFile, before: int) -> Iterator[Document]:
+        self._reading = file, hashed
         config, limit = self._config, self._config.max_paragraph_characters
         lines = read_lines(
-            decompressed(stream, file.path),
+            decompressed(io.BufferedReader(hashed, _BLOCK_BYTES), file.path),
             file.name,
             encoding=config.encoding,
             max_characters=limit * JSON_LINE_FACTOR if file.is_json_lines else limit,
@@ -110,21 +188,30 @@ class TextFiles:
         empty = Refusal("empty_file", "holds no text; remove it from the paths", file.name)
         if file.is_json_lines:
             documents = _json_documents(lines, file.name, config)
-            yield from self._counted(documents, stream, before, Document(file.name, [empty]))
+            yield from self._counted(documents, hashed, before, Document(file.name, [empty]))
         else:
             paragraphs = paragraphs_of(lines, file.name, config.paragraphs, max_characters=limit)
-            yield Document(file.name, self._counted(paragraphs, stream, before, empty))
+            yield Document(file.name, self._counted(paragraphs, hashed, before, empty))
 
-    def _counted(self, items: Iterator[T], stream: BinaryIO, before: int, empty: T) -> Iterator[T]:
+    def _counted(
+        self, items: Iterator[T], hashed: _HashedFile, before: int, empty: T
+    ) -> Iterator[T]:
         """Passes on what a file holds, or ``empty``, keeping count of the bytes read."""
         found = False
         for item in items:
             found = True
-            if not stream.closed:
-                self._bytes_read = before + stream.tell()
+            self._bytes_read = before + hashed.num_bytes
             yield item
         if not found:
             yield empty
+
+
+def _unreadable(file: TextFile, error: OSError) -> Refusal:
+    if file.unlisted:
+        detail = f"a folder that cannot be searched ({file.unlisted}); check its permissions"
+        return Refusal("unreadable_folder", detail, file.name)
+    detail = f"cannot be opened ({error}); check its permissions"
+    return Refusal("unreadable_file", detail, file.name)
 
 
 def _json_documents(
@@ -170,9 +257,9 @@ def _text_field(line: str, position: str, text_field: str) -> str | Refusal:
     return text
 
 
-def _content_of(path: Path) -> str:
-    """Returns a file's sha256, or ``unreadable``."""
+def _content_of(file: TextFile) -> str:
+    """Returns a file's sha256, or `UNREADABLE`."""
     try:
-        return remembered_sha256(path)
+        return remembered_sha256(file.path)
     except OSError:
-        return "unreadable"
+        return UNREADABLE

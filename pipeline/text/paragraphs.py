@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -33,6 +33,10 @@ class Document:
     paragraphs: Iterable[Paragraph | Refusal]
 
 
+class ChangedTextError(ValueError):
+    """A text is not, or no longer, the one that its source described; nothing of it may be kept."""
+
+
 class Source(Protocol):
     """Where text comes from."""
 
@@ -44,7 +48,22 @@ class Source(Protocol):
         """Yields the documents, in the same order on every call.
 
         A document's paragraphs are read before the next document is asked for.
+
+        Raises:
+            ChangedTextError: what was read is not what was described.
         """
+        ...
+
+    def check_unchanged(self) -> None:
+        """Does so for what was read last, where not all documents were asked for.
+
+        Raises:
+            ChangedTextError: it is not what was described.
+        """
+        ...
+
+    def left_out(self) -> Mapping[str, int]:
+        """Returns how many things beside the text were met and not read, by reason."""
         ...
 
     def fraction_read(self) -> float:

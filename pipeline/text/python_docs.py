@@ -15,11 +15,11 @@ import platform
 import re
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pipeline.text.paragraphs import Document, Paragraph
+from pipeline.text.paragraphs import ChangedTextError, Document, Paragraph
 
 _UNDERLINE = re.compile(r"^([=\-~*^#_+.])\1{2,}$")
 _BULLET = re.compile(r"^(?:[-*•o+]|\(?\d{1,2}[.)]|\[\d{1,2}\]|\(?[a-z]\))(\s+)(?=\S)")
@@ -189,20 +189,26 @@ _BLOCKS = ("body", "handlers", "orelse", "finalbody", "cases")
 _Documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
+def _description() -> dict[str, Any]:
+    return {
+        "source": "python-docs",
+        "extraction_version": EXTRACTION_VERSION,
+        "python": f"{platform.python_implementation()} {platform.python_version()}",
+        "sha256": _sources_checksum(_library_root()),
+    }
+
+
 class PythonDocs:
     """The language reference and the standard library's docstrings, as prose."""
 
     def __init__(self) -> None:
         self._fraction = 0.0
+        self._described: dict[str, Any] | None = None
 
     def describe(self) -> dict[str, Any]:
         """Returns interpreter, extraction version and a checksum of all that is read."""
-        return {
-            "source": "python-docs",
-            "extraction_version": EXTRACTION_VERSION,
-            "python": f"{platform.python_implementation()} {platform.python_version()}",
-            "sha256": _sources_checksum(_library_root()),
-        }
+        self._described = _description()
+        return self._described
 
     def documents(self) -> Iterator[Document]:
         """Yields topics, then modules; a paragraph that occurred before is not repeated.
@@ -223,6 +229,23 @@ class PythonDocs:
             fresh = _unseen(_docstring_paragraphs(path, root), seen)
             yield Document(f"module/{_module_name(path, root)}", fresh)
         self._fraction = 1.0
+        self.check_unchanged()
+
+    def check_unchanged(self) -> None:
+        """Refuses an installation of Python that was exchanged since it was described.
+
+        Raises:
+            ChangedTextError: names it.
+        """
+        if self._described not in (None, _description()):
+            raise ChangedTextError(
+                f"{_library_root()}: Python's library changed while it was read; start the run "
+                "again"
+            )
+
+    def left_out(self) -> Mapping[str, int]:
+        """Returns nothing: all that is no prose is left out on purpose."""
+        return {}
 
     def fraction_read(self) -> float:
         """Returns the share of topics and modules read."""

@@ -3,13 +3,17 @@
 A shard ends at a paragraph's end once it has its sentences, kept and refused, and its manifest says
 how far into the source it reaches. A killed run so goes on at the first shard that is not complete:
 what the complete ones hold is read past without being tokenized, and the result is byte-identical.
+Their manifests have a sha256 of all that was taken so far, so that a run goes on behind what it has
+read, and not behind another text that stood in the files at the time.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -27,15 +31,18 @@ from pipeline.shards.manifests import (
     DatasetManifest,
     ShardManifest,
     complete_shards,
+    manifest_path,
     quarantine_path,
     read_dataset_manifest,
+    shard_numbers,
+    shard_path,
     stands_whole,
     write_dataset_manifest,
 )
 from pipeline.shards.schema import SENTENCES
 from pipeline.shards.shards import FIRST_ROWS, MAX_ROWS, rows_in_shard, write_shard
 from pipeline.text.boundaries import BOUNDARY_VERSION, sentence_ranges
-from pipeline.text.paragraphs import Paragraph, Source
+from pipeline.text.paragraphs import ChangedTextError, Paragraph, Source
 from pipeline.text.tokenization import (
     CLEANING_VERSION,
     TOKENIZATION_VERSION,
@@ -103,12 +110,15 @@ class SentenceShard:
         ]
         return pa.Table.from_arrays(columns, schema=SENTENCES)
 
-    def write(self, folder: Path, position: Position, fingerprint: str) -> ShardManifest:
+    def write(
+        self, folder: Path, position: Position, fingerprint: str, taken_sha256: str
+    ) -> ShardManifest:
         """Writes the shard and its manifest.
 
         Args:
             position: reached in the source once this shard's last paragraph was consumed.
             fingerprint: digest of source and configuration, checked when a run is resumed.
+            taken_sha256: of all items up to there, checked then, too.
         """
         drops = Counter(record["reason"] for record in self.quarantine)
         return write_shard(
@@ -121,6 +131,7 @@ class SentenceShard:
             extra={
                 "position": asdict(position),
                 "fingerprint": fingerprint,
+                "taken_sha256": taken_sha256,
                 "num_tokens": len(self.tokens),
                 "repaired_characters": self.repaired_characters,
             },
@@ -169,6 +180,7 @@ def split_sentences(
 
     Raises:
         ValueError: the folder holds the sentences of something else, or the source has none.
+        ChangedTextError: the text changed while it was read; no shard is kept.
     """
     described = {"corpus": source.describe(), "splitter": describe_splitter(config)}
     fingerprint = digest_of(described)
@@ -184,18 +196,30 @@ def split_sentences(
         return read_dataset_manifest(folder, "sentences")
     (folder / MANIFEST_NAME).unlink(missing_ok=True)  # a shard that it lists is gone
     sweep_unfinished(folder)
-    position = Position(**shards[-1].extra["position"]) if shards else Position()
     splitter = _Splitter(
         source=source,
         config=config,
         folder=folder,
         fingerprint=fingerprint,
-        position=position,
+        position=Position(**shards[-1].extra["position"]) if shards else Position(),
+        taken_before=shards[-1].extra.get("taken_sha256", "") if shards else "",
         shard=SentenceShard(len(shards)),
         on_progress=on_progress,
     )
-    splitter.run()
-    return write_dataset_manifest(folder, "sentences", config=described)
+    try:
+        splitter.run()
+    except ChangedTextError:
+        _remove_shards(folder)
+        raise
+    met = {"left_out": dict(left_out)} if (left_out := source.left_out()) else {}
+    return write_dataset_manifest(folder, "sentences", config=described | met)
+
+
+def _remove_shards(folder: Path) -> None:
+    """Removes all shards, the manifest of each first, so that none is taken for complete."""
+    for number in shard_numbers(folder):
+        for path in (manifest_path, shard_path, quarantine_path):
+            path(folder, number).unlink(missing_ok=True)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -207,8 +231,11 @@ class _Splitter:
     folder: Path
     fingerprint: str
     position: Position
+    taken_before: str
+    """The sha256 of what the complete shards were made from; empty if an earlier release did."""
     shard: SentenceShard
     on_progress: Progress | None
+    taken: hashlib._Hash = field(default_factory=hashlib.sha256)
 
     def run(self) -> None:
         """Consumes the rest of the source and writes its shards."""
@@ -218,7 +245,7 @@ class _Splitter:
             for number, document in enumerate(self.source.documents(), start=1)
             for content in document.paragraphs
         )
-        items = islice(all_items, self.position.items, None)
+        items = self._behind_complete_shards(all_items)
         while not self._limit_reached() and (batch := list(islice(items, ITEMS_AT_ONCE))):
             texts = [c.text if isinstance(c := item.content, Paragraph) else "" for item in batch]
             cleaned = [clean_text(text) for text in texts]
@@ -227,10 +254,33 @@ class _Splitter:
                 if not self._limit_reached():
                     self._take(item, text.words, text.spaces, repaired)
             self._report()
+        self.source.check_unchanged()
         if self.position.rows == 0:
             raise ValueError(self._nothing_found())
         if self.shard.lengths or self.shard.quarantine:
             self._write_shard()
+
+    def _behind_complete_shards(self, items: Iterator[_Item]) -> Iterator[_Item]:
+        """Returns the items that follow those of the complete shards.
+
+        Raises:
+            ChangedTextError: the shards were not made from these items.
+        """
+        for item in islice(items, self.position.items):
+            self._note(item)
+        if self.taken_before not in ("", self.taken.hexdigest()):
+            raise ChangedTextError(
+                f"{self.folder}: its shards were made while the text was another; they are "
+                "removed: start the run again"
+            )
+        return items
+
+    def _note(self, item: _Item) -> None:
+        """Counts an item among those taken."""
+        content = item.content
+        what = content.text if isinstance(content, Paragraph) else f"\0{content.reason}"
+        place = f"{item.document_id}\0{content.position}\0"
+        self.taken.update(f"{place}{what}\0".encode("utf-8", "surrogatepass"))
 
     def _limit_reached(self) -> bool:
         return 0 < self.config.limit <= self.position.rows
@@ -262,6 +312,7 @@ class _Splitter:
             index += 1
         if self.shard.is_full:
             self._write_shard()
+        self._note(item)
         for sentence_index, tokens in kept:
             self.shard.add(item.document_id, sentence_index, tokens)
         self.shard.quarantine.extend(refused)
@@ -274,7 +325,8 @@ class _Splitter:
         )
 
     def _write_shard(self) -> None:
-        self.shard.write(self.folder, self.position, self.fingerprint)
+        taken = self.taken.hexdigest()
+        self.shard.write(self.folder, self.position, self.fingerprint, taken)
         self.shard = SentenceShard(self.shard.number + 1)
 
     def _report(self) -> None:

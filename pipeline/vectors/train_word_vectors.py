@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 
 from pipeline.base.atomic_files import write_by_library
 from pipeline.base.config_fields import Config, Count, Natural, Positive, at_least
+from pipeline.base.foreign_text import guard_logs, told
 from pipeline.base.json_files import write_sealed_json
 from pipeline.base.refusal import Refusal
 from pipeline.text.files import TextFiles
@@ -230,6 +231,7 @@ def train_word_vectors(paths: Sequence[Path], folder: Path, config: SkipGramConf
         ValueError: paths without text.
     """
     source = TextFiles(paths)
+    described = source.describe()  # before it is read, so that a change is noticed
     with tempfile.TemporaryDirectory() as scratch:
         token_lines = Path(scratch) / "tokens.txt"
         num_tokens, refused = write_tokens(source, token_lines)
@@ -237,7 +239,7 @@ def train_word_vectors(paths: Sequence[Path], folder: Path, config: SkipGramConf
             raise ValueError(f"{', '.join(map(str, paths))}: no text to train on")
         logger.info("%d tokens, refused: %s", num_tokens, dict(refused))
         facts = {
-            "text": source.describe(),
+            "text": described,
             "tokens": num_tokens,
             "refused": dict(sorted(refused.items())),
             "tokenization_version": TOKENIZATION_VERSION,
@@ -255,13 +257,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         option = f"--{name.replace('_', '-')}"
         parser.add_argument(option, type=int, default=getattr(defaults, name))
     given = vars(parser.parse_args(arguments))
+    guard_logs()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
     logging.getLogger("gensim").setLevel(logging.WARNING)  # reports every second otherwise
     paths, folder = given.pop("text"), given.pop("out")
     try:
         train_word_vectors(paths, folder, SkipGramConfig(**given))
     except (ValueError, FileNotFoundError, ModuleNotFoundError) as error:
-        raise SystemExit(f"error: {error}") from error
+        raise SystemExit(f"error: {told(error)}") from error
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
@@ -13,7 +13,8 @@ class DownloadServer:
 
     Steps: a status to send, ``cut:N`` (N bytes, then the connection ends), ``stall:N`` (N bytes,
     then silence), ``wrong`` (other bytes of the same length), ``whole`` (ignores ranges),
-    ``endless`` (no length announced, more and more bytes), ``to:PATH`` (a redirect). Of answers to
+    ``endless`` (no length announced, more and more bytes), ``trickle`` (a byte each hundredth of a
+    second), ``to:PATH`` and ``away:URL`` (redirects). Of answers to
     ranges: ``short:N`` (N bytes of the rest, announced as such), ``sizeless:N`` (the same without
     the file's length), ``placeless`` (no Content-Range), ``shifted:N`` (from N bytes later),
     ``careless`` (whatever the validator). Of whole answers: ``odd`` (a length that is no number).
@@ -30,6 +31,8 @@ class DownloadServer:
         self.etag: str | None = '"one"'
         self.last_modified: str | None = None
         self.knows_ranges = True
+        self.authorization: str | None = None
+        """The header without which nothing is given."""
         self.released = threading.Event()
         outer = self
 
@@ -57,14 +60,29 @@ class DownloadServer:
             handler.send_response(302)
             handler.send_header("Location", f"{self.address}/{amount}")
             handler.end_headers()
+        elif kind == "away":
+            handler.send_response(302)
+            handler.send_header("Location", amount)
+            handler.end_headers()
+        elif self.authorization not in (None, handler.headers.get("Authorization")):
+            handler.send_error(401)
         elif path not in self.files:
             handler.send_error(404)
         elif kind == "endless":
             handler.send_response(200)
             handler.end_headers()
             handler.wfile.write(b"x" * (1 << 20))
+        elif kind == "trickle":
+            handler.send_response(200)
+            handler.end_headers()
+            self._trickle(handler)
         else:
             self._send(handler, self.files[path], kind, int(amount) if amount else None)
+
+    def _trickle(self, handler: BaseHTTPRequestHandler) -> None:
+        with suppress(OSError):
+            while not self.released.wait(0.01):
+                handler.wfile.write(b"x")
 
     def _send(
         self, handler: BaseHTTPRequestHandler, body: bytes, kind: str, amount: int | None

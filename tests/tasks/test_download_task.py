@@ -50,3 +50,29 @@ def test_wrong_bytes_and_a_missing_file_leave_no_corpus(
 def test_an_unknown_source_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"'?web'? is not a valid choice from .*python-docs"):
         SplitSentences(work_folder=tmp_path, source="web")
+
+
+def test_another_token_or_login_is_the_same_corpus_and_stands_nowhere(
+    address: str, tmp_path: Path
+) -> None:
+    given = {"work_folder": tmp_path, "source": "url", "sha256": SHA256}
+    login = address.replace("://", "://user:hunter2@")
+    first, second = (
+        SplitSentences(url=f"{login}/river.txt?token={token}", **given)
+        for token in ("abc1", "abc2")
+    )
+    assert first.folder == second.folder
+    assert first.requires()[0].output().path == second.requires()[0].output().path
+    first.write_config()
+    told = [str(first), first.task_id, first.corpus_in_words()]
+    told += [path.read_text() for path in tmp_path.rglob("config.json")]
+    assert "token=***" in told[-1]
+    assert not any(secret in said for said in told for secret in ("abc1", "hunter2"))
+
+
+def test_the_longest_download_is_a_parameter(address: str, tmp_path: Path) -> None:
+    task = DownloadCorpus(
+        url=f"{address}/river.txt", sha256=SHA256, work_folder=tmp_path, max_download_gigabytes=5e-8
+    )
+    assert not build(task)
+    assert not Path(task.output().path).exists()

@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from pipeline.base.digest import sha256_of_file
+from pipeline.base.foreign_text import without_secrets
 from pipeline.base.job import Progress
 from pipeline.downloads.download import DownloadConfig, DownloadError, UnreachableError, download
 from pipeline.downloads.evaluation_data.manifest import MANIFEST_NAME, Download
@@ -34,6 +35,7 @@ class Fetched:
 
     path: Path
     address: str
+    """Without a login or a token in it."""
     sha256: str
 
 
@@ -132,7 +134,7 @@ class Fetcher:
                 if isinstance(error, UnreachableError):
                     self._unreachable.add(server)
             else:
-                return Fetched(path, address, sha256 or sha256_of_file(path))
+                return Fetched(path, without_secrets(address), sha256 or sha256_of_file(path))
         if sha256 != wanted.sha256:
             faults.append(
                 f"{wanted.name} was accepted with this sha256 before: to accept another, delete it "

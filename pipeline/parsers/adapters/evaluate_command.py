@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from pipeline.base.foreign_text import told
 from pipeline.parsers.adapters.adapter import BatchedParser
 
 
@@ -51,7 +52,7 @@ def print_evaluation(
         parser = adapter.load(options.parser, device=options.device)
         sentences = read()
     except ValueError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {told(error, keep_lines=True)}", file=sys.stderr)
         return 2
     started = time.monotonic()
     scores = evaluate(parser, sentences)

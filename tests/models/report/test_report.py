@@ -25,7 +25,7 @@ from models.evaluation.task_result import (
     write_result,
 )
 from models.evaluation.tasks.declarations import task_named
-from models.report.markdown import duration, markdown_table
+from models.report.markdown import code, duration, markdown_table
 from models.report.plots import meaning_of_bars, smoothed
 from models.report.probing_table import (
     ProbingRow,
@@ -156,7 +156,7 @@ def test_report_states_what_a_reader_looks_for(inputs: ReportInputs, tmp_path: P
         "| row pair | 8 | 80.0 | 80.0 | 80.0 [",
         "| always the commonest class of the training split | – | 50.0 | 50.0 | 50.0 [",
         "mean ± sd over 3 seeds | 8 | 62.0 ± 2.0 | 62.0 ± 2.0 | 62.0 ± 2.0 |",
-        "**object_number**: only 7 train sentences",
+        "- object_number: only 7 train sentences",
         "probing/senteval \\\n  --tasks SentLen,Tense\n",
         "| trained | 6.00 | 0.25 | 24.0 |",
         "| sentences | 12,000 | too long 7 | kept intact 9 | 20.0 | 600 |",
@@ -171,6 +171,40 @@ def test_report_states_what_a_reader_looks_for(inputs: ReportInputs, tmp_path: P
         "One training seed was run",
     ):
         assert expected in text, expected
+
+
+HOSTILE = "<script>\n\n# Heading\n```\n|x|\x1b[2J [a](b)"
+
+
+def test_what_others_wrote_is_shown_as_text(inputs: ReportInputs, tmp_path: Path) -> None:
+    given = replace(
+        with_rows(inputs, tmp_path, usual_rows(0.8)),
+        corpus=f"files ({HOSTILE})",
+        command=f"luigi RunAll --paths '{HOSTILE}'",
+        config={"paths": HOSTILE},
+        parsers=({"kind": "dependencies", "name": HOSTILE, "scores": {HOSTILE: HOSTILE}},),
+        stages=(StageRecord(HOSTILE, 1, 1.0, {HOSTILE: 1}, left_out={HOSTILE: 2}),),
+    )
+    text = write_report(tmp_path / "report", given).read_text()
+    outside, fence = [], ""
+    for line in text.splitlines():  # as a renderer reads it
+        if not fence and line.startswith("```"):
+            fence = line.rstrip("shjon")
+        elif fence:
+            fence = "" if line == fence else fence
+        else:
+            outside.append(line)
+    assert not fence
+    assert "\x1b" not in text
+    assert not any("<script>" in line or "# Heading" in line[:3] for line in outside)
+    assert "|x|" not in "\n".join(outside)
+    assert "Of the paths of &lt;script&gt; # Heading" in text
+    assert "were not read: &lt;script&gt;" in text
+
+
+def test_a_span_of_code_holds_its_backticks() -> None:
+    assert code("a`b") == "`` a`b ``"
+    assert code("/plain/path") == "`/plain/path`"
 
 
 def test_text_and_command_stand_under_the_verdict(inputs: ReportInputs, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import base64
 import hashlib
 import ssl
 import time
@@ -10,6 +11,7 @@ from email.utils import formatdate
 
 import pytest
 
+from pipeline.downloads.connection import file_name_of
 from pipeline.downloads.download import DownloadConfig, DownloadError, download
 from tests.support.download_server import DownloadServer, serving
 
@@ -69,14 +71,14 @@ def test_a_server_that_starts_over_each_time_is_given_up(server, tmp_path):
     [ssl.SSLEOFError(8, "EOF occurred"), urllib.error.URLError(ssl.SSLError(1, "bad record"))],
 )
 def test_a_broken_encrypted_connection_is_tried_again(server, tmp_path, monkeypatch, fault):
-    faults, opened = [fault], urllib.request.urlopen
+    faults, opened = [fault], urllib.request.OpenerDirector.open
 
     def faltering(*arguments, **keywords):
         if faults:
             raise faults.pop()
         return opened(*arguments, **keywords)
 
-    monkeypatch.setattr(urllib.request, "urlopen", faltering)
+    monkeypatch.setattr(urllib.request.OpenerDirector, "open", faltering)
     assert fetch(server, tmp_path).read_bytes() == CONTENT
 
 
@@ -87,7 +89,7 @@ def test_an_untrusted_certificate_is_an_error_at_once(tmp_path, monkeypatch):
         calls.append(arguments)
         raise urllib.error.URLError(ssl.SSLCertVerificationError(1, "self-signed"))
 
-    monkeypatch.setattr(urllib.request, "urlopen", untrusted)
+    monkeypatch.setattr(urllib.request.OpenerDirector, "open", untrusted)
     with pytest.raises(DownloadError, match=r"certificate is not trusted.*self-signed"):
         download("https://127.0.0.1/x", tmp_path / "x", SHA256, config=IMPATIENT)
     assert len(calls) == 1
@@ -250,12 +252,42 @@ def test_progress_reaches_one(server, tmp_path):
     ("url", "sha256", "message"),
     [
         ("file:///etc/hosts", SHA256, "not an http or https address"),
+        ("ftp://127.0.0.1/x", SHA256, "not an http or https address"),
         ("http://127.0.0.1/x", "abc", "not 64 hexadecimal digits; compute it"),
+        ("http://127.0.0.1/a b", SHA256, r"holds ' ', which no address can; percent-encode it"),
+        ("http://127.0.0.1/a\x1b[2J", SHA256, r"/a\\x1b\[2J: holds '\\x1b'"),
+        ("http://127.0.0.1/a\nHost: b", SHA256, r"holds '\\n'"),
+        ("http://127.0.0.1/caf\u00e9", SHA256, "percent-encode it"),
+        ("http://", SHA256, "host or port is malformed"),
+        ("http://127.0.0.1:port/", SHA256, "host or port is malformed"),
+        ("http://a..b/", SHA256, "host or port is malformed"),
+        (f"http://{'a' * 64}/", SHA256, "host or port is malformed"),
+        ("http://[::1/x", SHA256, "host or port is malformed"),
+        ("http://user:pa/ss@127.0.0.1/x", SHA256, r"^http://\*\*\*@127.0.0.1/x: its host or port"),
     ],
 )
 def test_malformed_arguments_are_errors(tmp_path, url, sha256, message):
     with pytest.raises(ValueError, match=message):
         download(url, tmp_path / "x", sha256)
+
+
+def test_a_folder_is_no_destination(tmp_path):
+    with pytest.raises(ValueError, match="is a folder; give the name of a file"):
+        download("http://127.0.0.1/x", tmp_path / "..", SHA256)
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("http://h/a/corpus.txt.gz?token=x", "corpus.txt.gz"),
+        ("http://h/a/..", "download"),
+        ("http://h/a/", "a"),
+        ("http://h", "download"),
+        (f"http://h/{'a' * 300}.txt", "a" * 96 + ".txt"),
+    ],
+)
+def test_a_download_has_a_name_that_a_file_can_have(url, name):
+    assert file_name_of(url) == name
 
 
 def test_without_a_sha256_whatever_comes_whole_is_taken(server, tmp_path):
@@ -267,6 +299,92 @@ def test_without_a_sha256_whatever_comes_whole_is_taken(server, tmp_path):
 
 def test_a_redirect_is_followed(server, tmp_path):
     server.script = ["to:corpus.txt"]
+    assert fetch(server, tmp_path).read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize(
+    "place", ["ftp://127.0.0.1/x", "file:///etc/hosts", "data:,x", "http://[", "http://a b:c/"]
+)
+def test_a_redirect_to_another_kind_of_place_is_refused_at_once(server, tmp_path, place):
+    server.script = [f"away:{place}"] * 6
+    with pytest.raises(DownloadError, match=r"corpus.txt: HTTP 302 .*check the address"):
+        fetch(server, tmp_path)
+    assert len(server.requests) == 1
+
+
+def test_a_loop_of_redirects_ends(server, tmp_path):
+    server.script = ["to:corpus.txt"] * 50
+    with pytest.raises(DownloadError, match=r"HTTP 302 .*infinite loop"):
+        fetch(server, tmp_path)
+
+
+def with_login(address: str) -> str:
+    return address.replace("://", "://user:p%40ss@")
+
+
+LOGIN = "Basic " + base64.b64encode(b"user:p@ss").decode()
+
+
+def test_a_login_in_the_address_is_sent_as_basic_authentication(server, tmp_path):
+    server.authorization = LOGIN
+    server.script = ["cut:1000", "to:corpus.txt"]
+    path = download(
+        f"{with_login(server.address)}/corpus.txt", tmp_path / "a", SHA256, config=IMPATIENT
+    )
+    assert path.read_bytes() == CONTENT
+    assert [request["Authorization"] for request in server.requests] == [LOGIN] * 3
+    assert all("p%40ss" not in request["Host"] for request in server.requests)
+
+
+def test_a_login_is_sent_to_no_other_server(server, tmp_path):
+    with serving({"corpus.txt": CONTENT}) as other:
+        server.script = [f"away:{other.address}/corpus.txt"]
+        address = f"{with_login(server.address)}/corpus.txt"
+        download(address, tmp_path / "a", SHA256, config=IMPATIENT)
+        assert "Authorization" not in other.requests[0]
+
+
+def test_a_password_stands_in_no_error_and_in_no_file(server, tmp_path):
+    server.authorization = "none"
+    address = f"{with_login(server.address)}/corpus.txt?token=abc"
+    with pytest.raises(DownloadError, match="HTTP 401") as refused:
+        download(address, tmp_path / "a", SHA256, config=IMPATIENT)
+    server.authorization = None
+    server.script = ["cut:1000", "500", "500", "500"]
+    server.files["corpus.txt?token=abc"] = CONTENT
+    with pytest.raises(DownloadError, match="gave up") as given_up:
+        download(address, tmp_path / "a", SHA256, config=IMPATIENT)
+    written = "".join(path.read_text() for path in tmp_path.iterdir())
+    for said in (str(refused.value), str(given_up.value), written):
+        assert "p%40ss" not in said
+        assert "abc" not in said
+
+
+def test_a_part_is_continued_with_another_token(server, tmp_path):
+    for token in ("old", "new"):
+        server.files[f"corpus.txt?token={token}"] = CONTENT
+    server.script = ["cut:1000", "500", "500", "500"]
+    address = f"{server.address}/corpus.txt?token="
+    with pytest.raises(DownloadError):
+        download(f"{address}old", tmp_path / "a", SHA256, config=IMPATIENT)
+    download(f"{address}new", tmp_path / "a", SHA256, config=IMPATIENT)
+    assert server.requests[-1]["Range"] == "bytes=1000-"
+
+
+def test_an_answer_that_trickles_is_given_up_at_once(server, tmp_path):
+    server.script = ["trickle"] * 6
+    patient = DownloadConfig(attempts=3, backoff_seconds=0.01, pace_seconds=0.2)
+    with pytest.raises(DownloadError, match=r"corpus.txt: the server sends \d+ bytes in .*1,000"):
+        fetch(server, tmp_path, config=patient)
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "noted", ["[]", "{}", "3", '{"url": 1}', "not JSON", '{"url": "x", "validator": "\\r\\n"}']
+)
+def test_a_damaged_note_of_a_part_costs_the_part(server, tmp_path, noted):
+    (tmp_path / "corpus.txt.part").write_bytes(b"x" * 1000)
+    (tmp_path / "corpus.txt.part.json").write_text(noted)
     assert fetch(server, tmp_path).read_bytes() == CONTENT
 
 

@@ -613,3 +613,19 @@ def test_the_module_runs_from_the_command_line(corpus):
     command = [sys.executable, "-m", "pipeline.inspect", str(corpus), "check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("command", ["overview", "head", "show", "stats", "check"])
+def test_nothing_in_a_corpus_moves_the_cursor_or_forges_a_line(tmp_path, capsys, command):
+    bad = "\x1b[2J\nfaults: none\x07"
+    rows = [{"document_id": bad, "sentence_index": 0, "tokens": ["saw", bad]}]
+    write(tmp_path / "sentences", "sentences", rows, {bad: 1})
+    source = json.loads((tmp_path / "sentences" / "00000.json").read_text())["sha256"]
+    facts = {"parser": bad, "parser_checksum": bad, "sentences_sha256": source}
+    parsed = [{"heads": [0, 1], "deprels": ["root", bad]}]
+    write(tmp_path / "dependencies-x", "dependencies", parsed, **facts)
+    main([command, str(tmp_path)])
+    said = capsys.readouterr()
+    assert "\x1b" not in said.out + said.err
+    assert "\x07" not in said.out + said.err
+    assert not any(line.startswith("faults: none") for line in said.out.splitlines())

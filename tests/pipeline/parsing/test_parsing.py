@@ -123,6 +123,12 @@ def sentences(tmp_path) -> Path:
         def documents(self):
             yield Document("a", [Paragraph(text, "a:1") for text in TEXTS])
 
+        def check_unchanged(self):
+            pass
+
+        def left_out(self):
+            return {}
+
         def fraction_read(self):
             return 0.0
 

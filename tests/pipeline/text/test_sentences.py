@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -11,7 +11,7 @@ from pipeline.shards.manifests import read_dataset_manifest
 from pipeline.shards.shards import read_shard
 from pipeline.text import split
 from pipeline.text.files import FilesConfig, TextFiles
-from pipeline.text.paragraphs import Document, Paragraph
+from pipeline.text.paragraphs import ChangedTextError, Document, Paragraph
 from pipeline.text.split import split_sentences
 from pipeline.text.tokenization import SentenceConfig
 
@@ -34,6 +34,12 @@ class Memory:
                 for number, item in enumerate(items, start=1)
             )
             yield Document(name, paragraphs)
+
+    def check_unchanged(self) -> None:
+        pass
+
+    def left_out(self) -> dict[str, int]:
+        return {}
 
     def fraction_read(self) -> float:
         return 0.0
@@ -260,6 +266,71 @@ def test_one_bad_file_among_good_ones_is_quarantined(tmp_path):
     manifest = split_sentences(TextFiles([tmp_path / "text"]), SentenceConfig(), tmp_path / "out")
     assert manifest.drops == {"binary_file": 1, "empty_file": 1}
     assert [name for name, *_ in rows(tmp_path / "out")] == ["a.txt", "c.txt"]
+
+
+class Meddled(TextFiles):
+    """Files that somebody writes to before the paragraph of this number is read."""
+
+    def __init__(self, path: Path, number: int, write: Callable[[], object]) -> None:
+        super().__init__([path])
+        self._number, self._write = number, write
+
+    def documents(self) -> Iterator[Document]:
+        for document in super().documents():
+            yield Document(document.document_id, self._meddled(document.paragraphs))
+
+    def _meddled(self, paragraphs: Iterable[Paragraph | Refusal]) -> Iterator[Paragraph | Refusal]:
+        for number, paragraph in enumerate(paragraphs):
+            if number == self._number:
+                self._write()
+            yield paragraph
+
+
+LINES = "".join(f"This is line {number} of the text.\n\n" for number in range(5_000))
+
+
+@pytest.mark.parametrize("limit", [0, 45])
+def test_of_a_text_that_changes_while_it_is_split_no_shard_is_kept(tmp_path, small_shards, limit):
+    path, out = tmp_path / "a.txt", tmp_path / "out"
+    path.write_text(LINES)
+    source = Meddled(path, 40, lambda: path.write_text(LINES.replace("4999", "5000")))
+    with pytest.raises(ChangedTextError, match=r"a\.txt: changed since the run began"):
+        split_sentences(source, SentenceConfig(limit=limit), out)
+    assert list(out.iterdir()) == []
+
+
+def test_shards_of_a_text_that_was_another_for_a_while_are_not_continued(tmp_path, small_shards):
+    path, out = tmp_path / "a.txt", tmp_path / "out"
+    path.write_text(LINES)
+    source = TextFiles([path])
+    source.describe()
+    path.write_text(LINES.replace("line 7", "line 8"))
+
+    def kill() -> None:
+        path.write_text(LINES)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        meddled = Meddled(path, 400, kill)
+        meddled._announced = source._announced
+        split_sentences(meddled, SentenceConfig(), out)
+    assert list(out.glob("*.parquet"))
+    with pytest.raises(ChangedTextError, match="made while the text was another; they are removed"):
+        split_sentences(TextFiles([path]), SentenceConfig(), out)
+    assert list(out.glob("0*")) == []
+    split_sentences(TextFiles([path]), SentenceConfig(), out)
+    assert any("line 7 of" in text for _, _, text in rows(out))
+
+
+def test_what_was_left_out_stands_in_the_manifest_and_not_in_the_digest(tmp_path):
+    (tmp_path / "text").mkdir()
+    (tmp_path / "text" / "a.txt").write_text("The first file is fine.")
+    before = TextFiles([tmp_path / "text"]).describe()
+    (tmp_path / "text" / "b.png").write_bytes(b"\x89PNG\0\0")
+    source = TextFiles([tmp_path / "text"])
+    manifest = split_sentences(source, SentenceConfig(), tmp_path / "out")
+    assert manifest.config["left_out"] == {"not named like text (.png)": 1}
+    assert source.describe() == before
 
 
 @pytest.mark.parametrize(

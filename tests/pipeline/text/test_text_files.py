@@ -5,6 +5,7 @@ import gzip
 import json
 import lzma
 import os
+import socket
 import tracemalloc
 from pathlib import Path
 
@@ -12,8 +13,9 @@ import pytest
 import zstandard
 
 from pipeline.base.refusal import Refusal
+from pipeline.text import files
 from pipeline.text.files import FilesConfig, TextFiles
-from pipeline.text.paragraphs import Paragraph
+from pipeline.text.paragraphs import ChangedTextError, Paragraph
 
 STORY = "The boat left at dawn.\nIt came back\nin the evening.\n\nNobody had seen it.\n"
 PARAGRAPHS = ["The boat left at dawn. It came back in the evening.", "Nobody had seen it."]
@@ -222,8 +224,133 @@ def test_files_left_out_of_a_folder_are_logged_by_suffix(tmp_path, caplog):
         (tmp_path / name).write_text("Text.")
     TextFiles([tmp_path])
     (message,) = caplog.messages
-    assert "3 files are not named like text" in message
-    assert "(.png: 2, no suffix: 1)" in message
+    assert "not named like text (.png): 2 (such as" in message
+    assert "not named like text (no suffix): 1" in message
+
+
+def test_what_is_left_out_is_counted_by_reason(tmp_path):
+    for name in ("a.txt", "b.png", "c.PNG", "Makefile", ".hidden", ".git/x.txt", "d/e.\x1bm"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("Text.")
+    (tmp_path / "lost.txt").symlink_to(tmp_path / "gone.txt")
+    (tmp_path / "linked").symlink_to(tmp_path / "d")
+    os.mkfifo(tmp_path / "pipe.txt")
+    source = TextFiles([tmp_path])
+    assert [document.document_id for document in source.documents()] == ["a.txt"]
+    assert source.left_out() == {
+        "a pipe": 1,
+        "hidden": 2,
+        "link to a folder": 1,
+        "link to nothing": 1,
+        "not named like text (.\\x1bm)": 1,
+        "not named like text (.png)": 2,
+        "not named like text (no suffix)": 1,
+    }
+
+
+def test_many_suffixes_are_counted_together(tmp_path):
+    for number in range(100):
+        (tmp_path / f"a.{number}").write_text("Text.")
+    (tmp_path / "a.txt").write_text("Text.")
+    left_out = TextFiles([tmp_path]).left_out()
+    assert sum(left_out.values()) == 100
+    assert len(left_out) < 40
+
+
+@pytest.mark.parametrize("kind", ["a pipe", "a socket", "a device"])
+def test_what_is_no_regular_file_is_refused_when_it_is_named(tmp_path, kind):
+    path = Path("/dev/zero") if kind == "a device" else tmp_path / "a.txt"
+    if kind == "a pipe":
+        os.mkfifo(path)
+    with socket.socket(socket.AF_UNIX) as bound:
+        if kind == "a socket":
+            bound.bind(str(path))
+        with pytest.raises(ValueError, match=f"{path}: {kind}, and no regular file"):
+            TextFiles([path])
+    if kind != "a device":
+        (tmp_path / "b.txt").write_text("Text.")
+        source = TextFiles([f"{tmp_path}/*.txt"])
+        assert source.left_out() == {kind: 1}
+
+
+@pytest.fixture
+def locked(tmp_path, monkeypatch) -> Path:
+    """A folder that cannot be searched, as if by its permissions, which root does not feel."""
+    folder = tmp_path / "text" / "locked"
+    folder.mkdir(parents=True)
+    (folder / "lost.txt").write_text("Lost.")
+    (folder.parent / "b.txt").write_text("Text.")
+    scan = os.scandir
+
+    def forbidden(path):
+        if Path(path).name == "locked":
+            raise PermissionError(13, "Permission denied", str(path))
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", forbidden)
+    return folder
+
+
+@pytest.mark.parametrize("pattern", ["", "/**/*.txt", "/*/*.txt"])
+def test_a_folder_that_cannot_be_searched_is_refused_in_its_place(locked, pattern):
+    paths = [f"{locked.parent}{pattern}", locked.parent / "b.txt"]
+    found = {d: items for documents in [read(paths)] for d, items in documents.items()}
+    assert found == {"b.txt": ["Text."], "locked": ["!unreadable_folder@locked"]}
+    assert "Permission denied" in refusals(locked.parent)[0].detail
+
+
+def test_a_pattern_that_leads_elsewhere_says_nothing_of_a_locked_folder(locked):
+    assert list(read([f"{locked.parent}/*.txt"])) == ["b.txt"]
+
+
+def test_a_locked_folder_alone_is_refused_by_name(locked):
+    assert read([locked]) == {"locked": ["!unreadable_folder@locked"]}
+
+
+def change(path: Path, how: str) -> None:
+    if how == "appended":
+        path.write_text(path.read_text() + "More.\n")
+    elif how == "removed":
+        path.unlink()
+    else:
+        path.write_text("X" + path.read_text()[1:])
+
+
+@pytest.mark.parametrize("how", ["appended", "removed", "exchanged"])
+@pytest.mark.parametrize("name", ["a.txt", "a.jsonl", "a.bin.txt", "a.txt.gz"])
+def test_a_file_that_changed_since_it_was_described_is_named(tmp_path, name, how):
+    path = tmp_path / name
+    path.write_text("\0" if "bin" in name else STORY)
+    source = TextFiles([tmp_path])
+    source.describe()
+    change(path, how)
+    with pytest.raises(ChangedTextError, match=rf"{name}: changed since the run began .*sha256"):
+        [list(document.paragraphs) for document in source.documents()]
+
+
+def test_a_file_that_changed_is_noticed_where_reading_stopped_early(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("One.\n\n" * 100_000 + "End.\n")
+    source = TextFiles([path])
+    source.describe()
+    documents = source.documents()
+    next(iter(next(documents).paragraphs))
+    source.check_unchanged()
+    path.write_text(path.read_text()[:-5] + "end.\n")
+    documents = source.documents()
+    next(iter(next(documents).paragraphs))
+    with pytest.raises(ChangedTextError, match=r"a\.txt: changed"):
+        source.check_unchanged()
+
+
+def test_a_file_that_became_readable_is_not_what_was_described(tmp_path, monkeypatch):
+    (tmp_path / "a.txt").write_text("Text.")
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "remembered_sha256", lambda path: (_ for _ in ()).throw(OSError()))
+        source = TextFiles([tmp_path])
+        source.describe()
+    with pytest.raises(ChangedTextError, match="unreadable then"):
+        [list(document.paragraphs) for document in source.documents()]
 
 
 def test_links_to_nothing_are_logged(tmp_path, caplog):
@@ -231,7 +358,7 @@ def test_links_to_nothing_are_logged(tmp_path, caplog):
     (tmp_path / "lost.txt").symlink_to(tmp_path / "gone.txt")
     (tmp_path / "folder").symlink_to(tmp_path / "gone")
     assert list(read([tmp_path])) == ["a.txt"]
-    assert "2 links lead to no file and are left out (the first: folder)" in caplog.messages[0]
+    assert "link to nothing: 2 (such as" in caplog.messages[0]
 
 
 def test_a_link_is_read_by_its_own_name_and_its_target_once(tmp_path):

@@ -1,0 +1,123 @@
+"""Text that others wrote, as it may be shown: no control character, no markup, no secret.
+
+File names, addresses, labels of parsers, scores of cards and sentences come from anywhere. What
+puts one on a terminal, in a log, an error or a Markdown page passes it through here.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from typing import Any
+
+HIDDEN = "***"
+"""Stands where a secret stood."""
+
+# Control characters, marks and embeddings of direction, line and paragraph separators, invisible
+# characters, tags, lone surrogates, which no terminal can print. Joiners stay: emoji need them.
+_CONTROLS = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\ud800-\udfff\U000e0000-\U000e007f]"
+)
+_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def printable(text: object, *, keep_lines: bool = False) -> str:
+    r"""Returns text in which control characters are visible, as in ``\x1b`` and ``\u202e``.
+
+    Args:
+        keep_lines: leaves line ends and tabs, of text that has several lines of its own.
+    """
+
+    def escaped(match: re.Match[str]) -> str:
+        character = match[0]
+        if keep_lines and character in "\n\t":
+            return character
+        code = ord(character)
+        by_size = f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+        return _SHORT.get(character) or (by_size if code < 1 << 16 else f"\\U{code:08x}")
+
+    return _CONTROLS.sub(escaped, str(text))
+
+
+_MARKUP = re.compile(
+    r"[\\`*~|$]"
+    r"|\](?=[(\[:])|!(?=\[)"  # links and pictures; other brackets show as they are
+    r"|(?<![^\W_])_|_(?![^\W_])"  # within a word it is no emphasis
+    r"|^#|^[-+=](?!\w)|(?<=^\d)[.)](?!\w)|(?<=^\d\d)[.)](?!\w)|(?<=^\d\d\d)[.)](?!\w)"
+)
+_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+
+
+def escaped_markdown(text: object) -> str:
+    """Returns text that Markdown shows as it is, on one line: no tag, heading, link, cell or fence.
+
+    Underscores within words stay, as Markdown leaves them alone.
+    """
+    line = " ".join(printable(text, keep_lines=True).split())
+    return _MARKUP.sub(lambda match: f"\\{match[0]}", line).translate(_ENTITIES)
+
+
+_AUTHORITY_LOGIN = re.compile(r"([a-z][a-z0-9+.-]*://)[^\s/?#]*@", re.IGNORECASE)
+# A secret with a slash in it would be taken for a path, so not by the parts of a URL alone: whoever
+# writes KEY:SEC/RET@bucket leaves a colon that no number follows.
+_CARELESS_LOGIN = re.compile(
+    r"([a-z][a-z0-9+.-]*://)(?!\*\*\*@)[^\s/?#:@]*:(?!\d+(?:[/?#\s'\",]|$))\S*@", re.IGNORECASE
+)
+_SECRET_NAME = (
+    r"[\w.-]*(?:token(?!s|iz)|secret|passw|passphrase|pwd|signature|credential|api[_-]?key"
+    r"|access[_-]?key|authoriz|x-amz-security|key-pair)[\w.-]*"
+    r"|(?:[\w.-]*[-_.])?(?:sig|key|pass|auth|jwt)"
+)
+_SECRET_PARAMETER = re.compile(
+    rf"(?P<name>(?:^|(?<=[?&;#\s'\"]))(?:--)?(?:{_SECRET_NAME})=)[^&;#\s'\"]+", re.IGNORECASE
+)
+_SECRET_OPTION = re.compile(
+    rf"(?P<name>(?:^|(?<=\s))--(?:{_SECRET_NAME})\s+)(?!-)\S+", re.IGNORECASE
+)
+
+
+def without_secrets(text: object) -> str:
+    """Returns text whose addresses and options keep no password, key, token or signature.
+
+    ``s3://KEY:SECRET@bucket`` and ``https://user:pass@host`` lose what stands before the ``@``;
+    parameters such as ``X-Amz-Signature=``, ``sig=``, ``token=`` and ``password=``, of an address,
+    an option or the environment, lose their value. The rest stays, so that an address still says
+    what it is of, and the same address with another token gives the same text.
+
+    Args:
+        text: an address, an argument, or prose that holds some.
+    """
+    found = _AUTHORITY_LOGIN.sub(rf"\g<1>{HIDDEN}@", str(text))
+    found = _CARELESS_LOGIN.sub(rf"\g<1>{HIDDEN}@", found)
+    found = _SECRET_PARAMETER.sub(rf"\g<name>{HIDDEN}", found)
+    return _SECRET_OPTION.sub(rf"\g<name>{HIDDEN}", found)
+
+
+def values_without_secrets(value: Any) -> Any:
+    """Returns a value of JSON in which every string is without secrets."""
+    if isinstance(value, str):
+        return without_secrets(value)
+    if isinstance(value, dict):
+        return {key: values_without_secrets(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [values_without_secrets(inner) for inner in value]
+    return value
+
+
+def told(text: object, *, keep_lines: bool = False) -> str:
+    """Returns text as an error or a log may tell it: without secrets, controls made visible."""
+    return printable(without_secrets(text), keep_lines=keep_lines)
+
+
+class ToldRecord(logging.LogRecord):
+    """A record whose message is told as above, whoever logs it."""
+
+    def getMessage(self) -> str:  # noqa: N802 - logging's name
+        """Returns the message."""
+        return told(super().getMessage(), keep_lines=True)
+
+
+def guard_logs() -> None:
+    """Has every message that this process logs from now on be told without secrets and controls."""
+    logging.setLogRecordFactory(ToldRecord)
