@@ -46,7 +46,7 @@ class ReportingTask(luigi.Task):
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        self.task_id = f"{self.task_id}_{RUN_ID}"
+        self.task_id: str = f"{self.task_id}_{RUN_ID}"
 
     def report_progress(self, fraction: float, status: str) -> None:
         """Shows how far the task is."""
