@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from pipeline.base.atomic_files import locked
+from pipeline.base import atomic_files
+from pipeline.base.atomic_files import held_locks, holder_of, locked
 from tests.support.repository import REPOSITORY
 
 HOLDER = """
@@ -47,3 +50,45 @@ def test_a_lock_is_waited_for_and_freed_by_a_kill(tmp_path: Path) -> None:
 
         with locked(path, kill):
             assert waited == ["yes"]
+
+
+def test_a_lock_says_who_holds_it(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    with locked(path, never):
+        assert holder_of(path).startswith(f"process {os.getpid()} on ")
+    assert path.read_bytes() == b""
+
+
+def test_several_hold_a_lock_that_is_shared(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    with locked(path, never, shared=True), locked(path, never, shared=True):
+        assert len(held_locks()) == 2
+    assert held_locks() == ()
+
+
+def test_a_job_that_outlives_its_parent_still_holds_the_lock(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    with locked(path, never):
+        job = subprocess.Popen(["sleep", "60"], pass_fds=held_locks())
+    waited: list[str] = []
+
+    def end() -> None:
+        waited.append("yes")
+        job.kill()
+        job.wait()
+
+    with locked(path, end):
+        assert waited == ["yes"]
+
+
+def test_a_file_system_without_locks_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def unknown(*arguments: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(atomic_files.fcntl, "flock", unknown)
+    with locked(tmp_path / "lock", never):
+        pass
+    assert "knows no locks" in caplog.text
+    assert "start no second run" in caplog.text

@@ -1,0 +1,147 @@
+"""Runs that are at work in one folder: one at a time, and the second takes what the first made."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import luigi
+import pytest
+
+from pipeline.base.atomic_files import locked
+from tasks.artefact import LOCK_NAME, RUN_ID, Artefact
+from tasks.parsing import ParseShard
+from tests.support.shard_files import write_rows
+from tests.support.waiting import wait_until
+
+
+class Written(Artefact):
+    """Writes its marker and counts how often."""
+
+    number = luigi.IntParameter(default=0)
+    fills: list[int] = []  # noqa: RUF012
+
+    def content(self) -> dict[str, Any]:
+        return {"number": self.number}
+
+    def place(self) -> Path:
+        return Path(self.work_folder) / "written"
+
+    def fill(self) -> None:
+        self.fills.append(self.number)
+        self.write_config()
+        (self.folder / self.marker).write_text("{}", encoding="utf-8")
+
+
+class Both(Written):
+    """Writes into the folders of two."""
+
+    def places(self) -> set[Path]:
+        return {self.clone(Written, number=number).folder for number in (1, 2)}
+
+    def complete(self) -> bool:
+        return False
+
+    def fill(self) -> None:
+        self.fills.append(-1)
+
+
+def start(task: luigi.Task, said: list[str]) -> threading.Thread:
+    task.set_status_message = said.append
+    thread = threading.Thread(target=task.run)
+    thread.start()
+    return thread
+
+
+@pytest.fixture(autouse=True)
+def fills(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    fresh: list[int] = []
+    monkeypatch.setattr(Written, "fills", fresh)
+    return fresh
+
+
+def test_a_run_that_comes_second_waits_and_takes_the_result(
+    tmp_path: Path, fills: list[int]
+) -> None:
+    task, said = Written(work_folder=tmp_path), []
+    with locked(task.folder / LOCK_NAME, lambda: None):
+        second = start(task, said)
+        wait_until(lambda: bool(said))
+        assert fills == []
+        (task.folder / task.marker).write_text("{}", encoding="utf-8")
+    second.join()
+
+    assert fills == []
+    assert said[0].startswith(f"{task.folder}: waiting for process ")
+
+
+def test_a_run_that_comes_second_does_what_the_first_did_not(
+    tmp_path: Path, fills: list[int]
+) -> None:
+    task, said = Written(work_folder=tmp_path), []
+    with locked(task.folder / LOCK_NAME, lambda: None):
+        (task.folder / "rows.77.unfinished").touch()
+        second = start(task, said)
+        wait_until(lambda: bool(said))
+        assert (task.folder / "rows.77.unfinished").exists()  # swept by none who does not hold it
+    second.join()
+
+    assert fills == [0]
+    assert not (task.folder / "rows.77.unfinished").exists()
+
+
+def test_a_task_that_writes_into_several_folders_waits_for_each(
+    tmp_path: Path, fills: list[int]
+) -> None:
+    for number in (1, 2):
+        said: list[str] = []
+        held = Written(work_folder=tmp_path, number=number).folder
+        with locked(held / LOCK_NAME, lambda: None):
+            waiting = start(Both(work_folder=tmp_path), said)
+            wait_until(lambda said=said: bool(said))
+            assert said[0].startswith(str(held))
+        waiting.join()
+    assert fills == [-1, -1]
+
+
+def test_shards_are_parsed_side_by_side_but_none_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsed: list[int] = []
+
+    def parse(self: ParseShard, path: Path) -> None:
+        parsed.append(self.number)
+        row = {"heads": [0], "deprels": ["root"]}
+        write_rows(self.destination, "dependencies", self.number, [row])
+
+    monkeypatch.setattr(ParseShard, "_parse", parse)
+    tasks = [
+        ParseShard(
+            stage="dependencies",
+            sentences=tmp_path,
+            destination=tmp_path / "out",
+            number=number,
+            parser=tmp_path,
+        )
+        for number in (0, 1)
+    ]
+    said: list[str] = []
+    with (
+        locked(tmp_path / "out" / LOCK_NAME, lambda: None, shared=True),
+        locked(tmp_path / "out/jobs/00000.lock", lambda: None),
+    ):
+        start(tasks[1], []).join()
+        assert parsed == [1]
+        other = start(tasks[0], said)
+        wait_until(lambda: bool(said))
+        parse(tasks[0], tmp_path)
+    other.join()
+
+    assert parsed == [1, 0]
+
+
+def test_a_scheduler_of_several_runs_takes_their_tasks_for_different_ones(tmp_path: Path) -> None:
+    task = Written(work_folder=tmp_path)
+    assert task.task_id.endswith(RUN_ID)
+    assert task == Written(work_folder=tmp_path)
