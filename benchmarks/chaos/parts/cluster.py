@@ -52,7 +52,9 @@ def trials(options: Options) -> Iterator[Trial]:
     except ModuleNotFoundError:
         yield Trial("a cluster", False, "could not be tried: pip install 'treeviews[ray]'")
         return
-    stages, root, rounds = STAGES, ("BuildProbing", *PROBING_SETTINGS), ROUNDS
+    stages: Sequence[str] = STAGES
+    root: tuple[str, ...] = ("BuildProbing", *PROBING_SETTINGS)
+    rounds = ROUNDS
     if options.quick:
         stages, root, rounds = STAGES[:1], STAGES[:1], 1
     text = write_tiny_text(options.work / "text", documents=2 if options.quick else 12)
