@@ -53,7 +53,7 @@ def trials(options: Options) -> Iterator[Trial]:
         yield Trial("a cluster", False, "could not be tried: pip install 'treeviews[ray]'")
         return
     stages: Sequence[str] = STAGES
-    root: Sequence[str] = ("BuildProbing", *PROBING_SETTINGS)
+    root: tuple[str, ...] = ("BuildProbing", *PROBING_SETTINGS)
     rounds = ROUNDS
     if options.quick:
         stages, root, rounds = STAGES[:1], STAGES[:1], 1

@@ -65,13 +65,17 @@ class Kill:
     faults: list[str] = field(default_factory=list)
     moment: float = field(default_factory=time.monotonic)
 
-    def trial(self) -> Trial:
-        """Returns what came of it; waits for what should end."""
+    def still_there(self) -> list[Process]:
+        """Returns what still runs, once all has ended or the time for it is over."""
         while (alive := [process for process in self.left if process.is_alive()]) and (
             time.monotonic() < self.moment + ORPHAN_SECONDS
         ):
             time.sleep(0.05)
-        for process in alive:
+        return alive
+
+    def trial(self) -> Trial:
+        """Returns what came of it; ends what still runs."""
+        for process in self.still_there():
             self.faults.append(f"{process.command[:120]} ran on for {ORPHAN_SECONDS:.0f} s")
             with suppress(ProcessLookupError):
                 os.kill(process.number, signal.SIGKILL)
@@ -150,6 +154,8 @@ class _Killer:
                 return started
             self._end(started)
         if stage.name != START and stage.is_complete(self._run.work):
+            if self._pending is not None:
+                self._pending.still_there()  # and might write into what is removed
             for folder in self._run.work.glob(stage.folders):
                 shutil.rmtree(folder)
         self._started, self._root = self._run.start(stage.root), stage.root
