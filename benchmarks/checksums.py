@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -92,11 +93,10 @@ def _measured(folders: CorpusFolders, vectors: WordVectors) -> Cost:
         }
         out = Path(temporary) / "out"
         out.mkdir()
-        written = [_seconds(lambda c=c: _write(tables, out, checked=c)) for c in (True, False)]
+        written = [_seconds(partial(_write, tables, out, checked=c)) for c in (True, False)]
         paths = [[path for path in out.iterdir() if path.suffix == f".{c}"] for c in (True, False)]
         sizes = [sum(path.stat().st_size for path in part) for part in paths]
-        read = [_seconds(lambda p=p, c=c: _read(p, checked=c))
-                for p, c in zip(paths, (True, False), strict=True)]  # fmt: skip
+        read = [_seconds(partial(_read, part, checked=part is paths[0])) for part in paths]
         sha256 = _seconds(lambda: [sha256_of_file(path) for path in paths[0]])
         fresh = _copied(folders, Path(temporary) / "fresh")
         corpus = ParsedCorpus(fresh, vectors, views=VIEWS)

@@ -109,8 +109,8 @@ def remove_broken(folder: Path) -> None:
             f"{'; '.join(map(str, broken.values()))}; no other is whole: delete {folder} to train "
             "anew"
         )
-    for checkpoint, error in broken.items():
-        logger.warning("%s; it is removed, and the training goes on from %s", error, whole)
+    for checkpoint, why in broken.items():
+        logger.warning("%s; it is removed, and the training goes on from %s", why, whole)
         _remove(checkpoint)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import killed_runs, shard_memory, shards
+from benchmarks import checksums, killed_runs, shard_memory, shards
 from benchmarks.shard_memory import MemoryCurve, follow_job, join_sentences
 from pipeline.base.bundled import BUNDLED_PARSERS
 from pipeline.parsers.adapters.folder_files import STAGES
@@ -189,3 +189,13 @@ def test_a_run_that_is_killed_twice_has_the_bytes_of_one_that_is_not(
     assert killed_runs.main(arguments) == 0
     assert last_line(capsys) == {"kills": 2, "same_bytes": True, "rows": 80}
     assert killed_runs.main(arguments) == 2  # the folder is there
+
+
+def test_what_checksums_cost_is_measured(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert checksums.main(["--corpus", str(corpus), "--rounds", "1", "--word-size", "4"]) == 0
+
+    figures = last_line(capsys)
+    assert figures["shards"] == 6
+    assert 10 < figures["bytes_a_shard"] < 80
+    assert {"write_with_seconds", "training_without_seconds", "added_percent"} <= figures.keys()
+    assert checksums.main(["--corpus", str(corpus), "--rounds", "0"]) == 2
