@@ -96,10 +96,7 @@ def _measured(folders: CorpusFolders, vectors: WordVectors) -> Cost:
         written = [_seconds(partial(_write, tables, out, checked=c)) for c in (True, False)]
         paths = [[path for path in out.iterdir() if path.suffix == f".{c}"] for c in (True, False)]
         sizes = [sum(path.stat().st_size for path in part) for part in paths]
-        read = [
-            _seconds(partial(_read, p, checked=c))
-            for p, c in zip(paths, (True, False), strict=True)
-        ]
+        read = [_seconds(partial(_read, part, checked=part is paths[0])) for part in paths]
         sha256 = _seconds(lambda: [sha256_of_file(path) for path in paths[0]])
         fresh = _copied(folders, Path(temporary) / "fresh")
         corpus = ParsedCorpus(fresh, vectors, views=VIEWS)

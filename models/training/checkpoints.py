@@ -118,8 +118,8 @@ def remove_broken(folder: Path) -> None:
             f"{'; '.join(map(str, broken.values()))}; no other is whole: delete {folder} to train "
             "anew"
         )
-    for checkpoint, damage in broken.items():
-        logger.warning("%s; it is removed, and the training goes on from %s", damage, whole)
+    for checkpoint, why in broken.items():
+        logger.warning("%s; it is removed, and the training goes on from %s", why, whole)
         _remove(checkpoint)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import shard_memory, shards
+from benchmarks import checksums, shard_memory, shards
 from benchmarks.shard_memory import MemoryCurve, follow_job, join_sentences
 from pipeline.base.bundled import BUNDLED_PARSERS
 from pipeline.parsers.adapters.folder_files import STAGES
@@ -143,3 +143,13 @@ def test_a_shard_of_the_longest_sentences_stays_within_its_memory(
 def test_a_job_that_fails_says_why(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match=r"exited with 1: .*shard 0 is not complete"):
         follow_job(job_of("dependencies", tmp_path), tmp_path, every_seconds=0.1)
+
+
+def test_what_checksums_cost_is_measured(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert checksums.main(["--corpus", str(corpus), "--rounds", "1", "--word-size", "4"]) == 0
+
+    figures = last_line(capsys)
+    assert figures["shards"] == 6
+    assert 10 < figures["bytes_a_shard"] < 80
+    assert {"write_with_seconds", "training_without_seconds", "added_percent"} <= figures.keys()
+    assert checksums.main(["--corpus", str(corpus), "--rounds", "0"]) == 2

@@ -41,6 +41,7 @@ from pipeline.parsing.parse_shard import ParseJob, parse_shard
 from pipeline.shards.manifests import write_dataset_manifest
 from pipeline.shards.schema import schema_for
 from pipeline.shards.shards import write_shard
+from tests.support.edited_json import edit
 from tests.support.parsed_corpora import write_vectors
 from tests.support.repository import REPOSITORY
 
@@ -63,10 +64,13 @@ class Run:
     def copy_of_model(self, target: Path, **changes: Any) -> Path:
         """Returns a copy whose model.json has other values; None leaves one out."""
         shutil.copytree(self.model, target)
-        path = target / "model.json"
-        values = {**json.loads(path.read_text()), **changes}
-        path.write_text(json.dumps({k: v for k, v in values.items() if v is not None}))
+        edit(target / "model.json", lambda values: self._change(values, changes))
         return target
+
+    def _change(self, values: dict[str, Any], changes: dict[str, Any]) -> None:
+        values.update(changes)
+        for name in [name for name, value in values.items() if value is None]:
+            del values[name]
 
 
 @pytest.fixture(scope="module")

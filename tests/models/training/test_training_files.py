@@ -228,7 +228,7 @@ def test_the_best_weights_are_the_result_if_asked_for(
 
 
 @pytest.mark.parametrize(
-    "killed_in", ["copytree", "load_weights", "save_model", "summary_of", "write_json_atomically"]
+    "killed_in", ["copytree", "load_weights", "save_model", "summary_of", "write_sealed_json"]
 )
 def test_a_training_killed_while_it_ends_ends_alike(
     data: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, killed_in: str

@@ -13,6 +13,7 @@ from safetensors.numpy import save_file
 
 from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
+from pipeline.vectors.train_word_vectors import write_vectors
 
 
 def vectors_of(*words: str) -> WordVectors:
@@ -206,4 +207,16 @@ def test_what_is_no_vectors_is_not_shown(tmp_path: Path) -> None:
 
 def test_a_folder_without_vectors_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="not a folder of word vectors"):
+        load_word_vectors(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["vectors.safetensors", "words.json", "training.json"])
+def test_vectors_of_which_a_bit_was_flipped_are_refused(tmp_path: Path, name: str) -> None:
+    write_vectors(tmp_path, ["rain", "sun"], np.ones((2, 3), np.float32), {"words": 2})
+    path = tmp_path / name
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+    with pytest.raises(ValueError, match=rf"{name}: .*; fetch or train them again"):
         load_word_vectors(tmp_path)

@@ -48,7 +48,7 @@ def test_a_training_leaves_a_parser_its_metrics_and_its_record(
     assert progress == [0.25, 0.5, 0.75, 1.0]
     files = {path.name for path in (tmp_path / "out").iterdir()}
     records = {"metrics.jsonl", "training.json", "scores.json"}
-    assert files == {"weights.safetensors", "parser.json"} | records
+    assert files == {"weights.safetensors", "parser.json", "checksums.json"} | records
     metrics = [json.loads(x) for x in (tmp_path / "out/metrics.jsonl").read_text().splitlines()]
     assert [line["epoch"] for line in metrics] == [1, 2, 3, 4]
     assert metrics[-1]["bracket_loss"] < metrics[0]["bracket_loss"]

@@ -106,15 +106,16 @@ def test_a_shard_without_its_manifest_is_not_there(address: str, shards: Path) -
         stage.fetch(shards.parent / "copy", sentence_shard(0))
 
 
+@pytest.mark.parametrize("name", ["00000.parquet", "00000.quarantine.jsonl"])
 def test_a_shard_damaged_in_the_storage_is_refused_and_leaves_nothing(
-    address: str, shards: Path, tmp_path: Path
+    address: str, shards: Path, tmp_path: Path, name: str
 ) -> None:
     storage = Storage(address)
     stage = StoredStage(storage.inside("sentences"))
     stage.publish(shards, 0)
-    storage.write("sentences/00000.parquet", b"something else")
+    storage.write(f"sentences/{name}", b"something else")
 
-    with pytest.raises(ValueError, match=r"sentences/00000\.parquet: sha256 differs .* delete"):
+    with pytest.raises(ValueError, match=rf"sentences/{name}: sha256 differs .* delete"):
         stage.fetch(tmp_path / "copy", sentence_shard(0))
     assert not shard_path(tmp_path / "copy", 0).exists()
 

@@ -20,6 +20,7 @@ from pipeline.downloads.download import DownloadConfig, DownloadError
 from pipeline.parser_training.constituency.examples import build_vocabularies
 from pipeline.parsers import convert as convert_module
 from pipeline.parsers import isolation
+from pipeline.parsers.adapters.folder_files import CHECKSUMS_NAME, PARSER_FILES
 from pipeline.parsers.checkpoints import opened as opened_module
 from pipeline.parsers.checkpoints.opened import OpenedCheckpoint, open_checkpoint
 from pipeline.parsers.checkpoints.torch_file import Inert, read_torch_file
@@ -82,7 +83,7 @@ def test_a_user_converts_a_file_whose_sha256_he_gives(
     converted = load_parser(folder, "dependencies", expected_checksum=checksum)
     expected = SuparDependencyParser(from_supar(parser), name="expected")
     assert converted.parse(sentences) == expected.parse(sentences)
-    assert sorted(path.name for path in folder.iterdir()) == ["parser.json", "weights.safetensors"]
+    assert {path.name for path in folder.iterdir()} == {*PARSER_FILES, CHECKSUMS_NAME}
 
 
 def test_nothing_is_read_without_the_right_sha256(

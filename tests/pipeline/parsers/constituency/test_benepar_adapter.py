@@ -253,6 +253,7 @@ def test_a_folder_whose_files_do_not_belong_together_is_refused(
 ) -> None:
     save_constituency_model(tmp_path, trained)
     description = tmp_path / "parser.json"
+    (tmp_path / "checksums.json").unlink()  # changed on purpose, not damaged
     description.write_text(description.read_text().replace('"d_model": 32', '"d_model": 64'))
     with pytest.raises(ValueError, match=r"parser\.json: does not describe the weights beside it"):
         BeneparConstituencyParser.load(tmp_path)

@@ -1,0 +1,93 @@
+"""JSON that knows its own sha256 and that of files beside it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pipeline.base.sealed import (
+    FILES,
+    SEAL,
+    check_file,
+    read_sealed_json,
+    sealed,
+    unsealed,
+    write_sealed_json,
+)
+
+VALUE = {"b": [1, 2.5, None], "a": {"ü": "é", "x": 1e-300}, "7": True}
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    path, rows = tmp_path / "a.json", tmp_path / "rows.bin"
+    rows.write_bytes(b"rows")
+    write_sealed_json(path, VALUE, [rows])
+
+    found = read_sealed_json(path, "again")
+
+    assert found.pop(FILES).keys() == {"rows.bin"}
+    assert found == VALUE
+    check_file(rows, read_sealed_json(path, "again"), "again")
+    check_file(tmp_path / "not-known", found, "again")
+
+
+def test_the_order_of_keys_and_blanks_do_not_matter() -> None:
+    value = sealed(VALUE)
+    turned = dict(reversed(value.items()))
+
+    assert unsealed(json.dumps(turned, indent=7).encode()) == VALUE
+
+
+def test_every_flipped_bit_is_refused_or_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    write_sealed_json(path, VALUE)
+    content = path.read_bytes()
+    refused = 0
+    for place in range(len(content)):
+        for bit in range(8):
+            damaged = bytearray(content)
+            damaged[place] ^= 1 << bit
+            path.write_bytes(damaged)
+            try:
+                found = read_sealed_json(path, "write it again")
+            except ValueError as error:
+                assert str(error).startswith(f"{path}: ")
+                assert str(error).endswith("; write it again")
+                refused += 1
+            else:
+                known = {key: value for key, value in found.items() if key in VALUE}
+                assert known == VALUE
+
+    assert refused > 6 * len(content)
+
+
+def test_a_file_of_an_earlier_release_is_read_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(VALUE), encoding="utf-8")
+
+    assert SEAL not in VALUE
+    assert read_sealed_json(path, "again") == VALUE
+
+
+@pytest.mark.parametrize("content", ["", "{", "\ud800"])
+def test_what_is_no_json_is_named(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes(content.encode("utf-8", "surrogatepass"))
+
+    with pytest.raises(ValueError, match=r"a\.json: not JSON .*; write it again"):
+        read_sealed_json(path, "write it again")
+
+
+def test_a_damaged_file_is_named_with_the_remedy(tmp_path: Path) -> None:
+    path, rows = tmp_path / "a.json", tmp_path / "rows.bin"
+    rows.write_bytes(b"rows")
+    write_sealed_json(path, {}, [rows])
+    rows.write_bytes(b"sows")
+
+    with pytest.raises(ValueError, match=r"rows\.bin: damaged or of another run.*; train again"):
+        check_file(rows, read_sealed_json(path, "again"), "train again")
+    rows.unlink()
+    with pytest.raises(FileNotFoundError):
+        check_file(rows, read_sealed_json(path, "again"), "train again")
