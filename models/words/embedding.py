@@ -41,7 +41,7 @@ class WordEmbedding(nn.Module):
                 f"word vectors must be a floating-point table [V, E], got {vectors.dtype} "
                 f"{list(vectors.shape)}"
             )
-        if vectors[0].any():
+        if not vectors.is_meta and vectors[0].any():
             raise ValueError("row 0 of the word vectors is the unknown word and must be zero")
         if trained:
             self.vectors = nn.Parameter(vectors.detach().clone())

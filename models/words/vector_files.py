@@ -21,12 +21,11 @@ VECTORS_FILE = "vectors.safetensors"
 WORDS_FILE = "words.json"
 FACTS_FILE = "training.json"
 """What a training leaves beside them, with their sha256; other folders have none."""
-_REMEDY = "fetch or train them again"
 LINES_PER_BLOCK = 2_000
 MAX_LINE_CHARACTERS = 1 << 20
 """Of text; a vector of 10,000 numbers takes a tenth of it."""
 _COUNT = re.compile("[0-9]{1,9}")
-_REMEDY = "fetch them again, or give others"
+_REMEDY = "fetch or train them again, or give others"
 
 
 def load_word_vectors(path: Path) -> WordVectors:

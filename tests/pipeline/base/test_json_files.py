@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.base.sealed import (
+from pipeline.base.json_files import (
     FILES,
     SEAL,
     check_file,
-    read_sealed_json,
+    read_json,
     sealed,
     unsealed,
     write_sealed_json,
@@ -25,11 +25,11 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     rows.write_bytes(b"rows")
     write_sealed_json(path, VALUE, [rows])
 
-    found = read_sealed_json(path, "again")
+    found = read_json(path, remedy="again")
 
     assert found.pop(FILES).keys() == {"rows.bin"}
     assert found == VALUE
-    check_file(rows, read_sealed_json(path, "again"), "again")
+    check_file(rows, read_json(path, remedy="again"), "again")
     check_file(tmp_path / "not-known", found, "again")
 
 
@@ -51,7 +51,7 @@ def test_every_flipped_bit_is_refused_or_changes_nothing(tmp_path: Path) -> None
             damaged[place] ^= 1 << bit
             path.write_bytes(damaged)
             try:
-                found = read_sealed_json(path, "write it again")
+                found = read_json(path, remedy="write it again")
             except ValueError as error:
                 assert str(error).startswith(f"{path}: ")
                 assert str(error).endswith("; write it again")
@@ -68,7 +68,7 @@ def test_a_file_of_an_earlier_release_is_read_as_it_is(tmp_path: Path) -> None:
     path.write_text(json.dumps(VALUE), encoding="utf-8")
 
     assert SEAL not in VALUE
-    assert read_sealed_json(path, "again") == VALUE
+    assert read_json(path, remedy="again") == VALUE
 
 
 @pytest.mark.parametrize("content", ["", "{", "\ud800"])
@@ -77,7 +77,7 @@ def test_what_is_no_json_is_named(tmp_path: Path, content: str) -> None:
     path.write_bytes(content.encode("utf-8", "surrogatepass"))
 
     with pytest.raises(ValueError, match=r"a\.json: not JSON .*; write it again"):
-        read_sealed_json(path, "write it again")
+        read_json(path, remedy="write it again")
 
 
 def test_a_damaged_file_is_named_with_the_remedy(tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_a_damaged_file_is_named_with_the_remedy(tmp_path: Path) -> None:
     rows.write_bytes(b"sows")
 
     with pytest.raises(ValueError, match=r"rows\.bin: damaged or of another run.*; train again"):
-        check_file(rows, read_sealed_json(path, "again"), "train again")
+        check_file(rows, read_json(path, remedy="again"), "train again")
     rows.unlink()
     with pytest.raises(FileNotFoundError):
-        check_file(rows, read_sealed_json(path, "again"), "train again")
+        check_file(rows, read_json(path, remedy="again"), "train again")
