@@ -46,7 +46,9 @@ _MARKUP = re.compile(
     r"|(?<![^\W_])_|_(?![^\W_])"  # within a word it is no emphasis
     r"|^#|^[-+=](?!\w)|(?<=^\d)[.)](?!\w)|(?<=^\d\d)[.)](?!\w)|(?<=^\d\d\d)[.)](?!\w)"
 )
-_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+_TAGS = re.compile(r"<(?=[a-z/!?])|^>|&(?=#?\w+;)", re.IGNORECASE)
+"""Where markup begins; elsewhere the signs stay readable, as on a terminal."""
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 
 def escaped_markdown(text: object) -> str:
@@ -55,7 +57,8 @@ def escaped_markdown(text: object) -> str:
     Underscores within words stay, as Markdown leaves them alone.
     """
     line = " ".join(printable(text, keep_lines=True).split())
-    return _MARKUP.sub(lambda match: f"\\{match[0]}", line).translate(_ENTITIES)
+    escaped = _MARKUP.sub(lambda match: f"\\{match[0]}", line)
+    return _TAGS.sub(lambda match: _ENTITIES[match[0]], escaped)
 
 
 _AUTHORITY_LOGIN = re.compile(r"([a-z][a-z0-9+.-]*://)[^\s/?#]*@", re.IGNORECASE)

@@ -40,7 +40,7 @@ def test_line_ends_stay_on_request_but_no_carriage_return():
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        ("<script>alert(1)</script>", "&lt;script&gt;alert(1)&lt;/script&gt;"),
+        ("<script>alert(1)</script>", "&lt;script>alert(1)&lt;/script>"),
         ("# Heading", "\\# Heading"),
         ("- item", "\\- item"),
         ("1. item", "1\\. item"),
