@@ -199,7 +199,7 @@ def test_what_others_wrote_is_shown_as_text(inputs: ReportInputs, tmp_path: Path
     assert not any("<script>" in line or "# Heading" in line[:3] for line in outside)
     assert "|x|" not in "\n".join(outside)
     assert "Of the paths of &lt;script> # Heading" in text
-    assert "were not read: &lt;script&gt;" in text
+    assert "were not read: &lt;script>" in text
 
 
 def test_a_span_of_code_holds_its_backticks() -> None:
