@@ -20,7 +20,9 @@ from models.training.folder import CHECKPOINTS_FOLDER
 from models.words.vector_files import load_word_vectors
 from pipeline.base.atomic_files import write_json_atomically
 from pipeline.base.digest import sha256_of_file
+from pipeline.base.json_files import FILES, SEAL
 from pipeline.parsers.adapters.folder_files import (
+    CHECKSUMS_NAME,
     DESCRIPTION_NAME,
     TRANSFORMER_CONSTITUENCY,
     TRANSFORMER_FOLDER,
@@ -48,7 +50,10 @@ SECRET = "do-not-tell"
 
 
 class Good:
-    """Good folders, each made once, and a victim beside them."""
+    """Good folders, each made once, and a victim beside them.
+
+    None tells by a sha256 that somebody changed it: who makes a hostile folder leaves that out.
+    """
 
     def __init__(self, root: Path) -> None:
         """Makes the victim; its mode and time are those of a private file.
@@ -80,6 +85,7 @@ class Good:
         if not folder.exists():
             folder.mkdir(parents=True)
             self._makers[kind](folder)
+            _remove_seals(folder)
         return folder
 
     def transformer(self, path: Path, files: Mapping[str, Any]) -> None:
@@ -117,6 +123,16 @@ class Good:
             preset("laptop", views=("SEQ",), objective="generative", hidden_size=6), vectors, 0
         )
         save_model(folder, model, {"vectors": {"path": str(path), "checksum": vectors.checksum}})
+
+
+def _remove_seals(folder: Path) -> None:
+    for file in folder.rglob("*.json"):
+        value = json.loads(file.read_text())
+        if file.name == CHECKSUMS_NAME:
+            file.unlink()
+        elif isinstance(value, dict):
+            unsealed = {name: part for name, part in value.items() if name not in (SEAL, FILES)}
+            file.write_text(json.dumps(unsealed))
 
 
 def _dependency(folder: Path) -> None:

@@ -25,7 +25,7 @@ from models.model.model_description import (
 )
 from models.model.sentence_model import SentenceModel, SentenceViews, build_model
 from pipeline.base.atomic_files import write_by_library
-from pipeline.base.json_files import check_file, read_json, write_sealed_json
+from pipeline.base.json_files import check_file, read_object, write_sealed_json
 from pipeline.parsers.adapters.fitting import built_to_fit
 
 
@@ -72,10 +72,11 @@ def load_model(folder: Path, *, vectors_path: Path | None = None) -> SentenceMod
     config, recorded = description.config, description.vectors
     vectors = load_recorded_vectors(recorded.checksum, recorded.path, vectors_path)
     path = folder / WEIGHTS_FILE
+    tensors = _tensors_of(path)
     try:
-        model = built_to_fit(lambda: build_model(config, vectors, config.seed), _tensors_of(path))
+        model = built_to_fit(lambda: build_model(config, vectors, config.seed), tensors)
     except ValueError as error:
-        raise ValueError(f"{path}: {error}; get the folder anew or train again") from error
+        raise ValueError(f"{path}: {error}; {REMEDY}") from error
     return model.eval()
 
 
@@ -89,15 +90,15 @@ def load_weights(folder: Path, model: SentenceModel) -> None:
     try:
         model.load_state_dict(_tensors_of(path))
     except RuntimeError as error:
-        raise ValueError(f"{path}: cannot be loaded: {error}; train again") from error
+        raise ValueError(f"{path}: cannot be loaded: {error}; {REMEDY}") from error
 
 
 def _tensors_of(path: Path) -> dict[str, Tensor]:
+    if not path.is_file():
+        raise ValueError(f"{path}: no such file; {REMEDY}")
+    check_file(path, read_object(path.with_name(MODEL_FILE), (), remedy=REMEDY), REMEDY)
     try:
-        check_file(path, read_json(path.with_name(MODEL_FILE), remedy=REMEDY), REMEDY)
         tensors: dict[str, Tensor] = load_file(path)
     except (OSError, SafetensorError) as error:
-        raise ValueError(
-            f"{path}: cannot be loaded: {error}; get the folder anew or train again"
-        ) from error
+        raise ValueError(f"{path}: cannot be loaded: {error}; {REMEDY}") from error
     return tensors

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.words.word_vectors import WordVectors
-from pipeline.base.json_files import check_file, read_json, read_strings
+from pipeline.base.json_files import check_file, read_object, read_strings
 
 VECTORS_FILE = "vectors.safetensors"
 WORDS_FILE = "words.json"
@@ -56,7 +56,7 @@ def _load_folder(folder: Path) -> WordVectors:
             raise FileNotFoundError(f"{folder / name}: missing; not a folder of word vectors")
     facts = folder / FACTS_FILE
     if facts.is_file():
-        known = read_json(facts, remedy=_REMEDY)
+        known = read_object(facts, (), remedy=_REMEDY)
         for name in (VECTORS_FILE, WORDS_FILE):
             check_file(folder / name, known, _REMEDY)
     words = read_strings(folder / WORDS_FILE, remedy=_REMEDY)

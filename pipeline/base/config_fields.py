@@ -107,6 +107,11 @@ class Config:
         """
 
     @classmethod
+    def _several(cls) -> str:
+        """Returns what messages call several fields."""
+        return f"{cls.called[:-1]}ies" if cls.called.endswith("y") else f"{cls.called}s"
+
+    @classmethod
     def check_names(cls, names: Mapping[str, Any]) -> None:
         """Refuses names that are no fields.
 
@@ -117,7 +122,9 @@ class Config:
         if unknown := sorted(set(names) - set(known), key=str)[:_SHOWN_NAMES]:
             close = [m for name in unknown for m in get_close_matches(str(name), known, n=1)]
             meant = f"; did you mean {', '.join(close)}?" if close else ""
-            raise ValueError(f"unknown {cls.called}s {shortened(unknown)}; known: {known}{meant}")
+            raise ValueError(
+                f"unknown {cls._several()} {shortened(unknown)}; known: {known}{meant}"
+            )
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
@@ -128,11 +135,11 @@ class Config:
                 no mapping at all, as a file of JSON may hold.
         """
         if not isinstance(values, Mapping):
-            raise ValueError(f"{cls.called}s must be an object, got {shortened(values)}")
+            raise ValueError(f"{cls._several()} must be an object, got {shortened(values)}")
         cls.check_names(values)
         needed = [f.name for f in fields(cls) if f.default is f.default_factory is MISSING]
         if missing := [name for name in needed if name not in values]:
-            raise ValueError(f"missing {cls.called}s {missing}")
+            raise ValueError(f"missing {cls._several()} {missing}")
         return cls(**values)
 
     @classmethod

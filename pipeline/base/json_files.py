@@ -29,7 +29,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class _DamagedError(ValueError):
-    """A sealed value is not the one that was sealed."""
+    """A sealed value is not the one that was sealed, or names no sha256 of files."""
 
 
 def read_json(path: Path, *, remedy: str) -> Any:
@@ -83,9 +83,8 @@ def parsed_json(content: bytes | str, source: Path | str, *, remedy: str) -> Any
     """Returns what a text of JSON says; where it is `sealed`, without its own sha256.
 
     Raises:
-        ValueError: it is none, nests too deeply, holds NaN or an infinity, which JSON does not
-            know, or is not what was sealed; one sentence names the source, what is wrong and the
-            remedy.
+        ValueError: see `unsealed`, or it nests too deeply; one sentence names the source, what is
+            wrong and the remedy.
     """
     try:
         return unsealed(content)
@@ -106,8 +105,8 @@ def unsealed(content: bytes | str) -> Any:
     """Returns what a text of JSON says; where it is `sealed`, without its own sha256.
 
     Raises:
-        ValueError: it is no JSON, holds a number that JSON does not know, or is not what was
-            sealed.
+        ValueError: it is no JSON, holds NaN or an infinity, which JSON does not know, is not what
+            was sealed, or says of files beside it what is no sha256 by name.
         RecursionError: it nests too deeply.
     """
     value = json.loads(content, parse_constant=_refuse_constant)
@@ -115,6 +114,9 @@ def unsealed(content: bytes | str) -> Any:
         expected = value.pop(SEAL)
         if expected != _sha256_of(value):
             raise _DamagedError(f"{SEAL} differs: it was changed after it was written")
+    files = value.get(FILES, {}) if isinstance(value, dict) else {}
+    if not isinstance(files, dict) or not all(isinstance(text, str) for text in files.values()):
+        raise _DamagedError(f"{FILES} must be an object of strings, got {shortened(files)}")
     return value
 
 
@@ -142,7 +144,7 @@ def check_file(path: Path, value: Mapping[str, Any], remedy: str) -> None:
 
     Args:
         path: the file; one that the value does not know is not checked.
-        value: of the sealed file beside it.
+        value: of the sealed file beside it, as `read_object` gives it.
         remedy: what to do where the file is damaged.
 
     Raises:

@@ -383,7 +383,10 @@ def test_encoders_of_one_name_have_folders_of_their_own(
         model.mkdir(parents=True)
         for name in ("model.safetensors", "model.json"):
             config = {"views": ["SEQ", "BOW"]}
-            content = {"format_version": 2, "config": config, "number": number}
+            vectors = {"path": "vectors", "checksum": "0"}
+            content = {
+                "format_version": 2, "config": config, "vectors": vectors, "number": number,
+            }  # fmt: skip
             (model / name).write_text(json.dumps(content), encoding="utf-8")
     names = [*map(str, models), "bag_of_words", " bag_of_words", ""]
     task = EvaluateAll(**setting, encoder=",".join(names), tasks="MR")

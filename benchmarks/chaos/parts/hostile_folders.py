@@ -227,21 +227,23 @@ def _vectors_elsewhere(good: Good, path: Path) -> None:
 
 
 DEEP = "[" * 100_000
+RESTORE = "restore the parser's files together"
 MISSHAPED = ("parser.json", "does not describe the weights", "restore both files")
-PARSER = ("parser.json", "description field", "write it by training")
+PARSER = ("parser.json", "description field", RESTORE)
 ANEW = "get the folder anew"
+NO_SHA256 = "file_sha256 must be an object of strings"
 SAVED = "name a checkpoint"
 
 TABLE: tuple[Hostile, ...] = (
     # parser.json
-    Hostile("no JSON", "parser", _with("dependency", "parser.json", "{"), ("parser.json", "not JSON", "write it by")),
-    Hostile("bytes that are no text", "parser", _with("dependency", "parser.json", b"\xff\xfe\xfd"), ("parser.json", "not JSON", "write it by")),
-    Hostile("nested 100,000 deep", "parser", _with("dependency", "parser.json", DEEP), ("parser.json", "nests too deeply", "write it by")),
-    Hostile("a list", "parser", _with("dependency", "parser.json", "[]"), ("parser.json", "must be an object", "write it by")),
-    Hostile("a number of 5,000 digits", "parser", _with("dependency", "parser.json", "9" * 5000), ("parser.json", "not JSON", "write it by")),
-    Hostile("NaN", "parser", _set("dependency", "parser.json", "config/sizes/arc_mlp", float("nan")), ("parser.json", "NaN is no number", "write it by")),
+    Hostile("no JSON", "parser", _with("dependency", "parser.json", "{"), ("parser.json", "not JSON", RESTORE)),
+    Hostile("bytes that are no text", "parser", _with("dependency", "parser.json", b"\xff\xfe\xfd"), ("parser.json", "not JSON", RESTORE)),
+    Hostile("nested 100,000 deep", "parser", _with("dependency", "parser.json", DEEP), ("parser.json", "nests too deeply", RESTORE)),
+    Hostile("a list", "parser", _with("dependency", "parser.json", "[]"), ("parser.json", "must be an object", RESTORE)),
+    Hostile("a number of 5,000 digits", "parser", _with("dependency", "parser.json", "9" * 5000), ("parser.json", "not JSON", RESTORE)),
+    Hostile("NaN", "parser", _set("dependency", "parser.json", "config/sizes/arc_mlp", float("nan")), ("parser.json", "NaN is no number", RESTORE)),
     Hostile("another format", "parser", _set("dependency", "parser.json", "format_version", ["\x1b[2J" * 500]), ("parser.json", "format version", "train the parser again")),
-    Hostile("kind missing", "parser", _set("dependency", "parser.json", "kind", None), ("parser.json", "missing description fields ['kind']", "write it by")),
+    Hostile("kind missing", "parser", _set("dependency", "parser.json", "kind", None), ("parser.json", "missing description fields ['kind']", RESTORE)),
     Hostile("kind a list", "parser", _set("dependency", "parser.json", "kind", [["x"]]), PARSER),
     Hostile("kind unknown", "parser", _set("dependency", "parser.json", "kind", "x" * 100_000), ("parser.json", "does not know", "give one of")),
     Hostile("config a list", "parser", _set("dependency", "parser.json", "config", []), PARSER),
@@ -271,6 +273,13 @@ TABLE: tuple[Hostile, ...] = (
     Hostile("weights that are no numbers", "parser", _tensors("dependency", "weights.safetensors", lambda t: t["arc_attn.weight"].fill_(float("nan"))), ("weights.safetensors", "not finite", "restore")),
     Hostile("a weight missing", "parser", _tensors("dependency", "weights.safetensors", lambda t: t.pop("arc_attn.weight")), MISSHAPED),
     Hostile("a weight of another shape", "parser", _tensors("dependency", "weights.safetensors", lambda t: t.update({"arc_attn.weight": torch.zeros(3)})), MISSHAPED),
+    # checksums.json
+    Hostile("checksums a list", "parser", _with("dependency", "checksums.json", "[]"), ("checksums.json", "must hold an object", RESTORE)),
+    Hostile("checksums a number", "parser", _with("dependency", "checksums.json", '{"file_sha256": 5}'), ("checksums.json", NO_SHA256, RESTORE)),
+    Hostile("checksums of numbers", "parser", _with("dependency", "checksums.json", '{"file_sha256": {"parser.json": 5}}'), ("checksums.json", NO_SHA256, RESTORE)),
+    Hostile("checksums nested", "parser", _with("dependency", "checksums.json", DEEP), ("checksums.json", "nests too deeply", RESTORE)),
+    Hostile("checksums of another parser", "parser", _with("dependency", "checksums.json", '{"file_sha256": {"parser.json": "0"}}'), ("parser.json", "damaged or of another run", RESTORE)),
+    Hostile("a sha256 of checksums that is none", "parser", _with("dependency", "checksums.json", '{"content_sha256": []}'), ("checksums.json", "damaged or edited", RESTORE)),
     # a transformer in a parser
     Hostile("a transformer with code", "parser", lambda good, path: good.transformer(path, {"config.json": {"auto_map": {"AutoModel": "a.B"}}}), ("config.json", "code of its own", "convert")),
     Hostile("a transformer's vocabulary elsewhere", "parser", lambda good, path: good.transformer(path, {"config.json": {}, "tokenizer_config.json": {"vocab_file": str(good.victim)}}), ("names a file", "is absolute", ANEW)),
@@ -300,14 +309,19 @@ TABLE: tuple[Hostile, ...] = (
     Hostile("parsers a string", "model", _set("model", "model.json", "parsers", "x"), ("model.json", "parsers must be", "train again")),
     Hostile("weights cut short", "model", _cut("model", "model.safetensors"), ("model.safetensors", "cannot be loaded", "train again")),
     Hostile("weights missing", "model", _tensors("model", "model.safetensors", dict.popitem), ("model.safetensors", "missing", "train again")),
+    Hostile("sha256 of its files a number", "model", _set("model", "model.json", "file_sha256", 5), ("model.json", NO_SHA256, "train again")),
+    Hostile("sha256 of a file a list", "model", _set("model", "model.json", "file_sha256", {"model.safetensors": [None]}), ("model.json", NO_SHA256, "train again")),
     # word vectors
-    Hostile("words an object", "vectors", _with("vectors", "words.json", "{}"), ("words.json", "must hold a list", "fetch them again")),
-    Hostile("a word that is a number", "vectors", _with("vectors", "words.json", '["a", 3]'), ("words.json", "must be a string", "fetch them again")),
-    Hostile("words nested", "vectors", _with("vectors", "words.json", DEEP), ("words.json", "nests too deeply", "fetch them again")),
-    Hostile("fewer words than vectors", "vectors", _with("vectors", "words.json", "[]"), ("0 words", "but vectors of shape", "fetch them again")),
-    Hostile("vectors cut short", "vectors", _cut("vectors", "vectors.safetensors"), ("vectors.safetensors", "broken word vectors", "fetch them again")),
-    Hostile("vectors that are no numbers", "vectors", _tensors("vectors", "vectors.safetensors", lambda t: t["vectors"].fill_(float("inf"))), ("vectors.safetensors", "not finite", "fetch them again")),
-    Hostile("no tensor of vectors", "vectors", _tensors("vectors", "vectors.safetensors", lambda t: t.update(x=t.pop("vectors"))), ("vectors.safetensors", "broken word vectors", "fetch them again")),
+    Hostile("words an object", "vectors", _with("vectors", "words.json", "{}"), ("words.json", "must hold a list", "fetch or train them again")),
+    Hostile("a word that is a number", "vectors", _with("vectors", "words.json", '["a", 3]'), ("words.json", "must be a string", "fetch or train them again")),
+    Hostile("words nested", "vectors", _with("vectors", "words.json", DEEP), ("words.json", "nests too deeply", "fetch or train them again")),
+    Hostile("fewer words than vectors", "vectors", _with("vectors", "words.json", "[]"), ("0 words", "but vectors of shape", "fetch or train them again")),
+    Hostile("vectors cut short", "vectors", _cut("vectors", "vectors.safetensors"), ("vectors.safetensors", "broken word vectors", "fetch or train them again")),
+    Hostile("vectors that are no numbers", "vectors", _tensors("vectors", "vectors.safetensors", lambda t: t["vectors"].fill_(float("inf"))), ("vectors.safetensors", "not finite", "fetch or train them again")),
+    Hostile("no tensor of vectors", "vectors", _tensors("vectors", "vectors.safetensors", lambda t: t.update(x=t.pop("vectors"))), ("vectors.safetensors", "broken word vectors", "fetch or train them again")),
+    Hostile("facts a list", "vectors", _with("vectors", "training.json", "[]"), ("training.json", "must hold an object", "fetch or train them again")),
+    Hostile("sha256 of their files a number", "vectors", _with("vectors", "training.json", '{"file_sha256": 5}'), ("training.json", NO_SHA256, "fetch or train them again")),
+    Hostile("sha256 of their files numbers", "vectors", _with("vectors", "training.json", '{"file_sha256": {"words.json": 5}}'), ("training.json", NO_SHA256, "fetch or train them again")),
     # checkpoints for the converter
     Hostile("a tar with a hard link", "convert", _file(lambda good, path: checkpoints.tar_file(path, good.victim)), ("given.pt", "in its zip format", SAVED)),
     Hostile("a legacy pickle that writes a file", "convert", _file(lambda good, path: checkpoints.legacy_file(path, checkpoints.module_program(good.victim))), ("given.pt", "in its zip format", SAVED)),
@@ -316,17 +330,19 @@ TABLE: tuple[Hostile, ...] = (
     Hostile("a pickle that makes a folder", "convert", _program(checkpoints.call_program), ("given.pt", "neither a parser", "saved")),
     Hostile("a tensor of terabytes", "convert", _file(lambda _, path: checkpoints.torch_zip(path, checkpoints.tensor_program((10**12,), 1), {"data/0": bytes(4)})), ("given.pt", "more numbers than", SAVED)),
     Hostile("a zip whose member is a/..", "convert", _file(lambda _, path: checkpoints.zip_of(path, "a/..")), ("names a file", "leads out", ANEW)),
-    Hostile("label_vocab missing", "convert", _benepar(label_vocab=None), ("given.pt", "missing entrys ['label_vocab']", SAVED)),
+    Hostile("label_vocab missing", "convert", _benepar(label_vocab=None), ("given.pt", "missing entries ['label_vocab']", SAVED)),
     Hostile("hparams a list", "convert", _benepar(hparams=[]), ("given.pt", "entry hparams must be", SAVED)),
     Hostile("hparams of few", "convert", _benepar(), ("given.pt", "its hparams lack", SAVED)),
     # what a report reads
-    Hostile("summary a list", "report", _with("training", "summary.json", "[]"), ("summary.json", "must hold an object", "run the training again")),
-    Hostile("summary of few", "report", _with("training", "summary.json", "{}"), ("summary.json", "lacks", "run the training again")),
+    Hostile("summary a list", "report", _with("training", "summary.json", "[]"), ("summary.json", "must hold an object", "run it again")),
+    Hostile("summary of few", "report", _with("training", "summary.json", "{}"), ("summary.json", "lacks", "run it again")),
+    Hostile("sha256 of its files a number", "report", _with("training", "summary.json", '{"file_sha256": 5}'), ("summary.json", NO_SHA256, "run it again")),
     # what a training resumes from
     Hostile("state a list", "resume", _with("training", "checkpoints/step-0000000001/state.json", "[]"), ("step-0000000001", "must be an object", "delete")),
     Hostile("state of text", "resume", _with("training", "checkpoints/step-0000000001/state.json", '{"step": "x", "state": {}}'), ("step-0000000001", "whole number", "delete")),
     Hostile("state nested", "resume", _with("training", "checkpoints/step-0000000001/state.json", DEEP), ("step-0000000001", "nests too deeply", "delete")),
     Hostile("tensors cut short", "resume", _with("training", "checkpoints/step-0000000001/tensors.safetensors", "x"), ("step-0000000001", "broken checkpoint", "delete")),
+    Hostile("sha256 of its files a list", "resume", _set("training", "checkpoints/step-0000000001/state.json", "file_sha256", [1]), ("step-0000000001", NO_SHA256, "delete")),
     # a corpus
     Hostile("manifest a list", "corpus", _with("corpus", "manifest.json", "[]"), ("manifest.json", "not readable as a manifest", "run the stage again")),
     Hostile("manifest nested", "corpus", _with("corpus", "manifest.json", DEEP), ("manifest.json", "not readable as a manifest", "run the stage again")),

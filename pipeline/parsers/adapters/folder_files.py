@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, get_args
 from pipeline.base.config_fields import Config
 from pipeline.base.digest import sha256_of_file
 from pipeline.base.inside import inside
-from pipeline.base.json_files import check_file, read_json
+from pipeline.base.json_files import check_file, read_json, read_object
 from pipeline.base.refusal import shortened
 
 WEIGHTS_NAME = "weights.safetensors"
@@ -23,7 +23,6 @@ CHECKSUMS_NAME = "checksums.json"
 SCORES_NAME = "scores.json"
 """What was measured of a parser, beside its files; may be missing."""
 FORMAT_VERSION = 1
-_REMEDY = "write it by training a parser or by converting one, or get the folder anew"
 TRANSFORMER_FOLDER = "transformer"
 """Where the transformer inside a parser stands in its folder, if there is one."""
 
@@ -113,7 +112,7 @@ def read_description(path: Path) -> ParserDescription:
     if not file.is_file():
         raise ValueError(missing_parser_file(file))
     if (checksums := path / CHECKSUMS_NAME).is_file():
-        check_file(file, read_json(checksums, remedy=_REMEDY), _REMEDY)
+        check_file(file, read_object(checksums, (), remedy=_REMEDY), _REMEDY)
     value = read_json(file, remedy=_REMEDY)
     version = value.get("format_version") if isinstance(value, dict) else FORMAT_VERSION
     if version != FORMAT_VERSION:

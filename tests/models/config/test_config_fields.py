@@ -143,6 +143,16 @@ def test_a_missing_field_is_named() -> None:
         Outer.from_dict({"inner": {}})
 
 
+@pytest.mark.parametrize(("one", "several"), [("job field", "job fields"), ("entry", "entries")])
+def test_several_fields_are_called_in_plain_english(one: str, several: str) -> None:
+    class Named(Config):
+        called: ClassVar[str] = one
+
+    for values, said in ((["a"], rf"^{several} must be"), ({"a": 1}, rf"^unknown {several} ")):
+        with pytest.raises(ValueError, match=said):
+            Named.from_dict(values)  # type: ignore[arg-type]
+
+
 OTHER_VALUES: dict[str, Any] = {
     **{"objective": "discriminative", "anchor": "zeroed", "max_tokens": 9, "trained_words": 2},
     **{"coupling_width": 3, "held_out_every_steps": 2, "keep": "best", "gradient_clip": 1.0},

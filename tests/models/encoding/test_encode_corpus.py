@@ -160,7 +160,7 @@ def test_broken_weights_are_named(data: Data, tmp_path: Path) -> None:
     data.train(replace(CONFIG, epochs=1), tmp_path)
     (tmp_path / "model.safetensors").write_bytes(b"broken")
 
-    with pytest.raises(ValueError, match=r"model\.safetensors: cannot be loaded"):
+    with pytest.raises(ValueError, match=r"model\.safetensors: damaged or of another run"):
         load_model(tmp_path)
 
 

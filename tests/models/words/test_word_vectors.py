@@ -179,8 +179,8 @@ def test_a_folder_whose_words_and_vectors_differ_is_refused(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("words", "number", "message"),
     [
-        ('{"a": 1}', 0.0, r"words\.json: must hold a list of strings, got \{'a': 1\}; fetch them"),
-        ('["a", 3]', 0.0, r"words\.json: entry 1 \(from 0\) must be a string, got 3; fetch them"),
+        ('{"a": 1}', 0.0, r"words\.json: must hold a list of strings, got \{'a': 1\}; fetch or"),
+        ('["a", 3]', 0.0, r"words\.json: entry 1 \(from 0\) must be a string, got 3; fetch or"),
         ('["a", "\\ud800"]', 0.0, r"words\.json: entry 1 .* must be a string"),
         ('["a", "b"]', np.nan, r"vectors\.safetensors: holds numbers that are not finite; fetch"),
     ],
@@ -207,6 +207,17 @@ def test_what_is_no_vectors_is_not_shown(tmp_path: Path) -> None:
 
 def test_a_folder_without_vectors_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="not a folder of word vectors"):
+        load_word_vectors(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "facts", ["[]", '{"file_sha256": 5}', '{"file_sha256": {"words.json": 5}}']
+)
+def test_facts_that_name_no_sha256_are_refused(tmp_path: Path, facts: str) -> None:
+    write_vectors(tmp_path, ["rain", "sun"], np.ones((2, 3), np.float32), {})
+    (tmp_path / "training.json").write_text(facts, encoding="utf-8")
+
+    with pytest.raises(ValueError, match=r"training\.json: .* an object.*; fetch or train them"):
         load_word_vectors(tmp_path)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from pipeline.base.json_files import (
     SEAL,
     check_file,
     read_json,
+    read_object,
     sealed,
     unsealed,
     write_sealed_json,
@@ -69,6 +71,17 @@ def test_a_file_of_an_earlier_release_is_read_as_it_is(tmp_path: Path) -> None:
 
     assert SEAL not in VALUE
     assert read_json(path, remedy="again") == VALUE
+
+
+@pytest.mark.parametrize("files", [5, None, [], "a", {"a": 5}, {"a": None}, {"a": ["0"]}])
+@pytest.mark.parametrize("with_seal", [False, True])
+def test_what_is_no_sha256_of_files_is_named(tmp_path: Path, files: Any, with_seal: bool) -> None:
+    path, value = tmp_path / "a.json", {FILES: files}
+    path.write_text(json.dumps(sealed(value) if with_seal else value))
+
+    said = r"a\.json: damaged or edited \(file_sha256 must be an object of strings, .*; write it"
+    with pytest.raises(ValueError, match=said):
+        read_object(path, (), remedy="write it again")
 
 
 @pytest.mark.parametrize("content", ["", "{", "\ud800"])
