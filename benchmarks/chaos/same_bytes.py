@@ -31,11 +31,15 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 def differences(expected: Path, found: Path) -> list[str]:
     """Returns what differs between two folders, a line a file; nothing where all is the same.
 
+    Folders of which nothing is compared differ, too.
+
     Files are compared byte by byte. Of JSON and of reports, times, rates and the commit are left
     out, and the sha256 of such a file stands for the file, which is compared itself.
     """
     contents = [dict(_contents(folder)) for folder in (expected, found)]
     whole, other = contents
+    if not whole:
+        return [f"{expected} holds nothing to compare"]
     lines = [f"{name} is missing" for name in sorted(whole.keys() - other.keys())]
     lines += [f"{name} is too much" for name in sorted(other.keys() - whole.keys())]
     shared = sorted(whole.keys() & other.keys())
