@@ -21,9 +21,11 @@ from benchmarks.chaos.trial import Options, Trial
 
 SECONDS = 1800.0
 """Within which both runs must end."""
-QUICK = ("ParseDependencies",)
-OTHER = ("--workers", "1", "--parser-batch-tokens", "400")
-OTHER_TRAINING = ("--keep-checkpoints", "3")
+QUICK = ("SplitSentences",)
+OTHER = {
+    QUICK: ("--workers", "1"),
+    ALL: ("--workers", "1", "--parser-batch-tokens", "400", "--keep-checkpoints", "3"),
+}
 """Of the second run where its command line differs: settings that change no result."""
 
 
@@ -36,7 +38,7 @@ def trials(options: Options) -> Iterator[Trial]:
     alone = run.work.rename(options.work / "alone")
     kinds = list(product(("its own scheduler", "one luigid"), (False, True)))
     for number, (scheduler, differs) in enumerate(kinds[1:3] if options.quick else kinds):
-        other = (*OTHER, *(() if options.quick else OTHER_TRAINING)) if differs else ()
+        other = OTHER[root] if differs else ()
         with _scheduler(options.work, scheduler) as run.scheduler:
             both = [run.start(root), run.start((*root, *other))]
             for started in both:
