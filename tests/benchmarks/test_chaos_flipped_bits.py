@@ -12,6 +12,7 @@ import pytest
 from benchmarks.chaos.__main__ import main
 from benchmarks.chaos.parts.flipped_bits import heard, read
 from benchmarks.chaos.run_files import Kind
+from models.report import report
 from models.words import vector_files
 from pipeline.shards import shards
 
@@ -56,7 +57,10 @@ def test_without_checksums_flipped_bits_go_through_and_are_told(
 ) -> None:
     monkeypatch.setattr(vector_files, "check_file", lambda *_: None)
     monkeypatch.setattr(shards, "check_rows", lambda *_: None)
+    monkeypatch.setattr(report, "check_file", lambda *_: None)
 
     assert run(tmp_path) == 1
 
-    assert "of vectors.safetensors: read in silence, as other content" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "of vectors.safetensors: read in silence, as other content" in told
+    assert "flipped_bits: metrics of a training: bit" in told
