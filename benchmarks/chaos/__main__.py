@@ -3,7 +3,8 @@
     python -m benchmarks.chaos --work FOLDER [--parts kills flipped_bits] [--quick] [--seed 0]
 
 Each part prints a line a trial that did not survive. At the end comes a table, a row a part, and
-one line of JSON. The exit status is 0 where all survived, 1 where not, 2 for a mistake.
+one line of JSON. A part that raises or tries nothing has not survived; the others go on. The exit
+status is 0 where all survived, 1 where not, 2 for a mistake.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ import importlib
 import pkgutil
 import sys
 import time
-from collections.abc import Sequence
+import traceback
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 
 from benchmarks.chaos import parts
 from benchmarks.chaos.trial import Options, Trial
@@ -40,14 +41,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the campaign; returns the command's exit status."""
     given = sys.argv[1:] if arguments is None else list(arguments)
     options = _parser().parse_args(given)
+    for folder in (options.work / name for name in options.parts):
+        if folder.exists():
+            return fail(f"{folder}: exists already; give another --work or remove it")
     outcomes = []
     for name in options.parts:
         folder = options.work / name
-        if folder.exists():
-            return fail(f"{folder}: exists already; give another --work or remove it")
         folder.mkdir(parents=True)
-        part = importlib.import_module(f"{parts.__name__}.{name}")
-        outcomes.append(_outcome(part, name, Options(folder, options.quick, options.seed)))
+        outcomes.append(_outcome(name, Options(folder, options.quick, options.seed)))
     print_table(_table(outcomes), header("benchmarks.chaos", given, seed=options.seed))
     print_last_line({part.part: f"{part.survived} of {part.tried}" for part in outcomes})
     return 0 if all(part.tried == part.survived for part in outcomes) else 1
@@ -67,17 +68,34 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _outcome(part: ModuleType, name: str, options: Options) -> Outcome:
+def _outcome(name: str, options: Options) -> Outcome:
     """Runs a part; says at once what did not survive."""
     began = time.monotonic()
     tried: list[Trial] = []
-    for trial in part.trials(options):
+    for trial in _trials(name, options):
         tried.append(trial)
         if not trial.survived:
             print(f"{name}: {trial.what}: {trial.outcome}", flush=True)
     seconds = time.monotonic() - began
-    what = (part.__doc__ or "").strip().splitlines()[0]
+    part = sys.modules.get(f"{parts.__name__}.{name}")
+    what = ((part.__doc__ if part else "") or "no such part").strip().splitlines()[0]
     return Outcome(name, what, len(tried), sum(trial.survived for trial in tried), seconds)
+
+
+def _trials(name: str, options: Options) -> Iterator[Trial]:
+    """Yields a part's trials, and a lost one where it raises or has none."""
+    num_tried = 0
+    try:
+        for trial in importlib.import_module(f"{parts.__name__}.{name}").trials(options):
+            num_tried += 1
+            yield trial
+    except Exception as error:  # the other parts go on, and what was tried is told
+        traceback.print_exc()
+        what = f"the part, after {num_tried} trials"
+        yield Trial(what, False, f"{type(error).__name__}: {error}")
+    else:
+        if not num_tried:
+            yield Trial("the part", False, "tried nothing")
 
 
 def _table(outcomes: Sequence[Outcome]) -> Table:

@@ -6,7 +6,7 @@ Parsers answer by rule in place of a network; all else is what a run does.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from models.config.training_presets import preset
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus
 from models.encoding.own_encoder import CallableEncoder
 from models.encoding.parse_cache import ParseCache, token_table
+from models.evaluation.derived.build import SUMMARY_NAME, ParsedFolders, build_probing, read_summary
 from models.evaluation.derived.held_out.altered_sentences import (
     PLAN_NAME,
     make_altered_sentences,
@@ -44,17 +45,21 @@ from models.evaluation.tasks.load import (
     sentence_file,
     write_note,
 )
+from models.model.model_description import MODEL_FILE, WEIGHTS_FILE
 from models.model.model_folder import load_model
 from models.model.ranks import ALONE
-from models.training.checkpoints import checkpoint_folders, latest_checkpoint
-from models.training.folder import surveyed
+from models.report.report import _read_metrics
+from models.training.checkpoints import checkpoint_folders
+from models.training.folder import open_checkpoint, surveyed
 from models.training.job import RunSettings, TrainingJob
-from models.training.train_views import train
-from models.words.vector_files import load_word_vectors
+from models.training.logs import METRICS_FILE
+from models.training.train_views import BEST_FOLDER, train
+from models.words.vector_files import FACTS_FILE, VECTORS_FILE, WORDS_FILE, load_word_vectors
 from pipeline.base.digest import sha256_of_file
 from pipeline.inspect.check import faults_of
 from pipeline.inspect.dataset import select
 from pipeline.parsers.adapters.base import Sentence
+from pipeline.parsers.adapters.folder_files import CHECKSUMS_NAME, PARSER_FILES
 from pipeline.parsers.adapters.parser_folder import read_parser_folder, write_parser_folder
 from pipeline.parsing.parse_shard import ParseJob, parse_shard
 from pipeline.shards.manifests import quarantine_path, write_dataset_manifest
@@ -68,6 +73,7 @@ from pipeline.vectors.train_word_vectors import write_vectors
 _WORDS = ("rain", "stone", "river", "cloud", "apple", "bread", "horse", "tower", "candle", "garden")
 SENTENCES = tuple(f"The {a} saw the {b} and left ." for a in _WORDS for b in _WORDS)
 VIEWS = ("DEP", "CONST")
+PARSED = ("dependencies", "constituents")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +84,10 @@ class Kind:
     files: tuple[Path, ...]
     read: Callable[[], Any]
     """Returns the content in a form that can be compared; what it makes anew, it makes alike."""
+    folder: Path | None = None
+    """What reading may change beside the files."""
+    before: Any = None
+    """What is right, too, where a warning names the file's folder: an earlier checkpoint."""
 
 
 class RuleParser:
@@ -110,7 +120,7 @@ def make_kinds(folder: Path) -> list[Kind]:
         *_shard_kinds(folders, vectors),
         Kind(
             "word vectors",
-            tuple(vectors / name for name in ("vectors.safetensors", "words.json")),
+            tuple(vectors / name for name in (VECTORS_FILE, WORDS_FILE, FACTS_FILE)),
             lambda: load_word_vectors(vectors).checksum,
         ),
         *_training_kinds(folder / "models", folders, vectors),
@@ -126,10 +136,16 @@ def _write_corpus(folder: Path, text: Path) -> CorpusFolders:
         (text / f"{number}.txt").write_text("\n\n".join(part) + "\n\n\x07\n", encoding="utf-8")
     folders = CorpusFolders(folder / "sentences", folder / "dependencies", folder / "constituents")
     split_sentences(TextFiles([text]), SentenceConfig(), folders.sentences)
-    for stage in ("dependencies", "constituents"):
-        parse_shard(ParseJob(stage, folders.sentences, folder / stage, 0), RuleParser(stage))
-        write_dataset_manifest(folder / stage, stage, config={})
+    _parse(folders.sentences)
     return folders
+
+
+def _parse(sentences: Path) -> None:
+    """Parses the first shard by rule, into folders beside it."""
+    for stage in PARSED:
+        out = sentences.parent / stage
+        parse_shard(ParseJob(stage, sentences, out, 0), RuleParser(stage))
+        write_dataset_manifest(out, stage, config={})
 
 
 def _shard_kinds(folders: CorpusFolders, vectors: Path) -> list[Kind]:
@@ -145,8 +161,7 @@ def _shard_kinds(folders: CorpusFolders, vectors: Path) -> list[Kind]:
             raise ValueError("; ".join(map(str, faults)))
 
     words = load_word_vectors(vectors)
-    stages = [folders.sentences, folders.sentences.parent / "dependencies"]
-    stages.append(folders.sentences.parent / "constituents")
+    stages = [folders.sentences, *(folders.sentences.parent / stage for stage in PARSED)]
     parts = [
         (Kind(f"shard of {folder.name}", (folder / "00000.parquet",), as_training_reads),
          Kind(f"manifest of a shard of {folder.name}", (folder / "00000.json",), as_rows(folder)),
@@ -171,26 +186,50 @@ def _training_kinds(folder: Path, folders: CorpusFolders, vectors: Path) -> list
     words = load_word_vectors(vectors)
     identity = killed.provenance(words).identity
     corpus = killed.part("train", words)
-    last = checkpoint_folders(checkpoints)[-1]
-
-    def checkpoint() -> Any:
-        found = latest_checkpoint(checkpoints)
-        assert found is not None
-        return found.step, found.state, _plain(found.tensors)
 
     def survey() -> Any:
         return _plain(asdict(surveyed(corpus, checkpoints, identity, ALONE)))
 
-    def model() -> Any:
-        found = load_model(whole.out, vectors_path=vectors)
+    def model(out: Path) -> Any:
+        found = load_model(out, vectors_path=vectors)
         return found.config.to_dict(), _plain(found.state_dict())
 
+    def resumed() -> Any:
+        train(killed)
+        return model(killed.out), model(killed.out / BEST_FOLDER)
+
+    def metrics() -> Any:
+        return _read_metrics(whole.out / METRICS_FILE, train(whole))
+
+    def kind_of_model(name: str, out: Path) -> Kind:
+        return Kind(name, (out / WEIGHTS_FILE, out / MODEL_FILE), lambda: model(out))
+
+    checkpoint = _checkpoint_kind(killed.out, identity)
     return [
-        Kind("checkpoint", (last / "tensors.safetensors", last / "state.json"), checkpoint),
+        checkpoint,
+        replace(checkpoint, name="checkpoint of a resumed training", read=resumed, before=None),
         Kind("survey", (checkpoints / "survey.json", checkpoints / "word-counts.npy"), survey),
-        Kind("model", (whole.out / "model.safetensors", whole.out / "model.json"), model),
+        kind_of_model("model", whole.out),
+        kind_of_model("best model", whole.out / BEST_FOLDER),
         Kind("summary of a training", (whole.out / "summary.json",), lambda: train(whole)),
+        Kind("metrics of a training", (whole.out / METRICS_FILE,), metrics),
     ]
+
+
+def _checkpoint_kind(out: Path, identity: str) -> Kind:
+    """Returns the last checkpoint of a training that was killed, opened as a resume does."""
+    *_, last = checkpoint_folders(out / "checkpoints")
+
+    def checkpoint() -> Any:
+        found = open_checkpoint(out, identity, ALONE)
+        return found and (found.step, found.state, _plain(found.tensors))
+
+    aside = last.rename(out / last.name)
+    before = checkpoint()
+    aside.rename(last)
+    assert before is not None, "the training has two checkpoints"
+    files = (last / "tensors.safetensors", last / "state.json")
+    return Kind("checkpoint", files, checkpoint, folder=out, before=before)
 
 
 def _train_until_killed(job: TrainingJob) -> None:
@@ -214,6 +253,7 @@ def _evaluation_kinds(folder: Path, folders: CorpusFolders) -> list[Kind]:
     parses, tokens = ParseCache(folder / "parses"), [text.split() for text in SENTENCES]
     result, probing = folder / "results" / "MR.json", folder / "probing"
     altered = folder / "altered" / "sentences"
+    summary = folder / "built"
 
     def embeddings() -> Any:
         return _plain(dict(cache.embeddings(encoder, SENTENCES, name="rule").views))
@@ -234,13 +274,22 @@ def _evaluation_kinds(folder: Path, folders: CorpusFolders) -> list[Kind]:
     _write_probing(probing)
     constituents = folders.constituents
     assert constituents is not None
-    half = ProbingConfig(held_out_fraction=0.5)
+    half = ProbingConfig(
+        held_out_fraction=0.5, min_train=6, min_dev=2, min_test=2, min_class_train=1
+    )
     make_altered_sentences(folders.sentences, constituents, altered, half)
+    _parse(altered)
+    corpus, changed = (
+        ParsedFolders(*(near.parent / stage for stage in ("sentences", *PARSED)))
+        for near in (folders.sentences, altered)
+    )
+    build_probing(corpus, changed, summary, half)
     return [
         Kind("embeddings", _files(folder / "embeddings"), embeddings),
         Kind("parses of raw sentences", _files(folder / "parses", "tokens-*/*"), piece),
         Kind("result", (result,), lambda: _shown(read_result(result))),
         Kind("probing sentences", (probing / SENTENCES_NAME, probing / NOTE_NAME), sentences),
+        Kind("probing summary", (summary / SUMMARY_NAME,), lambda: read_summary(summary)),
         Kind("alterations", (altered / PLAN_NAME,), lambda: read_plan(altered)),
     ]
 
@@ -283,7 +332,8 @@ def _parser_kind(folder: Path) -> Kind:
         config, weights, checksum = read_parser_folder(folder, "rule")
         return config, _plain(weights), checksum
 
-    return Kind("parser", (folder / "weights.safetensors", folder / "parser.json"), parser)
+    files = (folder / name for name in (*PARSER_FILES, CHECKSUMS_NAME))
+    return Kind("parser", tuple(files), parser)
 
 
 def _files(folder: Path, pattern: str = "**/*") -> tuple[Path, ...]:

@@ -17,11 +17,11 @@ OF_THE_RUN = frozenset(
     }
 )
 """Fields that tell of the run itself, and the sha256 of JSON that has such fields."""
-_NOT_PROMISED = re.compile(
-    r"(^|/)(jobs/|tensorboard/|job\.json$|published-|[^/]*\.(lock|txt\.gz)$)"
-)
+_NOT_PROMISED = re.compile(r"(^|/)(jobs/|tensorboard/|job\.json$|published-|[^/]*\.lock$)")
 """What a job was told, events with their times, notes where copies are, locks."""
 _STAGES = re.compile(r"^## Stages$.*?(?=^## )", re.MULTILINE | re.DOTALL)
+_TIMES = re.compile(r"(?<=\|)[^|\n]*\|[^|\n]*\|$", re.MULTILINE)
+"""The last two columns of their table: seconds, and rows a second."""
 _SPEED = re.compile(r"[\d.,]+ s, [\d.,]+ sentences/s|^Commit: .*$", re.MULTILINE)
 _TEXTS = frozenset({".json", ".jsonl", ".md"})
 """Files that tell of the run, too."""
@@ -31,11 +31,15 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 def differences(expected: Path, found: Path) -> list[str]:
     """Returns what differs between two folders, a line a file; nothing where all is the same.
 
+    Folders of which nothing is compared differ, too.
+
     Files are compared byte by byte. Of JSON and of reports, times, rates and the commit are left
     out, and the sha256 of such a file stands for the file, which is compared itself.
     """
     contents = [dict(_contents(folder)) for folder in (expected, found)]
     whole, other = contents
+    if not whole:
+        return [f"{expected} holds nothing to compare"]
     lines = [f"{name} is missing" for name in sorted(whole.keys() - other.keys())]
     lines += [f"{name} is too much" for name in sorted(other.keys() - whole.keys())]
     shared = sorted(whole.keys() & other.keys())
@@ -58,7 +62,7 @@ def _comparable(path: Path, of_files: Mapping[str, str]) -> str:
         return ""
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".md":
-        return _SPEED.sub("", _STAGES.sub("", text))
+        return _SPEED.sub("", _STAGES.sub(lambda stages: _TIMES.sub("", stages[0]), text))
     try:
         values = [
             json.loads(part) for part in (text.splitlines() if ".jsonl" in path.name else [text])

@@ -23,7 +23,9 @@ POLL_SECONDS = 0.02
 START = "start"
 """What `undisturbed` calls the time before the first stage."""
 _EVENT = re.compile(r"\) (running|done|failed|new requirements) +(\w+)\((.*)")
-_ERROR = re.compile(r"^\w*(Error|Exception|Interrupt)\b.*|^\S+: (error|No space).*", re.MULTILINE)
+_ERROR = re.compile(
+    r"^[\w.]*(Error|Exception|Interrupt)\b.*|^\S+: (error|No space).*", re.MULTILINE
+)
 
 TRAINING = {"hidden_size": 8, "epochs": 10, "batch_size": 20, "held_out_batches": 3}
 PROBING = {"min_train": 20, "min_dev": 6, "min_test": 12, "min_class_train": 3}
@@ -107,6 +109,7 @@ class TinyRun:
     """Folder of one log a start."""
     more: tuple[str, ...] = ()
     """Further parameters of every start."""
+    scheduler: tuple[str, ...] = ("--local-scheduler",)
     within: tuple[str, ...] = ()
     """What every start is run by, such as ``nsenter``."""
     starts: int = 0
@@ -115,7 +118,7 @@ class TinyRun:
         """Returns what a user types for a task with its parameters."""
         return [
             *(*self.within, sys.executable, "-m", "luigi", "--module", "tasks", *root),
-            *("--local-scheduler", "--source", "files", "--paths", str(self.text)),
+            *(*self.scheduler, "--source", "files", "--paths", str(self.text)),
             *("--work-folder", str(self.work), *self.more),
         ]
 
@@ -199,15 +202,19 @@ class Started:
 
     def said(self) -> str:
         """Returns the last line of an error in the log, or its last line."""
-        text = self.log.read_text(encoding="utf-8", errors="replace")
-        found = [match[0] for match in _ERROR.finditer(text)]
-        return (found or text.strip().splitlines() or [""])[-1][:500]
+        return last_error(self.log.read_text(encoding="utf-8", errors="replace"))[:500]
 
     def kill_group(self) -> None:
         """Kills it and what it started in its group; returns when all are gone."""
         with suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
+
+
+def last_error(said: str) -> str:
+    """Returns the last line of an error, or else the last line."""
+    found = [match[0] for match in _ERROR.finditer(said)]
+    return (found or said.strip().splitlines() or [""])[-1]
 
 
 def events_of(log: str) -> Iterator[tuple[str, str]]:

@@ -12,8 +12,8 @@ import pytest
 
 from benchmarks.chaos.__main__ import main
 from benchmarks.chaos.parts import cluster
-from benchmarks.chaos.parts.cluster import _kill_in
-from benchmarks.chaos.tiny_run import Started
+from benchmarks.chaos.parts.cluster import _kill_in, _round
+from benchmarks.chaos.tiny_run import Started, TinyRun
 
 PLAY = """
 import sys, time
@@ -24,13 +24,25 @@ for event in sys.argv[1:]:
 
 
 class PlayedCluster:
-    """Always has the job on its first machine."""
+    """Has the job on its second machine; some kills come when it is over."""
+
+    def __init__(self, num_missed: int = 0) -> None:
+        self.num_missed = num_missed
 
     def working(self) -> int:
-        return 0
+        return 1
 
     def kill(self, place: int) -> int:
-        return 1 + place
+        self.num_missed -= 1
+        return 0 if self.num_missed >= 0 else 1 + place
+
+
+class PlayedRun(TinyRun):
+    """A stage that begins and is done."""
+
+    def command(self, root: object) -> list[str]:
+        del root
+        return [sys.executable, "-c", PLAY, "running", "done"]
 
 
 @pytest.mark.parametrize(
@@ -38,18 +50,35 @@ class PlayedCluster:
     [(["running", "done"], True), (["running", "failed"], False), (["done"], False)],
 )
 def test_a_stage_must_be_done_though_it_lost_its_machine(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, events: list[str], survived: bool
+    tmp_path: Path, events: list[str], survived: bool
 ) -> None:
-    monkeypatch.setattr(cluster, "LONGEST_SECONDS", 0.0)
     with (tmp_path / "log").open("wb") as log:
         process = subprocess.Popen([sys.executable, "-c", PLAY, *events], stdout=log)
     played: Any = PlayedCluster()
 
-    trial = _kill_in(
-        "ParseDependencies", Started(process, tmp_path / "log"), played, random.Random(0)
+    trial = _kill_in("ParseDependencies", Started(process, tmp_path / "log"), played, 0.0)
+
+    assert trial is not None
+    assert trial.survived is survived
+
+
+@pytest.mark.parametrize(("num_missed", "survived"), [(0, True), (2, True), (9, False)])
+def test_a_kill_after_the_job_is_no_kill(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, num_missed: int, survived: bool
+) -> None:
+    monkeypatch.setattr(cluster, "LONGEST_SECONDS", 0.0)
+    monkeypatch.setattr(cluster, "TRIES", 3)
+    run = PlayedRun(tmp_path, tmp_path / "work", tmp_path / "logs")
+    made = tmp_path / "work" / "corpora" / f"files-{'0' * 12}" / "dependencies-x"
+    made.mkdir(parents=True)
+    played: Any = PlayedCluster(num_missed)
+
+    trial, ended = _round(
+        run, ["ParseDependencies"], ["ParseDependencies"], played, random.Random(0)
     )
 
-    assert trial.survived is survived
+    assert (trial.survived, ended.survived) == (survived, True)
+    assert made.exists() is (num_missed == 0)  # to be made, and killed, once more
 
 
 @pytest.mark.slow

@@ -14,11 +14,20 @@ from pipeline.storage.location import Storage
 
 
 def test_a_start_must_succeed_or_name_the_storage() -> None:
-    answers = iter([(30, "OSError: s3://treeviews/x: refused"), (30, "KeyError: 'rows'"), (0, "")])
+    named = "OSError: s3://treeviews/x: refused"
+    answers = iter([
+        (30, f"Traceback:\n{named}\nINFO: done"),
+        (30, "pipeline.storage.StorageError: s3://treeviews/x: refused"),
+        (30, f"{named}\nKeyError: 'rows'"),  # named, but it ended by something else
+        (30, "ValueError: /home/treeviews/a.parquet is damaged"),
+        (30, "KeyError: 'rows'"),
+        (None, named),  # it hung
+        (0, ""),
+    ])  # fmt: skip
 
     survived = [trial.survived for trial in _until_done("a run", lambda: next(answers))]
 
-    assert survived == [True, False, True]
+    assert survived == [True, True, False, False, False, False, True]
 
 
 def test_a_run_that_is_never_done_is_seen() -> None:

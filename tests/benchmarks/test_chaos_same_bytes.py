@@ -14,6 +14,21 @@ from benchmarks.chaos.same_bytes import differences
 from benchmarks.chaos.tiny_run import descendants, events_of
 from tests.support.waiting import wait_until
 
+REPORT = """# Run
+
+## Stages
+
+| stage | rows | refused | seconds | rows/s |
+| --- | ---: | ---: | ---: | ---: |
+| sentences | {rows} | duplicate 2 | {seconds} | {seconds} |
+
+Seconds are summed.
+
+## Notes
+
+| a | 1 | {rows} |
+"""
+
 
 @pytest.fixture
 def two_runs(tmp_path: Path) -> tuple[Path, Path]:
@@ -28,7 +43,7 @@ def two_runs(tmp_path: Path) -> tuple[Path, Path]:
         checksum = hashlib.sha256((folder / "00000.json").read_bytes()).hexdigest()
         (folder / "manifest.json").write_text(json.dumps({"file_sha256": {"00000": checksum}}))
         (folder / "metrics.jsonl").write_text(f'{{"loss": 1, "seconds": {seconds}}}\n' * 2)
-        (folder / "report.md").write_text(f"# Run\n\n## Stages\n\n{seconds}\n\n## Notes\n")
+        (folder / "report.md").write_text(REPORT.format(seconds=seconds, rows=3))
     return tmp_path / "whole", tmp_path / "killed"
 
 
@@ -53,6 +68,27 @@ def test_what_differs_is_named(two_runs: tuple[Path, Path]) -> None:
         "corpora/text/manifest.json differs",
         "corpora/text/metrics.jsonl differs",
     ]
+
+
+def test_of_a_reports_stages_only_the_times_may_differ(two_runs: tuple[Path, Path]) -> None:
+    report = two_runs[1] / "corpora" / "text" / "report.md"
+    for text in (REPORT.format(seconds=2.0, rows=4), report.read_text().replace("2 |", "1 |", 1)):
+        report.write_text(text)
+        assert differences(*two_runs) == ["corpora/text/report.md differs"]
+
+
+def test_nothing_is_not_the_same_as_nothing(tmp_path: Path) -> None:
+    (tmp_path / "jobs").mkdir()
+    (tmp_path / "jobs" / "00000.json").write_text("{}")
+
+    assert differences(tmp_path, tmp_path) == [f"{tmp_path} holds nothing to compare"]
+
+
+def test_text_that_is_packed_is_compared(two_runs: tuple[Path, Path]) -> None:
+    for number, folder in enumerate(two_runs):
+        (folder / "a.txt.gz").write_bytes(bytes([number]))
+
+    assert differences(*two_runs) == ["a.txt.gz differs"]
 
 
 def test_a_log_tells_what_ran() -> None:

@@ -1,13 +1,15 @@
 """A machine of a live Ray cluster killed in each stage that runs on Ray: same bytes in the end.
 
 The cluster has two machines that parse, and a head that does not. The one with the shard's job is
-killed with all of its processes, and another takes its place.
+killed with all of its processes, and another takes its place. A job that ended before the kill is
+done once more.
 """
 
 from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
 import time
 from collections.abc import Iterator, Sequence
@@ -20,6 +22,7 @@ from benchmarks.chaos.tiny_run import (
     Started,
     TinyRun,
     descendants,
+    stage_named,
     undisturbed,
     write_tiny_text,
 )
@@ -35,6 +38,8 @@ ROUNDS = 3
 JOB = "pipeline.parsing.parse_shard"
 LONGEST_SECONDS = 4.0
 """From the start of a job to the kill, at most."""
+TRIES = 8
+"""How often a job is waited for until a kill hits it; each time sooner."""
 STALL_SECONDS = 300.0
 STORE_BYTES = 80 << 20
 MACHINE = {
@@ -101,14 +106,20 @@ class _Cluster:
         return None
 
     def kill(self, place: int) -> int:
-        """Kills all processes of a machine and adds another one; returns how many these were."""
+        """Kills a machine that has a job, and adds another one.
+
+        Returns:
+            How many processes it had; 0 where the job is over, and nothing was killed.
+        """
         raylet = _raylet(self._machines[place])
-        doomed = [raylet, *(process.number for process in descendants(raylet))]
-        for number in doomed:
+        family = descendants(raylet)
+        if not any(JOB in process.command for process in family):
+            return 0
+        for number in (raylet, *(process.number for process in family)):
             with suppress(ProcessLookupError):
                 os.kill(number, signal.SIGKILL)
         self._machines[place] = self._add()
-        return len(doomed)
+        return 1 + len(family)
 
     def _add(self) -> Any:
         return self._cluster.add_node(**MACHINE, num_cpus=1)
@@ -129,26 +140,50 @@ def _round(
     """Runs a task on the cluster and kills a machine in each of its stages."""
     started = run.start(root)
     for stage in stages:
-        yield _kill_in(stage, started, cluster, moments)
+        for number in range(TRIES):
+            moment = moments.uniform(0, LONGEST_SECONDS / (1 + number))
+            trial = _kill_in(stage, started, cluster, moment)
+            if trial is not None:
+                break
+            started.kill_group()
+            for folder in run.work.glob(stage_named(stage).folders):
+                shutil.rmtree(folder)
+            started = run.start(root)
+        yield trial or Trial(_what(stage), False, f"over before each of {TRIES} kills")
     started.wait_until(lambda: False, STALL_SECONDS)
     outcome = f"ended with {started.code}: {started.said()}"
     yield Trial(f"{root[0]} on a cluster that lost machines", started.code == 0, outcome)
     started.kill_group()
 
 
-def _kill_in(stage: str, started: Started, cluster: _Cluster, moments: random.Random) -> Trial:
-    """Kills the machine that has the stage's job; the stage must be done all the same."""
-    what = f"the machine with the job of {stage}"
+def _what(stage: str) -> str:
+    return f"the machine with the job of {stage}"
+
+
+def _kill_in(stage: str, started: Started, cluster: _Cluster, moment: float) -> Trial | None:
+    """Kills the machine that has the stage's job; the stage must be done all the same.
+
+    Args:
+        moment: seconds from the start of the job to the kill.
+
+    Returns:
+        Nothing where the job was over before.
+    """
+    what, place = _what(stage), None
 
     def has_job() -> bool:
-        return stage in started.running and cluster.working() is not None
+        nonlocal place
+        place = cluster.working() if stage in started.running else None
+        return place is not None
 
-    if not started.wait_until(has_job, STALL_SECONDS):
+    if not started.wait_until(has_job, STALL_SECONDS) or place is None:
         return Trial(what, False, f"no machine ever had it: {started.said()}")
-    place = cluster.working() or 0
-    time.sleep(moments.uniform(0, LONGEST_SECONDS))
-    was_there = cluster.working() == place
-    killed = f"killed {cluster.kill(place)} processes{'' if was_there else ' after the job'}"
+    time.sleep(moment)
+    started.look()
+    num_killed = cluster.kill(place) if stage in started.running else 0
+    if not num_killed:
+        return None
+    killed = f"killed {num_killed} processes"
     is_done = started.wait_until(lambda: stage not in started.running, STALL_SECONDS)
     has_failed = started.failed[stage] > 0
     fate = "done" if is_done and not has_failed else f"not done: {started.said()}"

@@ -2,7 +2,7 @@
 
 The storage is an S3 of this machine. A run is started until it finishes; then another work folder
 takes the shards from the storage, a Ray cluster makes them once more in another folder there, and a
-stage is copied by the command. A start that fails must name the storage.
+stage is copied by the command. The last error of a start that fails must name the storage.
 """
 
 from __future__ import annotations
@@ -16,7 +16,13 @@ from pathlib import Path
 
 from benchmarks.chaos.failing_store import BUCKET, FailingStore, failing_store
 from benchmarks.chaos.same_bytes import differences
-from benchmarks.chaos.tiny_run import PROBING_SETTINGS, TinyRun, undisturbed, write_tiny_text
+from benchmarks.chaos.tiny_run import (
+    PROBING_SETTINGS,
+    TinyRun,
+    last_error,
+    undisturbed,
+    write_tiny_text,
+)
 from benchmarks.chaos.trial import Options, Trial
 from benchmarks.report import REPOSITORY
 
@@ -86,11 +92,10 @@ def _until_done(what: str, start: Callable[[], tuple[int | None, str]]) -> Itera
     """Starts until it succeeds; each start must succeed or name the storage."""
     for number in range(1, MOST_STARTS + 1):
         code, said = start()
-        errors = [line for line in said.splitlines() if "Error" in line and BUCKET in line]
-        fate = f"ended with {code}: {(errors or said.splitlines() or [''])[-1][:300]}"
-        yield Trial(
-            f"{what}, start {number}", code == 0 or (code is not None and bool(errors)), fate
-        )
+        error = last_error(said)
+        survived = code == 0 or (code is not None and f"s3://{BUCKET}" in error)
+        fate = f"ended with {code}: {error[:300]}"
+        yield Trial(f"{what}, start {number}", survived, fate)
         if code == 0:
             return
     yield Trial(what, False, f"not done after {MOST_STARTS} starts")
