@@ -72,7 +72,10 @@ def checked_address(url: str) -> SplitResult:
 
 def file_name_of(url: str) -> str:
     """Returns the name that a download has: the last part of its path that can be one."""
-    name = urlsplit(url).path.rstrip("/").rpartition("/")[2]
+    try:
+        name = urlsplit(url).path.rstrip("/").rpartition("/")[2]
+    except ValueError:  # no address; who asks for it says so, see `checked_address`
+        name = ""
     return "download" if name in {"", ".", ".."} else name[-_LONGEST_NAME:]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,8 @@ from pipeline.text.paragraphs import (
     paragraphs_of,
     read_lines,
 )
+
+logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -208,10 +211,12 @@ class TextFiles:
 
 def _unreadable(file: TextFile, error: OSError) -> Refusal:
     if file.unlisted:
-        detail = f"a folder that cannot be searched ({file.unlisted}); check its permissions"
-        return Refusal("unreadable_folder", detail, file.name)
-    detail = f"cannot be opened ({error}); check its permissions"
-    return Refusal("unreadable_file", detail, file.name)
+        reason, what = "unreadable_folder", f"a folder that cannot be searched ({file.unlisted})"
+    else:
+        reason, what = "unreadable_file", f"cannot be opened ({error})"
+    detail = f"{what}; check its permissions"
+    logger.warning("%s: %s; its text is missing from this corpus", file.name, detail)
+    return Refusal(reason, detail, file.name)
 
 
 def _json_documents(

@@ -283,6 +283,7 @@ def test_a_folder_is_no_destination(tmp_path):
         ("http://h/a/..", "download"),
         ("http://h/a/", "a"),
         ("http://h", "download"),
+        ("http://[::1/a.txt", "download"),
         (f"http://h/{'a' * 300}.txt", "a" * 96 + ".txt"),
     ],
 )

@@ -388,7 +388,7 @@ def test_a_name_that_is_not_utf_8_is_escaped(tmp_path):
     TextFiles([tmp_path]).describe()
 
 
-def test_an_unreadable_file_is_refused_and_the_others_are_read(tmp_path, monkeypatch):
+def test_an_unreadable_file_is_refused_and_the_others_are_read(tmp_path, monkeypatch, caplog):
     (tmp_path / "a.txt").write_text("Secret.")
     (tmp_path / "b.txt").write_text("Text.")
     readable = TextFiles([tmp_path]).describe()
@@ -403,6 +403,8 @@ def test_an_unreadable_file_is_refused_and_the_others_are_read(tmp_path, monkeyp
     monkeypatch.setattr(Path, "open", forbidden)
     assert TextFiles([tmp_path]).describe()["sha256"] != readable["sha256"]
     assert read([tmp_path]) == {"a.txt": ["!unreadable_file@a.txt"], "b.txt": ["Text."]}
+    assert "a.txt: cannot be opened" in caplog.text
+    assert "its text is missing from this corpus" in caplog.text
 
 
 def test_no_path_is_an_error():
