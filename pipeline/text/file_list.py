@@ -287,7 +287,11 @@ def _exists(path: Path) -> bool:
     try:
         return path.exists()
     except OSError as error:
-        name = f"{told(path)[:_SHOWN_CHARACTERS]}…" if error.errno == errno.ENAMETOOLONG else told(path)
+        name = (
+            f"{told(path)[:_SHOWN_CHARACTERS]}…"
+            if error.errno == errno.ENAMETOOLONG
+            else told(path)
+        )
         raise type(error)(f"{name}: {error.strerror}; check the path") from None
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import luigi
 import pytest
+from luigi.task_register import load_task
 
 from models.evaluation.tasks.declarations import PROBING
 from tasks import (

@@ -233,8 +233,8 @@ def _prove(parse: Parse[ItemT, ParseT], item: ItemT, detail: str, failures: Fail
         return
     raise ParserFailedError(
         f"the parser failed on {failures.in_a_row} sentences in a row, and {known}; "
-        f"the last, of {len(item)} tokens, by {detail}: check its libraries and the device; if it is memory: "
-        f"{_memory_remedy()}",
+        f"the last, of {len(item)} tokens, by {detail}: check its libraries and the device; "
+        f"if it is memory: {_memory_remedy()}",
         item,
     )
 

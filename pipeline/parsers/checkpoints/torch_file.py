@@ -219,7 +219,7 @@ def _numbers(raw: bytearray, dtype: torch.dtype) -> Tensor:
 
 
 class _Tensors:
-    """Puts tensors where `_Numbers` stand for them, in all containers that can hold any by place."""
+    """Puts tensors where `_Numbers` stand for them, in lists, tuples, dictionaries, attributes."""
 
     def __init__(self) -> None:
         self._done: dict[int, tuple[Any, Any]] = {}

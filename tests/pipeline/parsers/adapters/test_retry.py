@@ -135,7 +135,9 @@ def test_a_parser_that_fails_on_all_is_stopped(caplog: pytest.LogCaptureFixture)
     calls: list[int] = []
     batch = [(number,) for number in range(1000)]
 
-    with pytest.raises(ParserFailedError, match=r"20 sentences in a row, and also on a plain one.*KeyError"):
+    with pytest.raises(
+        ParserFailedError, match=r"20 sentences in a row, and also on a plain one.*KeyError"
+    ):
         parse_or_reject(tried(set(range(1000)), calls), batch)
     assert calls == list(range(20))
     assert sum(record.exc_info is not None for record in caplog.records) == 1
