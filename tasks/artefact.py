@@ -23,7 +23,7 @@ from pipeline.base.atomic_files import (
     write_json_atomically,
 )
 from pipeline.base.digest import digest_of, remembered_sha256
-from pipeline.base.foreign_text import values_without_secrets
+from pipeline.base.foreign_text import told, values_without_secrets
 from pipeline.base.job import end_in_words, run_job_process
 from pipeline.base.watched import end_with_parent
 from pipeline.shards.manifests import stands_whole
@@ -54,6 +54,10 @@ class ReportingTask(luigi.Task):
         """Shows how far the task is."""
         self.set_status_message(status)
         self.set_progress_percentage(round(100 * fraction))
+
+    def on_failure(self, exception: BaseException) -> str:
+        """Returns what Luigi's page shows of an error: the traceback, without secrets."""
+        return told(super().on_failure(exception), keep_lines=True)
 
     def held(self, lock: Path, *, shared: bool = False) -> AbstractContextManager[None]:
         """Holds a lock for the time of a ``with`` block; says for whom it waits.
@@ -168,8 +172,15 @@ class Artefact(ReportingTask):
 class ShardStage(Artefact):
     """A task that fills its folder with shards, which its marker sums up."""
 
+    @property
+    def parsed_from(self) -> Path | None:
+        """Folder of the sentences that the shards are parses of."""
+        return None
+
     def complete(self) -> bool:
         """Returns whether the marker stands, and every file that it lists, in its size.
+
+        Parses of sentences that were made anew, in other bytes, are no longer complete either.
 
         Where a manifest is damaged the stage is not complete; its run says what to do.
         """
@@ -177,13 +188,15 @@ class ShardStage(Artefact):
         if not complete:
             return False
         try:
-            whole = stands_whole(self.folder)
+            whole = stands_whole(self.folder, self.parsed_from)
         except ValueError as error:
             logger.warning("%s", error)
             return False
         if not whole:
             logger.warning(
-                "%s: shards are gone or of another size; they are made again", self.folder
+                "%s: shards are gone, of another size, or parsed from sentences that were made "
+                "anew; they are made again",
+                self.folder,
             )
         return whole
 

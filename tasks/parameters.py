@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import luigi
 
@@ -33,12 +33,27 @@ GIGABYTE = 1_000_000_000
 class AddressParameter(luigi.Parameter):
     """An address, which Luigi's logs and pages show without its login and tokens.
 
-    So two tasks that differ in a token alone are one for Luigi, as they are for us.
+    So two tasks that differ in a token alone are one for Luigi, as they are for us. Luigi makes
+    tasks anew from what it shows, such as those that another task yields: the whole value is kept
+    in memory for them.
     """
+
+    _whole: ClassVar[dict[str, str]] = {}
+    """What is shown -> the last value of a task that is shown so."""
+
+    def normalize(self, x: str) -> str:
+        """Returns a task's value, which is kept."""
+        if (shown := without_secrets(x)) != x:
+            self._whole[shown] = x
+        return x
 
     def serialize(self, x: str) -> str:
         """Returns the value as Luigi names the task by it."""
         return without_secrets(x)
+
+    def parse(self, x: str) -> str:
+        """Returns the whole value of one that was shown, and any other as it is."""
+        return self._whole.get(x, x)
 
 
 class CorpusParameters:

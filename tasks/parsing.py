@@ -109,6 +109,11 @@ class ParseStage(CorpusParameters, ParserParameters, ShardStage):
         upstream: Artefact = self.clone(SplitSentences)
         return upstream
 
+    @property
+    def parsed_from(self) -> Path:
+        """Folder of the sentences."""
+        return self.sentences.folder
+
     @cached_property
     def used_parser(self) -> UsedParser:
         """The parser, and what makes it where it is an original checkpoint."""

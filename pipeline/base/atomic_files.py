@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 logger = logging.getLogger(__name__)
 
@@ -57,9 +57,13 @@ def write_by_library(path: Path, write: Callable[[Path], object]) -> None:
     temporary.unlink(missing_ok=True)
     temporary.touch()
     mode = temporary.stat().st_mode
-    write(temporary)
-    temporary.chmod(mode)
-    synchronise(temporary)
+    try:
+        write(temporary)
+        temporary.chmod(mode)
+        synchronise(temporary)
+    except Exception:
+        temporary.unlink(missing_ok=True)
+        raise
     rename_durably(temporary, path)
 
 
@@ -132,12 +136,13 @@ def locked(path: Path, on_wait: Callable[[], None], *, shared: bool = False) -> 
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
-    with path.open("a+") as stream:
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
         try:
-            fcntl.flock(stream, kind | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
         except BlockingIOError:
             on_wait()
-            fcntl.flock(stream, kind)
+            fcntl.flock(descriptor, kind)
         except OSError as error:
             if error.errno not in _NO_LOCKS:
                 raise
@@ -147,13 +152,15 @@ def locked(path: Path, on_wait: Callable[[], None], *, shared: bool = False) -> 
                 path.parent,
                 error,
             )
-        _held.add(stream.fileno())
+        _held.add(descriptor)
         try:
-            _sign(stream, f"process {os.getpid()} on {socket.gethostname()}")
+            _sign(descriptor, f"process {os.getpid()} on {socket.gethostname()}")
             yield
         finally:
-            _held.discard(stream.fileno())
-            _sign(stream, "")
+            _held.discard(descriptor)
+            _sign(descriptor, "")
+    finally:
+        os.close(descriptor)
 
 
 def held_locks() -> tuple[int, ...]:
@@ -171,9 +178,8 @@ def holder_of(path: Path) -> str:
     return "another process"
 
 
-def _sign(stream: TextIO, text: str) -> None:
+def _sign(descriptor: int, text: str) -> None:
     """Writes who holds a lock into its file; where that fails, as on a full disk, nobody knows."""
     with suppress(OSError):
-        stream.truncate(0)
-        stream.write(text)
-        stream.flush()
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, text.encode(), 0)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
+import traceback
 from typing import Any
 
 HIDDEN = "***"
@@ -61,23 +62,35 @@ def escaped_markdown(text: object) -> str:
     return _TAGS.sub(lambda match: _ENTITIES[match[0]], escaped)
 
 
-_AUTHORITY_LOGIN = re.compile(r"([a-z][a-z0-9+.-]*://)[^\s/?#]*@", re.IGNORECASE)
+# Servers choose some of these texts: no pattern looks at a character more than a few times.
+_AUTHORITY_LOGIN = re.compile(r"(?<=[a-z0-9+.-])://[^\s/?#]*@", re.IGNORECASE)
 # A secret with a slash in it would be taken for a path, so not by the parts of a URL alone: whoever
-# writes KEY:SEC/RET@bucket leaves a colon that no number follows.
+# writes KEY:SEC/RET@bucket leaves a colon that no number follows, or one where no port can stand.
 _CARELESS_LOGIN = re.compile(
-    r"([a-z][a-z0-9+.-]*://)(?!\*\*\*@)[^\s/?#:@]*:(?!\d+(?:[/?#\s'\",]|$))\S*@", re.IGNORECASE
+    r"(?:(?<!http)(?<!https)://[^/?#:@]*:(?!\d+['\",])|://[^/?#:@]*:(?!\d+[/?#'\",])).*@",
+    re.IGNORECASE,
 )
-_SECRET_NAME = (
-    r"[\w.-]*(?:token(?!s|iz)|secret|passw|passphrase|pwd|signature|credential|api[_-]?key"
-    r"|access[_-]?key|authoriz|x-amz-security|key-pair)[\w.-]*"
-    r"|(?:[\w.-]*[-_.])?(?:sig|key|pass|auth|jwt)"
+_WORD = re.compile(r"\S+")
+_SECRET_NAME = re.compile(
+    r"token(?!s|iz|[-_]?(?:count|length|limit))|secret|passw|passphrase|pwd|signature|credential"
+    r"|api[_-]?key|access[_-]?key|authoriz|x-amz-security|key-pair"
+    r"|(?:^|[-_.])(?:sig|key|pass|auth|jwt)$",
+    re.IGNORECASE,
 )
-_SECRET_PARAMETER = re.compile(
-    rf"(?P<name>(?:^|(?<=[?&;#\s'\"]))(?:--)?(?:{_SECRET_NAME})=)[^&;#\s'\"]+", re.IGNORECASE
-)
-_SECRET_OPTION = re.compile(
-    rf"(?P<name>(?:^|(?<=\s))--(?:{_SECRET_NAME})\s+)(?!-)\S+", re.IGNORECASE
-)
+_PARAMETER = re.compile(r"(?:^|(?<=[?&;#\s'\"]))(?P<name>[\w.-]+)(?P<sign>=)[^&;#\s'\"]+")
+_OPTION = re.compile(r"(?:^|(?<=\s))(?P<name>--[\w.-]+)(?P<sign>\s+)(?!-)\S+")
+
+
+def _hide_careless_login(word: re.Match[str]) -> str:
+    before, at, after = word[0].rpartition("@")
+    if "://" not in before:
+        return word[0]
+    return _CARELESS_LOGIN.sub(f"://{HIDDEN}@", before + at) + after
+
+
+def _hide_value(found: re.Match[str]) -> str:
+    is_secret = _SECRET_NAME.search(found["name"])
+    return f"{found['name']}{found['sign']}{HIDDEN}" if is_secret else found[0]
 
 
 def without_secrets(text: object) -> str:
@@ -91,10 +104,9 @@ def without_secrets(text: object) -> str:
     Args:
         text: an address, an argument, or prose that holds some.
     """
-    found = _AUTHORITY_LOGIN.sub(rf"\g<1>{HIDDEN}@", str(text))
-    found = _CARELESS_LOGIN.sub(rf"\g<1>{HIDDEN}@", found)
-    found = _SECRET_PARAMETER.sub(rf"\g<name>{HIDDEN}", found)
-    return _SECRET_OPTION.sub(rf"\g<name>{HIDDEN}", found)
+    found = _AUTHORITY_LOGIN.sub(f"://{HIDDEN}@", str(text))
+    found = _WORD.sub(_hide_careless_login, found)
+    return _OPTION.sub(_hide_value, _PARAMETER.sub(_hide_value, found))
 
 
 def values_without_secrets(value: Any) -> Any:
@@ -114,7 +126,13 @@ def told(text: object, *, keep_lines: bool = False) -> str:
 
 
 class ToldRecord(logging.LogRecord):
-    """A record whose message is told as above, whoever logs it."""
+    """A record whose message and traceback are told as above, whoever logs it."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        if self.exc_info:  # a formatter takes the text that is there
+            trace = "".join(traceback.format_exception(*self.exc_info)).rstrip("\n")
+            self.exc_text = told(trace, keep_lines=True)
 
     def getMessage(self) -> str:  # noqa: N802 - logging's name
         """Returns the message."""

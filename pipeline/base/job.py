@@ -114,7 +114,7 @@ def _remove_tracebacks(job_path: Path, part: str) -> None:
 def _write_traceback(path: Path) -> str:
     """Writes the exception in hand to a file; returns the words that say where."""
     with suppress(OSError):  # such as a full disk, which must not hide the first error
-        path.write_text(traceback.format_exc(), encoding="utf-8")
+        path.write_text(told(traceback.format_exc(), keep_lines=True), encoding="utf-8")
         return f" [traceback: {path}]"
     return ""
 

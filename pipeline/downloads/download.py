@@ -227,8 +227,8 @@ def _refusal(url: str, error: urllib.error.HTTPError) -> str:
         404: "there is no such file: check the address",
         410: "the file is gone: find another address",
     }.get(error.code, "check the address in a browser")
-    reason = " ".join(str(error.reason).split())
-    return told(f"{url}: HTTP {error.code} {reason}; {remedy}")
+    reason = told(" ".join(str(error.reason).split()))[:_SHOWN_CHARACTERS]  # cut, a login shows
+    return f"{told(url)}: HTTP {error.code} {reason}; {remedy}"
 
 
 def _fetch(url: str, part: _Part, config: DownloadConfig, on_progress: Progress | None) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
+from pipeline.base.atomic_files import TEMPORARY_SUFFIX
 from pipeline.base.config_fields import Config
 from pipeline.base.digest import remembered_sha256, sha256_of_file
 from pipeline.base.json_files import unsealed, write_sealed_json
@@ -23,6 +24,8 @@ SHARD_GLOB = "[0-9]" * 5 + ".parquet"
 PARSED_FROM = "sentences_sha256"
 """Key of a parsed shard's extra facts: sha256 of the rows of sentences that were parsed."""
 ManifestT = TypeVar("ManifestT", bound=Config)
+Stamps = dict[Path, tuple[int, int, int]]
+"""Files -> their size in bytes, time in nanoseconds, and inode."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +189,7 @@ def check_parsed_from(folder: Path, parses: DatasetManifest, sentences: DatasetM
         ValueError: names the first such shard and the remedy.
     """
     for parsed, source in zip(parses.shards, sentences.shards, strict=False):
-        if parsed.extra.get(PARSED_FROM, source.sha256) != source.sha256:
+        if not is_parsed_from(parsed, source):
             path = shard_path(folder, parsed.number)
             raise ValueError(
                 f"{path}: these are parses of another text, not of the sentences that they are "
@@ -194,19 +197,55 @@ def check_parsed_from(folder: Path, parses: DatasetManifest, sentences: DatasetM
             )
 
 
-def stands_whole(folder: Path) -> bool:
-    """Returns whether all that a stage's manifest lists is there, in its size; nothing is read.
+def is_parsed_from(parsed: ShardManifest, source: ShardManifest) -> bool:
+    """Returns whether a shard was parsed from these sentences; an earlier release does not say."""
+    return bool(parsed.extra.get(PARSED_FROM, source.sha256) == source.sha256)
+
+
+_stood_whole: dict[tuple[Path, Path | None], Stamps] = {}
+"""A stage's folder, and that of the sentences it was parsed from -> their files at that time."""
+
+
+def stands_whole(folder: Path, parsed_from: Path | None = None) -> bool:
+    """Returns whether all that a stage's manifest lists is there, in its size; no rows are read.
+
+    Found once a process for as long as the size and time of every file stay.
+
+    Args:
+        parsed_from: folder of the sentences that the stage is to be parsed from; while these are
+            not complete they are not compared.
 
     Raises:
         ValueError: a manifest is damaged, or of another version; names it and the remedy.
     """
     if not (folder / MANIFEST_NAME).exists():
         return False
+    files = _stamps(folder, parsed_from)
+    if _stood_whole.get((folder, parsed_from)) == files:
+        return True
     manifest = read_dataset_manifest(folder)
-    return all(
+    whole = all(
         (found := read_shard_manifest(folder, shard.number)) and found.sha256 == shard.sha256
         for shard in manifest.shards
     ) and all((folder / name).is_file() for name in manifest.file_sha256)
+    if whole and parsed_from is not None and (parsed_from / MANIFEST_NAME).exists():
+        sources = read_dataset_manifest(parsed_from).shards
+        whole = all(map(is_parsed_from, manifest.shards, sources))
+    if whole:
+        _stood_whole[folder, parsed_from] = files
+    return whole
+
+
+def _stamps(folder: Path, parsed_from: Path | None) -> Stamps:
+    """Returns size, time and inode of a folder's files but locks, and of the sentences' manifest.
+
+    Of the inode: what is written in place of a file within one tick of the clock has another.
+    """
+    paths = [path for path in folder.iterdir() if path.suffix not in {".lock", TEMPORARY_SUFFIX}]
+    if parsed_from is not None:
+        paths += parsed_from.glob(MANIFEST_NAME)
+    stats = ((path, path.stat()) for path in paths)
+    return {path: (stat.st_size, stat.st_mtime_ns, stat.st_ino) for path, stat in stats}
 
 
 def complete_shards(folder: Path) -> list[ShardManifest]:

@@ -7,6 +7,7 @@ Where this process is killed, that one ends with it, and the storage has the sha
 from __future__ import annotations
 
 import fcntl
+import logging
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,9 +21,17 @@ from pipeline.base.inside import inside
 from pipeline.base.job import run_job_process
 from pipeline.parsers.adapters.folder_files import ParsedStage, parser_file_names
 from pipeline.parsing.parse_shard import ParseJob, describe_parsing
-from pipeline.shards.manifests import read_shard_manifest, shard_path
+from pipeline.shards.manifests import (
+    MANIFEST_NAME,
+    is_parsed_from,
+    manifest_path,
+    read_shard_manifest,
+    shard_path,
+)
 from pipeline.storage.location import Storage, named_address, portable_address
 from pipeline.storage.stage import ShardOrigin, StoredStage
+
+logger = logging.getLogger(__name__)
 
 
 class SharedParses:
@@ -77,15 +86,31 @@ class SharedParses:
             if here != there:
                 raise ValueError(
                     f"{shard_path(self._sentences, number)} has sha256 {here}, the shard of the "
-                    f"same name in the storage {named_address(self._address)} {there}: parses of "
-                    "one are none of the other; name another storage, or copy its sentences to here"
+                    f"same name in the storage {named_address(self._address)} {there}, such as "
+                    "from another release of treeviews or pyarrow: parses of one are none of the "
+                    f"other; to go on with the storage's, delete {self._sentences} and copy "
+                    f"{self._sentences_place} from there (python -m pipeline.storage); to go on "
+                    f"with those here, name another storage, or delete {self._sentences_place} and "
+                    f"{self._parses_place} there"
                 )
+        self._remove_parses_of_other_sentences(numbers)
         if not self._stored_sentences.is_complete():
             with locked(self._parses.parent / "publishing.lock", on_wait):
                 self._stored_sentences.publish_missing(self._sentences, numbers)
                 self._stored_sentences.publish_dataset_manifest(self._sentences)
         for number in sorted(self._stored_parses.numbers().intersection(numbers)):
             self.fetch(number)
+
+    def _remove_parses_of_other_sentences(self, numbers: Sequence[int]) -> None:
+        """Removes the parses here of sentences that were made anew since, in other bytes."""
+        for number in numbers:
+            parsed = read_shard_manifest(self._parses, number)
+            source = read_shard_manifest(self._sentences, number)
+            if parsed is not None and source is not None and not is_parsed_from(parsed, source):
+                rows = shard_path(self._parses, number)
+                logger.warning("%s: its sentences were made anew; it is parsed again", rows)
+                for name in (MANIFEST_NAME, manifest_path(self._parses, number).name, rows.name):
+                    (self._parses / name).unlink(missing_ok=True)
 
     def fetch(self, number: int) -> None:
         """Takes one shard that another machine has made, unless it is here.

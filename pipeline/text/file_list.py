@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import errno
 import fnmatch
 import glob
 import gzip
@@ -93,6 +94,7 @@ JSON_LINES_SUFFIXES = (".jsonl", ".ndjson")
 _READ_SUFFIXES = frozenset(TEXT_SUFFIXES + JSON_LINES_SUFFIXES)
 _SUFFIX_CHARACTERS = 20
 _MOST_REASONS = 30
+_SHOWN_CHARACTERS = 200
 
 logger = logging.getLogger(__name__)
 
@@ -171,7 +173,7 @@ class _Search:
     def take(self, entry: str) -> None:
         """Adds the files of one path or glob, of which at least one must be text."""
         path = Path(entry).expanduser()
-        named = path.exists()
+        named = _exists(path)
         found = [] if named else glob.glob(str(path), recursive=True)  # noqa: PTH207 - may be absolute
         matches = [path] if named else [Path(match) for match in sorted(found)]
         files: list[Path] = [] if named else self._unsearched(path)
@@ -271,6 +273,26 @@ class _Search:
             reason = "not named like text (other suffixes)"
         self._leave_out(path, reason)
         return False
+
+
+def _exists(path: Path) -> bool:
+    """Returns whether a path is there; of some texts, and below some folders, none can be.
+
+    Raises:
+        ValueError: the text is no path.
+        OSError: the path cannot be looked at.
+    """
+    if "\0" in str(path):
+        raise ValueError(f"{told(path)}: no path holds a null character; check the path")
+    try:
+        return path.exists()
+    except OSError as error:
+        name = (
+            f"{told(path)[:_SHOWN_CHARACTERS]}…"
+            if error.errno == errno.ENAMETOOLONG
+            else told(path)
+        )
+        raise type(error)(f"{name}: {error.strerror}; check the path") from None
 
 
 def _may_hold(folder: tuple[str, ...], pattern: tuple[str, ...]) -> bool:

@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
+from pipeline.base.digest import sha256_of_file
 from pipeline.parsing import parse_shard as parsing
-from pipeline.shards.manifests import shard_path
+from pipeline.shards import manifests
+from pipeline.shards.manifests import read_dataset_manifest, shard_path
 from tasks.parsing import ParseConstituents, ParseDependencies, ParseShard, ParseStage
 from tasks.probing_text import AlterSentences
 from tasks.sentences import SplitSentences
 from tasks.workflows import RunAll
+from tests.support.edited_json import edit
 from tests.support.luigi_builds import build
+from tests.support.sentence_shards import chain_stage
 from tests.support.shard_files import write_rows, write_stage
 
 
@@ -112,3 +117,44 @@ def test_the_main_job_asks_for_the_shards_though_its_report_stands(
     assert report.complete()
     assert not root.complete()
     assert {type(stage) for stage in stages} >= {SplitSentences, ParseDependencies, AlterSentences}
+
+
+def test_parses_of_a_sentence_shard_that_was_made_anew_in_other_bytes_are_made_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    stage = chain_stage(tmp_path, num_shards=2)
+    assert build(stage)
+    sentences = stage.sentences.folder
+    rows = pq.read_table(shard_path(sentences, 1))
+    pq.write_table(rows, shard_path(sentences, 1), compression="none")
+    facts = {
+        "sha256": sha256_of_file(shard_path(sentences, 1)),
+        "bytes": shard_path(sentences, 1).stat().st_size,
+    }
+    edit(sentences / "00001.json", lambda value: value.update(facts))
+    edit(sentences / "manifest.json", lambda value: value["shards"][1].update(facts))
+    kept = shard_path(stage.folder, 0).stat()
+
+    assert not stage.complete()
+    assert build(stage)
+
+    assert stage.complete()
+    parsed = [shard.extra["sentences_sha256"] for shard in stage.manifest().shards]
+    assert parsed == [shard.sha256 for shard in read_dataset_manifest(sentences).shards]
+    assert shard_path(stage.folder, 0).stat().st_mtime_ns == kept.st_mtime_ns
+    assert "00001.parquet: its sentences were made anew; it is parsed again" in caplog.text
+
+
+def test_a_stage_found_complete_is_not_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage = chain_stage(tmp_path, num_shards=2)
+    assert build(stage)
+    assert stage.complete()
+    with monkeypatch.context() as patched:
+        patched.setattr(manifests, "manifest_of", lambda *_: pytest.fail("read again"))
+        assert stage.complete()
+
+    edit(stage.folder / "00001.json", lambda value: value.update(bytes=1))
+
+    assert not stage.complete()

@@ -133,7 +133,8 @@ def test_a_folder_of_ones_own_is_not_copied(tmp_path):
     )
     assert build(task)
     assert task.data_folder == tmp_path / "own"
-    assert sorted(path.name for path in task.folder.iterdir()) == ["config.json", "manifest.json"]
+    names = sorted(path.name for path in task.folder.iterdir())
+    assert names == ["config.json", "manifest.json", "run.lock"]
 
 
 def test_a_set_of_ones_own_of_another_length_is_present(tmp_path):

@@ -7,6 +7,7 @@ from typing import Any
 
 import luigi
 import pytest
+from luigi.task_register import load_task
 
 from models.evaluation.tasks.declarations import PROBING
 from tasks import (
@@ -450,3 +451,17 @@ def test_parameters_that_contradict_the_source_are_refused(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         SplitSentences(work_folder=tmp_path, **parameters).output()
+
+
+def test_a_task_that_luigi_makes_anew_has_its_whole_address_and_tells_none(tmp_path):
+    url = "https://me:hunter2@host/x?token=q"
+    task = SplitSentences(source="url", url=url, sha256="0" * 64, work_folder=tmp_path)
+
+    shown = task.to_str_params()
+    assert "hunter2" not in str(shown)
+    assert load_task("tasks", "SplitSentences", shown).url == url
+    try:
+        raise ValueError(f"cannot open {url}")
+    except ValueError as error:
+        assert "https://***@host" in task.on_failure(error)
+        assert "hunter2" not in task.on_failure(error)

@@ -31,6 +31,8 @@ Parse = Callable[[Sequence[ItemT]], Iterable[ParseT]]
 
 MOST_IN_A_ROW = 20
 """After so many sentences that failed one after the other, the parser must prove itself."""
+PLAIN = ("This", "is", "a", "sentence", ".")
+"""What a parser proves itself on that has parsed nothing yet."""
 MODEST_TOKENS = 40
 """A machine without memory for a sentence this long has none to parse with at all."""
 
@@ -143,7 +145,7 @@ def parse_or_reject(
 
     Raises:
         ParserFailedError: there is no memory even for a short sentence, or the parser failed on
-            `MOST_IN_A_ROW` sentences and then on one that it has parsed before.
+            `MOST_IN_A_ROW` sentences and then on one that it has parsed before, or on `PLAIN`.
         RuntimeError: a device failed.
     """
     failures = Failures() if failures is None else failures
@@ -216,24 +218,23 @@ def _parse_modest(parse: Parse[ItemT, ParseT], item: ItemT) -> None:
 
 
 def _prove(parse: Parse[ItemT, ParseT], item: ItemT, detail: str, failures: Failures) -> None:
-    """Has the parser parse the last sentence that it could parse.
+    """Has the parser parse the last sentence that it could parse, or a plain one before the first.
 
     Raises:
-        ParserFailedError: it no longer can, or there is none.
+        ParserFailedError: it cannot.
     """
-    known = "none before them was parsed"
-    if failures.last_parsed is not None:
-        try:
-            list(parse([failures.last_parsed]))
-        except Exception:  # is told by what failed before
-            known = "now it fails on one that it has parsed before"
-        else:
-            failures.in_a_row = 0
-            return
+    first = failures.last_parsed is None
+    try:
+        list(parse([PLAIN if first else failures.last_parsed]))  # type: ignore[list-item]
+    except Exception:  # is told by what failed before
+        known = "also on a plain one" if first else "now it fails on one that it has parsed before"
+    else:
+        failures.in_a_row = 0
+        return
     raise ParserFailedError(
-        f"the parser failed on {failures.in_a_row} sentences in a row, and {known}; the last, of "
-        f"{len(item)} tokens, by {detail}: check its libraries and the device; if it is memory: "
-        f"{_memory_remedy()}",
+        f"the parser failed on {failures.in_a_row} sentences in a row, and {known}; "
+        f"the last, of {len(item)} tokens, by {detail}: check its libraries and the device; "
+        f"if it is memory: {_memory_remedy()}",
         item,
     )
 

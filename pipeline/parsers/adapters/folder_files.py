@@ -23,13 +23,14 @@ CHECKSUMS_NAME = "checksums.json"
 SCORES_NAME = "scores.json"
 """What was measured of a parser, beside its files; may be missing."""
 FORMAT_VERSION = 1
+_MALFORMED = "write it by training a parser or by converting one, or get the folder anew"
 TRANSFORMER_FOLDER = "transformer"
 """Where the transformer inside a parser stands in its folder, if there is one."""
 
 RELEASED_WEIGHTS = "benepar_model.bin"
 """The pickle in a folder that benepar released, which is no parser folder yet."""
 
-_REMEDY = (
+_DAMAGED = (
     "restore the parser's files together, or train it or convert its checkpoint again; who changed "
     f"{DESCRIPTION_NAME} on purpose deletes {CHECKSUMS_NAME}"
 )
@@ -112,15 +113,15 @@ def read_description(path: Path) -> ParserDescription:
     if not file.is_file():
         raise ValueError(missing_parser_file(file))
     if (checksums := path / CHECKSUMS_NAME).is_file():
-        check_file(file, read_object(checksums, (), remedy=_REMEDY), _REMEDY)
-    value = read_json(file, remedy=_REMEDY)
+        check_file(file, read_object(checksums, (), remedy=_DAMAGED), _DAMAGED)
+    value = read_json(file, remedy=_MALFORMED)
     version = value.get("format_version") if isinstance(value, dict) else FORMAT_VERSION
     if version != FORMAT_VERSION:
         raise ValueError(
             f"{file}: format version {shortened(version)}, this version reads {FORMAT_VERSION}; "
             f"train the parser again"
         )
-    return ParserDescription.from_json(value, file, remedy=_REMEDY)
+    return ParserDescription.from_json(value, file, remedy=_MALFORMED)
 
 
 def read_scores(path: Path) -> dict[str, float]:

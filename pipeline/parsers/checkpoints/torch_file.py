@@ -109,6 +109,18 @@ class _StorageKind:
         raise ValueError("it sets attributes of a storage's class")
 
 
+class _Numbers:
+    """Stands for a tensor or a storage while a pickle is read; takes no attributes."""
+
+    __slots__ = ("is_storage", "tensor")
+
+    def __init__(self, tensor: Tensor, *, is_storage: bool) -> None:
+        self.tensor, self.is_storage = tensor, is_storage
+
+    def __setstate__(self, state: Any) -> None:
+        raise ValueError("it sets attributes of a tensor")
+
+
 def read_torch_file(path: Path) -> Any:
     """Returns the object in a file of ``torch.save``, tensors on the CPU, classes as `Inert`.
 
@@ -166,9 +178,9 @@ class _Archive:
         with self._archive.open(self._records[self._pickle]) as stream:
             unpickler = _InertUnpickler(stream)
             unpickler.persistent_load = self.storage  # type: ignore[method-assign]
-            return unpickler.load()
+            return _Tensors().in_place_of_stand_ins(unpickler.load())
 
-    def storage(self, given: Any) -> Tensor:
+    def storage(self, given: Any) -> _Numbers:
         """Returns the numbers that a persistent id names, in one dimension.
 
         Raises:
@@ -188,7 +200,7 @@ class _Archive:
         found = self._storages[name]
         if found.dtype != kind.dtype or not 0 <= count <= len(found):
             raise ValueError(f"record {name!r:.80} has {len(found)} numbers instead of {count}")
-        return found
+        return _Numbers(found, is_storage=True)
 
     def _bytes(self, record: zipfile.ZipInfo) -> bytearray:
         raw = bytearray(record.file_size)
@@ -206,11 +218,40 @@ def _numbers(raw: bytearray, dtype: torch.dtype) -> Tensor:
     return torch.frombuffer(raw, dtype=dtype, count=whole) if whole else torch.empty(0, dtype=dtype)
 
 
-def _tensor(storage: Any, offset: int, size: Any, stride: Any, *_: Any) -> Tensor:
+class _Tensors:
+    """Puts tensors where `_Numbers` stand for them, in lists, tuples, dictionaries, attributes."""
+
+    def __init__(self) -> None:
+        self._done: dict[int, tuple[Any, Any]] = {}
+        """By id: a value, which so stays alive, and what it became."""
+
+    def in_place_of_stand_ins(self, value: Any) -> Any:
+        """Returns a value whose tensors are tensors; containers but tuples are changed in place."""
+        if isinstance(value, _Numbers):
+            return value.tensor
+        if not isinstance(value, dict | list | tuple | Inert):
+            return value
+        if id(value) not in self._done:
+            if isinstance(value, tuple):
+                made = tuple(self.in_place_of_stand_ins(item) for item in value)
+                self._done[id(value)] = value, made
+                return made
+            self._done[id(value)] = value, value
+            held = value.__dict__ if isinstance(value, Inert) else value
+            pairs = enumerate(held) if isinstance(held, list) else list(held.items())
+            for key, item in pairs:
+                held[key] = self.in_place_of_stand_ins(item)
+        return self._done[id(value)][1]
+
+
+def _tensor(storage: Any, offset: int, size: Any, stride: Any, *_: Any) -> _Numbers:
     """Returns a tensor over a storage's numbers, and never more of them than there are."""
-    if not isinstance(storage, Tensor) or math.prod(size) > len(storage):
+    if not isinstance(storage, _Numbers) or not storage.is_storage:
+        raise ValueError("a tensor over something that is no storage")
+    if math.prod(size) > len(storage.tensor):
         raise ValueError("a tensor of more numbers than its storage has")
-    return torch.as_strided(storage, tuple(size), tuple(stride), offset)
+    made = torch.as_strided(storage.tensor, tuple(size), tuple(stride), offset)
+    return _Numbers(made, is_storage=False)
 
 
 def _first(value: Any, *_: Any) -> Any:

@@ -85,6 +85,8 @@ def test_markdown_shows_foreign_text_as_it_is(text, shown):
             "--api-key=*** --batch-tokens=5 --author=me",
         ),
         ("an error at 'http://u:p@h/x' today", "an error at 'http://***@h/x' today"),
+        ("s3://KEY:12345/abSECRET@bucket/p", "s3://***@bucket/p"),
+        ("--min-token-count=5 token_id=a", "--min-token-count=5 token_id=***"),
         ("s3://a:b@c s3://d:e@f", "s3://***@c s3://***@f"),
         ("/home/a@b/c:d@e.txt", "/home/a@b/c:d@e.txt"),
     ],
@@ -106,3 +108,26 @@ def test_logs_are_guarded_whoever_writes_them(caplog):
     finally:
         logging.setLogRecordFactory(before)
     assert caplog.messages == ["at http://***@h/\nand\\x1b[2J"]
+
+
+@pytest.mark.parametrize("piece", ["a", "token", "://a:", "://a:1/", "://a:1'", "a=", "-x", "://@"])
+@pytest.mark.parametrize("tail", ["", "@", " x"])
+def test_the_longest_text_is_told(piece: str, tail: str) -> None:
+    """In time that grows with its length: with its square, a test would not end."""
+    text = piece * (1_000_000 // len(piece)) + tail
+
+    assert told(text)
+
+
+def test_a_traceback_is_told_without_secrets(caplog):
+    before = logging.getLogRecordFactory()
+    try:
+        guard_logs()
+        try:
+            raise ValueError("cannot open https://user:hunter2@host/\x1b[31m")
+        except ValueError:
+            logging.getLogger("other.library").exception("failed")
+    finally:
+        logging.setLogRecordFactory(before)
+    assert "https://***@host/\\x1b[31m" in caplog.text
+    assert "hunter2" not in caplog.text

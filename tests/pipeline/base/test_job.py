@@ -50,6 +50,18 @@ def test_a_failure_is_one_line_and_exit_1_and_its_traceback_a_file(
     assert text.endswith(f"{name}: {error}\n")
 
 
+def test_a_kept_traceback_holds_no_secret(tmp_path: Path) -> None:
+    def fail(job: object, progress: object) -> None:
+        raise ValueError("cannot open https://user:hunter2@host/")
+
+    path = tmp_path / "job.json"
+    path.write_text("{}")
+    assert run_from_command_line(fail, [str(path)]) == 1
+    kept = (tmp_path / "job.json.traceback.txt").read_text()
+    assert "https://***@host/" in kept
+    assert "hunter2" not in kept
+
+
 def test_a_run_removes_the_traceback_of_the_one_before(tmp_path: Path) -> None:
     stale = tmp_path / "job.json.traceback.txt"
     stale.write_text("of an earlier run", encoding="utf-8")

@@ -81,3 +81,13 @@ def test_a_library_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="no space left"):
         write_by_library(path, fail)
     assert path.read_bytes() == before
+
+
+def test_what_a_library_fails_to_write_leaves_nothing(tmp_path: Path) -> None:
+    def fail(path: Path) -> None:
+        path.write_bytes(b"half")
+        raise RuntimeError("no")
+
+    with pytest.raises(RuntimeError, match="no"):
+        write_by_library(tmp_path / "weights", fail)
+    assert list(tmp_path.iterdir()) == []

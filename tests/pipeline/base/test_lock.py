@@ -92,3 +92,16 @@ def test_a_file_system_without_locks_is_told(
         pass
     assert "knows no locks" in caplog.text
     assert "start no second run" in caplog.text
+
+
+def test_a_full_disk_hides_no_error_of_who_holds_the_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "pwrite", full)
+    with pytest.raises(ValueError, match="the real reason"), locked(tmp_path / "a", lambda: None):
+        raise ValueError("the real reason")
+    with locked(tmp_path / "a", lambda: pytest.fail("still held")):
+        pass

@@ -28,6 +28,7 @@ from pipeline.storage.shard_job import (
 )
 from pipeline.storage.stage import ShardOrigin, StoredStage
 from tests.support.chain_job import MODULE
+from tests.support.edited_json import replace as replace_text
 from tests.support.luigi_builds import build
 from tests.support.object_store import object_store
 from tests.support.sentence_shards import (
@@ -277,7 +278,7 @@ def test_shards_in_several_arithmetics_make_no_stage(
     (stage.folder / "manifest.json").unlink()
     checksum = checksum_of_parser_folder(stage.parser_folder)
     path = stage.folder / "00001.json"
-    path.write_text(path.read_text().replace(checksum, f"{checksum}-float16"))
+    replace_text(path, checksum, f"{checksum}-float16")
 
     assert not build(stage)
 

@@ -14,6 +14,7 @@ import zstandard
 
 from pipeline.base.refusal import Refusal
 from pipeline.text import files
+from pipeline.text.file_list import list_files
 from pipeline.text.files import FilesConfig, TextFiles
 from pipeline.text.paragraphs import ChangedTextError, Paragraph
 
@@ -435,3 +436,17 @@ def test_progress_reaches_the_end(tmp_path):
     for document in source.documents():
         list(document.paragraphs)
     assert source.fraction_read() == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "words"),
+    [
+        ("x\0y", ValueError, r"x\\x00y: no path holds a null character; check the path"),
+        ("n" * 300, OSError, r"nnn…: File name too long; check the path"),
+    ],
+)
+def test_what_can_be_no_path_is_refused_in_one_sentence(
+    name: str, error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=words):
+        list_files([name])

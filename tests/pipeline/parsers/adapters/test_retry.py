@@ -11,7 +11,12 @@ import torch
 
 from pipeline.base.refusal import Refusal
 from pipeline.parsers.adapters.base import ParserFailedError, reject_input
-from pipeline.parsers.adapters.batches import Failures, is_machine_error, parse_or_reject
+from pipeline.parsers.adapters.batches import (
+    PLAIN,
+    Failures,
+    is_machine_error,
+    parse_or_reject,
+)
 
 Words = Sequence[str]
 
@@ -114,6 +119,10 @@ def tried(bad: set[int], calls: list[int]) -> Any:
     """Parses numbers, but for the bad ones, and notes what it was given alone."""
 
     def parse(batch: Sequence[tuple[int]]) -> list[int]:
+        if list(batch) == [PLAIN]:
+            if len(bad) == 1000:
+                raise KeyError("vocabulary")
+            return [0]
         calls.extend(number for (number,) in batch if len(batch) == 1)
         if bad.intersection(number for (number,) in batch):
             raise KeyError("vocabulary")
@@ -126,7 +135,9 @@ def test_a_parser_that_fails_on_all_is_stopped(caplog: pytest.LogCaptureFixture)
     calls: list[int] = []
     batch = [(number,) for number in range(1000)]
 
-    with pytest.raises(ParserFailedError, match=r"20 sentences in a row, and none .*KeyError"):
+    with pytest.raises(
+        ParserFailedError, match=r"20 sentences in a row, and also on a plain one.*KeyError"
+    ):
         parse_or_reject(tried(set(range(1000)), calls), batch)
     assert calls == list(range(20))
     assert sum(record.exc_info is not None for record in caplog.records) == 1
@@ -149,6 +160,12 @@ def test_many_bad_sentences_stop_no_parser_that_still_parses_others() -> None:
     answers = parse_or_reject(tried(bad, []), [(number,) for number in range(100)])
 
     assert [n for n, answer in enumerate(answers) if isinstance(answer, Refusal)] == sorted(bad)
+
+
+def test_bad_sentences_before_any_good_one_stop_no_parser() -> None:
+    answers = parse_or_reject(tried(set(range(50)), []), [(number,) for number in range(100)])
+
+    assert [n for n, answer in enumerate(answers) if isinstance(answer, Refusal)] == [*range(50)]
 
 
 def test_what_a_failed_batch_held_is_free_before_its_halves_are_parsed() -> None:

@@ -71,6 +71,7 @@ def test_a_persistent_id_of_a_module_writes_no_file(
         (tensor_program((10**12,), 1), "a tensor of more numbers than its storage has"),
         (tensor_program((1,), 10), "has 1 numbers instead of 10"),
         (tensor_program((1, 1), 1)[:-3], "not a whole file"),
+        (tensor_program((1,), 1)[:-1] + b"(\x88\x89Ntb.", "it sets attributes of a tensor"),
     ],
 )
 def test_what_a_pickle_may_not_say_is_refused(tmp_path: Path, program: bytes, message: str) -> None:
