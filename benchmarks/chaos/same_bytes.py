@@ -17,11 +17,11 @@ OF_THE_RUN = frozenset(
     }
 )
 """Fields that tell of the run itself, and the sha256 of JSON that has such fields."""
-_NOT_PROMISED = re.compile(
-    r"(^|/)(jobs/|tensorboard/|job\.json$|published-|[^/]*\.(lock|txt\.gz)$)"
-)
+_NOT_PROMISED = re.compile(r"(^|/)(jobs/|tensorboard/|job\.json$|published-|[^/]*\.lock$)")
 """What a job was told, events with their times, notes where copies are, locks."""
-_STAGES = re.compile(r"^## Stages$.*?(?=^## )", re.MULTILINE | re.DOTALL)
+_STAGES = re.compile(r"^## Stages$.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+_TIME_OF_STAGE = re.compile(r"^(\|.*\|)[^|\n]*\|[^|\n]*\|$", re.MULTILINE)
+"""The last two columns of its table: seconds and rows a second."""
 _SPEED = re.compile(r"[\d.,]+ s, [\d.,]+ sentences/s|^Commit: .*$", re.MULTILINE)
 _TEXTS = frozenset({".json", ".jsonl", ".md"})
 """Files that tell of the run, too."""
@@ -58,7 +58,8 @@ def _comparable(path: Path, of_files: Mapping[str, str]) -> str:
         return ""
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".md":
-        return _SPEED.sub("", _STAGES.sub("", text))
+        stages = _STAGES.sub(lambda section: _TIME_OF_STAGE.sub(r"\1", section[0]), text)
+        return _SPEED.sub("", stages)
     try:
         values = [
             json.loads(part) for part in (text.splitlines() if ".jsonl" in path.name else [text])

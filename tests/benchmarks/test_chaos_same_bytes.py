@@ -15,6 +15,14 @@ from benchmarks.chaos.tiny_run import descendants, events_of
 from tests.support.waiting import wait_until
 
 
+def report(seconds: float, refused: str = "too long 1") -> str:
+    return (
+        "# Run\n\n## Stages\n\n| stage | refused | seconds | rows/s |\n"
+        "| --- | --- | ---: | ---: |\n"
+        f"| sentences | {refused} | {seconds} | {3 / seconds} |\n\n## Notes\n\n| a | 1 | 2 |\n"
+    )
+
+
 @pytest.fixture
 def two_runs(tmp_path: Path) -> tuple[Path, Path]:
     """Two work folders with the same rows, made at other speeds."""
@@ -28,7 +36,7 @@ def two_runs(tmp_path: Path) -> tuple[Path, Path]:
         checksum = hashlib.sha256((folder / "00000.json").read_bytes()).hexdigest()
         (folder / "manifest.json").write_text(json.dumps({"file_sha256": {"00000": checksum}}))
         (folder / "metrics.jsonl").write_text(f'{{"loss": 1, "seconds": {seconds}}}\n' * 2)
-        (folder / "report.md").write_text(f"# Run\n\n## Stages\n\n{seconds}\n\n## Notes\n")
+        (folder / "report.md").write_text(report(seconds))
     return tmp_path / "whole", tmp_path / "killed"
 
 
@@ -53,6 +61,15 @@ def test_what_differs_is_named(two_runs: tuple[Path, Path]) -> None:
         "corpora/text/manifest.json differs",
         "corpora/text/metrics.jsonl differs",
     ]
+
+
+@pytest.mark.parametrize(
+    "changed", [report(2.0, refused="too long 2"), report(2.0).replace("| 1 | 2 |", "| 1 | 3 |")]
+)
+def test_counts_in_a_report_are_compared(two_runs: tuple[Path, Path], changed: str) -> None:
+    (two_runs[1] / "corpora" / "text" / "report.md").write_text(changed)
+
+    assert differences(*two_runs) == ["corpora/text/report.md differs"]
 
 
 def test_a_log_tells_what_ran() -> None:
