@@ -34,7 +34,7 @@ import torch
 from models.encoding.encoder_interface import Encoder, MeasuredEncoder, ViewEncoder
 from models.encoding.encoder_names import parse_encoder_name
 from models.encoding.named_encoder import resolve_encoder, words_beside
-from models.encoding.own_encoder import RememberingEncoder, source_checksum
+from models.encoding.own_encoder import RememberingEncoder, kept_checksum
 from models.encoding.reading_encoder import EncoderSettings
 from models.encoding.sentence_reader import keep_given
 from models.encoding.text_encoder import available_device
@@ -276,12 +276,12 @@ def _source(job: Mapping[str, Any]) -> str:
     """Returns the checksum of the module of a function whose results are kept, else nothing.
 
     Raises:
-        ValueError: it is not what the job says.
+        ValueError: it is not what the job says, or no file of it is found.
     """
     spec = str(job["encoder"])
     if "encoder_version" not in job or parse_encoder_name(spec).kind != "function":
         return ""
-    source = source_checksum(spec) or ""
+    source = kept_checksum(spec)
     if job.get("encoder_source", source) != source:
         raise ValueError(
             f"encoder {spec}: its module was changed after the run began; run the command again"

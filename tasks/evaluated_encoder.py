@@ -11,7 +11,7 @@ from models.config.training_config import TRAINING_VERSION, TrainingConfig
 from models.config.views import needed_stages
 from models.encoding.encoder_interface import chosen_views, name_of, placed
 from models.encoding.encoder_names import EncoderName, ModelViews, parse_encoder_name
-from models.encoding.own_encoder import source_checksum
+from models.encoding.own_encoder import kept_checksum
 from models.encoding.versions import describe_encoding
 from models.model.model_description import (
     MODEL_FILE,
@@ -165,7 +165,7 @@ class EncoderParameters(CorpusParameters, HeldOutParameters, ParserParameters, T
             name=called,
             label=_file_name(called),
             spec=called,
-            content={"function": called, "version": version, "source": source_checksum(called)},
+            content={"function": called, "version": version, "source": kept_checksum(called)},
             settings={"vectors": str(words.path)},  # of the words that may be joined
             version=version,
             requires=words.requires,

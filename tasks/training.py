@@ -14,6 +14,7 @@ from models.config.views import needed_stages
 from models.corpus.parsed_corpus import CorpusFolders
 from models.training.job import RunSettings, TrainingJob
 from models.training.launching import LaunchSettings
+from models.training.logs import finished_summary
 from pipeline.base.job import available_cores
 from pipeline.parsing.parse_shard import library_versions
 from tasks.artefact import Artefact, run_job
@@ -80,6 +81,17 @@ class TrainEncoders(
             for name in needed_stages(self.config.views)
         }
         return {"sentences": self.clone(SplitSentences), **parses}
+
+    def complete(self) -> bool:
+        """Returns whether the summary stands, and every file that it lists.
+
+        Where the summary is damaged the training is not complete; its run says what to do.
+        """
+        try:
+            return super().complete() and finished_summary(self.folder) is not None
+        except ValueError as error:
+            logger.warning("%s", error)
+            return False
 
     def content(self) -> dict[str, Any]:
         """Returns the training's configuration and the digests of what it reads.

@@ -144,7 +144,8 @@ def _parse(sentences: Path) -> None:
     """Parses the first shard by rule, into folders beside it."""
     for stage in PARSED:
         out = sentences.parent / stage
-        parse_shard(ParseJob(stage, sentences, out, 0), RuleParser(stage))
+        job = ParseJob.from_dict({"stage": stage, "sentences": sentences, "output": out, "number": 0})
+        parse_shard(job, RuleParser(stage))
         write_dataset_manifest(out, stage, config={})
 
 

@@ -19,7 +19,7 @@ OF_THE_RUN = frozenset(
 """Fields that tell of the run itself, and the sha256 of JSON that has such fields."""
 _NOT_PROMISED = re.compile(r"(^|/)(jobs/|tensorboard/|job\.json$|published-|[^/]*\.lock$)")
 """What a job was told, events with their times, notes where copies are, locks."""
-_STAGES = re.compile(r"^## Stages$.*?(?=^## )", re.MULTILINE | re.DOTALL)
+_STAGES = re.compile(r"^## Stages$.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 _TIMES = re.compile(r"(?<=\|)[^|\n]*\|[^|\n]*\|$", re.MULTILINE)
 """The last two columns of their table: seconds, and rows a second."""
 _SPEED = re.compile(r"[\d.,]+ s, [\d.,]+ sentences/s|^Commit: .*$", re.MULTILINE)

@@ -127,11 +127,14 @@ class RememberingEncoder:
 def source_checksum(spec: str) -> str | None:
     """Returns the sha256 of the file of ``package.module:name``'s module; runs nothing of it.
 
-    Of a package it is a digest of all its Python files. What a module imports from elsewhere, and
-    what it reads, is not in it. None is returned where no file is found, as in an archive.
+    Of a package it is a digest of all its Python files; of a module in one, those `__init__.py`
+    that run before it are in it, too. What a module imports from elsewhere, and what it reads, is
+    not in it. None is returned where no file is found, as in an archive.
     """
     top, *inner = spec.partition(":")[0].split(".")
-    found = PathFinder.find_spec(top, [str(Path.cwd())]) or _spec_of(top)
+    found = PathFinder.find_spec(top, [str(Path.cwd())])
+    if found is None or found.loader is None:  # a folder without __init__.py comes last in Python
+        found = _spec_of(top) or found
     if found is None:
         return None
     if found.submodule_search_locations is None:
@@ -141,10 +144,28 @@ def source_checksum(spec: str) -> str | None:
     for place in found.submodule_search_locations:
         base = Path(place, *inner)
         beside = [base.with_name(base.name + suffix) for suffix in all_suffixes()] if inner else []
-        for path in [*sorted(base.rglob("*.py")), *beside]:
+        within = [*sorted(base.rglob("*.py")), *beside]
+        above = [Path(place, *inner[:depth], "__init__.py") for depth in range(len(inner))]
+        for path in [*within, *above] if any(map(Path.is_file, within)) else []:
             if path.is_file():
                 files[str(path.relative_to(place))] = sha256_of_file(path)
     return next(iter(files.values())) if len(files) == 1 else digest_of(files) if files else None
+
+
+def kept_checksum(spec: str) -> str:
+    """Returns `source_checksum` of a function whose results are kept.
+
+    Raises:
+        ValueError: no file of its module is found; names the remedy.
+    """
+    checksum = source_checksum(spec)
+    if checksum is None:
+        raise ValueError(
+            f"encoder {spec}: no file of the module {spec.partition(':')[0]} is found, so nothing "
+            "tells when it changes; run from the folder that holds it, put that into PYTHONPATH, "
+            "or, with models.evaluate, leave out --encoder-version, which keeps nothing"
+        )
+    return checksum
 
 
 def _spec_of(module: str) -> ModuleSpec | None:

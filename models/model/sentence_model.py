@@ -16,7 +16,6 @@ from typing import cast
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
@@ -26,6 +25,7 @@ from models.corpus.sentence_block import SentenceBlock
 from models.encoders.base import SentenceStates
 from models.encoders.order.arrays import on_device
 from models.encoders.sentence_batch import SentenceBatch
+from models.encoders.word_averages import mean_of_words
 from models.model.multi_view import MultiViewEncoder, TokenRange
 from models.model.ranks import ALONE, Ranks, gather_rows
 from models.objectives.base import ObjectiveResult, SentenceContext
@@ -258,7 +258,9 @@ class SentenceViews(nn.Module):
         """Returns the inverse of each word, and for the last state their mean."""
         vectors = self.encoder.look_up(batch.word_ids)[0]
         rows = cast(Decoder, self.decoder).inverse(vectors)
-        mean = F.embedding_bag(batch.word_of_token, rows, batch.token_offsets[:-1], mode="mean")
         return SentenceStates(
-            rows=rows, row_of_node=batch.word_of_token, node_offsets=batch.token_offsets, last=mean
+            rows=rows,
+            row_of_node=batch.word_of_token,
+            node_offsets=batch.token_offsets,
+            last=mean_of_words(batch, rows),
         )

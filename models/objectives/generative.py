@@ -13,15 +13,17 @@ sentences share the draws, so the errors do not average out over the batch: its 
 as with K draws a word only if nearly as many words are drawn as those would be in all. Noise is
 drawn from unigram frequencies, flattened by a power, P_e(w) ∝ count(w)^0.75 (Mikolov et al. 2013,
 section 2.2; Tang & de Sa 2018, section 2.2); the unknown word and words that never occur are not
-drawn.
+drawn. Frequent words are drawn many times; each is scored once and counts so often.
 
 Legend: B sentences of the batch, P of them predict, M words to predict, T distinct words among
-them, S words of noise, V of the vocabulary, D sentence width, E word width.
+them, S draws of noise, N distinct words among
+them, V of the vocabulary, D sentence width, E word width.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -33,6 +35,7 @@ from models.objectives.base import LookUp, NextWords, Objective, ObjectiveResult
 
 RESOLUTION = 2**53
 """Equal parts that the probabilities are counted in; doubles hold every such number exactly."""
+F32 = torch.float32
 EVALUATION_SEED = 0
 """Of the draws in evaluation."""
 
@@ -81,15 +84,16 @@ class GenerativeObjective(Objective):
         assert next_words is not None, "the generative objective needs the next sentences' words"
         # Chosen after decoding: few sentences predict nothing, and words' vectors are narrower.
         decoded = self.decoder(views[0]).index_select(0, next_words.predictors)
-        noise_ids = self.noise.draw(self.config.shared_negatives)
+        noise = distinct(self.noise.draw(self.config.shared_negatives))
         of_words = pair_scores(decoded, look_up(next_words.word_ids), next_words)
-        of_noise = decoded @ look_up(noise_ids).T
+        of_noise = decoded @ look_up(noise.word_ids).T
         num_anchors = torch.tensor(len(decoded), device=decoded.device)
         shares = _shares(next_words, of_words.dtype)
         # Sums, because a batch without predictors has no mean.
         words = (F.logsigmoid(of_words) * shares).sum()
-        others = F.logsigmoid(-of_noise).sum() * (self.config.negatives / len(noise_ids))
-        accuracy, is_any = _accuracy(of_words.detach(), of_noise.detach(), noise_ids, next_words)
+        of_all = F.logsigmoid(-of_noise).sum(0, dtype=torch.promote_types(of_noise.dtype, F32))
+        others = (of_all * noise.counts).sum() * (self.config.negatives / len(noise.of_draw))
+        accuracy, is_any = _accuracy(of_words.detach(), of_noise.detach(), noise, next_words)
         return ObjectiveResult(
             loss=-(words + others) / max(len(decoded), 1),
             accuracy=accuracy,
@@ -161,8 +165,27 @@ def _shares(next_words: NextWords, dtype: torch.dtype) -> Tensor:
     return lengths.to(dtype).reciprocal()[_predictor_of_word(next_words)]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Noise:
+    """What was drawn: frequent words many times, of which each is scored once."""
+
+    word_ids: Tensor
+    """[N]; the words."""
+    of_draw: Tensor
+    """[S]; which of them each draw is."""
+    counts: Tensor
+    """[N]; draws of each."""
+
+
+def distinct(draws: Tensor) -> Noise:
+    """Returns the words drawn [S], each once; on a GPU, which would wait for their number, all."""
+    if draws.device.type == "cpu":
+        return Noise(*torch.unique(draws, return_inverse=True, return_counts=True))
+    return Noise(draws, torch.arange(len(draws), device=draws.device), torch.ones_like(draws))
+
+
 def _accuracy(
-    of_words: Tensor, of_noise: Tensor, noise_ids: Tensor, next_words: NextWords
+    of_words: Tensor, of_noise: Tensor, noise: Noise, next_words: NextWords
 ) -> tuple[Tensor, Tensor]:
     """Returns the share of known words that score above noise, and whether there are any.
 
@@ -171,14 +194,15 @@ def _accuracy(
 
     Args:
         of_words: [M]; the scores of the words to predict.
-        of_noise: [P, S]; those of the draws.
-        noise_ids: [S]; the words drawn.
+        of_noise: [P, N]; those of the words drawn.
+        noise: the words drawn.
     """
-    draws = torch.arange(len(of_words), device=of_words.device) % len(noise_ids)
-    rivals = of_noise[_predictor_of_word(next_words), draws]
+    draws = torch.arange(len(of_words), device=of_words.device) % len(noise.of_draw)
+    drawn = noise.of_draw[draws]
+    rivals = of_noise[_predictor_of_word(next_words), drawn]
     word_ids = next_words.word_ids.index_select(0, next_words.words)
     # A word that meets itself is no better, whichever of two products rounded its score up.
-    is_equal = (of_words == rivals) | (word_ids == noise_ids[draws])
+    is_equal = (of_words == rivals) | (word_ids == noise.word_ids[drawn])
     wins = (of_words > rivals).to(of_words.dtype).masked_fill(is_equal, 0.5)
     is_known = word_ids != 0
     num_known = is_known.sum()

@@ -21,7 +21,7 @@ from models.training.logs import METRICS_FILE, SUMMARY_FILE, read_metrics
 from pipeline.base.atomic_files import write_json_atomically, write_text_atomically
 from pipeline.base.json_files import check_file, read_object
 
-REPORT_VERSION = 7
+REPORT_VERSION = 8
 """Raised when the same results would give another report."""
 REPORT_NAME = "report.md"
 MARKER_NAME = "report.json"

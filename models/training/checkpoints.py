@@ -26,11 +26,16 @@ TENSORS_FILE = "tensors.safetensors"
 STATE_FILE = "state.json"
 _PREFIX = "step-"
 _BEST = "best-"
+_BROKEN = "broken-"
 
 _MODEL = "model."
 _OPTIMISER = "optimiser."
 _RANDOM = "random.cpu"
 _RANDOM_CUDA = "random.cuda"
+
+
+class BrokenCheckpointError(ValueError):
+    """A checkpoint lacks a file, or holds others than were written; names it and what is wrong."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,40 +99,49 @@ def _remove(checkpoint: Path) -> None:
     shutil.rmtree(unfinished)
 
 
-def remove_broken(folder: Path) -> None:
-    """Removes the checkpoints that cannot be gone on from, and says which and why.
+def last_whole_checkpoint(folder: Path) -> Checkpoint | None:
+    """Returns the last checkpoint that can be gone on from, or None; broken ones lose their names.
 
     To be called by one process, while no other reads or writes the folder.
 
     Raises:
-        ValueError: not one of the checkpoints is whole; nothing is removed.
+        OSError: a file that is there cannot be read now; nothing is renamed.
+        ValueError: not one of the checkpoints is whole; nothing is renamed.
     """
-    broken: dict[Path, ValueError] = {}
-    whole = None
+    broken: dict[Path, BrokenCheckpointError] = {}
+    found = None
     for checkpoint in reversed(checkpoint_folders(folder)):
         try:
-            if whole is None:  # what comes before is read only if this one breaks later
-                _read(checkpoint)
-                whole = checkpoint
+            if found is None:  # what comes before is read only if this one breaks later
+                found = _read(checkpoint)
             else:
                 checkpoint_state(checkpoint)
-        except ValueError as error:
+        except BrokenCheckpointError as error:
             broken[checkpoint] = error
-    if broken and whole is None:
+    if broken and found is None:
         raise ValueError(
             f"{'; '.join(map(str, broken.values()))}; no other is whole: delete {folder} to train "
             "anew"
         )
     for checkpoint, why in broken.items():
-        logger.warning("%s; it is removed, and the training goes on from %s", why, whole)
-        _remove(checkpoint)
+        aside = checkpoint.with_name(_BROKEN + checkpoint.name)
+        shutil.rmtree(aside, ignore_errors=True)
+        checkpoint.rename(aside)
+        logger.warning(
+            "%s; it is called %s now, and the training goes on from step %d",
+            why,
+            aside.name,
+            found.step if found else 0,
+        )
+    return found
 
 
 def latest_checkpoint(folder: Path) -> Checkpoint | None:
     """Returns the checkpoint of the highest step, or None.
 
     Raises:
-        ValueError: the checkpoint cannot be read.
+        BrokenCheckpointError: it is not whole.
+        OSError: a file that is there cannot be read now.
     """
     folders = checkpoint_folders(folder)
     return _read(folders[-1]) if folders else None
@@ -142,7 +156,8 @@ def checkpoint_state(checkpoint: Path) -> dict[str, Any]:
     """Returns `Checkpoint.state` of one of `checkpoint_folders`.
 
     Raises:
-        ValueError: the checkpoint cannot be read.
+        BrokenCheckpointError: it is not whole.
+        OSError: a file that is there cannot be read now.
     """
     with _naming_damage(checkpoint):
         state: dict[str, Any] = _read_state(checkpoint)["state"]
@@ -165,10 +180,15 @@ def _read_state(checkpoint: Path) -> dict[str, Any]:
 
 @contextmanager
 def _naming_damage(checkpoint: Path) -> Iterator[None]:
+    """Tells damage, which stays, from an error of the moment, as of too many open files."""
     try:
         yield
-    except (OSError, SafetensorError, ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{checkpoint}: broken checkpoint ({error})") from error
+    except FileNotFoundError as error:  # safetensors says so of any file that it cannot open
+        if all((checkpoint / name).is_file() for name in (STATE_FILE, TENSORS_FILE)):
+            raise OSError(f"{checkpoint}: cannot be opened now ({error}); try again") from error
+        raise BrokenCheckpointError(f"{checkpoint}: broken checkpoint ({error})") from error
+    except (SafetensorError, ValueError, KeyError, TypeError) as error:
+        raise BrokenCheckpointError(f"{checkpoint}: broken checkpoint ({error})") from error
 
 
 def capture(model: nn.Module, optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:

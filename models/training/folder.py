@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from io import BytesIO
 from pathlib import Path
@@ -16,11 +17,12 @@ from models.corpus.parsed_corpus import CorpusSurvey, ParsedCorpus
 from models.model.ranks import Ranks
 from models.training.checkpoints import (
     BestModel,
+    BrokenCheckpointError,
     Checkpoint,
     checkpoint_folders,
     checkpoint_state,
+    last_whole_checkpoint,
     latest_checkpoint,
-    remove_broken,
     remove_unfinished,
     write_checkpoint,
 )
@@ -50,21 +52,33 @@ def open_checkpoint(out: Path, identity: str, ranks: Ranks) -> Checkpoint | None
         identity: digest of all that determines the result.
 
     Raises:
-        ValueError: the checkpoint is of another training, or none of them is whole.
+        OSError: a file of a checkpoint is there but cannot be read now.
+        ValueError: the checkpoints are of another training, or none of them is whole.
     """
     folder = out / CHECKPOINTS_FOLDER
+    _refuse_another_training(folder, identity)
+    ranks.wait_for_all()
+    checkpoint = None
     if ranks.is_first:
         remove_unfinished(folder)
-        remove_broken(folder)
+        checkpoint = last_whole_checkpoint(folder)
     ranks.wait_for_all()
-    checkpoint = latest_checkpoint(folder)
+    if not ranks.is_first:
+        checkpoint = latest_checkpoint(folder)
     ranks.wait_for_all()  # from now on the first rank writes
-    if checkpoint is not None and checkpoint.state.get("identity") != identity:
-        raise ValueError(
-            f"{folder}: checkpoints of another training (other settings, corpus or word vectors); "
-            "give another folder or delete them"
-        )
     return checkpoint
+
+
+def _refuse_another_training(folder: Path, identity: str) -> None:
+    """Reads what the checkpoints say of themselves, before anything in the folder is changed."""
+    for checkpoint in checkpoint_folders(folder):
+        with suppress(BrokenCheckpointError):
+            if checkpoint_state(checkpoint).get("identity") == identity:
+                continue
+            raise ValueError(
+                f"{folder}: checkpoints of another training (other settings, corpus or word "
+                "vectors); give another folder or delete them"
+            )
 
 
 class TrainingFolder:

@@ -6,25 +6,62 @@ A resumed training continues the lines and events without gap or repetition.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from pipeline.base.json_files import FILES, read_object
+from pipeline.base.refusal import shortened
+
+logger = logging.getLogger(__name__)
+
 METRICS_FILE = "metrics.jsonl"
 SUMMARY_FILE = "summary.json"
 """Written last, so it marks a training complete."""
 TENSORBOARD_FOLDER = "tensorboard"
+_RESULT = ("model.safetensors", "model.json")
+"""What a summary of an earlier release, which lists no files, is the summary of."""
 STEPS_BETWEEN_WRITES = 10
 """Writing an event of eight numbers takes 0.4 ms; of every step it would be seen in the rate."""
 SMOOTHING = 0.05
 """Weight of the last step in the speed from which the time left is told."""
 _PLACE = ("kind", "step")
+
+
+def finished_summary(out: Path, identity: str | None = None) -> dict[str, Any] | None:
+    """Returns the summary of a training's folder; None where it, or a file it lists, is not there.
+
+    Args:
+        identity: digest of all that determines the result; None takes that of any training.
+
+    Raises:
+        ValueError: the summary is damaged, of a wrong shape or of another training; names it and
+            the remedy.
+    """
+    path, remedy = out / SUMMARY_FILE, "delete the folder to train again"
+    try:
+        summary = read_object(path, ("identity",), remedy=remedy)
+    except FileNotFoundError:
+        return None
+    if identity not in (None, summary["identity"]):
+        raise ValueError(
+            f"{out}: holds another finished training (other settings, corpus or word vectors); "
+            "give another folder"
+        )
+    listed = summary.get(FILES, _RESULT)
+    if not isinstance(listed, Iterable) or not all(isinstance(name, str) for name in listed):
+        raise ValueError(f"{path}: {FILES} must name files, got {shortened(listed)}; {remedy}")
+    if lost := [name for name in listed if not (out / name).is_file()]:
+        logger.warning("%s: %s is gone; the training is run again", out, ", ".join(lost))
+        return None
+    return summary
 
 
 class MetricsLog:

@@ -23,13 +23,13 @@ from models.model.sentence_model import SentenceModel, build_model
 from models.training.batches import TrainingBatches, num_batches
 from models.training.folder import CHECKPOINTS_FOLDER, keep_survey, surveyed
 from models.training.job import Provenance, TrainingJob
-from models.training.logs import METRICS_FILE, SUMMARY_FILE, metrics_of
+from models.training.logs import METRICS_FILE, SUMMARY_FILE, finished_summary, metrics_of
 from models.training.loop import TrainingData, TrainingLoop
 from models.training.machine import peak_memory_gib, process_state_kept, versions
 from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
 from pipeline.base.job import Progress
-from pipeline.base.json_files import read_json, write_sealed_json
+from pipeline.base.json_files import write_sealed_json
 
 BEST_FOLDER = "best"
 MEASURES = ("generative_loss", "discriminative_loss", "temperature", "orthonormality")
@@ -43,8 +43,8 @@ def train(
 
     Killed at any moment and called again, it ends with the same weights and metrics, bit for bit
     on a CPU with the same number of threads; only what the metrics say of time and memory
-    differs. A folder that is complete is left alone. The process' random state and its way of
-    multiplying matrices are as before on return.
+    differs. A folder that is complete is left alone, but for one whose weights are gone. The
+    process' random state and its way of multiplying matrices are as before on return.
 
     Args:
         on_progress: told the share done and a line for people, after every step.
@@ -64,12 +64,12 @@ def train(
     job.config.check_trainable()
     vectors = load_word_vectors(job.vectors)
     provenance = job.provenance(vectors)
-    summary = _finished_summary(job.out, provenance.identity)
+    summary = finished_summary(job.out, provenance.identity)
     if summary is None:
         with process_state_kept(torch.device(job.settings.device)):
             _train(job, provenance, vectors, on_progress or _ignore, ranks)
         ranks.wait_for_all()
-        summary = _finished_summary(job.out, provenance.identity)
+        summary = finished_summary(job.out, provenance.identity)
         assert summary is not None, "the first rank has written it"
     if ranks.is_first:  # also those that a process killed right here has left
         shutil.rmtree(job.out / CHECKPOINTS_FOLDER, ignore_errors=True)
@@ -83,6 +83,8 @@ def _train(
     report: Progress,
     ranks: Ranks,
 ) -> None:
+    if ranks.is_first:  # of a result that was lost; it must not mark the next one complete
+        (job.out / SUMMARY_FILE).unlink(missing_ok=True)
     model = build_model(job.config, vectors, job.config.seed)
     report(0.0, "counting the sentences to train on")
     survey = _survey(job, model.vectors, provenance.identity, ranks)
@@ -144,19 +146,6 @@ def _save_result(
         if model.config.keep == "best":
             load_weights(best, model)
     save_model(out, model, provenance.origin)
-
-
-def _finished_summary(out: Path, identity: str) -> dict[str, Any] | None:
-    path = out / SUMMARY_FILE
-    if not path.exists():
-        return None
-    summary: dict[str, Any] = read_json(path, remedy="delete the folder to train again")
-    if summary["identity"] != identity:
-        raise ValueError(
-            f"{out}: holds another finished training (other settings, corpus or word vectors); "
-            "give another folder"
-        )
-    return summary
 
 
 def _ignore(share: float, status: str) -> None:

@@ -110,14 +110,15 @@ EVERYWHERE = [
     ("representation_changes", {"views": ["0-DEP"]}),
     ("classifier", "compatibility"),
     ("folds", 5),
-    ("compatibility_loss", "mean"),
 ]
+COMPATIBLE = {"classifier": "compatibility"}
 
 
 @pytest.mark.parametrize(
     ("stage", "own", "parameter", "value"),
     [
         *((*stage, *change) for stage in STAGES for change in EVERYWHERE),
+        *((stage, own | COMPATIBLE, "compatibility_loss", "mean") for stage, own in STAGES),
         (*STAGES[0], "task", "CR"),
         (*STAGES[0], "encoder", "random-0"),
         (*STAGES[0], "encoder", "trained-1"),

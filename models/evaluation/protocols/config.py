@@ -74,6 +74,11 @@ class ProtocolConfig(Config):
         """
         if self.classifier == "compatibility" and (self.standardise or self.penalties):
             raise ValueError("standardise and penalties are of the classifier logistic_regression")
+        if self.classifier != "compatibility" and self.compatibility_loss != "sum":
+            raise ValueError(
+                f"compatibility_loss {self.compatibility_loss} is of the classifier compatibility, "
+                f"not of {self.classifier}; ask for that classifier or leave it out"
+            )
         if self.grid_scale != 1.0 and self.penalties:
             raise ValueError("grid_scale is of SentEval's grids, which penalties replace")
 

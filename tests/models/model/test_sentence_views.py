@@ -45,6 +45,17 @@ def test_the_inverse_is_pooled_over_the_words(decoder: str) -> None:
             torch.testing.assert_close(inverse[pooling][sentence], expected[pooling])
 
 
+def test_the_inverse_is_added_up_in_float32() -> None:
+    model = make_model().bfloat16()
+    many = SentenceBatch.from_arrays([3] * 4000, [0, 4000])
+
+    inverse = SentenceViews(model).pool(many, ("last",))[1]["last"]
+
+    assert model.decoder is not None
+    word = model.decoder.inverse(model.encoder.look_up(torch.tensor([3]))[0]).detach()
+    torch.testing.assert_close(inverse, word, rtol=1e-2, atol=0)
+
+
 def test_the_inverse_of_a_linear_decoder_is_its_transpose() -> None:
     model = make_model()
     matrix = next(model.objective.decoder.parameters()).detach()  # type: ignore[union-attr]

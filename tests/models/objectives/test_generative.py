@@ -11,8 +11,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from models.config.training_presets import preset
+from models.objectives import generative
 from models.objectives.base import ObjectiveResult, SentenceContext
-from models.objectives.generative import GenerativeObjective, pair_scores
+from models.objectives.generative import GenerativeObjective, distinct, pair_scores
 from tests.support.next_word_examples import (
     COUNTS,
     NUM_WORDS,
@@ -98,6 +99,30 @@ def test_loss_and_gradients_equal_the_loops_over_the_same_noise(scale: float) ->
     assert result.loss.item() == pytest.approx(loss.item(), rel=1e-12)
     torch.testing.assert_close(sentences.grad, literal.grad, rtol=0, atol=1e-11)
     torch.testing.assert_close(weight_of(objective).grad, weight.grad, rtol=0, atol=1e-11)
+
+
+def test_words_drawn_often_are_scored_once_and_count_as_often(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    objective = make_objective(shared_negatives=200)
+    once, each = sentence_vectors(), sentence_vectors()
+    found = seeded(objective, once)
+    found.loss.backward()
+    scored: list[int] = []
+
+    def as_drawn(draws: Tensor) -> generative.Noise:
+        scored.append(len(draws))
+        return generative.Noise(draws, torch.arange(len(draws)), torch.ones_like(draws))
+
+    monkeypatch.setattr(generative, "distinct", as_drawn)
+    expected = seeded(objective, each)
+    expected.loss.backward()
+
+    assert scored == [200]
+    assert len(distinct(objective.noise.draw(200)).word_ids) < NUM_WORDS
+    assert found.loss.item() == pytest.approx(expected.loss.item(), rel=1e-12)
+    assert found.accuracy.item() == expected.accuracy.item()
+    torch.testing.assert_close(once.grad, each.grad, rtol=0, atol=1e-12)
 
 
 def test_shared_negatives_estimate_the_exact_expectation_without_bias() -> None:

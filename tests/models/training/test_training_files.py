@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -12,17 +13,25 @@ import torch
 
 from models.corpus.parsed_corpus import ParsedCorpus, Selection
 from models.model.model_folder import load_model
+from models.model.ranks import ALONE
 from models.training import checkpoints
 from models.training.checkpoints import (
+    BrokenCheckpointError,
     Checkpoint,
     checkpoint_folders,
+    last_whole_checkpoint,
     latest_checkpoint,
-    remove_broken,
     remove_unfinished,
     write_checkpoint,
 )
+from models.training.folder import open_checkpoint
 from models.training.learner import held_out_accuracy
-from models.training.logs import MetricsLog, read_metrics, tensorboard_is_wanted
+from models.training.logs import (
+    MetricsLog,
+    finished_summary,
+    read_metrics,
+    tensorboard_is_wanted,
+)
 from tests.support.training_runs import (
     CONFIG,
     SETTINGS,
@@ -95,7 +104,8 @@ def flip_a_bit(path: Path) -> None:
 def test_a_damaged_checkpoint_is_named(tmp_path: Path, name: str) -> None:
     flip_a_bit(write_step(tmp_path, 1) / name)
 
-    with pytest.raises(ValueError, match=rf"step-0000000001: broken checkpoint \(.*{name}"):
+    message = rf"step-0000000001: broken checkpoint \(.*{name}"
+    with pytest.raises(BrokenCheckpointError, match=message):
         latest_checkpoint(tmp_path)
 
 
@@ -110,20 +120,88 @@ def test_the_checkpoint_before_is_taken_where_the_last_is_broken(
     broken.unlink() if is_gone else flip_a_bit(broken)
     (tmp_path / "step-0000000001" / "state.json").unlink()
 
-    remove_broken(tmp_path)
+    found = last_whole_checkpoint(tmp_path)
 
-    assert latest_checkpoint(tmp_path).step == 2  # type: ignore[union-attr]
-    assert [path.name for path in tmp_path.iterdir()] == ["step-0000000002"]
+    assert found is not None and found.step == 2
+    assert [path.name for path in checkpoint_folders(tmp_path)] == ["step-0000000002"]
+    assert (tmp_path / "broken-step-0000000003" / "state.json").exists() == (
+        not is_gone or name != "state.json"
+    )
     for step in (1, 3):
         assert f"step-000000000{step}: broken checkpoint" in caplog.text
-    assert "goes on from" in caplog.text
+    assert "called broken-step-0000000003 now, and the training goes on from step 2" in caplog.text
+
+
+def failing_once(error: Exception, function: Any) -> Any:
+    errors = [error]
+
+    def fail(*arguments: Any, **named: Any) -> Any:
+        if errors:
+            raise errors.pop()
+        return function(*arguments, **named)
+
+    return fail
+
+
+@pytest.mark.parametrize("read_by", ["load_file", "check_file", "read_json"])
+@pytest.mark.parametrize(
+    "error",
+    [OSError(errno.EMFILE, "Too many open files"), FileNotFoundError("No such file: tensors")],
+    ids=["as Python says it", "as safetensors says it"],
+)
+def test_an_error_of_the_moment_breaks_no_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read_by: str, error: OSError
+) -> None:
+    write_step(tmp_path, 1)
+    write_step(tmp_path, 2)
+    once = failing_once(error, getattr(checkpoints, read_by))
+    monkeypatch.setattr(checkpoints, read_by, once)
+
+    with pytest.raises(OSError, match=str(error.args[-1])):
+        last_whole_checkpoint(tmp_path)
+
+    found = last_whole_checkpoint(tmp_path)
+    assert found is not None and found.step == 2
+    assert len(checkpoint_folders(tmp_path)) == 2
+
+
+def test_checkpoints_of_another_training_are_left_as_they_are(tmp_path: Path) -> None:
+    folder = tmp_path / "checkpoints"
+    for step in (1, 2):
+        write_checkpoint(folder, Checkpoint(step, {"a": torch.zeros(2)}, {"identity": "theirs"}))
+    (folder / "step-0000000003.unfinished").mkdir()
+    for broken in ("tensors.safetensors", "state.json"):
+        flip_a_bit(folder / "step-0000000002" / broken)
+        before = sorted(path for path in tmp_path.rglob("*"))
+
+        with pytest.raises(ValueError, match="of another training"):
+            open_checkpoint(tmp_path, "ours", ALONE)
+
+        assert sorted(path for path in tmp_path.rglob("*")) == before
+    found = open_checkpoint(tmp_path, "theirs", ALONE)
+    assert found is not None and found.step == 1
+
+
+def test_a_checkpoint_is_loaded_once_to_go_on_from_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "checkpoints"
+    for step in (1, 2):
+        write_checkpoint(folder, Checkpoint(step, {"a": torch.zeros(2)}, {"identity": "ours"}))
+    loaded: list[Path] = []
+    load_file = checkpoints.load_file
+    monkeypatch.setattr(checkpoints, "load_file", lambda p: (loaded.append(p), load_file(p))[1])
+
+    open_checkpoint(tmp_path, "ours", ALONE)
+
+    assert loaded == [folder / "step-0000000002" / "tensors.safetensors"]
 
 
 def test_checkpoints_none_of_which_is_whole_are_refused_and_stay(tmp_path: Path) -> None:
     flip_a_bit(write_step(tmp_path, 1) / "tensors.safetensors")
 
     with pytest.raises(ValueError, match=r"no other is whole: delete .* to train anew"):
-        remove_broken(tmp_path)
+        last_whole_checkpoint(tmp_path)
 
     assert len(checkpoint_folders(tmp_path)) == 1
 
@@ -249,6 +327,46 @@ def test_a_training_killed_while_it_ends_ends_alike(
     assert_same_training(tmp_path / "whole", tmp_path / "killed")
     assert_same_weights(tmp_path / "whole" / "best", tmp_path / "killed" / "best")
     assert not (tmp_path / "killed" / "checkpoints").exists()
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "model.json", "metrics.jsonl"])
+def test_a_finished_training_whose_result_is_lost_is_trained_again(
+    data: Data, tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str
+) -> None:
+    short = replace(CONFIG, epochs=1)
+    run(data, tmp_path / "whole", short)
+    run(data, tmp_path / "lost", short)
+    (tmp_path / "lost" / name).unlink()
+    assert finished_summary(tmp_path / "lost") is None
+
+    with pytest.raises(ValueError, match="another finished training"):
+        run(data, tmp_path / "lost", replace(short, seed=5))
+    with pytest.raises(KeyboardInterrupt):
+        run(data, tmp_path / "lost", short, kill_at=2)
+    assert not (tmp_path / "lost" / "summary.json").exists()
+    run(data, tmp_path / "lost", short)
+
+    assert f"{name} is gone; the training is run again" in caplog.text
+    assert_same_training(tmp_path / "whole", tmp_path / "lost")
+    assert finished_summary(tmp_path / "lost") is not None
+    load_model(tmp_path / "lost", vectors_path=data.vectors)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("[]", "must hold an object"),
+        ("{}", "lacks identity"),
+        ('{"identity": 1, "file_sha256": 5}', "file_sha256 must name files, got 5"),
+        ('{"identity": 1, "file_sha256": [5]}', r"file_sha256 must name files, got \[5\]"),
+        ("{", "not JSON"),
+    ],
+)
+def test_a_summary_of_a_wrong_shape_is_refused(tmp_path: Path, content: str, message: str) -> None:
+    (tmp_path / "summary.json").write_text(content, encoding="utf-8")
+
+    with pytest.raises(ValueError, match=rf"summary\.json: {message}.*delete the folder to train"):
+        finished_summary(tmp_path)
 
 
 def test_best_models_that_kept_checkpoints_name_outlive_a_run_without(

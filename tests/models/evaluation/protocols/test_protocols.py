@@ -519,6 +519,10 @@ def test_a_compatible_split_stops_on_dev_finally_too() -> None:
             {"classifier": "compatibility", "standardise": True},
             "standardise and penalties are of the classifier logistic_regression",
         ),
+        (
+            {"compatibility_loss": "mean"},
+            "compatibility_loss mean is of the classifier compatibility, not of logistic_reg",
+        ),
         ({"fold": 5}, "fold"),
         ({"num_folds": "5"}, "num_folds"),
     ],

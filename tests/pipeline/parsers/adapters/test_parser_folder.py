@@ -74,11 +74,11 @@ def test_an_unexpected_checksum_is_refused(folder: Path) -> None:
     ("text", "message"),
     [
         ("{", "not JSON"),
-        ("[]", r"description fields must be an object, got \[\]; restore the parser's"),
+        ("[]", r"description fields must be an object, got \[\]; write it by"),
         ('{"format_version": 1}', r"missing description fields \['kind', 'weights_sha256'"),
         ('{"format_version": 1, "kind": 3, "weights_sha256": "", "config": {}}', "description f"),
-        ('{"format_version": NaN}', "not JSON .NaN is no number.; restore the"),
-        ("[" * 100_000, "JSON that nests too deeply; restore the parser's files"),
+        ('{"format_version": NaN}', "not JSON .NaN is no number.; write it by"),
+        ("[" * 100_000, "JSON that nests too deeply; write it by"),
     ],
 )
 def test_a_damaged_description_is_refused(folder: Path, text: str, message: str) -> None:
@@ -98,7 +98,7 @@ def test_an_edited_description_is_refused(folder: Path) -> None:
 @pytest.mark.parametrize("text", ["[]", '{"file_sha256": 5}', '{"file_sha256": {"a": 5}}'])
 def test_checksums_that_are_none_are_refused(folder: Path, text: str) -> None:
     (folder / CHECKSUMS_NAME).write_text(text)
-    with pytest.raises(ValueError, match=r"checksums\.json: .* an object.*; restore the parser's"):
+    with pytest.raises(ValueError, match=r"checksums\.json: .* an object.*; restore the"):
         read_parser_folder(folder, "toy")
 
 
