@@ -144,8 +144,8 @@ def _parse(sentences: Path) -> None:
     """Parses the first shard by rule, into folders beside it."""
     for stage in PARSED:
         out = sentences.parent / stage
-        job = ParseJob.from_dict({"stage": stage, "sentences": sentences, "output": out, "number": 0})
-        parse_shard(job, RuleParser(stage))
+        fields = {"stage": stage, "sentences": sentences, "output": out, "number": 0}
+        parse_shard(ParseJob.from_dict(fields), RuleParser(stage))
         write_dataset_manifest(out, stage, config={})
 
 

@@ -228,22 +228,23 @@ def _vectors_elsewhere(good: Good, path: Path) -> None:
 
 DEEP = "[" * 100_000
 RESTORE = "restore the parser's files together"
+MALFORMED = "write it by training"
 MISSHAPED = ("parser.json", "does not describe the weights", "restore both files")
-PARSER = ("parser.json", "description field", RESTORE)
+PARSER = ("parser.json", "description field", MALFORMED)
 ANEW = "get the folder anew"
 NO_SHA256 = "file_sha256 must be an object of strings"
 SAVED = "name a checkpoint"
 
 TABLE: tuple[Hostile, ...] = (
     # parser.json
-    Hostile("no JSON", "parser", _with("dependency", "parser.json", "{"), ("parser.json", "not JSON", RESTORE)),
-    Hostile("bytes that are no text", "parser", _with("dependency", "parser.json", b"\xff\xfe\xfd"), ("parser.json", "not JSON", RESTORE)),
-    Hostile("nested 100,000 deep", "parser", _with("dependency", "parser.json", DEEP), ("parser.json", "nests too deeply", RESTORE)),
-    Hostile("a list", "parser", _with("dependency", "parser.json", "[]"), ("parser.json", "must be an object", RESTORE)),
-    Hostile("a number of 5,000 digits", "parser", _with("dependency", "parser.json", "9" * 5000), ("parser.json", "not JSON", RESTORE)),
-    Hostile("NaN", "parser", _set("dependency", "parser.json", "config/sizes/arc_mlp", float("nan")), ("parser.json", "NaN is no number", RESTORE)),
+    Hostile("no JSON", "parser", _with("dependency", "parser.json", "{"), ("parser.json", "not JSON", MALFORMED)),
+    Hostile("bytes that are no text", "parser", _with("dependency", "parser.json", b"\xff\xfe\xfd"), ("parser.json", "not JSON", MALFORMED)),
+    Hostile("nested 100,000 deep", "parser", _with("dependency", "parser.json", DEEP), ("parser.json", "nests too deeply", MALFORMED)),
+    Hostile("a list", "parser", _with("dependency", "parser.json", "[]"), ("parser.json", "must be an object", MALFORMED)),
+    Hostile("a number of 5,000 digits", "parser", _with("dependency", "parser.json", "9" * 5000), ("parser.json", "not JSON", MALFORMED)),
+    Hostile("NaN", "parser", _set("dependency", "parser.json", "config/sizes/arc_mlp", float("nan")), ("parser.json", "NaN is no number", MALFORMED)),
     Hostile("another format", "parser", _set("dependency", "parser.json", "format_version", ["\x1b[2J" * 500]), ("parser.json", "format version", "train the parser again")),
-    Hostile("kind missing", "parser", _set("dependency", "parser.json", "kind", None), ("parser.json", "missing description fields ['kind']", RESTORE)),
+    Hostile("kind missing", "parser", _set("dependency", "parser.json", "kind", None), ("parser.json", "missing description fields ['kind']", MALFORMED)),
     Hostile("kind a list", "parser", _set("dependency", "parser.json", "kind", [["x"]]), PARSER),
     Hostile("kind unknown", "parser", _set("dependency", "parser.json", "kind", "x" * 100_000), ("parser.json", "does not know", "give one of")),
     Hostile("config a list", "parser", _set("dependency", "parser.json", "config", []), PARSER),
