@@ -237,7 +237,7 @@ class _Tensors:
                 self._done[id(value)] = value, made
                 return made
             self._done[id(value)] = value, value
-            held = value.__dict__ if isinstance(value, Inert) else value
+            held: Any = value.__dict__ if isinstance(value, Inert) else value
             pairs = enumerate(held) if isinstance(held, list) else list(held.items())
             for key, item in pairs:
                 held[key] = self.in_place_of_stand_ins(item)
