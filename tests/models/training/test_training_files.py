@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from models.corpus.parsed_corpus import ParsedCorpus, Selection
 from models.model.model_folder import load_model
@@ -189,8 +190,12 @@ def test_a_checkpoint_is_loaded_once_to_go_on_from_it(
     for step in (1, 2):
         write_checkpoint(folder, Checkpoint(step, {"a": torch.zeros(2)}, {"identity": "ours"}))
     loaded: list[Path] = []
-    load_file = checkpoints.load_file
-    monkeypatch.setattr(checkpoints, "load_file", lambda p: (loaded.append(p), load_file(p))[1])
+
+    def load(path: Path) -> dict[str, torch.Tensor]:
+        loaded.append(path)
+        return load_file(path)
+
+    monkeypatch.setattr(checkpoints, "load_file", load)
 
     open_checkpoint(tmp_path, "ours", ALONE)
 
