@@ -11,14 +11,13 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from pipeline.base.json_files import FILES, read_object
-from pipeline.base.refusal import shortened
 
 logger = logging.getLogger(__name__)
 
@@ -56,8 +55,6 @@ def finished_summary(out: Path, identity: str | None = None) -> dict[str, Any] |
             "give another folder"
         )
     listed = summary.get(FILES, _RESULT)
-    if not isinstance(listed, Iterable) or not all(isinstance(name, str) for name in listed):
-        raise ValueError(f"{path}: {FILES} must name files, got {shortened(listed)}; {remedy}")
     if lost := [name for name in listed if not (out / name).is_file()]:
         logger.warning("%s: %s is gone; the training is run again", out, ", ".join(lost))
         return None

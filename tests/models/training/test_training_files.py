@@ -362,8 +362,11 @@ def test_a_finished_training_whose_result_is_lost_is_trained_again(
     [
         ("[]", "must hold an object"),
         ("{}", "lacks identity"),
-        ('{"identity": 1, "file_sha256": 5}', "file_sha256 must name files, got 5"),
-        ('{"identity": 1, "file_sha256": [5]}', r"file_sha256 must name files, got \[5\]"),
+        ('{"identity": 1, "file_sha256": 5}', "file_sha256 must be an object of strings, got 5"),
+        (
+            '{"identity": 1, "file_sha256": [5]}',
+            r"file_sha256 must be an object of strings, got \[5\]",
+        ),
         ("{", "not JSON"),
     ],
 )
