@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 import luigi
 
 from pipeline.base.atomic_files import (
+    RUN_LOCK,
     holder_of,
     locked,
     sweep_unfinished,
@@ -32,8 +33,6 @@ from pipeline.shards.schema import SCHEMA_VERSION
 logger = logging.getLogger("luigi-interface")
 
 CONFIG_NAME = "config.json"
-LOCK_NAME = "run.lock"
-"""File of a folder that whoever writes into it holds; empty unless somebody does."""
 RUN_ID = secrets.token_hex(4)
 """Of this process and those it forks."""
 _announced: list[Path] = []
@@ -152,7 +151,7 @@ class Artefact(ReportingTask):
         """Fills the folder, alone; where another run is at it, waits and takes its result."""
         with ExitStack() as locks:
             for folder in sorted(self.places()):  # in one order, or two would wait for each other
-                locks.enter_context(self.held(folder / LOCK_NAME))
+                locks.enter_context(self.held(folder / RUN_LOCK))
             if not self.complete():
                 self.fill()
 

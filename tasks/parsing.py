@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import luigi
 
-from pipeline.base.atomic_files import write_json_atomically
+from pipeline.base.atomic_files import RUN_LOCK, write_json_atomically
 from pipeline.base.digest import digest_of
 from pipeline.parsers.adapters.folder_files import (
     STAGES,
@@ -28,7 +28,7 @@ from pipeline.shards.manifests import (
 )
 from pipeline.storage.location import named_address, portable_address
 from pipeline.storage.shard_job import SharedParses, read_parser_files
-from tasks.artefact import LOCK_NAME, Artefact, ReportingTask, ShardStage, run_job
+from tasks.artefact import Artefact, ReportingTask, ShardStage, run_job
 from tasks.parameters import CorpusParameters, ParserParameters
 from tasks.parsers import UsedParser, used_parser
 from tasks.sentences import SplitSentences
@@ -82,7 +82,7 @@ class ParseShard(ReportingTask):
         """Runs the shard job on one thread, as more slow a parser down; alone at this shard."""
         jobs = self.destination / "jobs"
         with (
-            self.held(self.destination / LOCK_NAME, shared=True),  # who sweeps it holds it alone
+            self.held(self.destination / RUN_LOCK, shared=True),  # who sweeps it holds it alone
             self.held(jobs / f"{self.number:05d}.lock"),
         ):
             if not self.complete():
@@ -201,7 +201,7 @@ class ParseStage(CorpusParameters, ParserParameters, ShardStage):
         Where another run is at a shard, its task waits and takes that. A run that comes while
         shards are being parsed may so parse some of them, too, but no two the same.
         """
-        with self.held(self.folder / LOCK_NAME):
+        with self.held(self.folder / RUN_LOCK):
             missing = [] if self.complete() else self._begin()
         if missing:
             yield missing

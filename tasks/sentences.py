@@ -9,6 +9,7 @@ from typing import Any
 
 import luigi
 
+from pipeline.base.atomic_files import RUN_LOCK
 from pipeline.base.foreign_text import told, values_without_secrets, without_secrets
 from pipeline.downloads.connection import file_name_of
 from pipeline.downloads.download import MAX_BYTES, DownloadConfig, download
@@ -17,7 +18,7 @@ from pipeline.text.paragraphs import Source
 from pipeline.text.python_docs import PythonDocs
 from pipeline.text.split import describe_splitter, split_sentences
 from pipeline.text.tokenization import SentenceConfig
-from tasks.artefact import LOCK_NAME, ReportingTask, ShardStage
+from tasks.artefact import ReportingTask, ShardStage
 from tasks.parameters import GIGABYTE, AddressParameter, CorpusParameters
 
 
@@ -42,7 +43,7 @@ class DownloadCorpus(ReportingTask):
         """Downloads the file; where another run is at it, waits and takes its result."""
         path = Path(self.output().path)
         config = DownloadConfig(max_bytes=round(self.max_download_gigabytes * GIGABYTE))
-        with self.held(path.parent / LOCK_NAME):
+        with self.held(path.parent / RUN_LOCK):
             if not self.complete():
                 report = self.report_progress
                 download(self.url, path, self.sha256, config=config, on_progress=report)

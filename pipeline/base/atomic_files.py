@@ -18,6 +18,8 @@ from typing import Any
 logger = logging.getLogger(__name__)
 
 TEMPORARY_SUFFIX = ".unfinished"
+RUN_LOCK = "run.lock"
+"""File of a folder that whoever writes into it holds; empty unless somebody does."""
 
 
 def write_text_atomically(path: Path, text: str) -> None:

@@ -24,6 +24,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from pipeline.base.atomic_files import RUN_LOCK
 from pipeline.base.digest import sha256_of_file
 from pipeline.base.foreign_text import told
 from pipeline.downloads.download import DownloadConfig, DownloadError, download
@@ -68,7 +69,7 @@ CONVERSION_VERSION = 1
 _CONVERTING = ".converting-"
 _BUILT = "parser"
 """Folder in a conversion's own, in which the parser is built."""
-_ALLOWED = frozenset({"config.json", "jobs"})
+_ALLOWED = frozenset({"config.json", "jobs", RUN_LOCK})
 """What a task writes into a parser's folder before it converts."""
 _MAX_SECONDS = 3600
 _SPARE_BYTES = 8 << 30

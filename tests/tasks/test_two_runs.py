@@ -9,8 +9,8 @@ from typing import Any
 import luigi
 import pytest
 
-from pipeline.base.atomic_files import locked
-from tasks.artefact import LOCK_NAME, RUN_ID, Artefact
+from pipeline.base.atomic_files import RUN_LOCK, locked
+from tasks.artefact import RUN_ID, Artefact
 from tasks.parsing import ParseShard
 from tests.support.shard_files import write_rows
 from tests.support.waiting import wait_until
@@ -65,7 +65,7 @@ def test_a_run_that_comes_second_waits_and_takes_the_result(
     tmp_path: Path, fills: list[int]
 ) -> None:
     task, said = Written(work_folder=tmp_path), []
-    with locked(task.folder / LOCK_NAME, lambda: None):
+    with locked(task.folder / RUN_LOCK, lambda: None):
         second = start(task, said)
         wait_until(lambda: bool(said))
         assert fills == []
@@ -80,7 +80,7 @@ def test_a_run_that_comes_second_does_what_the_first_did_not(
     tmp_path: Path, fills: list[int]
 ) -> None:
     task, said = Written(work_folder=tmp_path), []
-    with locked(task.folder / LOCK_NAME, lambda: None):
+    with locked(task.folder / RUN_LOCK, lambda: None):
         (task.folder / "rows.77.unfinished").touch()
         second = start(task, said)
         wait_until(lambda: bool(said))
@@ -97,7 +97,7 @@ def test_a_task_that_writes_into_several_folders_waits_for_each(
     for number in (1, 2):
         said: list[str] = []
         held = Written(work_folder=tmp_path, number=number).folder
-        with locked(held / LOCK_NAME, lambda: None):
+        with locked(held / RUN_LOCK, lambda: None):
             waiting = start(Both(work_folder=tmp_path), said)
             wait_until(lambda said=said: bool(said))
             assert said[0].startswith(str(held))
@@ -128,7 +128,7 @@ def test_shards_are_parsed_side_by_side_but_none_twice(
     ]
     said: list[str] = []
     with (
-        locked(tmp_path / "out" / LOCK_NAME, lambda: None, shared=True),
+        locked(tmp_path / "out" / RUN_LOCK, lambda: None, shared=True),
         locked(tmp_path / "out/jobs/00000.lock", lambda: None),
     ):
         start(tasks[1], []).join()
