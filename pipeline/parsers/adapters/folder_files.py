@@ -19,7 +19,7 @@ DESCRIPTION_NAME = "parser.json"
 PARSER_FILES = (WEIGHTS_NAME, DESCRIPTION_NAME)
 """Tell one parser from another: the description names further files with their sha256."""
 CHECKSUMS_NAME = "checksums.json"
-"""The sha256 of the two, written last. Not one of them: it tells damage, not another parser."""
+"""The sha256 of the description, written last; it tells damage, not another parser."""
 SCORES_NAME = "scores.json"
 """What was measured of a parser, beside its files; may be missing."""
 FORMAT_VERSION = 1

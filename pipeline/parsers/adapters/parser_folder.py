@@ -28,7 +28,6 @@ from pipeline.parsers.adapters.folder_files import (
     CHECKSUMS_NAME,
     DESCRIPTION_NAME,
     FORMAT_VERSION,
-    PARSER_FILES,
     WEIGHTS_NAME,
     checksum_of_parser_folder,
     missing_parser_file,
@@ -88,7 +87,7 @@ def write_parser_folder(
     write_bytes_atomically(path / WEIGHTS_NAME, weights)
     text = json.dumps(description, ensure_ascii=True, indent=1) + "\n"
     write_text_atomically(path / DESCRIPTION_NAME, text)
-    write_sealed_json(path / CHECKSUMS_NAME, {}, [path / name for name in PARSER_FILES])
+    write_sealed_json(path / CHECKSUMS_NAME, {}, [path / DESCRIPTION_NAME])
     return checksum_of_parser_folder(path)
 
 
