@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -27,6 +26,7 @@ from benchmarks.report import Table, fail, header, print_last_line, print_table
 from pipeline.base.atomic_files import write_json_atomically
 from pipeline.base.bundled import BUNDLED_PARSERS
 from pipeline.base.job import job_environment
+from pipeline.base.memory import peak_bytes, resident_bytes
 from pipeline.base.watched import watched
 from pipeline.parsers.adapters.folder_files import STAGES
 from pipeline.shards.manifests import read_dataset_manifest
@@ -34,7 +34,6 @@ from pipeline.shards.shards import ShardWriter, read_row_groups
 
 PARTS = 10
 _MIB = 1 << 20
-_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,16 +147,16 @@ def follow_job(job: dict[str, object], scratch: Path, *, every_seconds: float) -
     follower = _Follower(process)
     follower.start()
     samples = []
+    peak = 0.0
     while follower.is_alive():
-        if follower.loaded_mib and (mib := resident_mib(process.pid)):
+        peak = max(peak, peak_bytes(process.pid) / _MIB)
+        if follower.loaded_mib and (mib := resident_bytes(process.pid) / _MIB):
             samples.append((follower.fraction, mib))
         time.sleep(every_seconds)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
+    if process.wait():
         said = errors.read_text(encoding="utf-8").strip()
         raise RuntimeError(f"the shard job exited with {process.returncode}: {said}")
-    return MemoryCurve(samples, follower.loaded_mib, usage.ru_maxrss / 1024)
+    return MemoryCurve(samples, follower.loaded_mib, peak)
 
 
 class _Follower(threading.Thread):
@@ -175,17 +174,8 @@ class _Follower(threading.Thread):
         for line in self._process.stdout:
             report = json.loads(line)
             if report["status"] == "parsing":
-                self.loaded_mib = resident_mib(self._process.pid)
+                self.loaded_mib = resident_bytes(self._process.pid) / _MIB
             self.fraction = float(report["progress"])
-
-
-def resident_mib(process_id: int) -> float:
-    """Returns a process' resident memory; 0 of one that is gone."""
-    try:
-        fields = Path(f"/proc/{process_id}/statm").read_text(encoding="ascii").split()
-    except OSError:
-        return 0.0
-    return int(fields[1]) * _PAGE_BYTES / _MIB
 
 
 def _table(curve: MemoryCurve, stage: str, rows: int) -> Table:

@@ -32,7 +32,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from pipeline.base.atomic_files import write_bytes_atomically, write_json_atomically
+from pipeline.base.atomic_files import (
+    LEFT_SECONDS,
+    sweep_unfinished,
+    write_bytes_atomically,
+    write_json_atomically,
+)
 from pipeline.base.digest import digest_of, sentences_digest
 from pipeline.base.refusal import Refusal
 from pipeline.parsing.parse_shard import Row
@@ -119,7 +124,11 @@ def _read(piece: Path, stage: str, num_sentences: int) -> pa.Table:
 
 
 def _write(piece: Path, table: pa.Table, seconds: float) -> None:
-    """Writes a piece's rows, then the manifest that makes them count."""
+    """Writes a piece's rows, then the manifest that makes them count.
+
+    What writers that were killed left beside it is removed; what is young another may be writing.
+    """
+    sweep_unfinished(piece.parent, older_than_seconds=LEFT_SECONDS)
     stream = pa.BufferOutputStream()
     pq.write_table(table, stream, compression="zstd", compression_level=3)
     content = stream.getvalue().to_pybytes()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import platform
-import resource
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -16,6 +14,7 @@ import torch
 from models.config.training_config import Precision
 from models.encoders.kernels.gemm import GemmBackend, choose_gemm, gemm_kept, use_gemm
 from models.training.job import GemmChoice
+from pipeline.base.memory import peak_bytes
 
 GIB = 1 << 30
 
@@ -28,8 +27,7 @@ def peak_memory_gib(device: torch.device) -> float:
     """Returns the most memory held so far: the device's on CUDA, else the process' own."""
     if device.type == "cuda":
         return float(torch.cuda.max_memory_allocated(device) / GIB)
-    unit = 1 if sys.platform == "darwin" else 1024  # ru_maxrss: bytes on macOS, KiB elsewhere
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / GIB
+    return peak_bytes() / GIB
 
 
 def versions() -> dict[str, str]:

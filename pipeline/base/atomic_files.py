@@ -18,6 +18,8 @@ from typing import Any
 logger = logging.getLogger(__name__)
 
 TEMPORARY_SUFFIX = ".unfinished"
+LEFT_SECONDS = 24 * 3600.0
+"""Age from which an unfinished file is taken for left: no file is written for so long."""
 RUN_LOCK = "run.lock"
 """File of a folder that whoever writes into it holds; empty unless somebody does."""
 

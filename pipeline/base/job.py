@@ -13,7 +13,6 @@ from __future__ import annotations
 import glob
 import json
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -28,6 +27,7 @@ from typing import IO, Any, TypeVar
 from pipeline.base.atomic_files import held_locks, write_json_atomically
 from pipeline.base.config_fields import Config
 from pipeline.base.foreign_text import printable, told
+from pipeline.base.memory import free_memory
 from pipeline.base.watched import watched
 
 J = TypeVar("J", bound=Config)
@@ -182,33 +182,6 @@ def end_in_words(code: int) -> str:
         "--processes), make batches smaller, or take a machine with more memory; what is complete "
         "is kept"
     )
-
-
-def free_memory() -> str:
-    """Returns in words what memory is free, such as ``1,024 of 24,000 MiB of memory are free``."""
-    lines = (line.split() for line in _read(Path("/proc/meminfo")).splitlines())
-    mib = {line[0]: int(line[1]) // 1024 for line in lines if len(line) > 1}
-    if "MemAvailable:" not in mib:
-        return "how much memory is free is not known"
-    free = f"{mib['MemAvailable:']:,} of {mib['MemTotal:']:,} MiB of memory are free"
-    most = _read(Path("/sys/fs/cgroup/memory.max")).strip()
-    return f"{free}, this container may take {int(most) >> 20:,}" if most.isdecimal() else free
-
-
-def own_memory() -> str:
-    """Returns in words what memory this process took at most, and its limit if it has one."""
-    taken = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    said = f"this process took up to {taken >> (20 if sys.platform == 'darwin' else 10):,} MiB"
-    limits = (resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA))
-    least = min((limit for limit in limits if limit != resource.RLIM_INFINITY), default=None)
-    return said if least is None else f"{said} and may have {least >> 20:,}"
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError:
-        return ""
 
 
 def job_environment(threads: int) -> dict[str, str]:

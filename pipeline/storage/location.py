@@ -17,12 +17,15 @@ from urllib.parse import urlencode, urlsplit
 import pyarrow as pa
 from pyarrow import fs
 
-from pipeline.base.atomic_files import TEMPORARY_SUFFIX, sweep_unfinished, write_bytes_atomically
+from pipeline.base.atomic_files import (
+    LEFT_SECONDS,
+    TEMPORARY_SUFFIX,
+    sweep_unfinished,
+    write_bytes_atomically,
+)
 from pipeline.base.foreign_text import HIDDEN, without_secrets
 
 ENDPOINT_VARIABLE = "AWS_ENDPOINT_URL"
-LEFT_SECONDS = 24 * 3600.0
-"""Age from which an unfinished file is taken for left: no file is written for so long."""
 S3_REMEDY = (
     "check the bucket, the credentials (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a role) "
     f"and, for a store other than Amazon's, {ENDPOINT_VARIABLE}"

@@ -14,13 +14,15 @@ from statistics import linear_regression
 
 from benchmarks.chaos.tiny_run import TinyRun
 from benchmarks.chaos.trial import Options, Trial
-from benchmarks.shard_memory import follow_job, resident_mib
+from benchmarks.shard_memory import follow_job
 from pipeline.base.bundled import BUNDLED_PARSERS
+from pipeline.base.memory import resident_bytes
 from pipeline.parsers.adapters.folder_files import STAGES
 from pipeline.shards.manifests import complete_shards
 from pipeline.shards.shards import ROW_GROUP_ROWS, ShardWriter, rows_in_shard
 from pipeline.text.split import SentenceShard
 
+MIB = 1 << 20
 ROWS, QUICK_ROWS = 1_000_000, 12_000
 DOCUMENT_ROWS = 100
 MOST_GROWTH_MIB = 64.0
@@ -106,7 +108,7 @@ def _split(text: Path, work: Path) -> list[tuple[float, float]]:
     while started.code is None:
         folder = next((work / "split").glob("corpora/*/sentences"), None)
         number = len(list(folder.glob("[0-9]*.json"))) if folder else 0
-        peaks[number] = max(peaks.get(number, 0.0), resident_mib(started.process.pid))
+        peaks[number] = max(peaks.get(number, 0.0), resident_bytes(started.process.pid) / MIB)
         time.sleep(0.02)
     if started.code or folder is None:
         return []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -325,6 +326,21 @@ def test_rows_without_their_manifest_do_not_count(vectors: WordVectors, tmp_path
     found.encode(SENTENCES)
 
     assert len(parsers["dependencies"].asked) == 6
+
+
+def test_what_a_killed_writer_left_is_removed_and_what_is_young_stays(
+    vectors: WordVectors, tmp_path: Path
+) -> None:
+    encoder(vectors, ("DEP", "SEQ"), tmp_path)[0].encode(SENTENCES)
+    (folder,) = tmp_path.glob("tokens-*")
+    left, young = folder / "a.unfinished", folder / "b.unfinished"
+    for file in (left, young):
+        file.touch()
+    os.utime(left, (0, 0))
+
+    encoder(vectors, ("DEP", "SEQ"), tmp_path)[0].encode(SENTENCES[:2])
+
+    assert young.exists() and not left.exists()
 
 
 def test_a_folder_says_what_its_rows_are_of(vectors: WordVectors, tmp_path: Path) -> None:

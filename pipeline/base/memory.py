@@ -1,0 +1,61 @@
+"""What memory a process takes, has taken and may have, and what the machine has free."""
+
+from __future__ import annotations
+
+import re
+import resource
+import sys
+from pathlib import Path
+
+
+def resident_bytes(process: int) -> int:
+    """Returns what memory a process has resident; 0 of one that is gone (Linux)."""
+    return _of_process(process, "VmRSS")
+
+
+def peak_bytes(process: int | None = None) -> int:
+    """Returns the most memory that a process has had resident; 0 of one that is gone.
+
+    On Linux the kernel's own figure for the program that runs is taken (`VmHWM`). The usual
+    `ru_maxrss`, which other systems have, begins with the peak of the process that started it.
+
+    Args:
+        process: its id; without one this process. Another one's is known on Linux alone.
+    """
+    if peak := _of_process(process or "self", "VmHWM"):
+        return peak
+    if process is not None:
+        return 0
+    unit = 1 if sys.platform == "darwin" else 1024  # bytes on macOS, KiB elsewhere
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def free_memory() -> str:
+    """Returns in words what memory is free, such as ``1,024 of 24,000 MiB of memory are free``."""
+    lines = (line.split() for line in _read(Path("/proc/meminfo")).splitlines())
+    mib = {line[0]: int(line[1]) // 1024 for line in lines if len(line) > 1}
+    if "MemAvailable:" not in mib:
+        return "how much memory is free is not known"
+    free = f"{mib['MemAvailable:']:,} of {mib['MemTotal:']:,} MiB of memory are free"
+    most = _read(Path("/sys/fs/cgroup/memory.max")).strip()
+    return f"{free}, this container may take {int(most) >> 20:,}" if most.isdecimal() else free
+
+
+def own_memory() -> str:
+    """Returns in words what memory this process took at most, and its limit if it has one."""
+    said = f"this process took up to {peak_bytes() >> 20:,} MiB"
+    limits = (resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA))
+    least = min((limit for limit in limits if limit != resource.RLIM_INFINITY), default=None)
+    return said if least is None else f"{said} and may have {least >> 20:,}"
+
+
+def _of_process(process: int | str, field: str) -> int:
+    found = re.search(rf"^{field}:\s+(\d+) kB$", _read(Path(f"/proc/{process}/status")), re.M)
+    return int(found[1]) * 1024 if found else 0
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError:
+        return ""
