@@ -26,7 +26,7 @@ from pipeline.base.config_fields import (
     marked,
 )
 
-TRAINING_VERSION = 4
+TRAINING_VERSION = 5
 """Raised when the same configuration, corpus and word vectors would train to another model."""
 
 Critic = Literal["bilinear", "inner_product"]
@@ -50,8 +50,12 @@ LearningRateSchedule = Literal["constant", "linear", "cosine"]
 """How the learning rate falls."""
 WordVectorUse = Literal["frozen", "trained"]
 """Whether word vectors are given and stay, or are learnt."""
-WordInit = Literal["xavier", "uniform"]
-"""How trained word vectors start; uniform: within 0.1 of zero (QuickThoughts)."""
+WordInit = Literal["xavier", "uniform", "given"]
+"""How trained word vectors start; uniform: within 0.1 of zero (QuickThoughts); given: as those of
+the file."""
+WordWeights = Literal["none", "sif", "trained"]
+"""How much a word counts: all alike; a / (a + p) of its probability p (smooth inverse frequency);
+or by a trained number that starts there."""
 Embeddings = Literal["shared", "separate"]
 """Whether both views look words up in one table of trained vectors, or each in its own."""
 Targets = Literal["soft", "each"]
@@ -88,6 +92,10 @@ WITH_TEMPERATURE = ReadIf(
     lambda config: config.objective != "contrastive" or config.normalise == "l2"
 )
 BOTH = ReadIf(lambda config: config.objective == "both")
+WITH_WEIGHTS = ReadIf(lambda config: config.word_weights != "none")
+WORDS_FROM_NOTHING = ReadIf(
+    lambda config: config.word_vectors == "trained" and config.trained_word_init != "given"
+)
 OF_SEQ = ReadIf(lambda config: "SEQ" in config.views)
 OF_DEP = ReadIf(lambda config: "DEP" in config.views)
 NOT_OF_BOW = ReadIf(lambda config: set(config.views) != {"BOW"})
@@ -114,8 +122,8 @@ class TrainingConfig(Config):
     small corpus does not fill that."""
     word_vectors: Annotated[WordVectorUse, SHAPES] = "frozen"
     """A, section Experiments: pretrained and frozen, or trained from Xavier's initialisation."""
-    trained_word_size: Annotated[Count, SHAPES] = 300
-    """Dimensions of trained word vectors (A: 300); frozen ones bring their own."""
+    trained_word_size: Annotated[Count, SHAPES, WORDS_FROM_NOTHING] = 300
+    """Dimensions of trained word vectors (A: 300); given ones bring their own."""
     trained_word_init: Annotated[WordInit, SHAPES] = "xavier"
     """A, section Experiments: Xavier; Q: uniform within 0.1 of zero."""
     trained_words: Annotated[int | None, at_least(1), SHAPES] = None
@@ -124,6 +132,14 @@ class TrainingConfig(Config):
 
     Differs from A and Q, which at inference expand the vocabulary to two million words by a linear
     map from pretrained vectors."""
+    word_weights: Annotated[WordWeights, SHAPES] = "none"
+    """How much a word counts in all views. None of the papers weighs words; SIF is Arora, Liang &
+    Ma's (2017, equation 3)."""
+    sif_a: Annotated[Positive, SHAPES, WITH_WEIGHTS] = 1e-3
+    """a of a / (a + p). Arora et al. have 1e-3 to 1e-4."""
+    unit_words: Annotated[bool, SHAPES] = False
+    """Whether the file's vectors are first brought to length 1; frequent words have other lengths
+    than rare ones."""
     embeddings: Annotated[Embeddings, SHAPES] = "shared"
     """Whether the views share trained word vectors (open in A) or have their own (Q: "a distinct
     set of embeddings for each encoder", as A's Method puts it). Frozen ones are the same."""
@@ -187,6 +203,8 @@ class TrainingConfig(Config):
     """τ before training, of the agreement and of normalise l2 (B, appendix 3: 1, "decreased
     consistently through training"; a model with τ fixed at its final value "performed similarly").
     Some hundred steps hardly move it: a short training does well to start lower."""
+    temperature_trained: Annotated[bool, IN_CONTEXT, WITH_TEMPERATURE] = True
+    """Whether τ is a parameter; else it stays."""
     negatives: Annotated[Count, PREDICTING] = 5
     """Negative samples a word, K (B, appendix 3). Generative objective only, as what follows."""
     shared_negatives: Annotated[Count, PREDICTING] = 16_384
@@ -273,10 +291,11 @@ class TrainingConfig(Config):
             )
         if self.objective == "both" and len(self.views) != 2:
             raise ValueError(f"objective both trains two views, not {self.views}")
-        if self.has_decoder and self.word_vectors == "trained":
+        if self.has_decoder and "trained" in {self.word_vectors, self.word_weights}:
             raise ValueError(
-                f"word_vectors must be frozen under the {self.objective} objective: words that "
-                "are predicted must not move (Tang & de Sa 2018, section 2.2)"
+                f"word_vectors must be frozen and word_weights not trained under the "
+                f"{self.objective} objective: words that are predicted must not move (Tang & de Sa "
+                "2018, section 2.2)"
             )
         wanted = ["excluded", "zeroed" if self.objective == "contrastive" else "included"]
         if self.objective != "generative" and self.anchor not in wanted:
@@ -310,10 +329,11 @@ class TrainingConfig(Config):
                 agree; names the remedy.
         """
         is_words = [view == "BOW" for view in self.views]
-        if all(is_words) and self.word_vectors == "frozen" and not self.has_decoder:
+        is_given = self.word_vectors == "frozen" and self.word_weights != "trained"
+        if all(is_words) and is_given and not self.has_decoder:
             raise ValueError(
                 f"views {', '.join(self.views)} of frozen word vectors have nothing to train; take "
-                "LIN for BOW"
+                "LIN for BOW, or train the words (word_vectors) or their weights (word_weights)"
             )
         if self.objective in {"discriminative", "both"} and len(set(is_words)) > 1:
             raise ValueError(

@@ -257,10 +257,13 @@ def _gradients(module: nn.Module) -> Iterator[Tensor]:
     """Yields the gradient of every trained parameter, of zeros where this rank has none.
 
     The ranks must exchange the same tensors: a part of one-word sentences leaves weights unused
-    that the others' parts use.
+    that the others' parts use, and each part has words of its own, so that the gradients of tables
+    of words become dense.
     """
     for parameter in module.parameters():
         if parameter.requires_grad:
             if parameter.grad is None:
                 parameter.grad = torch.zeros_like(parameter)
+            elif parameter.grad.is_sparse:
+                parameter.grad = parameter.grad.to_dense()
             yield parameter.grad

@@ -31,7 +31,7 @@ from models.model.ranks import ALONE, Ranks, gather_rows
 from models.objectives.base import ObjectiveResult, SentenceContext
 from models.objectives.build import build_objective, generative_of
 from models.objectives.decoders import Decoder
-from models.words.embedding import WordEmbedding
+from models.words.embedding import WordEmbedding, word_embedding
 from models.words.word_vectors import WordVectors
 
 
@@ -92,15 +92,11 @@ class SentenceModel(nn.Module):
 
     def _embeddings(self) -> list[WordEmbedding]:
         """Returns one embedding for all views, or one for each."""
-        config, vectors = self.config, self.vectors
-        if config.word_vectors == "trained":
-            draw = {"xavier": WordEmbedding.xavier, "uniform": WordEmbedding.uniform}
-            num_tables = len(config.views) if config.embeddings == "separate" else 1
-            new = draw[config.trained_word_init]
-            return [new(len(vectors.words), config.trained_word_size) for _ in range(num_tables)]
+        config = self.config
+        is_trained = config.word_vectors == "trained"
         # Two frozen tables would hold the same vectors twice.
-        scale = 1.0 if config.vector_rms is None else vectors.scale_to(config.vector_rms)
-        return [WordEmbedding.frozen(torch.from_numpy(vectors.matrix), scale=scale)]
+        num_tables = len(config.views) if is_trained and config.embeddings == "separate" else 1
+        return [word_embedding(config, self.vectors) for _ in range(num_tables)]
 
     def forward(self, batch: TrainingBatch, ranks: Ranks = ALONE) -> ObjectiveResult:
         """Returns the objective of successive sentences; see `models.objectives`.

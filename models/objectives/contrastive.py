@@ -73,7 +73,9 @@ class ContrastiveObjective(Objective):
             )
         if config.normalise == "l2":
             # Differs from Tang & de Sa: the logarithm is trained, so it cannot turn negative.
-            self.log_temperature = nn.Parameter(torch.tensor(log(config.temperature)))
+            self.log_temperature = nn.Parameter(
+                torch.tensor(log(config.temperature)), requires_grad=config.temperature_trained
+            )
         self.norms = nn.ModuleList(
             nn.BatchNorm1d(size, affine=False)
             for size in (first_size, second_size)

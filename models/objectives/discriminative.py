@@ -53,7 +53,9 @@ class DiscriminativeObjective(Objective):
             )
         self.config = config
         # Differs from the paper: the logarithm is trained, so that τ cannot turn negative.
-        self.log_temperature = nn.Parameter(torch.tensor(math.log(config.temperature)))
+        self.log_temperature = nn.Parameter(
+            torch.tensor(math.log(config.temperature)), requires_grad=config.temperature_trained
+        )
 
     def agreement(self, views: Sequence[Tensor]) -> Tensor:
         """Returns a_ij, [B, B], of the views' vectors [B, H]."""

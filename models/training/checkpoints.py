@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -191,31 +191,36 @@ def _naming_damage(checkpoint: Path) -> Iterator[None]:
         raise BrokenCheckpointError(f"{checkpoint}: broken checkpoint ({error})") from error
 
 
-def capture(model: nn.Module, optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """Returns copies, on the CPU, of weights, optimiser state and random states.
+def capture(model: nn.Module, optimisers: Sequence[torch.optim.Optimizer]) -> dict[str, Tensor]:
+    """Returns copies, on the CPU, of weights, the optimisers' state and random states.
 
     A training seeds anew at every step, so it would go on alike without the random states; they
     are kept for whatever else may draw.
     """
     tensors = {_MODEL + name: value for name, value in model.state_dict().items()}
-    for index, values in optimiser.state_dict()["state"].items():
-        tensors.update({f"{_OPTIMISER}{index}.{name}": value for name, value in values.items()})
+    for place, optimiser in enumerate(optimisers):
+        for index, values in optimiser.state_dict()["state"].items():
+            prefix = f"{_OPTIMISER}{place}.{index}."
+            tensors.update({f"{prefix}{name}": value for name, value in values.items()})
     tensors[_RANDOM] = torch.get_rng_state()
     if torch.cuda.is_available():
         tensors[_RANDOM_CUDA] = torch.cuda.get_rng_state()
     return {name: value.detach().cpu().clone() for name, value in tensors.items()}
 
 
-def restore(tensors: dict[str, Tensor], model: nn.Module, optimiser: torch.optim.Optimizer) -> None:
-    """Puts captured tensors back into a model and an optimiser built in the same way."""
+def restore(
+    tensors: dict[str, Tensor], model: nn.Module, optimisers: Sequence[torch.optim.Optimizer]
+) -> None:
+    """Puts captured tensors back into a model and optimisers built in the same way."""
     weights = _under(_MODEL, tensors)
     model.load_state_dict(weights)
-    state: dict[int, dict[str, Tensor]] = {}
-    for key, value in _under(_OPTIMISER, tensors).items():
-        index, _, name = key.partition(".")
-        state.setdefault(int(index), {})[name] = value
-    groups = optimiser.state_dict()["param_groups"]
-    optimiser.load_state_dict({"state": state, "param_groups": groups})
+    for place, optimiser in enumerate(optimisers):
+        state: dict[int, dict[str, Tensor]] = {}
+        for key, value in _under(f"{_OPTIMISER}{place}.", tensors).items():
+            index, _, name = key.partition(".")
+            state.setdefault(int(index), {})[name] = value
+        groups = optimiser.state_dict()["param_groups"]
+        optimiser.load_state_dict({"state": state, "param_groups": groups})
     torch.set_rng_state(tensors[_RANDOM])
     if _RANDOM_CUDA in tensors and torch.cuda.is_available():
         torch.cuda.set_rng_state(tensors[_RANDOM_CUDA])

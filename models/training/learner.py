@@ -1,5 +1,7 @@
 """One step of learning: gradients of a batch, reduced over the ranks, then Adam at its rate.
 
+Tables of words are moved by the rows that a batch used.
+
 And how often the model then answers right what its objective asks, on held-out sentences.
 """
 
@@ -11,7 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from models.config.training_config import TrainingConfig
 from models.corpus.parsed_corpus import ParsedCorpus
@@ -25,9 +27,13 @@ from models.model.ranks import (
 )
 from models.model.sentence_model import SentenceModel, TrainingBatch
 from models.training.batches import cut
+from models.training.row_adam import RowAdam
+from models.words.embedding import WordEmbedding
 
 _FUSED_DEVICES = frozenset({"cpu", "cuda"})
 """Where PyTorch has Adam as one kernel."""
+_CLIP_EPS = 1e-6
+"""As in PyTorch's clipping."""
 
 
 class Learner:
@@ -38,19 +44,15 @@ class Learner:
         self.model = model
         self._ranks = ranks
         self._parameters = [p for p in model.parameters() if p.requires_grad]
-        self.optimiser = torch.optim.Adam(
-            self._parameters,
-            lr=model.config.learning_rate,
-            weight_decay=model.config.weight_decay,
-            fused=self._parameters[0].device.type in _FUSED_DEVICES,
-        )
+        self.optimisers = _optimisers(model)
 
     def measure(self, batch: TrainingBatch) -> dict[str, float]:
         """Computes the gradients of a batch; returns its loss and what else a record says of it.
 
         All ranks return the same numbers.
         """
-        self.optimiser.zero_grad(set_to_none=True)
+        for parameter in self._parameters:
+            parameter.grad = None
         result = self.model(batch, self._ranks)
         result.loss.backward()
         if self.model.config.gather_negatives:
@@ -59,9 +61,7 @@ class Learner:
             average_gradients(self.model, self._ranks, result.num_anchors)
             average_buffers(self.model.objective, self._ranks)
             result = average_result(result, self._ranks)
-        norm = nn.utils.get_total_norm(
-            [p.grad for p in self._parameters if p.grad is not None], foreach=True
-        )
+        norm = nn.utils.get_total_norm(self._gradients(), foreach=True)
         # Together, so that a device is waited for once.
         further = result.measures
         values = torch.stack(
@@ -83,11 +83,40 @@ class Learner:
         """
         limit = self.model.config.gradient_clip
         if limit is not None and gradient_norm > limit:
-            nn.utils.clip_grads_with_norm_(self._parameters, limit, torch.tensor(gradient_norm))
-        for group in self.optimiser.param_groups:
-            group["lr"] = learning_rate
-        self.optimiser.step()
+            factor = limit / (torch.tensor(gradient_norm) + _CLIP_EPS)
+            torch._foreach_mul_(self._gradients(), factor.to(self.model.device))
+        for optimiser in self.optimisers:
+            for group in optimiser.param_groups:
+                group["lr"] = learning_rate
+            optimiser.step()
         return {name: value.item() for name, value in self.model.constrain().items()}
+
+    def _gradients(self) -> list[Tensor]:
+        """Returns the values of all gradients, without the rows that sparse ones leave out."""
+        values = []
+        for parameter in self._parameters:
+            if parameter.grad is not None and parameter.grad.is_sparse:
+                parameter.grad = parameter.grad.coalesce()
+                values.append(parameter.grad.values())
+            elif parameter.grad is not None:
+                values.append(parameter.grad)
+        return values
+
+
+def _optimisers(model: SentenceModel) -> list[torch.optim.Optimizer]:
+    """Returns what moves the weights: Adam by rows for tables of words, Adam for the rest."""
+    of_words = [m for m in model.modules() if isinstance(m, WordEmbedding)]
+    tables = [p for words in of_words for p in words.parameters() if p.requires_grad]
+    known = set(map(id, tables))
+    others = [p for p in model.parameters() if p.requires_grad and id(p) not in known]
+    rate, decay = model.config.learning_rate, model.config.weight_decay
+    found: list[torch.optim.Optimizer] = []
+    if others:
+        fused = others[0].device.type in _FUSED_DEVICES
+        found.append(torch.optim.Adam(others, lr=rate, weight_decay=decay, fused=fused))
+    if tables:
+        found.append(RowAdam(tables, lr=rate, weight_decay=decay))
+    return found
 
 
 def learning_rate_at(step: int, num_steps: int, config: TrainingConfig) -> float:

@@ -73,7 +73,7 @@ class TrainingLoop:
         checkpoint = open_checkpoint(out, provenance.identity, ranks)
         self._is_new = checkpoint is None
         if checkpoint is not None:
-            restore(checkpoint.tensors, self.model, self._learner.optimiser)
+            restore(checkpoint.tensors, self.model, self._learner.optimisers)
             self.step = checkpoint.step
             self._seconds_before = checkpoint.state["seconds"]
         self.folder = self._open_folder(out, provenance, checkpoint) if ranks.is_first else None
@@ -256,7 +256,7 @@ class TrainingLoop:
     def save_checkpoint(self) -> None:
         """Writes a checkpoint of the steps done so far, on the first rank."""
         if self.folder is not None:
-            tensors = capture(self.model, self._learner.optimiser)
+            tensors = capture(self.model, self._learner.optimisers)
             state = {"seconds": self.seconds, "gemm": self.gemm}
             self.folder.save(self.step, tensors, state)
         self._last_checkpoint = time.perf_counter()

@@ -7,23 +7,97 @@ whose vector is zero and stays zero.
 from __future__ import annotations
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
+from models.config.training_config import TrainingConfig, WordInit
+from models.words.word_vectors import WordVectors
+from models.words.word_weights import sif_weights
+
 UNIFORM_BOUND = 0.1
-"""Half-width of `WordEmbedding.uniform` (QuickThoughts)."""
+"""Half-width of "uniform" (QuickThoughts)."""
+
+
+def drawn_vectors(num_words: int, word_size: int, init: WordInit) -> Tensor:
+    """Returns vectors [V, E] to be trained from nothing, row 0 zero.
+
+    Args:
+        init: "xavier" (Simoulin & Crabbé 2021, section Experiments) or "uniform" within 0.1 of zero
+            (QuickThoughts).
+
+    Raises:
+        ValueError: another init.
+    """
+    vectors = torch.empty(num_words, word_size)
+    if init == "xavier":
+        nn.init.xavier_uniform_(vectors)
+    elif init == "uniform":
+        vectors.uniform_(-UNIFORM_BOUND, UNIFORM_BOUND)
+    else:
+        raise ValueError(f"vectors from nothing start xavier or uniform, not {init!r}")
+    vectors[0] = 0
+    return vectors
+
+
+def word_embedding(config: TrainingConfig, vectors: WordVectors) -> WordEmbedding:
+    """Returns a new lookup as a training asks for it.
+
+    Args:
+        vectors: those of the words, as loaded. If words are trained from nothing, their values
+            do not count.
+
+    Raises:
+        ValueError: vectors that are all zero, or counts that are, where they are needed.
+    """
+    is_trained = config.word_vectors == "trained"
+    weights = None
+    if config.word_weights != "none":
+        weights = torch.from_numpy(sif_weights(vectors, config.sif_a))
+    scale = 1.0
+    if is_trained and config.trained_word_init != "given":
+        size, init = config.trained_word_size, config.trained_word_init
+        table = drawn_vectors(len(vectors.words), size, init)
+    else:
+        table = torch.from_numpy(vectors.matrix)
+        if config.vector_rms is not None:
+            scale = vectors.scale_to(config.vector_rms, unit=config.unit_words)
+        if config.unit_words:
+            lengths = torch.from_numpy(vectors.lengths)
+            if is_trained:
+                table = table / lengths[:, None]
+            else:  # the table may be large, and no second one is made
+                weights = (1 if weights is None else weights) / lengths
+    return WordEmbedding(
+        table,
+        trained=is_trained,
+        scale=scale,
+        weights=weights,
+        weights_trained=config.word_weights == "trained",
+    )
 
 
 class WordEmbedding(nn.Module):
-    """Word vectors, frozen or trained, looked up once per word type of a batch.
+    """Word vectors and their weights, each given or trained, looked up once a word type of a batch.
 
-    Frozen vectors are no part of the module's saved state (two million GloVe vectors would be
-    2.4 GB in every checkpoint); a loader passes them in again. Trained ones are.
+    What is given is no part of the module's saved state (two million GloVe vectors would be 2.4 GB
+    in every checkpoint); a loader passes it in again. What is trained is, and its gradients are
+    sparse: a batch has a few thousand words of a vocabulary.
     """
 
     vectors: Tensor
     scale: Tensor
+    weights: Tensor | None
+    log_weights: Tensor | None
 
-    def __init__(self, vectors: Tensor, *, trained: bool, scale: float = 1.0) -> None:
+    def __init__(
+        self,
+        vectors: Tensor,
+        *,
+        trained: bool,
+        scale: float = 1.0,
+        weights: Tensor | None = None,
+        weights_trained: bool = False,
+    ) -> None:
         """Makes the lookup.
 
         Args:
@@ -31,9 +105,11 @@ class WordEmbedding(nn.Module):
                 (half is enough) and are converted as they are looked up.
             trained: whether the vectors are parameters.
             scale: every vector is multiplied by it; saved with the module.
+            weights: [V], above 0; each word's vector is multiplied by its weight.
+            weights_trained: whether their logarithms are parameters.
 
         Raises:
-            ValueError: not two-dimensional floating point, or row 0 not zero.
+            ValueError: not two-dimensional floating point, row 0 not zero, or other weights.
         """
         super().__init__()
         if vectors.dim() != 2 or not vectors.is_floating_point() or not len(vectors):
@@ -49,6 +125,21 @@ class WordEmbedding(nn.Module):
             self.register_buffer("vectors", vectors, persistent=False)
         # Its type is the type of the result, so that module.double() does what it says.
         self.register_buffer("scale", torch.tensor(scale))
+        self._set_weights(weights, trained=weights_trained)
+
+    def _set_weights(self, weights: Tensor | None, *, trained: bool) -> None:
+        if weights is not None:
+            if weights.shape != self.vectors.shape[:1]:
+                raise ValueError(
+                    f"{len(self.vectors)} words need as many weights, got {list(weights.shape)}"
+                )
+            if not weights.is_meta and not bool((weights > 0).all()):
+                raise ValueError("the weights of words must be above 0")
+        self.log_weights = None
+        if trained and weights is not None:
+            self.log_weights = nn.Parameter(weights.log()[:, None])
+            weights = None
+        self.register_buffer("weights", weights, persistent=False)
 
     @classmethod
     def frozen(cls, vectors: Tensor, *, scale: float = 1.0) -> WordEmbedding:
@@ -59,20 +150,6 @@ class WordEmbedding(nn.Module):
         """
         return cls(vectors, trained=False, scale=scale)
 
-    @classmethod
-    def xavier(cls, num_words: int, word_size: int) -> WordEmbedding:
-        """Returns trained vectors drawn by Xavier (Simoulin & Crabbé 2021, section Experiments)."""
-        vectors = nn.init.xavier_uniform_(torch.empty(num_words, word_size))
-        vectors[0] = 0
-        return cls(vectors, trained=True)
-
-    @classmethod
-    def uniform(cls, num_words: int, word_size: int) -> WordEmbedding:
-        """Returns trained vectors drawn uniformly within 0.1 of zero (QuickThoughts)."""
-        vectors = torch.empty(num_words, word_size).uniform_(-UNIFORM_BOUND, UNIFORM_BOUND)
-        vectors[0] = 0
-        return cls(vectors, trained=True)
-
     @property
     def word_size(self) -> int:
         """E."""
@@ -80,8 +157,14 @@ class WordEmbedding(nn.Module):
 
     def forward(self, word_ids: Tensor) -> Tensor:
         """Returns the vectors of ``word_ids`` [T], a tensor [T, E] of its own."""
-        looked_up = self.vectors.index_select(0, word_ids).to(self.scale.dtype) * self.scale
-        if not self.vectors.requires_grad:
+        dtype = self.scale.dtype
+        found = F.embedding(word_ids, self.vectors, sparse=self.vectors.requires_grad)
+        looked_up = found.to(dtype) * self.scale
+        if self.log_weights is not None:
+            looked_up = looked_up * F.embedding(word_ids, self.log_weights, sparse=True).exp()
+        elif self.weights is not None:
+            looked_up = looked_up * self.weights.index_select(0, word_ids).to(dtype)[:, None]
+        if not looked_up.requires_grad:
             return looked_up
         # No gradient reaches the unknown word, so no optimiser moves it from zero.
         return looked_up.masked_fill((word_ids == 0)[:, None], 0.0)

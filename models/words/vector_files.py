@@ -32,7 +32,8 @@ def load_word_vectors(path: Path) -> WordVectors:
     """Returns the word vectors of a folder or of a text file.
 
     Args:
-        path: a folder with ``vectors.safetensors`` ("vectors", [V - 1, E]) and ``words.json``; or
+        path: a folder with ``words.json`` and ``vectors.safetensors``: "vectors" [V - 1, E],
+            "counts" [V - 1] if known, and "scales" [V - 1] if the vectors are whole numbers; or
             UTF-8 text, ``.gz`` or not, one word and its numbers a line (GloVe), optionally
             under a header of two counts (word2vec).
 
@@ -61,8 +62,12 @@ def _load_folder(folder: Path) -> WordVectors:
             check_file(folder / name, known, _REMEDY)
     words = read_strings(folder / WORDS_FILE, remedy=_REMEDY)
     try:
-        rows = load_file(folder / VECTORS_FILE)["vectors"]
-    except (SafetensorError, KeyError, TypeError, ValueError) as error:
+        tensors = load_file(folder / VECTORS_FILE)
+        rows, counts = tensors["vectors"], tensors.get("counts")
+        rows = rows.astype(np.float32)
+        if "scales" in tensors:
+            rows *= tensors["scales"].astype(np.float32)[:, None]
+    except (SafetensorError, KeyError, TypeError, ValueError, IndexError) as error:
         raise ValueError(
             f"{folder / VECTORS_FILE}: broken word vectors ({type(error).__name__}: {error}); "
             f"{_REMEDY}"
@@ -71,9 +76,13 @@ def _load_folder(folder: Path) -> WordVectors:
         raise ValueError(
             f"{folder}: {len(words)} words but vectors of shape {list(rows.shape)}; {_REMEDY}"
         )
+    if counts is not None and (counts.shape != (len(words),) or counts.min(initial=0) < 0):
+        raise ValueError(
+            f"{folder / VECTORS_FILE}: counts must be {len(words)} numbers from 0 on; {_REMEDY}"
+        )
     if not np.isfinite(rows.sum(dtype=np.float64)):
         raise ValueError(f"{folder / VECTORS_FILE}: holds numbers that are not finite; {_REMEDY}")
-    return WordVectors.from_rows(words, rows.astype(np.float32))
+    return WordVectors.from_rows(words, rows, counts=counts)
 
 
 @dataclass

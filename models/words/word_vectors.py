@@ -62,25 +62,38 @@ class WordVectors:
     """[V, E]; row 0 is zero."""
     num_duplicates: int = 0
     """Rows of the file that repeated a word; the first one counts."""
+    counts: NDArray[np.int64] | None = None
+    """[V]; how often each word stands in the text that the vectors were trained on, 0 of the
+    unknown one; None where the file does not say."""
 
     @classmethod
     def from_rows(
-        cls, words: Iterable[str], rows: NDArray[np.float32], *, num_duplicates: int = 0
+        cls,
+        words: Iterable[str],
+        rows: NDArray[np.float32],
+        *,
+        num_duplicates: int = 0,
+        counts: NDArray[np.int64] | None = None,
     ) -> WordVectors:
         """Returns the vectors of known words behind the zero row of the unknown one.
 
         Args:
             rows: float32 [V - 1, E], a vector per word.
+            counts: [V - 1], or None.
         """
         unknown = np.zeros((1, rows.shape[1]), dtype=np.float32)
         matrix = np.concatenate([unknown, rows.astype(np.float32, copy=False)])
-        return cls((UNKNOWN_WORD, *words), matrix, num_duplicates)
+        if counts is not None:
+            counts = np.concatenate([[0], counts.astype(np.int64)])
+        return cls((UNKNOWN_WORD, *words), matrix, num_duplicates, counts)
 
     def __post_init__(self) -> None:
         if len(self.words) != len(self.matrix):
             raise ValueError(f"{len(self.words)} words but {len(self.matrix)} vectors")
         if self.words[:1] != (UNKNOWN_WORD,) or self.matrix[UNKNOWN_ID].any():
             raise ValueError("id 0 must be the unknown word with a zero vector")
+        if self.counts is not None and len(self.counts) != len(self.words):
+            raise ValueError(f"{len(self.words)} words but {len(self.counts)} counts")
 
     def first(self, num_words: int) -> WordVectors:
         """Returns the first words of the file, the most frequent ones in all files that are usual.
@@ -89,7 +102,8 @@ class WordVectors:
             num_words: the unknown word not counted; all words if there are not so many.
         """
         stop = num_words + 1
-        return WordVectors(self.words[:stop], self.matrix[:stop])
+        counts = None if self.counts is None else self.counts[:stop]
+        return WordVectors(self.words[:stop], self.matrix[:stop], counts=counts)
 
     @property
     def size(self) -> int:
@@ -107,22 +121,33 @@ class WordVectors:
         )
         return float(np.sqrt(total / known.size)) if known.size else 0.0
 
-    def scale_to(self, target_rms: float) -> float:
+    def scale_to(self, target_rms: float, *, unit: bool = False) -> float:
         """Returns the factor that gives the vectors this root mean square.
+
+        Args:
+            unit: they are first divided by their `lengths`.
 
         Raises:
             ValueError: all vectors are zero.
         """
         if self.rms == 0:
             raise ValueError("word vectors that are all zero cannot be scaled")
-        return target_rms / self.rms
+        return target_rms / (self.size**-0.5 if unit else self.rms)
+
+    @cached_property
+    def lengths(self) -> NDArray[np.float32]:
+        """Length of each vector, [V]; 1 for a vector of zeros, which so stays one."""
+        lengths: NDArray[np.float32] = np.linalg.norm(self.matrix, axis=1)
+        return np.where(lengths > 0, lengths, np.float32(1))
 
     @cached_property
     def checksum(self) -> str:
-        """sha256 over the words and the values; equal vectors give equal checksums."""
+        """sha256 over words, values and, if known, counts; equal vectors give equal checksums."""
         digest = hashlib.sha256("\n".join(self.words).encode())
         digest.update(str(self.matrix.shape).encode())
         digest.update(np.ascontiguousarray(self.matrix, dtype="<f4").tobytes())
+        if self.counts is not None:
+            digest.update(np.ascontiguousarray(self.counts, dtype="<i8").tobytes())
         return digest.hexdigest()
 
     @cached_property

@@ -58,6 +58,9 @@ class SkipGramConfig(Config):
     max_words: Count = 30_000
     """The most frequent words are kept; at 100 half-precision dimensions that is 6 MB."""
     min_count: Count = 5
+    lower_case: bool = False
+    """Whether words lose their case. A reader looks a token up as it stands and then lower-cased,
+    so that it finds either kind."""
     window: Count = 5
     negative: Count = 8
     """Negative samples a pair; small corpora want 5 to 20 (Mikolov et al. 2013, section 2.2)."""
@@ -97,10 +100,33 @@ def _paragraphs(source: Source, refused: Counter[str]) -> Iterator[str]:
                 yield " ".join(paragraph.text.split())
 
 
+class _Lines:
+    """The token lines of a file, one list of words a line, as often as they are asked for."""
+
+    def __init__(self, path: Path, *, lower_case: bool) -> None:
+        self._path, self._lower_case = path, lower_case
+
+    def __iter__(self) -> Iterator[list[str]]:
+        for line in imported_gensim().models.word2vec.LineSentence(str(self._path)):
+            yield [word.lower() for word in line] if self._lower_case else line
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrainedWords:
+    """What skip-gram has learnt."""
+
+    words: list[str]
+    """V of them, by descending frequency."""
+    vectors: NDArray[np.float32]
+    """[V, E], scaled."""
+    counts: NDArray[np.int64]
+    """[V]; occurrences in the text."""
+
+
 def train_skip_gram(
     token_lines: Path, config: SkipGramConfig, *, on_epoch: Callable[[int], None] | None = None
-) -> tuple[list[str], NDArray[np.float32]]:
-    """Returns the words by descending frequency and their vectors, float32 [V, E], scaled.
+) -> TrainedWords:
+    """Returns the most frequent words and their vectors.
 
     Args:
         token_lines: space-separated tokens, one paragraph or sentence a line; no window is wider
@@ -123,7 +149,7 @@ def train_skip_gram(
         seed=config.seed,
         workers=1,
     )
-    lines = word2vec.LineSentence(str(token_lines))
+    lines = _Lines(token_lines, lower_case=config.lower_case)
     model.build_vocab(lines)
     if not len(model.wv):
         raise ValueError(
@@ -133,7 +159,9 @@ def train_skip_gram(
     model.train(lines, total_examples=model.corpus_count, epochs=config.epochs, callbacks=callbacks)
     vectors = np.asarray(model.wv.vectors, dtype=np.float32)
     scaled = vectors * (config.rms / np.sqrt(np.mean(np.square(vectors))))
-    return list(model.wv.index_to_key), scaled.astype(np.float32)
+    words = list(model.wv.index_to_key)
+    counts = np.array([model.wv.get_vecattr(word, "count") for word in words], dtype=np.int64)
+    return TrainedWords(words, scaled.astype(np.float32), counts)
 
 
 def imported_gensim() -> ModuleType:
@@ -179,17 +207,39 @@ def _epoch_callback(on_epoch: Callable[[int], None]) -> Any:
 
 
 def write_vectors(
-    folder: Path, words: list[str], vectors: NDArray[np.float32], facts: dict[str, Any]
+    folder: Path,
+    words: Sequence[str],
+    vectors: NDArray[np.float32],
+    facts: Mapping[str, Any],
+    *,
+    counts: NDArray[np.int64] | None = None,
+    in_bytes: bool = False,
 ) -> None:
-    """Writes ``vectors.safetensors`` (float16), ``words.json`` and, last, the training's facts."""
+    """Writes ``vectors.safetensors``, ``words.json`` and, last, the facts of how they were made.
+
+    Args:
+        words: V of them.
+        vectors: [V, E]; kept as float16.
+        counts: [V]; how often each word stands in the text, if that is known.
+        in_bytes: keeps a number as a byte, 127 being the largest of its row, whose scale stands
+            beside it: half the size of float16.
+    """
     from safetensors.numpy import save_file
 
     folder.mkdir(parents=True, exist_ok=True)
-    halved = {"vectors": vectors.astype(np.float16)}
-    write_by_library(folder / VECTORS_FILE, partial(save_file, halved))
+    tensors = _in_bytes(vectors) if in_bytes else {"vectors": vectors.astype(np.float16)}
+    if counts is not None:
+        tensors["counts"] = counts.astype(np.int64)
+    write_by_library(folder / VECTORS_FILE, partial(save_file, tensors))
     (folder / WORDS_FILE).write_text(json.dumps(words, ensure_ascii=False), encoding="utf-8")
     files = [folder / name for name in (VECTORS_FILE, WORDS_FILE)]
-    write_sealed_json(folder / FACTS_FILE, facts, files)
+    write_sealed_json(folder / FACTS_FILE, dict(facts), files)
+
+
+def _in_bytes(vectors: NDArray[np.float32]) -> dict[str, NDArray[Any]]:
+    scales = np.abs(vectors).max(axis=1, initial=0.0) / 127
+    whole = np.rint(vectors / np.where(scales > 0, scales, 1.0)[:, None])
+    return {"vectors": whole.astype(np.int8), "scales": scales.astype(np.float32)}
 
 
 def train_on_tokens(
@@ -209,15 +259,15 @@ def train_on_tokens(
         ValueError, ModuleNotFoundError: as `train_skip_gram`.
     """
     started = time.perf_counter()
-    words, vectors = train_skip_gram(token_lines, config, on_epoch=on_epoch)
+    found = train_skip_gram(token_lines, config, on_epoch=on_epoch)
     how = {
         "config": asdict(config),
         **facts,
-        "words": len(words),
+        "words": len(found.words),
         "gensim": imported_gensim().__version__,
         "seconds": round(time.perf_counter() - started, 1),
     }
-    write_vectors(folder, words, vectors, how)
+    write_vectors(folder, found.words, found.vectors, how, counts=found.counts)
 
 
 def train_word_vectors(paths: Sequence[Path], folder: Path, config: SkipGramConfig) -> None:
@@ -256,6 +306,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for name in ("size", "max_words", "min_count", "epochs", "seed"):
         option = f"--{name.replace('_', '-')}"
         parser.add_argument(option, type=int, default=getattr(defaults, name))
+    parser.add_argument("--lower-case", action="store_true", help="words lose their case")
     given = vars(parser.parse_args(arguments))
     guard_logs()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")

@@ -120,7 +120,7 @@ def learnt(gather: bool, ranks: Ranks) -> dict[str, Any]:
 
 def gradients(model: SentenceModel) -> dict[str, Tensor]:
     return {
-        name: torch.zeros_like(p) if p.grad is None else p.grad.clone()
+        name: torch.zeros_like(p) if p.grad is None else p.grad.to_dense().clone()
         for name, p in model.named_parameters()
         if p.requires_grad
     }

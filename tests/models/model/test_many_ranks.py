@@ -77,7 +77,9 @@ def measured(model: SentenceModel, num_sentences: int, ranks: Ranks) -> dict[str
     torch.manual_seed(7)
     batch = model.training_batch(make_block(num_sentences), ranks)
     values = Learner(model, ranks).measure(batch)
-    gradients = {name: p.grad for name, p in model.named_parameters() if p.grad is not None}
+    gradients = {
+        name: p.grad.to_dense() for name, p in model.named_parameters() if p.grad is not None
+    }
     return {"values": values, "gradients": gradients, "buffers": running_means(model)}
 
 

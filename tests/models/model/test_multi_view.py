@@ -11,7 +11,7 @@ import torch
 from models.config.training_config import TrainingConfig
 from models.config.views import VIEWS
 from models.model.multi_view import MultiViewEncoder
-from models.words.embedding import WordEmbedding
+from models.words.embedding import WordEmbedding, drawn_vectors
 from tests.support.tree_oracles import batch_of, random_sentence
 
 V, E, H = 9, 5, 4
@@ -54,7 +54,7 @@ def test_equal_views_have_weights_of_their_own() -> None:
 
 def test_views_may_have_an_embedding_each() -> None:
     torch.manual_seed(0)
-    own = [WordEmbedding.xavier(V, E), WordEmbedding.xavier(V, E + 1)]
+    own = [WordEmbedding(drawn_vectors(V, size, "xavier"), trained=True) for size in (E, E + 1)]
     model = MultiViewEncoder(config_of("SEQ", "DEP"), own)
 
     torch.cat(model(BATCH), 1).sum().backward()
@@ -91,9 +91,9 @@ def test_neither_one_embedding_nor_one_a_view_is_refused() -> None:
 
 def test_trained_vectors_move_but_the_unknown_word_stays_zero() -> None:
     torch.manual_seed(0)
-    embedding = WordEmbedding.xavier(V, E)
+    embedding = WordEmbedding(drawn_vectors(V, E, "xavier"), trained=True)
     before = embedding.vectors.detach().clone()
-    optimiser = torch.optim.Adam(embedding.parameters(), lr=0.1)
+    optimiser = torch.optim.SparseAdam(embedding.parameters(), lr=0.1)
 
     embedding(torch.tensor([0, 3])).sum().backward()
     optimiser.step()
