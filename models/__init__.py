@@ -25,6 +25,7 @@ def load(
 ) -> TextEncoder:
     """Returns a trained model as an encoder of raw sentences::
 
+        embeddings = models.load("english").encode(["It rains."])
         embeddings = models.load("data/work/models/DEP-CONST-…").encode(["It rains."])
 
     ``encode_views`` gives each view by itself, by place, name and pooling: of a model of preset B-G
@@ -35,8 +36,9 @@ def load(
     nor among what ships.
 
     Args:
-        path: the model's folder. (Views of several, MODEL@VIEW+MODEL@VIEW, are for the command
-            lines and `models.encoding.named_encoder.resolve_encoder`.)
+        path: the model's folder, or the name of one that ships: ``english``. (Views of several,
+            MODEL@VIEW+MODEL@VIEW, are for the command lines and
+            `models.encoding.named_encoder.resolve_encoder`.)
         device: torch's device, or its name, of where to parse and embed.
         on_refusal: ``error`` for a sentence that cannot be taken (empty, longer than the parsers'
             510 tokens, rejected by one), or ``zero`` for a vector of zeros, listed in ``refused``.
@@ -51,6 +53,7 @@ def load(
     # torch is not loaded by importing the package: whoever defines tasks forks processes.
     from models.encoding.reading_encoder import EncoderSettings
     from models.encoding.text_encoder import load_text_encoder
+    from pipeline.base.bundled import BUNDLED_MODELS
 
     settings = EncoderSettings.from_dict(
         {
@@ -61,4 +64,4 @@ def load(
             "constituency_parser": constituency_parser,
         }
     )
-    return load_text_encoder(Path(path), settings)
+    return load_text_encoder(BUNDLED_MODELS.get(str(path), Path(path)), settings)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from models.config.training_config import TRAINING_VERSION, TrainingConfig
+from models.config.training_presets import SIF_WORDS
 from models.config.views import needed_stages
 from models.encoding.encoder_interface import chosen_views, name_of, placed
 from models.encoding.encoder_names import EncoderName, ModelViews, parse_encoder_name
@@ -19,7 +20,7 @@ from models.model.model_description import (
     WEIGHTS_FILE,
     read_model_config,
 )
-from pipeline.base.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS
+from pipeline.base.bundled import BUNDLED_MODELS, BUNDLED_PARSERS, BUNDLED_VECTORS
 from tasks.artefact import Artefact, checksum
 from tasks.parameters import (
     CorpusParameters,
@@ -80,6 +81,8 @@ class EncoderParameters(CorpusParameters, HeldOutParameters, ParserParameters, T
                 return self._random(task, name)
             case "bag_of_words":
                 return self._bag_of_words(task.word_vectors, called)
+            case "sif":
+                return self._sif(task.word_vectors, called)
             case "model" | "joined":
                 return self._models(name)
             case "function":
@@ -114,6 +117,21 @@ class EncoderParameters(CorpusParameters, HeldOutParameters, ParserParameters, T
             requires=vectors.requires,
         )
 
+    def _sif(self, vectors: UsedVectors, label: str) -> EvaluatedEncoder:
+        return EvaluatedEncoder(
+            name="mean of the word vectors, SIF weights",
+            label=label,
+            spec=label,
+            content={
+                "vectors": vectors.digest,
+                "weights": SIF_WORDS.architecture(),
+                "encoding": describe_encoding(SIF_WORDS.views),
+            },
+            settings={"vectors": str(vectors.path)},
+            views=placed(SIF_WORDS.views),
+            requires=vectors.requires,
+        )
+
     def _models(self, name: EncoderName) -> EvaluatedEncoder:
         """Finished models, known by what lies in their folders and not by where these lie.
 
@@ -136,14 +154,18 @@ class EncoderParameters(CorpusParameters, HeldOutParameters, ParserParameters, T
             label=label,
             spec=name.called,
             content={**content, "encoding": describe_encoding(list(read))},
-            settings=self._moved_vectors() | _folders(parsers),
+            settings=self._moved_vectors(name) | _folders(parsers),
             requires=_made(parsers.values()),
             views=placed([name_of(view) for views in taken for view in views]),
         )
 
-    def _moved_vectors(self) -> dict[str, str]:
-        """Returns the word vectors that are not the bundled ones, if any."""
-        if self.vectors == OF_THE_CORPUS or self.vectors.resolve() == BUNDLED_VECTORS:
+    def _moved_vectors(self, name: EncoderName) -> dict[str, str]:
+        """Returns the word vectors that are not the bundled ones, if any.
+
+        An encoder that ships has words of its own.
+        """
+        is_moved = self.vectors != OF_THE_CORPUS and self.vectors.resolve() != BUNDLED_VECTORS
+        if not is_moved or name.called in BUNDLED_MODELS:
             return {}
         return {"vectors": str(self.vectors)}
 

@@ -149,6 +149,11 @@ class TrainingConfig(Config):
     Open in A. Measured: word2vec vectors scaled to about 0.35 train; the same at 1.0 do not."""
     batch_size: Annotated[int, at_least(2)] = 400
     """Successive sentences in a batch (A, section Experiments; Q)."""
+    run_length: Annotated[int | None, at_least(2)] = None
+    """Successive sentences at a time, where a batch is to hold such runs from all over its shard;
+    None: it is one run, as in A and Q. Sentences of one text are told apart by what they share
+    least, those of many by what they say: short runs leave more of a word's meaning in its
+    vector."""
     context_size: Annotated[Count, IN_CONTEXT] = 1
     """Sentences to either side that count as context (A, section Contrastive learning; Q: 1; B,
     discriminative: 3). A generative training predicts the next sentence."""
@@ -275,6 +280,10 @@ class TrainingConfig(Config):
         if self.bidirectional and self.hidden_size % 2:
             raise ValueError(
                 f"hidden_size must be even if bidirectional is true, not {self.hidden_size}"
+            )
+        if self.run_length is not None and self.run_length > self.batch_size:
+            raise ValueError(
+                f"run_length must be at most batch_size, {self.batch_size}, not {self.run_length}"
             )
         if self.keep == "best" and not self.held_out_batches:
             raise ValueError("keep best needs held_out_batches of at least 1, not 0")

@@ -54,14 +54,47 @@ PRESETS: dict[str, TrainingConfig] = {
     "B-GD": replace(_MULTI_VIEW, objective="both"),
     "C-linear": _INVERTIBLE,
     "C-bijective": replace(_INVERTIBLE, decoder="bijective"),
+    "weighted-words": TrainingConfig(
+        views=("BOW", "BOW"),
+        word_vectors="trained",
+        trained_word_init="given",
+        word_weights="sif",
+        unit_words=True,
+        vector_rms=None,
+        critic="inner_product",
+        normalise="l2",
+        temperature=0.05,
+        temperature_trained=False,
+        batch_size=2048,
+        run_length=2,
+        epochs=1,
+        learning_rate=5e-3,
+        gradient_clip=None,
+        held_out_fraction=0.02,
+        held_out_batches=20,
+    ),
 }
 """``laptop`` is made for some ten thousand sentences on two cores; ``structured-views`` is A as
 published, ``quickthoughts`` is Q, A's baseline, ``B-…`` are B's generative and discriminative
-frameworks and both together, ``C-…`` is C with either decoder. Their values stand in the docstrings
+frameworks and both together, ``C-…`` is C with either decoder. ``weighted-words`` is no paper's: it
+trains word vectors that are given, weighted by SIF, to find a sentence's neighbour by their mean.
+Their values stand in the docstrings
 of the fields, where A, B, C and Q are explained, too.
 
 A says both that it uses Q's objective, whose targets are soft, and, by its formula, that a positive
 stands against the negatives alone; ``structured-views`` takes the formula."""
+
+
+SIF_WORDS = TrainingConfig(
+    views=("BOW",),
+    objective="discriminative",
+    vector_rms=None,
+    word_weights="sif",
+    unit_words=True,
+)
+"""A baseline, of which nothing is trained: the mean of word vectors of length 1, each weighted by
+smooth inverse frequency (Arora et al. 2017). No component is removed: what sentences share is not
+known where there is no corpus; a representation can remove it."""
 
 
 def preset(name: str, **changes: Any) -> TrainingConfig:

@@ -3,6 +3,8 @@
     trained, trained-SEED          the model that a run of Luigi trains, with its seed or another
     random-SEED                    the same architecture with untrained weights
     bag_of_words                   pooled word vectors
+    sif                            their mean, each of length 1 and weighted by its rarity
+    english                        the encoder that ships
     MODEL                          the folder of a trained model
     MODEL@VIEW+MODEL@VIEW          views of several models side by side
     package.module:name            a function of the user's own
@@ -18,14 +20,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from pipeline.base.bundled import BUNDLED_MODELS
+
 BAG_OF_WORDS = "bag_of_words"
+SIF = "sif"
 JOINED_FORM = "MODEL@VIEW+MODEL@VIEW"
 FORMS = (
     f"trained or trained-SEED (in a run of Luigi), random-SEED (SEED: 0 or more), {BAG_OF_WORDS}, "
+    f"{SIF}, {', '.join(BUNDLED_MODELS)} (it ships), "
     f"the folder of a model, views of such folders as {JOINED_FORM}, or package.module:name of a "
     "function of your own from a list of strings to a matrix: its module's code is run"
 )
-Kind = Literal["trained", "random", "bag_of_words", "model", "joined", "function"]
+Kind = Literal["trained", "random", "bag_of_words", "sif", "model", "joined", "function"]
+_BASELINES: dict[str, Kind] = {BAG_OF_WORDS: "bag_of_words", SIF: "sif"}
 _TRAINED = re.compile(r"trained(?:-(\d+))?")
 _RANDOM = re.compile(r"random-(\d+)")
 _JOIN, _OF = "+", "@"
@@ -75,14 +82,15 @@ def parse_encoder_name(called: str) -> EncoderName:
         ValueError: the name is of no form, or a part of joined models is no folder; names the
             part and the remedy.
     """
-    if called == BAG_OF_WORDS:
-        return EncoderName(called, "bag_of_words")
+    if called in _BASELINES:
+        return EncoderName(called, _BASELINES[called])
     if found := _TRAINED.fullmatch(called):
         return EncoderName(called, "trained", None if found[1] is None else int(found[1]))
     if found := _RANDOM.fullmatch(called):
         return EncoderName(called, "random", int(found[1]))
-    if Path(called).is_dir():
-        return EncoderName(called, "model", parts=(ModelViews(Path(called)),))
+    folder = BUNDLED_MODELS.get(called, Path(called))
+    if folder.is_dir():
+        return EncoderName(called, "model", parts=(ModelViews(folder),))
     if _JOIN in called or _OF in called:
         return EncoderName(called, "joined", parts=tuple(_joined_models(called)))
     if ":" in called:

@@ -10,12 +10,13 @@ Legend: n sentences, H width of a view, d width of all views together.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from models.config.training_presets import SIF_WORDS
 from models.config.views import Pooling
 from models.encoding.encoder_interface import (
     Encoder,
@@ -60,6 +61,10 @@ def resolve_encoder(called: str, settings: EncoderSettings | None = None) -> Enc
 
             assert name.seed is not None
             return random_text_encoder(name.seed, settings)
+        case "sif":
+            from models.encoding.text_encoder import random_text_encoder
+
+            return random_text_encoder(0, replace(settings, config=SIF_WORDS))
         case "model":
             from models.encoding.text_encoder import load_text_encoder
 

@@ -23,10 +23,17 @@ from models.model.model_description import (
     load_recorded_vectors,
     read_model_description,
 )
-from models.model.sentence_model import SentenceModel, SentenceViews, build_model
+from models.model.sentence_model import (
+    RemovedComponents,
+    SentenceModel,
+    SentenceViews,
+    build_model,
+)
 from pipeline.base.atomic_files import write_by_library
 from pipeline.base.json_files import check_file, read_object, write_sealed_json
 from pipeline.parsers.adapters.fitting import built_to_fit
+
+_REMOVED = "removed."
 
 
 def save_model(folder: Path, model: SentenceModel, origin: Mapping[str, Any]) -> None:
@@ -70,11 +77,19 @@ def load_model(folder: Path, *, vectors_path: Path | None = None) -> SentenceMod
     """
     description = read_model_description(folder)
     config, recorded = description.config, description.vectors
-    vectors = load_recorded_vectors(recorded.checksum, recorded.path, vectors_path)
+    # A path that is not absolute is one within the folder.
+    vectors = load_recorded_vectors(recorded.checksum, folder / recorded.path, vectors_path)
     path = folder / WEIGHTS_FILE
     tensors = _tensors_of(path)
+
+    def build() -> SentenceModel:
+        model = build_model(config, vectors, config.seed)
+        removed = [tensors[name] for name in sorted(tensors) if name.startswith(_REMOVED)]
+        model.removed.extend(map(RemovedComponents, removed))
+        return model
+
     try:
-        model = built_to_fit(lambda: build_model(config, vectors, config.seed), tensors)
+        model = built_to_fit(build, tensors)
     except ValueError as error:
         raise ValueError(f"{path}: {error}; {REMEDY}") from error
     return model.eval()

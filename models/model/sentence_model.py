@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from models.config.training_config import TrainingConfig
-from models.config.views import INVERSE, Pooling
+from models.config.views import INVERSE, UNORDERED_VIEWS, Pooling
 from models.corpus.sentence_block import SentenceBlock
 from models.encoders.base import SentenceStates
 from models.encoders.order.arrays import on_device
@@ -53,6 +53,21 @@ class TrainingBatch:
         return on_device(self, device)
 
 
+class RemovedComponents(nn.Module):
+    """Directions that all sentences share, and that a finished view's vectors are rid of."""
+
+    directions: Tensor
+
+    def __init__(self, directions: Tensor) -> None:
+        """Args: directions: [k, H_v]; orthonormal."""
+        super().__init__()
+        self.register_buffer("directions", directions)
+
+    def forward(self, vectors: Tensor) -> Tensor:
+        """Returns vectors [B, H_v] without their part along the directions."""
+        return vectors - (vectors @ self.directions.T) @ self.directions
+
+
 class SentenceModel(nn.Module):
     """All that training changes (encoders, critic, decoder) and the words it stands on."""
 
@@ -73,6 +88,9 @@ class SentenceModel(nn.Module):
             vectors = vectors.first(config.trained_words)
         self.vectors = vectors
         """Those that tokens are looked up by."""
+        self.removed = nn.ModuleList()
+        """What each view of the finished model is rid of; empty if nothing. No training reads it:
+        it is found on sentences of the corpus, afterwards."""
         self.encoder = MultiViewEncoder(config, self._embeddings())
         word_size = cast(WordEmbedding, self.encoder.embeddings[0]).word_size
         self.objective = build_objective(
@@ -211,6 +229,7 @@ class SentenceViews(nn.Module):
         super().__init__()
         self.encoder = model.encoder
         self.decoder = cast("nn.Module | None", model.decoder)
+        self.removed = model.removed
         self.views = model.config.test_views
         self.widths = self.encoder.widths
         """H_v of each view."""
@@ -248,6 +267,11 @@ class SentenceViews(nn.Module):
             assert self.views[-1] == INVERSE
             states = self._inverse_states(batch)
             pooled.append({name: states.pool(name) for name in pooling})
+        for view, vectors, removed in zip(self.views, pooled, self.removed, strict=False):
+            # Found on what stands for a sentence; the mean of a bag is its last state.
+            for name in {"last", "mean"} if view in UNORDERED_VIEWS else {"last"}:
+                if name in vectors:
+                    vectors[name] = removed(vectors[name])
         return pooled
 
     def _inverse_states(self, batch: SentenceBatch) -> SentenceStates:

@@ -16,6 +16,8 @@ from models.corpus.sentence_block import SentenceBlock
 
 T = TypeVar("T")
 
+_Rows = tuple[int, int] | NDArray[np.int64]
+"""Of a batch in its shard: first and one past the last, or one by one."""
 _END: Any = object()
 
 
@@ -44,20 +46,35 @@ def num_batches(num_sentences: int, batch_size: int) -> int:
 
 
 class TrainingBatches:
-    """Batches of successive sentences; shards, and batches within a shard, in random order.
+    """Batches of sentences; shards, and batches within a shard, in random order.
+
+    A batch is one run of successive sentences, or holds shorter runs from all over its shard.
 
     One shard is in memory, or it and the next one. Step ``s`` can be reached without the steps
     before it: the number of steps done is the whole data cursor.
     """
 
     def __init__(
-        self, reader: ShardReader, rows: Sequence[int], *, batch_size: int, seed: int
+        self,
+        reader: ShardReader,
+        rows: Sequence[int],
+        *,
+        batch_size: int,
+        seed: int,
+        run_length: int | None = None,
     ) -> None:
-        """Args: rows: number of sentences that ``reader`` gives for each shard."""
+        """Says what is read and how it is cut.
+
+        Args:
+            rows: number of sentences that ``reader`` gives for each shard.
+            batch_size: sentences of a batch.
+            run_length: successive sentences at a time; None takes all of a batch.
+        """
         self._reader = reader
         self._rows = tuple(rows)
         self._batch_size = batch_size
         self._seed = seed
+        self._run_length = run_length
         self.steps_per_epoch = sum(num_batches(count, batch_size) for count in rows)
         """Batches of one pass over the corpus."""
 
@@ -72,18 +89,18 @@ class TrainingBatches:
         plan = self._plan(step, epochs)
         shards = ((self._reader.read(number), ranges) for number, ranges in plan)
         with prefetched(shards, ahead=int(read_ahead)) as ready:
-            for block, ranges in ready:
-                for start, stop in ranges:
-                    yield block.slice(start, stop)
+            for block, batches in ready:
+                for rows in batches:
+                    yield block.slice(*rows) if isinstance(rows, tuple) else block.take(rows)
 
-    def _plan(self, step: int, epochs: int) -> Iterator[tuple[int, list[tuple[int, int]]]]:
-        """Yields each shard that is read with the ranges cut from it, in order."""
+    def _plan(self, step: int, epochs: int) -> Iterator[tuple[int, list[_Rows]]]:
+        """Yields each shard that is read with the rows of its batches, in order."""
         first_epoch, skipped = divmod(step, self.steps_per_epoch)
         for epoch in range(first_epoch, epochs):
             yield from self._epoch(epoch, skipped)
             skipped = 0
 
-    def _epoch(self, epoch: int, skipped: int) -> Iterator[tuple[int, list[tuple[int, int]]]]:
+    def _epoch(self, epoch: int, skipped: int) -> Iterator[tuple[int, list[_Rows]]]:
         random = np.random.default_rng([self._seed, epoch])
         for shard in random.permutation(len(self._rows)):
             count = self._rows[shard]
@@ -91,9 +108,20 @@ class TrainingBatches:
             if skipped >= len(order):
                 skipped -= len(order)
                 continue
-            ranges = cut(count, self._batch_size)
-            yield int(shard), [ranges[position] for position in order[skipped:]]
+            batches: list[_Rows] = [*cut(count, self._batch_size)]
+            if self._run_length is not None:
+                batches = [*self._of_runs(count, [self._seed, epoch, int(shard)])]
+            yield int(shard), [batches[position] for position in order[skipped:]]
             skipped = 0
+
+    def _of_runs(self, count: int, seed: list[int]) -> Iterator[NDArray[np.int64]]:
+        """Yields the rows of each of a shard's batches: its runs in random order, evenly cut."""
+        length = self._run_length or count
+        firsts = np.random.default_rng(seed).permutation(np.arange(0, count, length))
+        rows = (firsts[:, None] + np.arange(length)).ravel()
+        rows = rows[rows < count]  # the last run may be shorter
+        for start, stop in cut(count, self._batch_size):
+            yield rows[start:stop]
 
 
 class _Prefetcher(Generic[T]):

@@ -112,7 +112,13 @@ def _survey(job: TrainingJob, vectors: WordVectors, identity: str, ranks: Ranks)
 
 def _data(job: TrainingJob, vectors: WordVectors, survey: CorpusSurvey) -> TrainingData:
     config, corpus = job.config, job.part("train", vectors)
-    batches = TrainingBatches(corpus, survey.rows, batch_size=config.batch_size, seed=config.seed)
+    batches = TrainingBatches(
+        corpus,
+        survey.rows,
+        batch_size=config.batch_size,
+        seed=config.seed,
+        run_length=config.run_length,
+    )
     return TrainingData(batches, job.part("held_out", vectors))
 
 

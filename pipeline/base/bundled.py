@@ -12,6 +12,9 @@ BUNDLED_PARSERS = {
 """Parse stage -> folder of its parser."""
 BUNDLED_VECTORS = REPOSITORY / "data" / "vectors" / "english"
 """Folder of word vectors."""
+_MODELS = REPOSITORY / "data" / "models"
+BUNDLED_MODELS = {name: _MODELS / name for name in ("english",)}
+"""Name -> folder of a trained encoder."""
 
 
 def shown(path: Path) -> str:

@@ -139,45 +139,71 @@ def _round(
 ) -> Iterator[Trial]:
     """Runs a task on the cluster and kills a machine in each of its stages."""
     started = run.start(root)
-    for stage in stages:
-        for number in range(TRIES):
-            moment = moments.uniform(0, LONGEST_SECONDS / (1 + number))
-            trial = _kill_in(stage, started, cluster, moment)
-            if trial is not None:
-                break
-            started.kill_group()
-            for folder in run.work.glob(stage_named(stage).folders):
-                shutil.rmtree(folder)
-            started = run.start(root)
-        yield trial or Trial(_what(stage), False, f"over before each of {TRIES} kills")
+    left = list(stages)
+    tries = dict.fromkeys(stages, 0)
+    while left:
+        found = _wait_for_job(left, started, cluster)
+        if found is None:
+            yield from (Trial(_what(s), False, f"never had a job: {started.said()}") for s in left)
+            break
+        stage, place = found
+        moment = moments.uniform(0, LONGEST_SECONDS / (1 + tries[stage]))
+        tries[stage] += 1
+        trial = _kill_in(stage, started, cluster, place, moment)
+        if trial is None and tries[stage] == TRIES:
+            trial = Trial(_what(stage), False, f"over before each of {TRIES} kills")
+        if trial is not None:
+            left.remove(stage)
+            yield trial
+            continue
+        started.kill_group()
+        for folder in run.work.glob(stage_named(stage).folders):
+            shutil.rmtree(folder)
+        started = run.start(root)
     started.wait_until(lambda: False, STALL_SECONDS)
     outcome = f"ended with {started.code}: {started.said()}"
     yield Trial(f"{root[0]} on a cluster that lost machines", started.code == 0, outcome)
     started.kill_group()
 
 
+def _wait_for_job(
+    stages: Sequence[str], started: Started, cluster: _Cluster
+) -> tuple[str, int] | None:
+    """Returns which of the stages runs, in whatever order they do, and the machine with its job.
+
+    Returns:
+        Nothing where none of them has a job any more.
+    """
+    found: tuple[str, int] | None = None
+
+    def has_job() -> bool:
+        nonlocal found
+        place = cluster.working()
+        found = next(
+            ((s, place) for s in stages if s in started.running and place is not None), None
+        )
+        return found is not None
+
+    started.wait_until(has_job, STALL_SECONDS)
+    return found
+
+
 def _what(stage: str) -> str:
     return f"the machine with the job of {stage}"
 
 
-def _kill_in(stage: str, started: Started, cluster: _Cluster, moment: float) -> Trial | None:
+def _kill_in(
+    stage: str, started: Started, cluster: _Cluster, place: int, moment: float
+) -> Trial | None:
     """Kills the machine that has the stage's job; the stage must be done all the same.
 
     Args:
+        place: of the machine.
         moment: seconds from the start of the job to the kill.
 
     Returns:
         Nothing where the job was over before.
     """
-    what, place = _what(stage), None
-
-    def has_job() -> bool:
-        nonlocal place
-        place = cluster.working() if stage in started.running else None
-        return place is not None
-
-    if not started.wait_until(has_job, STALL_SECONDS) or place is None:
-        return Trial(what, False, f"no machine ever had it: {started.said()}")
     time.sleep(moment)
     started.look()
     num_killed = cluster.kill(place) if stage in started.running else 0
@@ -187,4 +213,4 @@ def _kill_in(stage: str, started: Started, cluster: _Cluster, moment: float) -> 
     is_done = started.wait_until(lambda: stage not in started.running, STALL_SECONDS)
     has_failed = started.failed[stage] > 0
     fate = "done" if is_done and not has_failed else f"not done: {started.said()}"
-    return Trial(what, is_done and not has_failed, f"{killed}; {fate}")
+    return Trial(_what(stage), is_done and not has_failed, f"{killed}; {fate}")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from models.encoding.encoder_names import EncoderName, ModelViews, parse_encoder_name
+from pipeline.base.bundled import BUNDLED_MODELS
 
 
 def joined_models(spec: str) -> list[ModelViews]:
@@ -54,6 +55,8 @@ def test_folders_may_have_the_signs_in_their_names(models: Path) -> None:
     "name",
     [
         EncoderName("bag_of_words", "bag_of_words"),
+        EncoderName("sif", "sif"),
+        EncoderName("english", "model", parts=(ModelViews(BUNDLED_MODELS["english"]),)),
         EncoderName("random-0", "random", seed=0),
         EncoderName("random-12", "random", seed=12),
         EncoderName("trained", "trained"),

@@ -254,3 +254,33 @@ def test_settings_that_cannot_be_are_refused(changes: dict[str, object], message
 def test_an_unknown_preset_is_refused() -> None:
     with pytest.raises(ValueError, match="unknown training preset 'big'; known: laptop"):
         preset("big")
+
+
+def of_runs(rows: list[int], run_length: int, *, batch_size: int = 6) -> TrainingBatches:
+    return TrainingBatches(
+        OneWordSentences(rows), rows, batch_size=batch_size, seed=3, run_length=run_length
+    )
+
+
+def test_a_batch_of_runs_has_successive_sentences_from_all_over_its_shard() -> None:
+    batches = rows_of(of_runs([60, 31], 2), 0, epochs=1)
+    assert sorted(row for batch in batches for row in batch) == list(range(91))
+    assert {row < 60 for batch in batches for row in batch[:1]} == {True, False}
+    for batch in batches:
+        assert len({row < 60 for row in batch}) == 1
+        pairs = [pair for pair in pairwise(batch) if pair[1] == pair[0] + 1]
+        assert len(pairs) >= len(batch) // 2 - 1
+    assert any(max(batch) - min(batch) > 20 for batch in batches)
+
+
+def test_batches_of_runs_differ_from_epoch_to_epoch_and_are_reached_from_any_step() -> None:
+    all_steps = rows_of(of_runs([24, 13], 2), 0, epochs=2)
+    per_epoch = len(all_steps) // 2
+    assert sorted(map(sorted, all_steps[:per_epoch])) != sorted(map(sorted, all_steps[per_epoch:]))
+    for step in range(len(all_steps)):
+        assert rows_of(of_runs([24, 13], 2), step, epochs=2) == all_steps[step:]
+
+
+def test_a_run_longer_than_a_batch_is_refused() -> None:
+    with pytest.raises(ValueError, match="run_length must be at most batch_size, 4, not 5"):
+        TrainingConfig(batch_size=4, run_length=5)

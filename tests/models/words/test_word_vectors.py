@@ -231,3 +231,37 @@ def test_vectors_of_which_a_bit_was_flipped_are_refused(tmp_path: Path, name: st
 
     with pytest.raises(ValueError, match=rf"{name}: .*; fetch or train them again"):
         load_word_vectors(tmp_path)
+
+
+@pytest.mark.parametrize("in_bytes", [False, True])
+def test_what_is_written_is_read_with_its_counts(tmp_path: Path, in_bytes: bool) -> None:
+    rows = np.random.default_rng(0).normal(size=(3, 50)).astype(np.float32)
+    counts = np.array([5, 2, 1])
+    write_vectors(tmp_path, ["a", "b", "c"], rows, {}, counts=counts, in_bytes=in_bytes)
+    vectors = load_word_vectors(tmp_path)
+    assert vectors.words[1:] == ("a", "b", "c")
+    assert vectors.counts is not None and vectors.counts.tolist() == [0, 5, 2, 1]
+    largest = np.abs(rows).max(axis=1, keepdims=True)
+    assert (np.abs(vectors.matrix[1:] - rows) <= largest / 250).all()
+    first = vectors.first(2).counts
+    assert first is not None and first.tolist() == [0, 5, 2]
+
+
+def test_vectors_with_other_counts_are_others() -> None:
+    rows = np.eye(2, dtype=np.float32)
+    sums = {
+        WordVectors.from_rows(["a", "b"], rows, counts=counts).checksum
+        for counts in (None, np.array([2, 1]), np.array([3, 1]))
+    }
+    assert len(sums) == 3
+
+
+@pytest.mark.parametrize("counts", [[1], [1, -1]])
+def test_counts_that_are_not_those_of_the_words_are_refused(
+    tmp_path: Path, counts: list[int]
+) -> None:
+    tensors = {"vectors": np.eye(2, dtype=np.float32), "counts": np.array(counts)}
+    save_file(tensors, tmp_path / "vectors.safetensors")
+    (tmp_path / "words.json").write_text('["a", "b"]')
+    with pytest.raises(ValueError, match="counts must be 2 numbers from 0 on; fetch or train"):
+        load_word_vectors(tmp_path)
