@@ -111,6 +111,13 @@ def _plan(quick: bool) -> tuple[list[tuple[str, ...]], list[tuple[Stage, int]]]:
     return roots, [*at_start, *((stage, KILLS_A_STAGE) for stage in STAGES)]
 
 
+def _from_on(stage: Stage) -> list[Stage]:
+    """Returns a stage and those of its root after it, some of which are made of its result."""
+    names = [other.name for other in STAGES]
+    after = STAGES[names.index(stage.name) :] if stage.name in names else (stage,)
+    return [other for other in after if other.root == stage.root]
+
+
 class _Killer:
     """Kills one run, start by start."""
 
@@ -156,8 +163,9 @@ class _Killer:
         if stage.name != START and stage.is_complete(self._run.work):
             if self._pending is not None:
                 self._pending.still_there()  # and might write into what is removed
-            for folder in self._run.work.glob(stage.folders):
-                shutil.rmtree(folder)
+            for later in _from_on(stage):  # a run whose report stands has nothing left to do
+                for folder in self._run.work.glob(later.folders):
+                    shutil.rmtree(folder)
         self._started, self._root = self._run.start(stage.root), stage.root
         return self._started
 
