@@ -124,7 +124,7 @@ class TokenizedText:
 
 @functools.cache
 def _english() -> tuple[Any, Any, dict[str, list[str]]]:
-    """Returns spaCy's English tokenizer with our rules, itself without its last step, and its cases.
+    """Returns spaCy's English tokenizer with our rules, it without its last step, and its cases.
 
     The last step looks for special cases among the parts of chunks. Both are built once a process,
     over a vocabulary of bare strings: a pipeline's finds out much of each word that nobody asks.
