@@ -32,6 +32,8 @@ OnRefusal = Literal["error", "zero"]
 
 BATCH_SIZE = 256
 """Sentences embedded at once, unless the settings say another number."""
+WORDS_AT_ONCE = 1 << 17
+"""Tokens of a batch where words alone are pooled, which takes no memory of their number."""
 MAX_NAMED = 20
 """Refused sentences that a message names; the rest are counted."""
 TOKENS_AT_ONCE = 16_384
@@ -71,6 +73,9 @@ class EncoderSettings(Config):
 
 class ReadingEncoder(ABC):
     """Raw sentences in, one vector a sentence out, in their order."""
+
+    _most_at_once: ClassVar[tuple[int, int]] = BATCH_SIZE, TOKENS_AT_ONCE
+    """Sentences of a batch, unless the settings say another number, and their tokens."""
 
     def __init__(self, reader: SentenceReader, settings: EncoderSettings | None = None) -> None:
         """Takes what reads sentences.
@@ -166,12 +171,13 @@ class ReadingEncoder(ABC):
         """Yields the sentences in batches of like length, so that few levels run half empty."""
         by_length = np.argsort(block.lengths, kind="stable")
         lengths = block.lengths[by_length]
+        size, most_tokens = self._most_at_once
         start = 0
         while start < len(by_length):
-            limit = start + (self.settings.batch_size or BATCH_SIZE)
+            limit = start + (self.settings.batch_size or size)
             # Sorted, so a batch's tokens are at most its size times its last length.
             tokens = lengths[start:limit] * np.arange(1, len(lengths[start:limit]) + 1)
-            stop = start + max(1, int(np.searchsorted(tokens, TOKENS_AT_ONCE, side="right")))
+            stop = start + max(1, int(np.searchsorted(tokens, most_tokens, side="right")))
             yield block.take(by_length[start:stop])
             start = stop
 
@@ -182,6 +188,8 @@ class WordsEncoder(ReadingEncoder):
     Its view is ``words``. Words have no last state, so their mean is given for it; asked for both,
     it gives that one array.
     """
+
+    _most_at_once = SENTENCES_AT_ONCE, WORDS_AT_ONCE
 
     def __init__(self, vectors: WordVectors, settings: EncoderSettings | None = None) -> None:
         super().__init__(SentenceReader(vectors, {}), settings)

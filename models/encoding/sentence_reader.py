@@ -17,7 +17,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from models.corpus.sentence_block import MAX_TOKENS, SentenceBlock
+from models.corpus.sentence_block import MAX_TOKENS, SentenceBlock, gather_ranges
+from models.encoding.chunk_reader import ChunkReader
 from models.encoding.parse_cache import (
     TOKENS,
     ParseCache,
@@ -123,6 +124,10 @@ class SentenceReader:
     def _tokenizer(self) -> EnglishTokenizer:
         return EnglishTokenizer()  # spaCy takes a second to import, for nothing if tokens are kept
 
+    @cached_property
+    def _chunks(self) -> ChunkReader:
+        return ChunkReader(self.vectors, self._tokenizer)
+
     def describe(self) -> dict[str, Any]:
         """Returns the data that sentences are read with, for a digest.
 
@@ -146,6 +151,9 @@ class SentenceReader:
             RuntimeError: memory, a device or a parser failed.
         """
 
+        if cache is None and not self._parsers:
+            return self._read_words(sentences, first)
+
         def stage_table(stage: str, make: Callable[[], pa.Table]) -> pa.Table:
             if cache is None:
                 return make()
@@ -164,8 +172,7 @@ class SentenceReader:
         refusals = [
             RefusedSentence(first + i, r.reason, r.detail) for i, r in sorted(rejections.items())
         ]
-        block = self._block(tokens, parses, taken)
-        return ReadSentences(replace(block, rows=taken + first), refusals)
+        return ReadSentences(self._block(tokens, parses, taken, taken + first), refusals)
 
     def refused_unread(self, sentences: Sequence[str]) -> list[RefusedSentence]:
         """Returns the sentences that are refused for being empty or too long, in their order.
@@ -173,8 +180,11 @@ class SentenceReader:
         Quick, for no parser is asked, and only sentences that may be too long are tokenized.
         """
         limit = MAX_PARSED_TOKENS if self._parsers else MAX_TOKENS
-        texts = ((i, clean_text(sentence)[0]) for i, sentence in enumerate(sentences))
-        # No token is shorter than a character.
+        # Cleaning adds no character and leaves letters; no token is shorter than a character.
+        suspects = (
+            i for i, raw in enumerate(sentences) if not (raw[:1].isalnum() and len(raw) <= limit)
+        )
+        texts = ((i, clean_text(sentences[i])[0]) for i in suspects)
         doubtful = {i: text for i, text in texts if not 0 < len(text) <= limit}
         if not doubtful:
             return []
@@ -185,6 +195,25 @@ class SentenceReader:
             for i, rejection in zip(doubtful, rejections, strict=True)
             if rejection is not None
         ]
+
+    def _read_words(self, sentences: Sequence[str], first: int) -> ReadSentences:
+        """Returns what `read` does where no view needs a parse and nothing is kept."""
+        texts = [clean_text(sentence)[0] for sentence in sentences]
+        ids, offsets = self._chunks.read(texts)
+        lengths = np.diff(offsets)
+        is_taken = (lengths > 0) & (lengths <= MAX_TOKENS)
+        taken, refusals = np.flatnonzero(is_taken), []
+        if len(taken) < len(texts):
+            for row in np.flatnonzero(~is_taken):
+                (text,) = self._tokenizer.tokenize([texts[row]])
+                rejection = reject_input(text.words, MAX_TOKENS)
+                assert rejection is not None
+                refusals.append(
+                    RefusedSentence(first + int(row), rejection.reason, rejection.detail)
+                )
+            positions, offsets = gather_ranges(offsets, taken)
+            ids = ids[positions]
+        return ReadSentences(_block_of_words(ids, offsets, taken + first), refusals)
 
     def _tokenize(self, sentences: Sequence[str]) -> pa.Table:
         texts = self._tokenizer.tokenize([clean_text(sentence)[0] for sentence in sentences])
@@ -203,9 +232,13 @@ class SentenceReader:
         return parse_table(stage, rows)
 
     def _block(
-        self, tokens: pa.Table, parses: Mapping[str, pa.Table], taken: NDArray[np.int64]
+        self,
+        tokens: pa.Table,
+        parses: Mapping[str, pa.Table],
+        taken: NDArray[np.int64],
+        rows: NDArray[np.int64],
     ) -> SentenceBlock:
-        """Returns the sentences of these rows as flat arrays; ``rows`` is not set yet."""
+        """Returns the sentences that are taken as flat arrays; ``rows`` is theirs in the block."""
 
         def flat(name: str, stage: str) -> NDArray[np.int16] | None:
             if stage not in parses:
@@ -213,16 +246,25 @@ class SentenceReader:
             values: NDArray[np.int16] = flat_values(parses[stage], name, taken).to_numpy()
             return values
 
-        return SentenceBlock(
-            token_ids=self.vectors.token_ids(flat_values(tokens, "tokens", taken))[0],
-            offsets=offsets_of(tokens, "tokens", taken),
-            documents=np.zeros(len(taken), dtype=np.int32),
-            sentence_index=np.arange(len(taken), dtype=np.int32),
-            rows=np.arange(len(taken), dtype=np.int64),
+        words = self.vectors.token_ids(flat_values(tokens, "tokens", taken))[0]
+        return replace(
+            _block_of_words(words, offsets_of(tokens, "tokens", taken), rows),
             heads=flat("heads", "dependencies"),
             binary_left=flat("binary_left", "constituents"),
             binary_right=flat("binary_right", "constituents"),
         )
+
+
+def _block_of_words(
+    token_ids: NDArray[np.int32], offsets: NDArray[np.int64], rows: NDArray[np.int64]
+) -> SentenceBlock:
+    return SentenceBlock(
+        token_ids=token_ids,
+        offsets=offsets,
+        documents=np.zeros(len(rows), dtype=np.int32),
+        sentence_index=np.arange(len(rows), dtype=np.int32),
+        rows=rows,
+    )
 
 
 def keep_given(

@@ -11,10 +11,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
+from itertools import chain
 from typing import Annotated, Any, ClassVar
 
 from pipeline.base.config_fields import Config, Count, Range
 from pipeline.base.refusal import Refusal
+from pipeline.text.chunks import MAX_KNOWN, ChunkCutter, ChunkTokens, Cut
 
 CLEANING_VERSION = 2
 """Raised whenever the same text would be cleaned otherwise; part of every digest."""
@@ -60,9 +62,16 @@ def clean_text(text: str) -> tuple[str, int]:
     White space of any kind becomes one space. So does a character that is not for print; a soft
     hyphen or zero-width space is dropped; both count as repairs.
     """
+    if text.isprintable() and not _needs_more(text):
+        return text, 0  # most sentences, and quick to see: no white space is printable but spaces
     joined, dropped = _WITHIN_WORDS.subn("", text)
     repaired, replaced = _UNPRINTABLE.subn(" ", joined)
     return " ".join(repaired.split()), dropped + replaced
+
+
+def _needs_more(text: str) -> bool:
+    """Says whether a text of printable characters and spaces is to be changed."""
+    return "  " in text or text[:1] == " " or text[-1:] == " " or "\ufffd" in text
 
 
 def refuse_sentence(tokens: Sequence[str], config: SentenceConfig) -> Refusal | None:
@@ -114,33 +123,64 @@ class TokenizedText:
 
 
 @functools.cache
-def _english() -> Any:
-    """Returns spaCy's blank English pipeline with our rules, built once a process."""
-    import spacy
-    from spacy.util import compile_infix_regex, compile_prefix_regex, compile_suffix_regex
+def _english() -> tuple[Any, Any, dict[str, list[str]]]:
+    """Returns spaCy's English tokenizer with our rules, it without its last step, and its cases.
 
-    nlp = spacy.blank("en")
-    defaults, tokenizer = nlp.Defaults, nlp.tokenizer
+    The last step looks for special cases among the parts of chunks. Both are built once a process,
+    over a vocabulary of bare strings: a pipeline's finds out much of each word that nobody asks.
+    """
+    from spacy.attrs import ORTH
+    from spacy.lang.en import English
+    from spacy.tokenizer import Tokenizer
+    from spacy.util import compile_infix_regex, compile_prefix_regex, compile_suffix_regex
+    from spacy.vocab import Vocab
+
+    defaults = English.Defaults
     prefixes = [_LONE_LEADING_UNDERSCORE if p == _UNDERSCORE else p for p in defaults.prefixes]
     suffixes = [_LONE_TRAILING_UNDERSCORE if s == _UNDERSCORE else s for s in defaults.suffixes]
     infixes = [i for i in defaults.infixes if _PERIOD_BEFORE_CAPITAL not in i]
-    tokenizer.prefix_search = compile_prefix_regex(prefixes).search
-    tokenizer.suffix_search = compile_suffix_regex(suffixes).search
-    tokenizer.infix_finditer = compile_infix_regex(infixes).finditer
-    tokenizer.rules = {
+    find_prefix = compile_prefix_regex(prefixes).search
+    find_suffix = compile_suffix_regex(suffixes).search
+    find_infixes = compile_infix_regex(infixes).finditer
+    rules = {
         text: rule
-        for text, rule in tokenizer.rules.items()
+        for text, rule in defaults.tokenizer_exceptions.items()
         if not _LETTER_WITH_PERIOD.fullmatch(text)
     }
-    tokenizer.token_match = _OPERATOR.match
-    return nlp
+    vocab = Vocab()
+    # A special case that no search divides while it is taken in is not looked for among parts.
+    is_blind = False
+
+    def tokenizer() -> Any:
+        return Tokenizer(
+            vocab,
+            rules=rules,
+            prefix_search=lambda text: None if is_blind else find_prefix(text),
+            suffix_search=lambda text: None if is_blind else find_suffix(text),
+            infix_finditer=lambda text: () if is_blind else find_infixes(text),
+            token_match=_OPERATOR.match,
+            url_match=defaults.url_match,
+        )
+
+    whole = tokenizer()
+    is_blind = True
+    in_parts = tokenizer()
+    is_blind = False
+    return whole, in_parts, {text: [part[ORTH] for part in rules[text]] for text in rules}
 
 
 class EnglishTokenizer:
-    """spaCy's blank English tokenizer with bounded memory."""
+    """spaCy's English tokenizer, which remembers what it has met, in bounded memory."""
 
     def __init__(self) -> None:
-        self._nlp = _english()
+        self._whole, in_parts, cases = _english()
+        self._cutter = ChunkCutter(self._cut_by(self._whole), self._cut_by(in_parts), cases)
+        self._forget()
+
+    def _forget(self) -> None:
+        self._words: dict[str, tuple[str, ...]] = {}
+        self._spaces: dict[str, tuple[bool, ...]] = {}
+        self._unsure = {""}
 
     def tokenize(self, texts: Sequence[str]) -> list[TokenizedText]:
         """Returns the tokens of each text; what spaCy caches for them is freed on return.
@@ -148,10 +188,37 @@ class EnglishTokenizer:
         Args:
             texts: with single spaces as their only white space.
         """
-        with self._nlp.memory_zone():
-            return [self._tokenize(text) for text in texts]
+        if len(self._words) > MAX_KNOWN:
+            self._forget()
+        chunks = [text.split(" ") for text in texts]
+        met = set(chain.from_iterable(chunks)) - {""}
+        new = [chunk for chunk in met if chunk not in self._words]
+        with self._whole.vocab.memory_zone():
+            for chunk, cut in zip(new, self._cutter.cut(new), strict=True):
+                self._words[chunk] = cut.words
+                self._spaces[chunk] = (*(False,) * (len(cut.words) - 1), True)
+                if not cut.stands:
+                    self._unsure.add(chunk)
+            return [self._tokens(*pair) for pair in zip(texts, chunks, strict=True)]
 
-    def _tokenize(self, text: str) -> TokenizedText:
+    def cut(self, chunks: Sequence[str]) -> list[ChunkTokens]:
+        """Returns the tokens of each chunk, that is of a run without spaces; remembers none.
+
+        Args:
+            chunks: none of them empty.
+        """
+        with self._whole.vocab.memory_zone():
+            return self._cutter.cut(chunks)
+
+    def _tokens(self, text: str, chunks: list[str]) -> TokenizedText:
+        if not self._unsure.isdisjoint(chunks):
+            return self._tokenize_whole(text)
+        words = list(chain.from_iterable(map(self._words.__getitem__, chunks)))
+        spaces = list(chain.from_iterable(map(self._spaces.__getitem__, chunks)))
+        spaces[-1] = False
+        return TokenizedText(words, spaces)
+
+    def _tokenize_whole(self, text: str) -> TokenizedText:
         tokens = TokenizedText([], [])
         parts = _LONG_CHUNK.split(text)
         for number, part in enumerate(parts):
@@ -159,10 +226,19 @@ class EnglishTokenizer:
                 tokens.words.append(part)
                 tokens.spaces.append(bool(parts[number + 1]))
             else:  # after a long chunk, a part begins with the space that ended it
-                doc = self._nlp.make_doc(part[1:] if number else part)
+                doc = self._whole(part[1:] if number else part)
                 tokens.words.extend(token.text for token in doc)
                 tokens.spaces.extend(bool(token.whitespace_) for token in doc)
         return tokens
+
+    @staticmethod
+    def _cut_by(tokenizer: Any) -> Cut:
+        def cut(chunk: str) -> list[str]:
+            if len(chunk) > MAX_CHUNK_CHARACTERS:
+                return [chunk]
+            return [token.text for token in tokenizer(chunk)]
+
+        return cut
 
 
 def spacy_version() -> str:

@@ -1,0 +1,140 @@
+"""Measures how fast an encoder makes vectors of raw text, from strings, on one core.
+
+``python -m benchmarks.encode`` encodes distinct sentences in a process of its own, so that the
+first call counts what it loads and memory is the encoder's. Rates are of the processor's time. The
+last line it prints is one JSON object.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from benchmarks.report import Table, fail, header, print_last_line, print_table
+from pipeline.base.job import job_environment
+from pipeline.text.boundaries import sentence_ranges
+from pipeline.text.paragraphs import Paragraph
+from pipeline.text.python_docs import PythonDocs
+from pipeline.text.tokenization import (
+    EnglishTokenizer,
+    SentenceConfig,
+    clean_text,
+    refuse_sentence,
+)
+
+SENTENCES = 50_000
+QUICK_SENTENCES = 2_000
+COLD_SHARE = 10
+"""The first of so many parts is what the encoder has met nothing before."""
+MIN_SENTENCES = 2 * COLD_SHARE
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the benchmark; returns 0, or 2 for a user's mistake."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    options = _parser().parse_args(given)
+    if options.sentences is not None and options.sentences < MIN_SENTENCES:
+        return fail(f"--sentences is {options.sentences}; give at least {MIN_SENTENCES}")
+    wanted = options.sentences or (QUICK_SENTENCES if options.quick else SENTENCES)
+    try:
+        sentences = distinct_sentences(options.text, wanted)
+        if len(sentences) < MIN_SENTENCES:
+            raise ValueError(
+                f"{options.text}: {len(sentences)} distinct sentences, too few to measure; give a "
+                f"text of {MIN_SENTENCES} lines or more"
+            )
+        figures = _measure_apart(options.encoder, sentences)
+    except (OSError, ValueError, RuntimeError) as error:
+        return fail(str(error))
+    what = str(options.text or "Python's documentation, as in the default run")
+    words = sum(len(sentence.split()) for sentence in sentences) / len(sentences)
+    text = f"{len(sentences):,} distinct sentences of {what}, {words:.1f} words each"
+    rows = [[name, f"{value:,.2f}"] for name, value in figures.items()]
+    cold = len(sentences) // COLD_SHARE
+    notes = [
+        f"cold: the first {cold:,} sentences after one; then the others, which are distinct, too",
+        "sentences a second of processor time, one thread, strings to vectors",
+        "first call: seconds of processor time to import, load and encode one sentence",
+        "peak: resident memory of the process in MiB, the vectors of all sentences included",
+    ]
+    table = Table(f"Raw text to vectors, {options.encoder}", ("what", "figure"), rows, notes)
+    print_table(table, header("benchmarks.encode", given, text=text, seed=0))
+    print_last_line({**figures, "encoder": options.encoder, "sentences": len(sentences)})
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.encode", description=(__doc__ or "").partition("\n")[0]
+    )
+    add = parser.add_argument
+    add("encoder", nargs="?", default="bag_of_words", help="its name; default: bag_of_words")
+    add("--text", type=Path, help="UTF-8, a sentence a line; default: the default run's sentences")
+    add("--sentences", type=int, help=f"at most so many; default: {SENTENCES}")
+    add("--quick", action="store_true", help=f"at most {QUICK_SENTENCES} sentences, for a trial")
+    return parser
+
+
+def distinct_sentences(text: Path | None, wanted: int) -> list[str]:
+    """Returns the first distinct lines of a text, or sentences of the embedded corpus.
+
+    Raises:
+        OSError, ValueError: the file cannot be read.
+    """
+    found: dict[str, None] = {}
+    for sentence in _own_sentences() if text is None else _lines(text):
+        found[sentence] = None
+        if len(found) == wanted:
+            break
+    return list(found)
+
+
+def _lines(path: Path) -> Iterator[str]:
+    with path.open(encoding="utf-8") as lines:
+        yield from filter(None, map(str.strip, lines))
+
+
+def _own_sentences() -> Iterator[str]:
+    """Yields the sentences of the embedded corpus as they stand in it, in the default run's order.
+
+    A parsed corpus holds tokens, so it is no raw text.
+    """
+    tokenizer, config = EnglishTokenizer(), SentenceConfig()
+    for document in PythonDocs().documents():
+        paragraphs = (item for item in document.paragraphs if isinstance(item, Paragraph))
+        texts = [clean_text(paragraph.text)[0] for paragraph in paragraphs]
+        for tokens in tokenizer.tokenize(texts):
+            for part in (slice(*ends) for ends in sentence_ranges(tokens.words, tokens.spaces)):
+                if refuse_sentence(tokens.words[part], config) is None:
+                    spaced = zip(tokens.words[part], tokens.spaces[part], strict=True)
+                    yield "".join(word + " " * space for word, space in spaced).strip()
+
+
+def _measure_apart(encoder: str, sentences: Sequence[str]) -> dict[str, float]:
+    """Returns the figures that a process of its own measures.
+
+    Raises:
+        RuntimeError: it failed; carries what it said.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        path = Path(scratch) / "sentences.json"
+        path.write_text(json.dumps(sentences), encoding="utf-8")
+        cold = len(sentences) // COLD_SHARE
+        module = [sys.executable, "-m", "benchmarks.encode_process"]
+        done = subprocess.run(
+            [*module, encoder, str(path), str(cold)],
+            capture_output=True,
+            text=True,
+            env=job_environment(threads=1),
+            check=False,
+        )
+    if done.returncode:
+        said = done.stderr.strip() or f"ended with {done.returncode}"
+        raise RuntimeError(said.splitlines()[-1])
+    figures: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return figures

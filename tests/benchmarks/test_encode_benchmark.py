@@ -1,0 +1,57 @@
+"""The encoding benchmark on a small text; no times are judged."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks import encode
+
+FIGURES = {
+    *("sentences_per_second", "cold_sentences_per_second", "first_call_seconds", "peak_mib"),
+    *("encoder", "sentences"),
+}
+
+
+def write_text(folder: Path, lines: int) -> str:
+    path = folder / "text.txt"
+    sentences = (f"Sentence {number} is here, and it's short." for number in range(lines))
+    path.write_text("\n".join([*sentences, "", "Sentence 0 is here, and it's short."]))
+    return str(path)
+
+
+def test_the_last_line_has_every_figure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert encode.main(("--quick", "--text", write_text(tmp_path, 60))) == 0
+    lines = capsys.readouterr().out.splitlines()
+    figures = json.loads(lines[-1])
+    assert set(figures) == FIGURES
+    assert (figures["encoder"], figures["sentences"]) == ("bag_of_words", 60)
+    assert all(figures[name] > 0 for name in FIGURES - {"encoder"})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--sentences", "1"), "give at least 20"),
+        (("--text", "few"), "3 distinct sentences"),
+        (("--text", "missing.txt"), "missing.txt"),
+        (("no-such-encoder", "--text", "enough"), "no-such-encoder"),
+    ],
+)
+def test_mistakes_are_told_in_one_sentence(
+    arguments: tuple[str, ...], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    texts = {"few": 3, "enough": 30}
+    given = [write_text(tmp_path, texts[one]) if one in texts else one for one in arguments]
+    assert encode.main(given) == 2
+    error = capsys.readouterr().err.strip()
+    assert said in error
+    assert "\n" not in error
+
+
+def test_by_default_the_embedded_text_is_read_as_it_stands() -> None:
+    sentences = encode.distinct_sentences(None, 50)
+    assert len(set(sentences)) == 50
+    assert any(sentence.endswith(".") and " ." not in sentence for sentence in sentences)

@@ -1,0 +1,101 @@
+"""Words looked up chunk by chunk are those of the tokens; the vectors stay what they were."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from models.corpus.sentence_block import MAX_TOKENS
+from models.encoding import chunk_reader
+from models.encoding.chunk_reader import ChunkReader
+from models.encoding.reading_encoder import EncoderSettings, WordsEncoder
+from models.encoding.sentence_reader import SentenceReader
+from models.words.word_vectors import WordVectors
+from pipeline.text.tokenization import EnglishTokenizer, clean_text
+
+WORDS = ("the", "The", "cat", "smile", ":", ")", ":)", "do", "n't", ",", ".", "straße", "i̇", "σας")
+TEXTS = (
+    "The cat, THE CAT.",
+    "Don't! smile:) )",
+    "smile:)",
+    " two  spaces\tand a tab\n",
+    "soft\u00adhyphen \ufffd \x00",
+    "STRASSE Straße STRAẞE İ ΣΑΣ",
+    "unheard-of wörds",
+)
+
+
+def vectors() -> WordVectors:
+    rows = np.random.default_rng(0).standard_normal((len(WORDS), 5), dtype=np.float32)
+    return WordVectors.from_rows(WORDS, rows)
+
+
+def expected_ids(texts: list[str], words: WordVectors) -> tuple[list[int], list[int]]:
+    tokens = [text.words for text in EnglishTokenizer().tokenize(texts)]
+    flat = pa.array([word for of_text in tokens for word in of_text], pa.string())
+    return words.token_ids(flat)[0].tolist(), np.cumsum([0, *map(len, tokens)]).tolist()
+
+
+VECTORS = vectors()
+READER = ChunkReader(VECTORS, EnglishTokenizer())
+
+
+@given(
+    sentences=st.lists(
+        st.lists(st.sampled_from([*WORDS, "CAT", "x:)", "):", "İ", "ΣΑΣ", "cat,", ""]), max_size=6)
+        .map(" ".join)
+        .map(lambda text: clean_text(text)[0]),
+        min_size=1,
+        max_size=6,
+    )
+)
+@settings(max_examples=200, deadline=None)
+def test_ids_are_those_of_the_tokens(sentences: list[str]) -> None:
+    ids, offsets = READER.read(sentences)
+    assert (ids.tolist(), offsets.tolist()) == expected_ids(sentences, VECTORS)
+
+
+def test_nothing_changes_when_chunks_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chunk_reader, "MAX_KNOWN", 10)
+    reader = ChunkReader(VECTORS, EnglishTokenizer())
+    for number in range(30):
+        texts = [f"the cat x{number} smile:)", f"y{number}, : )"]
+        ids, offsets = reader.read(texts)
+        assert (ids.tolist(), offsets.tolist()) == expected_ids(texts, VECTORS)
+        assert len(reader._places) < 20
+
+
+def test_a_reader_without_parses_reads_as_one_that_keeps_its_tokens(tmp_path: Path) -> None:
+    sentences = [*TEXTS, "", " \u200b\t", "a " * (MAX_TOKENS + 1), "a " * MAX_TOKENS, *TEXTS]
+    kept = WordsEncoder(VECTORS, EncoderSettings(parses=tmp_path))
+    quick = WordsEncoder(VECTORS, EncoderSettings())
+    for pooling in (("mean",), ("max",), ("min",), ("last", "max")):
+        views, expected = (one.encode_views(sentences, pooling) for one in (quick, kept))
+        assert list(views) == list(expected)
+        for key in views:
+            assert np.array_equal(views[key], expected[key])
+        assert quick.refused == kept.refused
+    assert [refusal.index for refusal in quick.refused] == [7, 8, 9]
+    failing = WordsEncoder(VECTORS, EncoderSettings(on_refusal="error"))
+    with pytest.raises(ValueError, match=r"7.*8.*9"):
+        failing.encode(sentences)
+
+
+def test_means_are_those_of_the_words() -> None:
+    sentences = [*TEXTS, "the cat " * 900]
+    (means,) = WordsEncoder(VECTORS).encode_views(sentences).values()
+    read = SentenceReader(VECTORS, {}).read(sentences)
+    for row, mean in enumerate(means):
+        words = read.block.slice(row, row + 1).token_ids
+        exact = VECTORS.matrix[words].astype(np.float64).mean(axis=0)
+        assert mean == pytest.approx(exact, abs=1e-6)
+
+
+def test_only_refused_sentences_give_zeros() -> None:
+    assert not WordsEncoder(VECTORS, EncoderSettings()).encode(["", " "]).any()
+    assert WordsEncoder(VECTORS, EncoderSettings()).encode([]).shape == (0, 5)

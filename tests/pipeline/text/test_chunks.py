@@ -1,0 +1,182 @@
+"""Tokens of remembered chunks are those that spaCy gives of the whole text."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.text import tokenization
+from pipeline.text.boundaries import sentence_ranges
+from pipeline.text.python_docs import PythonDocs
+from pipeline.text.tokenization import EnglishTokenizer, clean_text
+
+
+@functools.cache
+def spacy_pipeline() -> Any:
+    """Returns spaCy's blank English pipeline with the product's rules, and nothing remembered."""
+    import spacy
+    from spacy.util import compile_infix_regex, compile_prefix_regex, compile_suffix_regex
+
+    nlp = spacy.blank("en")
+    nlp.max_length = 1 << 30
+    rules = nlp.Defaults
+    lone = {
+        "prefixes": tokenization._LONE_LEADING_UNDERSCORE,
+        "suffixes": tokenization._LONE_TRAILING_UNDERSCORE,
+    }
+    prefixes = [lone["prefixes"] if p == "_" else p for p in rules.prefixes]
+    suffixes = [lone["suffixes"] if s == "_" else s for s in rules.suffixes]
+    infixes = [i for i in rules.infixes if tokenization._PERIOD_BEFORE_CAPITAL not in i]
+    nlp.tokenizer.prefix_search = compile_prefix_regex(prefixes).search
+    nlp.tokenizer.suffix_search = compile_suffix_regex(suffixes).search
+    nlp.tokenizer.infix_finditer = compile_infix_regex(infixes).finditer
+    nlp.tokenizer.rules = {
+        text: rule
+        for text, rule in nlp.tokenizer.rules.items()
+        if not tokenization._LETTER_WITH_PERIOD.fullmatch(text)
+    }
+    nlp.tokenizer.token_match = tokenization._OPERATOR.match
+    return nlp
+
+
+def by_spacy(text: str) -> tuple[list[str], list[bool]]:
+    """Returns words and spaces; what is longer than spaCy is given stands alone."""
+    words: list[str] = []
+    spaces: list[bool] = []
+    parts = tokenization._LONG_CHUNK.split(text)
+    for number, part in enumerate(parts):
+        if number % 2:
+            words.append(part)
+            spaces.append(bool(parts[number + 1]))
+        else:
+            doc = spacy_pipeline()(part[1:] if number else part)
+            words += [token.text for token in doc]
+            spaces += [bool(token.whitespace_) for token in doc]
+    return words, spaces
+
+
+def assert_as_spacy(texts: list[str], tokenizer: EnglishTokenizer) -> None:
+    for text, tokens in zip(texts, tokenizer.tokenize(texts), strict=True):
+        assert (tokens.words, tokens.spaces) == by_spacy(text), text
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> EnglishTokenizer:
+    return EnglishTokenizer()
+
+
+NASTY = r"""
+a. b. I'm can't won't y'all'd've cannot Cannot, (don't) "it's" it’s its'. John's JOHN'S
+boys' 'tis o'clock rock'n'roll __init__ _emphasis_ __x _x_y_ == != -> ** //  a==b a->b
+io.BytesIO os.path.join() e.g. i.e. etc., U.S. U.S.A., p.m. 5p.m. 5pm 10km 3.5kg, $3.50 US$5
+1,234.5 3.5 -3.5 1-2 1+2 10.0.0.1 192.168.0.1:80 99% 5°C. 1990s '90s 1st. 3/4 km/h
+http://x.org/a?b=c www.example.com, me@example.org: example.com/ a.b.c A.B. AB. Ab. :) :))
+:( :-) smile:) smile:)) (:) ): used): (x): :D xD <3 8) 8-) o.O 0_0 ^_^ ( ) )) ''). '' ...
+wait... .... .5 -- a--b a—b — – word—, …and “Quoted,” ‘single’ it’d well-known mother-in-law
+-x- 🙂 🙂🙂 word🙂 👩‍👩‍👧 naïve, café. Straße. Ünïcode-x ж. жук, 日本語。 #tag @user & AT&T C++ C#
+f(x) [1] [1], {a} <b> </b> `code` ``x'' \n a/b and/or 2x x2 B2B 3D. Q&A, Mr. Mrs.) Dr., Jan.
+Jan, Nov., Ph.D. Inc., co. Co., St. (St.) 11am 11 am. a.m.) No. no. nos. Ill ill
+"""
+CHUNKS = (
+    *NASTY.split(),
+    "x" * 301,
+    "(" * 301,
+    "y" * 300 + ",",
+    "(" * 40,
+    "." * 30,
+    "a" * 299 + "'s",
+)
+
+nasty_chunks = st.one_of(
+    st.sampled_from(CHUNKS),
+    st.text(alphabet="abhkmUSIsSdTtx._,:;°()'’\"-—_=/[]!?0123579%$@🙂é", min_size=1, max_size=10),
+    st.text(alphabet=":;=()-'[]*_./<>^D", min_size=1, max_size=5),
+    st.lists(st.sampled_from(CHUNKS), min_size=2, max_size=3).map("".join),
+    st.text(min_size=1, max_size=8),
+)
+
+
+@given(chunks=st.lists(nasty_chunks, max_size=12))
+@settings(max_examples=3000, deadline=None)
+def test_words_and_spaces_are_those_of_spacy(
+    tokenizer: EnglishTokenizer, chunks: list[str]
+) -> None:
+    assert_as_spacy([clean_text(" ".join(chunks))[0]], tokenizer)
+
+
+def test_every_pair_of_chunks_is_cut_as_spacy_cuts_it(tokenizer: EnglishTokenizer) -> None:
+    assert_as_spacy(
+        [*CHUNKS, *(f"{one} {other}" for one in CHUNKS for other in CHUNKS[::17])], tokenizer
+    )
+
+
+def test_every_special_case_is_cut_as_spacy_cuts_it(tokenizer: EnglishTokenizer) -> None:
+    cases = [case for case in spacy_pipeline().tokenizer.rules if case.strip()]
+    around = ["{}", '"({}),', "x{}", "{}-a's", ": {}) )"]
+    assert_as_spacy([form.replace("{}", case) for case in cases for form in around], tokenizer)
+
+
+def test_a_special_case_that_the_next_chunk_lengthens_is_none(tokenizer: EnglishTokenizer) -> None:
+    alone, beside = tokenizer.tokenize(["smile:)", "smile:) )"])
+    assert alone.words == ["smile", ":)"]
+    assert beside.words == ["smile", ":", ")", ")"]
+
+
+def test_chunks_of_one_pattern_are_cut_by_one_question_to_spacy(
+    tokenizer: EnglishTokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tokenizer.tokenize(["(zebra-horses),"])
+    monkeypatch.setattr(tokenizer._cutter, "_learn", None)
+    (tokens,) = tokenizer.tokenize(["(hyena-camels),"])
+    assert tokens.words == ["(", "hyena", "-", "camels", ")", ","]
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", "  two  spaces ", " led", "trailed ", "a\tb  c", "tab\t end", "line\n"]
+)
+def test_other_white_space_is_as_spacy_has_it(tokenizer: EnglishTokenizer, text: str) -> None:
+    assert_as_spacy([text, f"x {text}"], tokenizer)
+
+
+def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("tokenization", "chunks"):
+        monkeypatch.setattr(f"pipeline.text.{module}.MAX_KNOWN", 50)
+    tokenizer = EnglishTokenizer()
+    texts = [f"{'b' * number}, (x{number})" for number in range(1, 200)]
+    for text in texts:
+        assert_as_spacy([text], tokenizer)
+        assert len(tokenizer._words) <= 52
+        assert len(tokenizer._spaces) <= 52
+        assert len(tokenizer._cutter._patterns) <= 52
+
+
+@given(text=st.text() | st.text(alphabet=" a\t\u00a0\u00ad\u200b\ufffd\u2028\x00é\ud800"))
+@settings(max_examples=500, deadline=None)
+def test_cleaning_leaves_alone_only_what_is_clean(text: str) -> None:
+    joined, dropped = tokenization._WITHIN_WORDS.subn("", text)
+    repaired, replaced = tokenization._UNPRINTABLE.subn(" ", joined)
+    assert clean_text(text) == (" ".join(repaired.split()), dropped + replaced)
+
+
+def test_every_character_is_cleaned_as_the_rules_say() -> None:
+    for code in range(0x110000):
+        text = f"a{chr(code)}b"
+        if text.isprintable() and code != 0xFFFD:
+            assert not tokenization._UNPRINTABLE.search(text)
+            assert not tokenization._WITHIN_WORDS.search(text)
+            assert " ".join(text.split()) == text
+
+
+@pytest.mark.slow
+def test_the_embedded_text_is_cut_as_spacy_cuts_it(tokenizer: EnglishTokenizer) -> None:
+    sentences = 0
+    for document in PythonDocs().documents():
+        texts = [clean_text(paragraph.text)[0] for paragraph in document.paragraphs]
+        for text, tokens in zip(texts, tokenizer.tokenize(texts), strict=True):
+            assert (tokens.words, tokens.spaces) == by_spacy(text), text
+            sentences += len(sentence_ranges(tokens.words, tokens.spaces))
+    assert sentences > 10_000
