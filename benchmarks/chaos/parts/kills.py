@@ -113,9 +113,8 @@ def _plan(quick: bool) -> tuple[list[tuple[str, ...]], list[tuple[Stage, int]]]:
 
 def _from_on(stage: Stage) -> list[Stage]:
     """Returns a stage and those of its root after it, some of which are made of its result."""
-    names = [other.name for other in STAGES]
-    after = STAGES[names.index(stage.name) :] if stage.name in names else (stage,)
-    return [other for other in after if other.root == stage.root]
+    place = [other.name for other in STAGES].index(stage.name)
+    return [stage, *(other for other in STAGES[place + 1 :] if other.root == stage.root)]
 
 
 class _Killer:
