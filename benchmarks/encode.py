@@ -138,3 +138,7 @@ def _measure_apart(encoder: str, sentences: Sequence[str]) -> dict[str, float]:
         raise RuntimeError(said.splitlines()[-1])
     figures: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return figures
+
+
+if __name__ == "__main__":
+    sys.exit(main())

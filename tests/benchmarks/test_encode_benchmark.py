@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from benchmarks import encode
+from tests.support.repository import REPOSITORY
 
 FIGURES = {
     *("sentences_per_second", "cold_sentences_per_second", "first_call_seconds", "peak_mib"),
