@@ -15,6 +15,8 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import torch
+
 from benchmarks.report import Table, fail, header, print_last_line, print_table
 from pipeline.base.job import job_environment
 from pipeline.text.boundaries import sentence_ranges
@@ -40,6 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(given)
     if options.sentences is not None and options.sentences < MIN_SENTENCES:
         return fail(f"--sentences is {options.sentences}; give at least {MIN_SENTENCES}")
+    torch.set_num_threads(1)  # as in the process that is measured
     wanted = options.sentences or (QUICK_SENTENCES if options.quick else SENTENCES)
     try:
         sentences = distinct_sentences(options.text, wanted)
@@ -141,4 +144,4 @@ def _measure_apart(encoder: str, sentences: Sequence[str]) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    sys.exit(main())

@@ -125,7 +125,7 @@ def pooled_words(
         torch.from_numpy(block.offsets[:-1]),
         mode="mean",
     ).numpy()
-    for row in map(int, np.flatnonzero(block.lengths > MAX_SUMMED_IN_ORDER)):
+    for row in np.flatnonzero(block.lengths > MAX_SUMMED_IN_ORDER).tolist():
         part = block.slice(row, row + 1)
         words = vectors.matrix[part.token_ids]
         means[row] = np.add.reduceat(words, [0], axis=0)[0] / len(words)

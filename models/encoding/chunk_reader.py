@@ -70,7 +70,7 @@ class ChunkReader:
         places = np.fromiter(found, dtype=np.int64, count=len(chunks))
         new = np.flatnonzero(places == _NEW)
         if len(new):
-            places[new] = self._learn([chunks[int(place)] for place in new])
+            places[new] = self._learn([chunks[place] for place in new.tolist()])
         return places
 
     def _learn(self, chunks: Sequence[str]) -> list[int]:
