@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from models.config.training_config import TrainingConfig
 from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
-from pipeline.base.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS
+from pipeline.base.bundled import BUNDLED_MODELS, BUNDLED_PARSERS, BUNDLED_VECTORS
 from pipeline.base.config_fields import Config
 from pipeline.base.json_files import read_json
 from pipeline.base.refusal import shortened
@@ -89,8 +89,8 @@ def read_model_description(folder: Path) -> ModelDescription:
     path = folder / MODEL_FILE
     if not path.is_file():
         raise FileNotFoundError(
-            f"{folder}: no trained model here; give the folder of a model, or run the training "
-            "first"
+            f"{folder}: no trained model here; give the folder of a model, the name of one that "
+            f"ships ({', '.join(BUNDLED_MODELS)}), or run the training first"
         )
     value = read_json(path, remedy=REMEDY)
     version = value.get("format_version") if isinstance(value, dict) else FORMAT_VERSION
