@@ -1,0 +1,55 @@
+"""The encoder that ships: what it makes of any text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import models
+from models.encoding.text_encoder import TextEncoder
+from pipeline.base.bundled import BUNDLED_MODELS
+
+MOST_BYTES = 25_000_000
+
+
+@pytest.fixture(scope="module")
+def english() -> TextEncoder:
+    return models.load("english", on_refusal="zero")
+
+
+def cosine(first: np.ndarray, second: np.ndarray) -> float:
+    return float(first @ second / np.linalg.norm(first) / np.linalg.norm(second))
+
+
+def test_a_paraphrase_is_nearer_than_another_sentence(english: TextEncoder) -> None:
+    vectors = english.encode(
+        ["A man is playing a guitar.", "Someone plays the guitar.", "The bank raised its rates."]
+    )
+    assert vectors.shape == (3, 300) and vectors.dtype == np.float32
+    assert cosine(vectors[0], vectors[1]) > 0.5 > cosine(vectors[0], vectors[2]) + 0.2
+
+
+def test_case_makes_no_difference(english: TextEncoder) -> None:
+    upper, lower = english.encode(["THE DOG SLEEPS", "the dog sleeps"])
+    np.testing.assert_array_equal(upper, lower)
+
+
+def test_unknown_words_alone_are_zeros_and_an_empty_sentence_is_refused(
+    english: TextEncoder,
+) -> None:
+    vectors = english.encode(["qzxvwwqk zzqjx", "", "dog", "word " * 2_000])
+    assert not vectors[:2].any() and vectors[2:].any(axis=1).all()
+    assert np.isfinite(vectors).all()
+    assert [(refused.index, refused.reason) for refused in english.refused] == [(1, "empty")]
+
+
+def test_it_is_small(english: TextEncoder) -> None:
+    files = [path for path in Path(BUNDLED_MODELS["english"]).rglob("*") if path.is_file()]
+    assert sum(path.stat().st_size for path in files) <= MOST_BYTES
+
+
+def test_a_name_that_is_none_is_told_which_there_are() -> None:
+    with pytest.raises(FileNotFoundError, match=r"ships \(english\)"):
+        models.load("englisch")
