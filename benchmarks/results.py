@@ -57,13 +57,15 @@ VERSIONS = {
 
 
 def todays_inputs() -> dict[str, str]:
-    """Returns the checksums of bundled parsers and vectors and the versions of today's code."""
+    """Returns the checksums of what ships (of an encoder, its words) and today's versions."""
     data = Path("data")
     parsers = sorted((REPOSITORY / data / "parsers").iterdir())
     vectors = sorted((REPOSITORY / data / "vectors").glob("*/vectors.safetensors"))
+    models = sorted((REPOSITORY / data / "models").glob("*/words/vectors.safetensors"))
     return {
         **{str(data / "parsers" / p.name): checksum_of_parser_folder(p) for p in parsers},
         **{str(data / "vectors" / v.parent.name): sha256_of_file(v) for v in vectors},
+        **{str(data / "models" / m.parents[1].name): sha256_of_file(m) for m in models},
         **{name: str(version) for name, version in VERSIONS.items()},
     }
 

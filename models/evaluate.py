@@ -4,10 +4,10 @@
     python -m models.evaluate --encoder data/work/models/DEP-CONST-… --data senteval/data --tasks MR
 
 The encoder is a model's folder, views of several such folders (``MODEL@VIEW+MODEL@VIEW``),
-``bag_of_words``, ``random-SEED``, or a function of your own from a list of strings to a float
-matrix, one row a string. One JSON file a task goes to ``--out``, a table to standard output. A task
-whose result stands already is not scored again, if the encoder is known to be the same: a model, a
-baseline, or a function of your own with ``--encoder-version``.
+``bag_of_words``, ``sif``, ``english``, ``random-SEED``, or a function of your own from a list of
+strings to a float matrix, one row a string. One JSON file a task goes to ``--out``, a table to
+standard output. A task whose result stands already is not scored again, if the encoder is known to
+be the same: a model, a baseline, or a function of your own with ``--encoder-version``.
 """
 
 from __future__ import annotations

@@ -30,7 +30,9 @@ from models.model.sentence_model import RemovedComponents, build_model
 from models.words.embedding import WordEmbedding
 from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
+from pipeline.base.bundled import BUNDLED_MODELS
 from pipeline.base.digest import sha256_of_file
+from pipeline.shards.manifests import read_dataset_manifest
 from pipeline.vectors.train_word_vectors import write_vectors
 
 WORDS_FOLDER = "words"
@@ -41,7 +43,14 @@ _BAG = TrainingConfig(views=("BOW",), objective="discriminative", vector_rms=Non
 """What the folder computes: the mean of given vectors. It says nothing of how they were trained."""
 
 
-def export_bag(model_folder: Path, out: Path, *, num_words: int | None, components: int) -> None:
+def export_bag(
+    model_folder: Path,
+    out: Path,
+    *,
+    num_words: int | None = None,
+    components: int = 0,
+    vectors_path: Path | None = None,
+) -> None:
     """Writes the folder.
 
     Args:
@@ -49,6 +58,7 @@ def export_bag(model_folder: Path, out: Path, *, num_words: int | None, componen
         out: the new folder.
         num_words: the most frequent ones; None takes all.
         components: k, how many are removed.
+        vectors_path: where the word vectors lie that the training began with, if they were moved.
 
     Raises:
         FileNotFoundError: no model, or its corpus is gone and components are to be removed.
@@ -62,7 +72,15 @@ def export_bag(model_folder: Path, out: Path, *, num_words: int | None, componen
         )
     if out.exists() and any(out.iterdir()):
         raise ValueError(f"{out}: not empty; give a new folder")
-    words, table = _trained_words(model_folder)
+    corpus = description.corpus.get("sentences")
+    if components and corpus is None:
+        raise ValueError(
+            f"{model_folder}: names no corpus that components could be found on; give "
+            "--components 0, or the folder of the model as it was trained"
+        )
+    if components and corpus is not None:
+        read_dataset_manifest(corpus, "sentences")  # fails before anything is written
+    words, table = _trained_words(model_folder, vectors_path)
     words = words if num_words is None else words.first(num_words)
     facts = {"model": _trained_as(description, model_folder), "words": len(words.words) - 1}
     counts = None if words.counts is None else words.counts[1:]
@@ -80,9 +98,11 @@ def export_bag(model_folder: Path, out: Path, *, num_words: int | None, componen
     save_model(out, model, origin)
 
 
-def _trained_words(folder: Path) -> tuple[WordVectors, NDArray[np.float32]]:
+def _trained_words(
+    folder: Path, vectors_path: Path | None
+) -> tuple[WordVectors, NDArray[np.float32]]:
     """Returns a model's words and what its lookup gives for each, [V, E]."""
-    model = load_model(folder)
+    model = load_model(folder, vectors_path=vectors_path)
     place = model.encoder.views.index("BOW")
     tables = list(model.encoder.embeddings)
     embedding = tables[place if len(tables) > 1 else 0]
@@ -136,12 +156,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     add("model", type=Path, metavar="MODEL", help="folder of a trained model with a view BOW")
     add("--out", type=Path, required=True, help="the new folder")
     add("--words", type=int, help="only so many words, the most frequent ones; default: all")
+    add("--vectors", type=Path, help="where the word vectors lie, if not where the model says")
     add("--components", type=int, default=0, help="so many are removed; default: none")
     values = parser.parse_args(argv)
     try:
         if values.components < 0 or (values.words is not None and values.words < 1):
             raise ValueError("--components must be 0 or more, --words 1 or more")
-        export_bag(values.model, values.out, num_words=values.words, components=values.components)
+        export_bag(
+            BUNDLED_MODELS.get(str(values.model), values.model),
+            values.out,
+            num_words=values.words,
+            components=values.components,
+            vectors_path=values.vectors,
+        )
     except (OSError, ValueError, KeyError) as error:
         return told(error)
     return 0

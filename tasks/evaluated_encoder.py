@@ -20,7 +20,7 @@ from models.model.model_description import (
     WEIGHTS_FILE,
     read_model_config,
 )
-from pipeline.base.bundled import BUNDLED_MODELS, BUNDLED_PARSERS, BUNDLED_VECTORS
+from pipeline.base.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS
 from tasks.artefact import Artefact, checksum
 from tasks.parameters import (
     CorpusParameters,
@@ -125,6 +125,7 @@ class EncoderParameters(CorpusParameters, HeldOutParameters, ParserParameters, T
             content={
                 "vectors": vectors.digest,
                 "weights": SIF_WORDS.architecture(),
+                "training_version": TRAINING_VERSION,  # of how weights are made, too
                 "encoding": describe_encoding(SIF_WORDS.views),
             },
             settings={"vectors": str(vectors.path)},
@@ -154,18 +155,14 @@ class EncoderParameters(CorpusParameters, HeldOutParameters, ParserParameters, T
             label=label,
             spec=name.called,
             content={**content, "encoding": describe_encoding(list(read))},
-            settings=self._moved_vectors(name) | _folders(parsers),
+            settings=self._moved_vectors() | _folders(parsers),
             requires=_made(parsers.values()),
             views=placed([name_of(view) for views in taken for view in views]),
         )
 
-    def _moved_vectors(self, name: EncoderName) -> dict[str, str]:
-        """Returns the word vectors that are not the bundled ones, if any.
-
-        An encoder that ships has words of its own.
-        """
-        is_moved = self.vectors != OF_THE_CORPUS and self.vectors.resolve() != BUNDLED_VECTORS
-        if not is_moved or name.called in BUNDLED_MODELS:
+    def _moved_vectors(self) -> dict[str, str]:
+        """Returns the word vectors that are not the bundled ones, if any."""
+        if self.vectors == OF_THE_CORPUS or self.vectors.resolve() == BUNDLED_VECTORS:
             return {}
         return {"vectors": str(self.vectors)}
 

@@ -93,6 +93,10 @@ WITH_TEMPERATURE = ReadIf(
 )
 BOTH = ReadIf(lambda config: config.objective == "both")
 WITH_WEIGHTS = ReadIf(lambda config: config.word_weights != "none")
+TRAINED_WORDS = ReadIf(lambda config: config.word_vectors == "trained")
+GIVEN_WORDS = ReadIf(
+    lambda config: config.word_vectors == "frozen" or config.trained_word_init == "given"
+)
 WORDS_FROM_NOTHING = ReadIf(
     lambda config: config.word_vectors == "trained" and config.trained_word_init != "given"
 )
@@ -124,7 +128,7 @@ class TrainingConfig(Config):
     """A, section Experiments: pretrained and frozen, or trained from Xavier's initialisation."""
     trained_word_size: Annotated[Count, SHAPES, WORDS_FROM_NOTHING] = 300
     """Dimensions of trained word vectors (A: 300); given ones bring their own."""
-    trained_word_init: Annotated[WordInit, SHAPES] = "xavier"
+    trained_word_init: Annotated[WordInit, SHAPES, TRAINED_WORDS] = "xavier"
     """A, section Experiments: Xavier; Q: uniform within 0.1 of zero."""
     trained_words: Annotated[int | None, at_least(1), SHAPES] = None
     """Only so many words are trained, the first of the file of word vectors, which is in order of
@@ -137,14 +141,14 @@ class TrainingConfig(Config):
     Ma's (2017, equation 3)."""
     sif_a: Annotated[Positive, SHAPES, WITH_WEIGHTS] = 1e-3
     """a of a / (a + p). Arora et al. have 1e-3 to 1e-4."""
-    unit_words: Annotated[bool, SHAPES] = False
+    unit_words: Annotated[bool, SHAPES, GIVEN_WORDS] = False
     """Whether the file's vectors are first brought to length 1; frequent words have other lengths
     than rare ones."""
     embeddings: Annotated[Embeddings, SHAPES] = "shared"
     """Whether the views share trained word vectors (open in A) or have their own (Q: "a distinct
     set of embeddings for each encoder", as A's Method puts it). Frozen ones are the same."""
     vector_rms: Annotated[float | None, POSITIVE, SHAPES] = 0.35
-    """Root mean square of a component to which frozen vectors are scaled; None leaves them.
+    """Root mean square of a component to which given vectors are scaled; None leaves them.
 
     Open in A. Measured: word2vec vectors scaled to about 0.35 train; the same at 1.0 do not."""
     batch_size: Annotated[int, at_least(2)] = 400

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from models.corpus.sentence_block import gather_ranges
 from models.words.word_vectors import UNKNOWN_ID, WordVectors
-from pipeline.text.chunks import MAX_KNOWN
+from pipeline.text.chunks import MAX_CHARACTERS, MAX_KNOWN
 from pipeline.text.tokenization import EnglishTokenizer
 
 Ids = NDArray[np.int32]
@@ -41,6 +41,7 @@ class ChunkReader:
 
     def _forget(self) -> None:
         self._places = {"": _UNSURE}
+        self._characters = 0
         self._ids: Ids = np.zeros(0, dtype=np.int32)
         self._offsets: Offsets = np.zeros(2, dtype=np.int64)
         """The chunk at place p has the ids ``offsets[p]:offsets[p + 1]``."""
@@ -64,7 +65,7 @@ class ChunkReader:
 
     def _find(self, chunks: Sequence[str]) -> NDArray[np.int64]:
         """Returns the place of each chunk; new ones are given one."""
-        if len(self._places) > MAX_KNOWN:
+        if len(self._places) > MAX_KNOWN or self._characters > MAX_CHARACTERS:
             self._forget()
         found = map(self._places.get, chunks, repeat(_NEW))
         places = np.fromiter(found, dtype=np.int64, count=len(chunks))
@@ -84,6 +85,7 @@ class ChunkReader:
         ends = self._offsets[-1] + np.cumsum(lengths, dtype=np.int64)
         self._offsets = np.concatenate([self._offsets, ends])
         self._places.update(zip(chunks, places, strict=True))
+        self._characters += sum(map(len, chunks))
         return places
 
     def _look_up(self, words: Sequence[str]) -> Ids:

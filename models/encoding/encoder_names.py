@@ -88,8 +88,7 @@ def parse_encoder_name(called: str) -> EncoderName:
         return EncoderName(called, "trained", None if found[1] is None else int(found[1]))
     if found := _RANDOM.fullmatch(called):
         return EncoderName(called, "random", int(found[1]))
-    folder = BUNDLED_MODELS.get(called, Path(called))
-    if folder.is_dir():
+    if (folder := _model_folder(called)).is_dir():
         return EncoderName(called, "model", parts=(ModelViews(folder),))
     if _JOIN in called or _OF in called:
         return EncoderName(called, "joined", parts=tuple(_joined_models(called)))
@@ -114,19 +113,24 @@ def _joined_models(called: str) -> list[ModelViews]:
     return found
 
 
+def _model_folder(called: str) -> Path:
+    """Returns the folder of a model that ships, by its name, or the path itself."""
+    return BUNDLED_MODELS.get(called, Path(called))
+
+
 def _longest(pieces: list[str], called: str) -> tuple[int, ModelViews]:
     """Returns how many pieces the first part takes, and the part."""
     for size in range(len(pieces), 0, -1):
         text = _JOIN.join(pieces[:size])
         folder, _, view = text.rpartition(_OF)
-        if text and Path(text).is_dir():
-            return size, ModelViews(Path(text))
-        if folder and _JOIN not in view and Path(folder).is_dir():
+        if text and (model := _model_folder(text)).is_dir():
+            return size, ModelViews(model)
+        if folder and _JOIN not in view and (model := _model_folder(folder)).is_dir():
             if not view:
                 raise ValueError(
                     f"encoder {called!r}: give a view after {text!r}, or leave {_OF} out"
                 )
-            return size, ModelViews(Path(folder), (view,))
+            return size, ModelViews(model, (view,))
     raise ValueError(
         f"encoder {called!r}: {pieces[0]!r} does not begin with the folder of a model; "
         f"{JOINED_FORM} joins views of models that are folders"

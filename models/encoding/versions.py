@@ -19,7 +19,7 @@ from pipeline.text.tokenization import (
 
 ENCODING_VERSION = 1
 """Raised when the same weights, parsers and sentences would give other embeddings."""
-WORDS_ENCODING_VERSION = 1
+WORDS_ENCODING_VERSION = 2
 """Raised when the same word vectors and sentences would give another bag of words."""
 
 

@@ -58,7 +58,8 @@ class VectorsRecord(Config):
     called: ClassVar[str] = "vectors field"
 
     path: Path
-    """Where they lay in training, which may be anywhere."""
+    """Where they lay in training, which may be anywhere; one that is not absolute lies within the
+    model's folder."""
     checksum: str
     """See `WordVectors.checksum`."""
     rms: float = 0.0

@@ -30,6 +30,7 @@ from models.model.sentence_model import (
     build_model,
 )
 from pipeline.base.atomic_files import write_by_library
+from pipeline.base.inside import inside
 from pipeline.base.json_files import check_file, read_object, write_sealed_json
 from pipeline.parsers.adapters.fitting import built_to_fit
 
@@ -69,7 +70,7 @@ def load_model(folder: Path, *, vectors_path: Path | None = None) -> SentenceMod
 
     Args:
         vectors_path: where the word vectors lie now; by default where they lay in training, or
-            among what ships.
+            among what ships. A model that has its own within its folder takes these.
 
     Raises:
         FileNotFoundError: no model there.
@@ -77,14 +78,25 @@ def load_model(folder: Path, *, vectors_path: Path | None = None) -> SentenceMod
     """
     description = read_model_description(folder)
     config, recorded = description.config, description.vectors
-    # A path that is not absolute is one within the folder.
-    vectors = load_recorded_vectors(recorded.checksum, folder / recorded.path, vectors_path)
+    place = recorded.path
+    if not place.is_absolute():
+        place, vectors_path = inside(folder, str(place)), None
+    vectors = load_recorded_vectors(recorded.checksum, place, vectors_path)
     path = folder / WEIGHTS_FILE
     tensors = _tensors_of(path)
 
     def build() -> SentenceModel:
         model = build_model(config, vectors, config.seed)
         removed = [tensors[name] for name in sorted(tensors) if name.startswith(_REMOVED)]
+        widths = SentenceViews(model).widths
+        if len(removed) > len(widths) or any(
+            directions.dim() != 2 or directions.shape[1] != width
+            for directions, width in zip(removed, widths, strict=False)
+        ):
+            raise ValueError(
+                f"components of shapes {[list(each.shape) for each in removed]} cannot be removed "
+                f"from views of widths {list(widths)}"
+            )
         model.removed.extend(map(RemovedComponents, removed))
         return model
 

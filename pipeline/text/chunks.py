@@ -21,6 +21,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple
 
+MAX_CHARACTERS = 1 << 20
+"""Of all chunks that are remembered: of ordinary ones as many as `MAX_KNOWN`, of long ones less."""
 MAX_KNOWN = 1 << 17
 """Chunks or patterns that are remembered; then all are forgotten, so that memory is bounded."""
 

@@ -16,7 +16,7 @@ from typing import Annotated, Any, ClassVar
 
 from pipeline.base.config_fields import Config, Count, Range
 from pipeline.base.refusal import Refusal
-from pipeline.text.chunks import MAX_KNOWN, ChunkCutter, ChunkTokens, Cut
+from pipeline.text.chunks import MAX_CHARACTERS, MAX_KNOWN, ChunkCutter, ChunkTokens, Cut
 
 CLEANING_VERSION = 2
 """Raised whenever the same text would be cleaned otherwise; part of every digest."""
@@ -181,6 +181,7 @@ class EnglishTokenizer:
         self._words: dict[str, tuple[str, ...]] = {}
         self._spaces: dict[str, tuple[bool, ...]] = {}
         self._unsure = {""}
+        self._characters = 0
 
     def tokenize(self, texts: Sequence[str]) -> list[TokenizedText]:
         """Returns the tokens of each text; what spaCy caches for them is freed on return.
@@ -188,11 +189,12 @@ class EnglishTokenizer:
         Args:
             texts: with single spaces as their only white space.
         """
-        if len(self._words) > MAX_KNOWN:
+        if len(self._words) > MAX_KNOWN or self._characters > MAX_CHARACTERS:
             self._forget()
         chunks = [text.split(" ") for text in texts]
         met = set(chain.from_iterable(chunks)) - {""}
         new = [chunk for chunk in met if chunk not in self._words]
+        self._characters += sum(map(len, new))
         with self._whole.vocab.memory_zone():
             for chunk, cut in zip(new, self._cutter.cut(new), strict=True):
                 self._words[chunk] = cut.words

@@ -7,11 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file, save_file
 
 import models
 from models.config.training_presets import preset
 from models.export import main
 from models.words.vector_files import load_word_vectors
+from pipeline.base.bundled import BUNDLED_VECTORS
+from tests.support.edited_json import edit as edit_json
 from tests.support.training_runs import make_data, run
 
 CONFIG = preset("weighted-words", batch_size=32, epochs=2, held_out_fraction=0.2)
@@ -60,9 +63,11 @@ def test_a_component_of_the_corpus_is_gone(trained: Path, tmp_path: Path) -> Non
 
 
 def test_the_mean_of_its_words_is_rid_of_it_too(trained: Path, tmp_path: Path) -> None:
-    encoder = models.load(exported(trained, tmp_path / "out"))
+    kept = models.load(exported(trained, tmp_path / "kept"))
+    encoder = models.load(exported(trained, tmp_path / "out", "--components", "1"))
     views = encoder.encode_views(SENTENCES, ("last", "mean"))
     np.testing.assert_array_equal(views["0-BOW.last"], views["0-BOW.mean"])
+    assert np.abs(views["0-BOW.mean"] - kept.encode(SENTENCES)).max() > 1e-5
 
 
 def test_only_the_most_frequent_words_are_kept(trained: Path, tmp_path: Path) -> None:
@@ -83,3 +88,36 @@ def test_a_model_without_words_alone_is_refused(
     run(make_data(tmp_path), tmp_path / "model", preset("laptop", hidden_size=4, epochs=1))
     assert main([str(tmp_path / "model"), "--out", str(tmp_path / "out")]) == 2
     assert "views DEP, CONST; only a view BOW is words alone" in capsys.readouterr().err
+
+
+def test_components_need_a_corpus(
+    trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = exported(trained, tmp_path / "out")
+    again = [str(out), "--out", str(tmp_path / "again"), "--components", "1"]
+    assert main(again) == 2
+    assert "names no corpus that components could be found on" in capsys.readouterr().err
+    assert not (tmp_path / "again").exists()
+
+
+def test_components_that_do_not_fit_the_view_are_refused(trained: Path, tmp_path: Path) -> None:
+    out = exported(trained, tmp_path / "out", "--components", "1")
+    tensors = load_file(out / "model.safetensors")
+    tensors["removed.0.directions"] = np.zeros((1, 7), dtype=np.float32)
+    save_file(tensors, out / "model.safetensors")
+    edit_json(out / "model.json", lambda value: value.pop("file_sha256"))
+    with pytest.raises(ValueError, match=r"shapes \[\[1, 7\]\] cannot be removed from views"):
+        models.load(out)
+
+
+def test_words_that_lie_outside_the_folder_are_not_taken(trained: Path, tmp_path: Path) -> None:
+    out = exported(trained, tmp_path / "out")
+    edit_json(out / "model.json", lambda value: value["vectors"].update(path="../elsewhere"))
+    with pytest.raises(ValueError, match="leads out of the folder"):
+        models.load(out)
+
+
+def test_its_own_words_count_whatever_others_are_given(trained: Path, tmp_path: Path) -> None:
+    out = exported(trained, tmp_path / "out")
+    found = models.load(out, vectors=BUNDLED_VECTORS).encode(SENTENCES)
+    np.testing.assert_array_equal(found, models.load(out).encode(SENTENCES))

@@ -34,6 +34,14 @@ def test_models_and_their_views_are_found_in_order(models: Path) -> None:
     assert parse_encoder_name(spec).shown == "g@LIN+f@0-SEQ+g"
 
 
+def test_an_encoder_that_ships_is_joined_by_its_name(models: Path) -> None:
+    english = BUNDLED_MODELS["english"]
+    assert joined_models(f"english@BOW+{models}/f") == [
+        ModelViews(english, ("BOW",)),
+        ModelViews(models / "f"),
+    ]
+
+
 def test_one_view_of_one_model_is_of_this_form(models: Path) -> None:
     assert joined_models(f"{models}/f@INV") == [ModelViews(models / "f", ("INV",))]
 

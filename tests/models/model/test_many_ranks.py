@@ -26,6 +26,7 @@ LENGTHS = (2, 3, 1, 4, 2, 3, 5)
 KINDS: dict[str, tuple[int, dict[str, Any]]] = {
     "dropout": (7, {"word_dropout": 0.4}),
     "dropout, trained words": (7, {"word_dropout": 0.4, "word_vectors": "trained"}),
+    "trained weights": (7, {"word_weights": "trained", "unit_words": True}),
     "two sentences": (2, {"anchor": "zeroed"}),
     "two sentences, inner product": (
         2,

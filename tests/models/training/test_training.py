@@ -62,6 +62,19 @@ def test_another_seed_gives_another_curve(data: Data, tmp_path: Path) -> None:
     assert timeless(tmp_path / "first") != timeless(tmp_path / "second")
 
 
+WEIGHTED = {
+    "views": ("BOW", "BOW"),
+    "word_vectors": "trained",
+    "trained_word_init": "given",
+    "word_weights": "sif",
+    "unit_words": True,
+    "critic": "inner_product",
+    "normalise": "l2",
+    "temperature_trained": False,
+    "run_length": 2,
+}
+
+
 @pytest.mark.parametrize(
     ("kill_at", "changes"),
     [
@@ -70,6 +83,8 @@ def test_another_seed_gives_another_curve(data: Data, tmp_path: Path) -> None:
         (19, {}),
         (7, {"word_vectors": "trained", "normalise": "l2"}),
         (7, {"word_dropout": 0.2, "views": ("SEQ", "DEP")}),
+        (7, WEIGHTED),
+        (7, {**WEIGHTED, "word_vectors": "frozen", "word_weights": "trained"}),
     ],
 )
 def test_a_killed_training_ends_as_if_it_had_not_been(

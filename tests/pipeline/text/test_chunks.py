@@ -155,6 +155,14 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         assert len(tokenizer._cutter._patterns) <= 52
 
 
+def test_of_long_chunks_fewer_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipeline.text.tokenization.MAX_CHARACTERS", 1_000)
+    tokenizer = EnglishTokenizer()
+    for number in range(40):
+        assert_as_spacy([f"{'字' * 200}{number} and more"], tokenizer)
+        assert sum(map(len, tokenizer._words)) <= 1_500
+
+
 @given(text=st.text() | st.text(alphabet=" a\t\u00a0\u00ad\u200b\ufffd\u2028\x00é\ud800"))
 @settings(max_examples=500, deadline=None)
 def test_cleaning_leaves_alone_only_what_is_clean(text: str) -> None:
