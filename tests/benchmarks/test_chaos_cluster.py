@@ -12,7 +12,7 @@ import pytest
 
 from benchmarks.chaos.__main__ import main
 from benchmarks.chaos.parts import cluster
-from benchmarks.chaos.parts.cluster import _kill_in, _round
+from benchmarks.chaos.parts.cluster import _kill_in, _round, _wait_for_job
 from benchmarks.chaos.tiny_run import Started, TinyRun
 
 PLAY = """
@@ -55,11 +55,13 @@ def test_a_stage_must_be_done_though_it_lost_its_machine(
     with (tmp_path / "log").open("wb") as log:
         process = subprocess.Popen([sys.executable, "-c", PLAY, *events], stdout=log)
     played: Any = PlayedCluster()
+    started = Started(process, tmp_path / "log")
 
-    trial = _kill_in("ParseDependencies", Started(process, tmp_path / "log"), played, 0.0)
+    found = _wait_for_job(["ParseConstituents", "ParseDependencies"], started, played)
 
-    assert trial is not None
-    assert trial.survived is survived
+    assert found == (("ParseDependencies", 1) if "running" in events else None)
+    trial = found and _kill_in(found[0], started, played, found[1], 0.0)
+    assert (trial is not None and trial.survived) is survived
 
 
 @pytest.mark.parametrize(("num_missed", "survived"), [(0, True), (2, True), (9, False)])

@@ -23,7 +23,9 @@ def write_model(folder: Path, vectors: Path, *, seed: int = 0, **changes: Any) -
     words = load_word_vectors(vectors)
     model = random_model(preset("laptop", **{"hidden_size": 6, **changes}), words, seed)
     folder.mkdir(parents=True)
-    save_model(folder, model, {"vectors": {"path": str(vectors), "checksum": words.checksum}})
+    save_model(
+        folder, model, {"vectors": {"path": str(vectors.absolute()), "checksum": words.checksum}}
+    )
     return folder
 
 

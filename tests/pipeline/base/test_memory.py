@@ -11,6 +11,8 @@ import numpy as np
 from pipeline.base.memory import own_memory, peak_bytes, resident_bytes
 
 LARGE = 400 << 20
+SLACK = 1 << 20
+"""The kernel counts what is resident thread by thread, and adds it up now and then."""
 ASK = "from pipeline.base.memory import peak_bytes; print(peak_bytes())"
 
 
@@ -20,7 +22,7 @@ def test_a_peak_stays_when_the_memory_is_given_back() -> None:
     held = resident_bytes(os.getpid())
     del large
     assert held >= before + LARGE // 2
-    assert peak_bytes() >= held
+    assert peak_bytes() >= held - SLACK
     assert peak_bytes(os.getpid()) == peak_bytes()
     assert resident_bytes(os.getpid()) < held
     assert f"up to {peak_bytes() >> 20:,} MiB" in own_memory()
