@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from models.config.training_config import TRAINING_VERSION, TrainingConfig
@@ -118,19 +118,18 @@ class EncoderParameters(CorpusParameters, HeldOutParameters, ParserParameters, T
         )
 
     def _sif(self, vectors: UsedVectors, label: str) -> EvaluatedEncoder:
-        return EvaluatedEncoder(
-            name="mean of the word vectors, SIF weights",
-            label=label,
-            spec=label,
-            content={
-                "vectors": vectors.digest,
-                "weights": SIF_WORDS.architecture(),
-                "training_version": TRAINING_VERSION,  # of how weights are made, too
-                "encoding": describe_encoding(SIF_WORDS.views),
-            },
-            settings={"vectors": str(vectors.path)},
+        """The bag of words with weights, as a view of an untrained model."""
+        bag = self._bag_of_words(vectors, label)
+        weighted = {
+            "weights": SIF_WORDS.architecture(),
+            "training_version": TRAINING_VERSION,  # of how weights are made, too
+            "encoding": describe_encoding(SIF_WORDS.views),
+        }
+        return replace(
+            bag,
+            name=f"{bag.name}, SIF weights",
+            content=bag.content | weighted,
             views=placed(SIF_WORDS.views),
-            requires=vectors.requires,
         )
 
     def _models(self, name: EncoderName) -> EvaluatedEncoder:

@@ -96,12 +96,8 @@ def gather_ranges(
 
 
 _EXTREMES = {"max": np.maximum, "min": np.minimum}
-
-
-TOKENS_AT_ONCE = 4_096
-"""Whose vectors are gathered at once where extremes are looked for; they fit a core's cache."""
-
-
+_GATHERED_AT_ONCE = 4_096
+"""Tokens whose vectors are gathered where extremes are looked for; they fit a core's cache."""
 MAX_SUMMED_IN_ORDER = 64
 """Words of a sentence; a longer sum loses digits word by word, and less by numpy, in halves."""
 
@@ -116,7 +112,7 @@ def pooled_words(
     """
     if pooling in _EXTREMES:
         return _extreme_words(vectors, block, _EXTREMES[pooling])
-    import torch  # sums without a copy of the vectors: forty times as fast as numpy's
+    import torch  # sums without a copy of the vectors
     import torch.nn.functional as F
 
     means: NDArray[np.float32] = F.embedding_bag(
@@ -137,7 +133,7 @@ def _extreme_words(vectors: WordVectors, block: SentenceBlock, of: np.ufunc) -> 
     extremes = np.empty((len(block), vectors.size), dtype=np.float32)
     start = 0
     while start < len(block):
-        most = block.offsets[start] + TOKENS_AT_ONCE
+        most = block.offsets[start] + _GATHERED_AT_ONCE
         stop = max(start + 1, int(np.searchsorted(block.offsets, most, side="right")) - 1)
         part = block.slice(start, stop)
         words = vectors.matrix[part.token_ids]

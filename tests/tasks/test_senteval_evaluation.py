@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import luigi
+import numpy as np
 import pytest
 
 from models.compare import main as compare
@@ -194,7 +195,7 @@ def test_a_machine_setting_changes_no_path(
         assert changed.folder == stage(**setting, **own).folder
 
 
-@pytest.mark.parametrize("encoder", ["bag_of_words", "random-0", "own_letters:letters"])
+@pytest.mark.parametrize("encoder", ["bag_of_words", "sif", "random-0", "own_letters:letters"])
 def test_a_baseline_needs_no_training(encoder: str, setting: dict[str, Any]) -> None:
     task = EvaluateTask(**setting, encoder=encoder)
     other = {"changes": {"epochs": 9}, "seed": 4, "limit": 10}
@@ -202,7 +203,7 @@ def test_a_baseline_needs_no_training(encoder: str, setting: dict[str, Any]) -> 
     assert set(task.requires()) == {"data"}
 
 
-@pytest.mark.parametrize("encoder", ["bag_of_words", "random-0", "own_letters:letters"])
+@pytest.mark.parametrize("encoder", ["bag_of_words", "sif", "random-0", "own_letters:letters"])
 def test_words_of_the_corpus_are_waited_for(encoder: str, setting: dict[str, Any]) -> None:
     own = setting | {"vectors": "corpus", "encoder": encoder}
     task = EvaluateTask(**own, representation_changes={"join_words": True})
@@ -283,6 +284,18 @@ def test_all_encoders_stand_in_one_table(
     assert [sorted(job["tasks"]) for job in jobs] == 2 * [["CR", "SICK-E", "SICK14", "TREC"]]
     cache = setting["work_folder"] / "evaluation-embeddings"
     assert len(list(cache.rglob("*.npy"))) == 2 * 2, "one a set and encoder"
+
+
+def test_what_ships_keeps_its_own_words_beside_others(
+    setting: dict[str, Any], jobs: list[dict[str, Any]]
+) -> None:
+    task = EvaluateAll(**setting, encoder="bag_of_words,sif,english", tasks="SICK14")
+    assert build(task) and len(jobs) == 3
+
+    table = (task.folder / "evaluation.md").read_text(encoding="utf-8")
+    assert "mean of the word vectors, SIF weights" in table and "english" in table
+    embeddings = (setting["work_folder"] / "evaluation-embeddings").rglob("*.npy")
+    assert sorted(np.load(path).shape[1] for path in embeddings) == [6, 6, 300]
 
 
 def test_a_second_run_does_nothing(setting: dict[str, Any], jobs: list[dict[str, Any]]) -> None:
