@@ -3,6 +3,7 @@
 from pipeline.base.foreign_text import guard_logs
 from tasks.evaluation_data import DownloadSentEval
 from tasks.frameworks import CompareFrameworks
+from tasks.pairs import MakePairs
 from tasks.parsers import ConvertParser, TrainConstituencyParser, TrainDependencyParser
 from tasks.parsing import ParseConstituents, ParseDependencies, ParseShard
 from tasks.probing_text import (
@@ -29,6 +30,7 @@ __all__ = [
     "EvaluateAll",
     "EvaluateEncoder",
     "EvaluateTask",
+    "MakePairs",
     "ParseAlteredConstituents",
     "ParseAlteredDependencies",
     "ParseConstituents",

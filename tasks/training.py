@@ -18,6 +18,7 @@ from models.training.logs import finished_summary
 from pipeline.base.job import available_cores
 from pipeline.parsing.parse_shard import library_versions
 from tasks.artefact import Artefact, run_job
+from tasks.pairs import MakePairs
 from tasks.parameters import (
     CorpusParameters,
     HeldOutParameters,
@@ -72,14 +73,23 @@ class TrainEncoders(
             ValueError: the views cannot be trained.
         """
         self.config.check_trainable()
-        return self.corpus_stages() | self.word_vectors.requires
+        return self.corpus_stages() | self.pairs() | self.word_vectors.requires
+
+    def pairs(self) -> dict[str, MakePairs]:
+        """Returns the stage that makes pairs, where batches are to have some."""
+        config = self.config
+        if not config.pairs_share:
+            return {}
+        wanted = {
+            "positives": config.pair_positives,
+            "negatives": config.pair_negatives,
+            "held_out_block_sentences": config.held_out_block_sentences,
+        }
+        return {"pairs": self.clone(MakePairs, pairs=wanted)}
 
     def corpus_stages(self) -> dict[str, Artefact]:
         """Returns the sentences, and the parses that the views read."""
-        parses = {
-            name: self.clone(PARSE_STAGES[name], text="corpus")
-            for name in needed_stages(self.config.views)
-        }
+        parses = {name: self.clone(PARSE_STAGES[name]) for name in needed_stages(self.config.views)}
         return {"sentences": self.clone(SplitSentences), **parses}
 
     def complete(self) -> bool:
@@ -104,6 +114,7 @@ class TrainEncoders(
             "training_version": TRAINING_VERSION,
             "vectors": self.word_vectors.digest,
             **{name: task.digest for name, task in self.corpus_stages().items()},
+            **{name: task.digest for name, task in self.pairs().items()},
             **({} if parsed else {"libraries": library_versions(("torch",))}),
         }
 
@@ -165,6 +176,7 @@ class TrainEncoders(
             )
         self.write_config()
         stages = self.corpus_stages()
+        pairs = [task.folders for task in self.pairs().values()]
         job = TrainingJob(
             self.config,
             CorpusFolders(**{name: task.folder for name, task in stages.items()}),
@@ -173,6 +185,7 @@ class TrainEncoders(
             {k: task.parser_folder for k, task in stages.items() if isinstance(task, ParseStage)},
             settings,
             launch,
+            pairs[0] if pairs else None,
         )
         path = self.folder / "job.json"
         run_job(self, "models.train", job.to_dict(), path, threads=launch.threads or 1)

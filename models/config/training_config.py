@@ -93,6 +93,7 @@ WITH_COMPONENT = ReadIf(lambda config: config.remove_top_component)
 WITH_TEMPERATURE = ReadIf(
     lambda config: config.objective != "contrastive" or config.normalise == "l2"
 )
+WITH_PAIRS = ReadIf(lambda config: config.pairs_share > 0)
 WITH_OWN_WORDS = ReadIf(lambda config: config.own_words_weight > 0)
 BOTH = ReadIf(lambda config: config.objective == "both")
 WITH_WEIGHTS = ReadIf(lambda config: config.word_weights != "none")
@@ -225,6 +226,14 @@ class TrainingConfig(Config):
     weighted as the objective weighs its anchors."""
     own_words_temperature: Annotated[Positive, WITH_OWN_WORDS] = 0.1
     """τ of that loss, which stays."""
+    pairs_share: ShareBelow1 = 0.0
+    """Of a batch's sentences, those that stand in pairs which syntax makes, beside text: a
+    sentence for training, what its tree makes of it that says the same, and what says another
+    thing. None of the papers; see `models.corpus.syntactic_pairs`."""
+    pair_positives: Annotated[Count, WITH_PAIRS] = 2
+    """At most so many positives are made of a sentence."""
+    pair_negatives: Annotated[Natural, WITH_PAIRS] = 1
+    """At most so many hard negatives stand beside each of them."""
     negatives: Annotated[Count, PREDICTING] = 5
     """Negative samples a word, K (B, appendix 3). Generative objective only, as what follows."""
     shared_negatives: Annotated[Count, PREDICTING] = 16_384
@@ -377,6 +386,12 @@ class TrainingConfig(Config):
                 f"views {', '.join(self.views)} of frozen word vectors have nothing to train; take "
                 "LIN for BOW, or train the words (word_vectors) or their weights (word_weights)"
             )
+        if self.pairs_share and not 2 <= self.sentences_in_pairs <= self.batch_size - 2:
+            raise ValueError(
+                f"pairs_share {self.pairs_share:g} of batch_size {self.batch_size} leaves "
+                f"{self.sentences_in_pairs} sentences in pairs and "
+                f"{self.batch_size - self.sentences_in_pairs} of text; both need 2 or more"
+            )
         if self.objective in {"discriminative", "both"} and len(set(is_words)) > 1:
             raise ValueError(
                 f"views {', '.join(self.views)} cannot agree: {', '.join(sorted(WORD_WIDE_VIEWS))} "
@@ -388,6 +403,11 @@ class TrainingConfig(Config):
     def has_decoder(self) -> bool:
         """Whether words are predicted, by a decoder whose inverse is one more view."""
         return self.objective in {"generative", "both"}
+
+    @property
+    def sentences_in_pairs(self) -> int:
+        """How many sentences of a batch stand in pairs that syntax makes."""
+        return round(self.batch_size * self.pairs_share)
 
     @property
     def test_views(self) -> tuple[str, ...]:

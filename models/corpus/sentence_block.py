@@ -71,6 +71,30 @@ class SentenceBlock:
         inner, _ = gather_ranges(self.inner_offsets, order)
         return self._part(order, tokens, inner, offsets)
 
+    def beside(self, other: SentenceBlock) -> SentenceBlock:
+        """Returns these sentences and, after them, those of another corpus.
+
+        Rows stay as they are, each of its own dataset; documents of the two are different ones.
+
+        Raises:
+            ValueError: one has trees that the other has not.
+        """
+        columns = {}
+        for name in ("heads", "relations", "binary_left", "binary_right"):
+            both = [getattr(self, name), getattr(other, name)]
+            if sum(column is None for column in both) == 1:
+                raise ValueError(f"only one of two blocks to stand side by side has {name}")
+            columns[name] = None if both[0] is None else np.concatenate(both)
+        first_document = self.documents.max(initial=-1) + 1 - other.documents.min(initial=0)
+        return SentenceBlock(
+            token_ids=np.concatenate([self.token_ids, other.token_ids]),
+            offsets=np.concatenate([self.offsets, self.offsets[-1] + other.offsets[1:]]),
+            documents=np.concatenate([self.documents, other.documents + first_document]),
+            sentence_index=np.concatenate([self.sentence_index, other.sentence_index]),
+            rows=np.concatenate([self.rows, other.rows]),
+            **columns,
+        )
+
     def shuffled(self, what: Shuffled) -> SentenceBlock:
         """Returns the sentences with their words, or their relations, at other places.
 

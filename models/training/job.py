@@ -72,6 +72,8 @@ class TrainingJob(Config):
     parser that is the shards say; where it lies changes no result."""
     settings: RunSettings = field(default_factory=RunSettings)
     launch: LaunchSettings = field(default_factory=LaunchSettings)
+    pairs: CorpusFolders | None = None
+    """Those that syntax makes of the corpus, where the configuration has a share of them."""
 
     def provenance(self, vectors: WordVectors) -> Provenance:
         """Returns what the training is made from.
@@ -84,14 +86,12 @@ class TrainingJob(Config):
             ValueError: a stage is missing, or its shards are by several parsers.
         """
         needed = self.corpus.needed_by(self.config.views)
-        shards = {
-            stage: [shard.sha256 for shard in read_dataset_manifest(folder, stage).shards]
-            for stage, folder in needed.items()
-        }
+        pairs = {} if self.pairs is None else self.pairs.needed_by(self.config.views)
         content = {
             "training_version": TRAINING_VERSION,
             "config": self.config.to_dict(),
-            "corpus": shards,
+            "corpus": _shards_of(needed),
+            **({"pairs": _shards_of(pairs)} if pairs else {}),
             "vectors": vectors.checksum,
         }
         origin = {
@@ -109,6 +109,18 @@ class TrainingJob(Config):
         }
         return Provenance(digest_of(content), origin)
 
+    def paired(self, vectors: WordVectors) -> ParsedCorpus:
+        """Returns the sentences of the pairs; argument as of `part`.
+
+        Raises:
+            FileNotFoundError: a stage of the pairs is not complete.
+            ValueError: there is no folder of pairs, a stage is missing, or stages do not match.
+        """
+        if self.pairs is None:
+            raise ValueError("pairs_share is above 0, but the training's job names no pairs")
+        selection = Selection(max_tokens=self.config.max_tokens)
+        return ParsedCorpus(self.pairs, vectors, views=self.config.views, selection=selection)
+
     def part(self, part: Part, vectors: WordVectors) -> ParsedCorpus:
         """Returns the sentences of a part.
 
@@ -121,3 +133,11 @@ class TrainingJob(Config):
         """
         selection = Selection(part, self.config.hold_out, self.config.max_tokens)
         return ParsedCorpus(self.corpus, vectors, views=self.config.views, selection=selection)
+
+
+def _shards_of(folders: Mapping[str, Path]) -> dict[str, list[str]]:
+    """Returns the sha256 of each stage's shards."""
+    return {
+        stage: [shard.sha256 for shard in read_dataset_manifest(folder, stage).shards]
+        for stage, folder in folders.items()
+    }

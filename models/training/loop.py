@@ -19,7 +19,7 @@ from models.encoders.kernels.gemm import GemmBackend
 from models.model.model_folder import save_model
 from models.model.ranks import Ranks
 from models.model.sentence_model import SentenceModel, TrainingBatch
-from models.training.batches import TrainingBatches, prefetched
+from models.training.batches import BatchesWithPairs, TrainingBatches, prefetched
 from models.training.checkpoints import Checkpoint, capture, restore
 from models.training.folder import TrainingFolder, open_checkpoint
 from models.training.job import Provenance, RunSettings
@@ -37,7 +37,7 @@ class TrainingDivergedError(ValueError):
 class TrainingData:
     """What a training reads."""
 
-    batches: TrainingBatches
+    batches: TrainingBatches | BatchesWithPairs
     held_out: ParsedCorpus
     """Opened with the part ``held_out``."""
 

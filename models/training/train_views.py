@@ -20,7 +20,7 @@ from models.model.model_description import MODEL_FILE, WEIGHTS_FILE
 from models.model.model_folder import load_weights, num_parameters, save_model
 from models.model.ranks import ALONE, Ranks
 from models.model.sentence_model import SentenceModel, build_model
-from models.training.batches import TrainingBatches, num_batches
+from models.training.batches import BatchesWithPairs, TrainingBatches, num_batches
 from models.training.folder import CHECKPOINTS_FOLDER, keep_survey, surveyed
 from models.training.job import Provenance, TrainingJob
 from models.training.logs import METRICS_FILE, SUMMARY_FILE, finished_summary, metrics_of
@@ -89,7 +89,7 @@ def _train(
     report(0.0, "counting the sentences to train on")
     survey = _survey(job, model.vectors, provenance.identity, ranks)
     model.set_word_counts(survey.word_counts)
-    data = _data(job, model.vectors, survey)
+    data = _data(job, model.vectors, survey, ranks)
     run = TrainingLoop(model, data, job.out, provenance, settings=job.settings, ranks=ranks)
     run.run(report)
     _finish(run, survey, job.out, provenance)
@@ -110,16 +110,25 @@ def _survey(job: TrainingJob, vectors: WordVectors, identity: str, ranks: Ranks)
     return survey
 
 
-def _data(job: TrainingJob, vectors: WordVectors, survey: CorpusSurvey) -> TrainingData:
-    config, corpus = job.config, job.part("train", vectors)
-    batches = TrainingBatches(
-        corpus,
+def _data(
+    job: TrainingJob, vectors: WordVectors, survey: CorpusSurvey, ranks: Ranks
+) -> TrainingData:
+    config = job.config
+    held_out, paired = job.part("held_out", vectors), config.sentences_in_pairs
+    text = TrainingBatches(
+        job.part("train", vectors),
         survey.rows,
-        batch_size=config.batch_size,
+        batch_size=config.batch_size - paired,
         seed=config.seed,
         run_length=config.run_length,
     )
-    return TrainingData(batches, job.part("held_out", vectors))
+    if not paired:
+        return TrainingData(text, held_out)
+    corpus = job.paired(vectors)
+    rows = ranks.agreed(corpus.survey().rows if ranks.is_first else None)
+    assert rows is not None, "the first rank has counted them"
+    pairs = TrainingBatches(corpus, rows, batch_size=paired, seed=config.seed)
+    return TrainingData(BatchesWithPairs(text, pairs), held_out)
 
 
 def _nothing_to_train(folders: CorpusFolders, survey: CorpusSurvey) -> str:
