@@ -157,6 +157,14 @@ class TrainingConfig(Config):
     """Root mean square of a component to which given vectors are scaled; None leaves them.
 
     Open in A. Measured: word2vec vectors scaled to about 0.35 train; the same at 1.0 do not."""
+    read_rms: Annotated[float | None, POSITIVE, SHAPES, NOT_OF_SUMS] = None
+    """Root mean square of a component at which SEQ, DEP, CONST and LIN read every word, whatever it
+    weighs; None: as it weighs. Weights by frequency leave a mean nothing of "who" and "not", which
+    a tree has a place for. Sums and means, also those of added_to_words, read words as weighted."""
+    words_beside: Annotated[float | None, POSITIVE, SHAPES] = None
+    """Weight of one more view of the finished model, the mean of its words, beside the trained
+    ones. All views are then brought to length 1, that of the words to this; None: neither. None
+    of the papers; A joins views as they are."""
     batch_size: Annotated[int, at_least(2)] = 400
     """Successive sentences in a batch (A, section Experiments; Q)."""
     run_length: Annotated[int | None, at_least(2)] = None
@@ -411,8 +419,9 @@ class TrainingConfig(Config):
 
     @property
     def test_views(self) -> tuple[str, ...]:
-        """The views of the finished model: those trained and, last, the decoder's inverse."""
-        return (*self.views, INVERSE) if self.has_decoder else self.views
+        """The views of the finished model: those trained, a decoder's inverse, words beside."""
+        inverse = (INVERSE,) if self.has_decoder else ()
+        return (*self.views, *inverse, *(("BOW",) if self.words_beside else ()))
 
     @property
     def embedding_width(self) -> int:

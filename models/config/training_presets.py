@@ -73,11 +73,31 @@ PRESETS: dict[str, TrainingConfig] = {
         held_out_fraction=0.02,
         held_out_batches=20,
     ),
+    "trees-beside-words": TrainingConfig(
+        views=("DEP", "CONST"),
+        hidden_size=300,
+        vector_rms=None,
+        read_rms=0.35,
+        words_beside=1.4,
+        critic="inner_product",
+        normalise="l2",
+        temperature=0.05,
+        temperature_trained=False,
+        batch_size=1152,
+        run_length=2,
+        pairs_share=1 / 3,
+        epochs=1,
+        learning_rate=2e-3,
+        held_out_fraction=0.02,
+        held_out_batches=20,
+    ),
 }
 """``laptop`` is made for some ten thousand sentences on two cores; ``structured-views`` is A as
 published, ``quickthoughts`` is Q, A's baseline, ``B-…`` are B's generative and discriminative
 frameworks and both together, ``C-…`` is C with either decoder. ``weighted-words`` is no paper's: it
 trains word vectors that are given, weighted by SIF, to find a sentence's neighbour by their mean.
+Nor is ``trees-beside-words``, whose trees stand beside the words of a model that was made so; it is
+trained on a text's neighbours and on pairs that syntax makes.
 Their values stand in the docstrings
 of the fields, where A, B, C and Q are explained, too.
 

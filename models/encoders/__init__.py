@@ -22,6 +22,7 @@ from models.encoders.child_sum import ChildSumTreeLSTM
 from models.encoders.gru import GRU
 from models.encoders.nary import NaryTreeLSTM
 from models.encoders.path_sums import ConstituentPathSum, DependencyPathSum
+from models.encoders.read_alike import ReadAlike
 from models.encoders.word_averages import BagOfWords, LinearAverage
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "DependencyPathSum",
     "LinearAverage",
     "NaryTreeLSTM",
+    "ReadAlike",
     "SentenceEncoder",
     "build_encoder",
 ]
@@ -59,6 +61,7 @@ def build_encoder(
     dep_cell: DepCell = "child_sum",
     path_parts: int | None = 1,
     added_to_words: bool = False,
+    read_rms: float | None = None,
 ) -> nn.Module:
     """Returns a new `SentenceEncoder` for the view.
 
@@ -73,6 +76,8 @@ def build_encoder(
             None: as many as components.
         added_to_words: whether the view is added to the mean of its words, by a share that starts
             at 0; it is then as wide as a word vector. BOW is that mean.
+        read_rms: root mean square of a component at which views that are no sums read every word;
+            None: as it comes.
 
     Raises:
         ValueError: no such view or init, or parts that do not divide a word vector.
@@ -89,6 +94,8 @@ def build_encoder(
         elif view == "DEP":
             options["dep_cell"] = dep_cell
         encoder = _ENCODERS[view](word_size=word_size, **options)
+        if read_rms is not None:
+            encoder = ReadAlike(encoder, rms=read_rms)
     else:
         raise ValueError(f"unknown view {view!r}; known: {', '.join(VIEWS)}")
     return AddedToWords(encoder, word_size=word_size, init=init) if added_to_words else encoder

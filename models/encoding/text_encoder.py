@@ -37,6 +37,8 @@ _ARCHITECTURE = (
     "dep_cell",
     "path_parts",
     "added_to_words",
+    "read_rms",
+    "words_beside",
     "shuffled",
     "precision",
     "word_weights",

@@ -1,8 +1,8 @@
 """The views of a sentence and the objective that trains them; the views of a finished model.
 
-These are its encoders and, if it has a decoder, the inverse. Tang & de Sa 2018, section 2.2, and
-2019, section 3.4: the inverse of what predicts words from a sentence's vector is an encoder of its
-own. It is applied to each word's vector; the results are pooled as the words' part of table 2
+These are its encoders, if it has a decoder the inverse, and if asked its words. Tang & de Sa 2018,
+section 2.2, and 2019, section 3.4: the inverse of what predicts words from a sentence's vector is
+an encoder of its own. It is applied to each word's vector; the results are pooled as the words' part of table 2
 (2018) says, W X there.
 
 Legend: B sentences, T word types, E word dimension, H_v width of view v.
@@ -10,12 +10,13 @@ Legend: B sentences, T word types, E word dimension, H_v width of view v.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
@@ -25,7 +26,7 @@ from models.corpus.sentence_block import SentenceBlock
 from models.encoders.base import SentenceStates
 from models.encoders.order.arrays import on_device
 from models.encoders.sentence_batch import SentenceBatch
-from models.encoders.word_averages import mean_of_words
+from models.encoders.word_averages import BagOfWords, mean_of_words
 from models.model.multi_view import MultiViewEncoder, TokenRange
 from models.model.ranks import ALONE, Ranks, gather_rows
 from models.objectives.base import ObjectiveResult, SentenceContext
@@ -244,6 +245,9 @@ class SentenceViews(nn.Module):
         """H_v of each view."""
         if model.decoder is not None:
             self.widths = (*self.widths, model.decoder.sentence_size)
+        self._beside: float | None = model.config.words_beside
+        if self._beside is not None:
+            self.widths = (*self.widths, model.vectors.size)
 
     @property
     def names(self) -> list[str]:
@@ -273,15 +277,33 @@ class SentenceViews(nn.Module):
         """
         pooled = self.encoder.pool(batch, pooling)
         if self.decoder is not None:
-            assert self.views[-1] == INVERSE
+            assert INVERSE in self.views
             states = self._inverse_states(batch)
+            pooled.append({name: states.pool(name) for name in pooling})
+        if self._beside is not None:
+            states = self._word_states(batch)
             pooled.append({name: states.pool(name) for name in pooling})
         for view, vectors, removed in zip(self.views, pooled, self.removed, strict=False):
             # Found on what stands for a sentence; the mean of a bag is its last state.
             for name in {"last", "mean"} if view in UNORDERED_VIEWS else {"last"}:
                 if name in vectors:
                     vectors[name] = removed(vectors[name])
-        return pooled
+        return pooled if self._beside is None else self._of_one_length(pooled)
+
+    def _of_one_length(
+        self, pooled: Sequence[Mapping[Pooling, Tensor]]
+    ) -> list[dict[Pooling, Tensor]]:
+        """Returns each vector at length 1, those of the words beside the views at their weight."""
+        weights = [1.0] * (len(pooled) - 1) + [self._beside or 1.0]
+        return [
+            {name: weight * F.normalize(vectors, dim=1) for name, vectors in view.items()}
+            for weight, view in zip(weights, pooled, strict=True)
+        ]
+
+    def _word_states(self, batch: SentenceBatch) -> SentenceStates:
+        """Returns the words as the first view's lookup weighs them."""
+        vectors = self.encoder.look_up(batch.word_ids)[0]
+        return BagOfWords(word_size=vectors.shape[1]).states(batch, vectors)
 
     def _inverse_states(self, batch: SentenceBatch) -> SentenceStates:
         """Returns the inverse of each word, and for the last state their mean."""

@@ -158,7 +158,7 @@ OTHER_VALUES: dict[str, Any] = {
     **{"coupling_width": 3, "held_out_every_steps": 2, "keep": "best", "gradient_clip": 1.0},
     **{"warmup_fraction": 0.5, "word_dropout": 0.5, "noise_power": 0.25, "orthonormal_rate": 0.5},
     **{"held_out_fraction": 0.5, "gather_negatives": False, "vector_rms": 0.5, "parts": 2},
-    "run_length": 2,
+    **{"run_length": 2, "pairs_share": 0.5},
 }
 
 
@@ -203,6 +203,7 @@ def test_the_architecture_is_what_digests_of_random_encoders_have_always_held() 
         *("views", "objective", "hidden_size", "bidirectional", "dep_cell", "init", "precision"),
         *("word_vectors", "embeddings", "trained_word_size", "trained_word_init", "trained_words"),
         *("word_weights", "sif_a", "unit_words", "path_parts", "added_to_words"),
+        *("read_rms", "words_beside"),
         "shuffled",
         *("vector_rms", "decoder", "coupling_layers", "coupling_partition", "coupling_width"),
         *("coupling_depth", "coupling_activation"),
@@ -212,6 +213,7 @@ def test_the_architecture_is_what_digests_of_random_encoders_have_always_held() 
 def test_a_field_that_only_some_trainings_read_is_read_by_one() -> None:
     presets = [preset("laptop", normalise="l2"), preset("laptop", views=("SEQ", "DEP"))]
     presets += [preset("laptop", views=("DEPSUM", "CONSTSUM"), own_words_weight=1.0)]
+    presets += [preset("laptop", pairs_share=0.5)]
     presets += [preset(name, decoder="bijective") for name in ("B-G", "B-D", "B-GD")]
     presets += [preset("weighted-words"), preset("quickthoughts", word_vectors="trained")]
 

@@ -93,3 +93,70 @@ def test_a_model_of_words_alone_gives_their_mean() -> None:
     expected = model.encoder.look_up(torch.tensor([7, 2]))[0].mean(0)
     torch.testing.assert_close(first[1], expected)
     assert torch.equal(first, second)
+
+
+def test_words_stand_beside_the_views_at_their_weight() -> None:
+    contrastive = {"views": ("SEQ", "LIN"), "objective": "contrastive"}
+    model = make_model(**contrastive, words_beside=2.0)
+    alone = SentenceViews(make_model(**contrastive))
+
+    views = SentenceViews(model)
+    seq, lin, words = views.pool(BATCH, ALL)
+
+    assert views.names == ["0-SEQ", "1-LIN", "2-BOW"]
+    assert views.widths == (WIDTH, WIDTH, SIZE)
+    mean = model.encoder.look_up(torch.tensor([7, 2]))[0].mean(0)
+    torch.testing.assert_close(words["last"][1], 2 * mean / mean.norm())
+    for view, bare in zip((seq, lin), alone.pool(BATCH, ALL), strict=True):
+        for pooling in ALL:
+            expected = torch.nn.functional.normalize(bare[pooling], dim=1)
+            torch.testing.assert_close(view[pooling], expected)
+    cosine = torch.cosine_similarity(
+        torch.cat([v["last"] for v in (seq, lin, words)], 1)[:1],
+        torch.cat([v["last"] for v in (seq, lin, words)], 1)[1:],
+    )
+    of_views = [
+        torch.cosine_similarity(v["last"][:1], v["last"][1:]) for v in (seq, lin, words, words)
+    ]
+    torch.testing.assert_close(cosine, (of_views[0] + of_views[1] + 4 * of_views[2]) / 6)
+
+
+def test_a_sentence_of_unknown_words_has_zeros_for_its_words() -> None:
+    model = make_model(views=("SEQ", "LIN"), objective="contrastive", words_beside=1.0)
+    unknown = SentenceBatch.from_arrays([0, 0], [0, 2])
+
+    _, lin, words = SentenceViews(model)(unknown)
+
+    assert not lin.any() and not words.any()
+
+
+def test_a_view_reads_words_alike_and_sums_read_them_as_they_weigh() -> None:
+    fields = {"views": ("SEQ", "BOW"), "objective": "contrastive", "word_weights": "sif"}
+    rms = 0.5
+    alike, plain = (
+        make_model(**fields, read_rms=rms),
+        make_model(**(fields | {"word_weights": "none"}), unit_words=True, vector_rms=rms),
+    )
+
+    seq, bag = SentenceViews(alike)(BATCH)
+    expected, _ = SentenceViews(plain)(BATCH)
+
+    torch.testing.assert_close(seq, expected)
+    words = alike.encoder.look_up(torch.tensor([7, 2]))[0]
+    torch.testing.assert_close(bag[1], words.mean(0))
+    assert words[0].norm() != words[1].norm()
+
+
+def test_a_view_added_to_words_reads_them_alike_and_is_added_to_them_as_they_weigh() -> None:
+    fields = {"views": ("LIN", "BOW"), "objective": "contrastive", "word_weights": "sif"}
+    model = make_model(**fields, read_rms=0.5, added_to_words=True)
+    with torch.no_grad():
+        model.encoder.encoders[0].share.fill_(1.0)  # type: ignore[union-attr, operator]
+
+    lin, bag = SentenceViews(model)(BATCH)
+
+    view = model.encoder.encoders[0].view.view  # type: ignore[union-attr]
+    words = torch.nn.functional.normalize(model.encoder.look_up(torch.tensor([7, 2]))[0], dim=1)
+    of_view = view.projection(words.mean(0) * 0.5 * SIZE**0.5)  # type: ignore[union-attr, operator]
+    expected = bag[1] + model.encoder.encoders[0].projection(of_view)  # type: ignore[union-attr, operator]
+    torch.testing.assert_close(lin[1], expected.detach())
