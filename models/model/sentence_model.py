@@ -2,8 +2,8 @@
 
 These are its encoders, if it has a decoder the inverse, and if asked its words. Tang & de Sa 2018,
 section 2.2, and 2019, section 3.4: the inverse of what predicts words from a sentence's vector is
-an encoder of its own. It is applied to each word's vector; the results are pooled as the words' part of table 2
-(2018) says, W X there.
+an encoder of its own. It is applied to each word's vector; the results are pooled as the words'
+part of table 2 (2018) says, W X there.
 
 Legend: B sentences, T word types, E word dimension, H_v width of view v.
 """
