@@ -1,23 +1,26 @@
-"""Measures how fast an encoder makes vectors of raw text, from strings, on one core.
+"""Measures how fast encoders make vectors of raw text, from strings, on one core.
 
-``python -m benchmarks.encode`` encodes distinct sentences in a process of its own, so that the
-first call counts what it loads and memory is the encoder's. Rates are of the processor's time. The
-last line it prints is one JSON object.
+``python -m benchmarks.encode`` has each encoder encode distinct sentences in a process of its own,
+so that the first call counts what it loads and memory is the encoder's. Rates are of the
+processor's time. The last line it prints is one JSON object.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import torch
 
+from benchmarks.encode_process import VS_PARSERS
 from benchmarks.report import Table, fail, header, print_last_line, print_table
+from pipeline.base.bundled import BUNDLED_MODELS
 from pipeline.base.job import job_environment
 from pipeline.text.boundaries import sentence_ranges
 from pipeline.text.paragraphs import Paragraph
@@ -51,24 +54,49 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 f"{options.text}: {len(sentences)} distinct sentences, too few to measure; give a "
                 f"text of {MIN_SENTENCES} lines or more"
             )
-        figures = _measure_apart(options.encoder, sentences)
+        encoders = dict.fromkeys(options.encoder or BUNDLED_MODELS)
+        figures = {encoder: _measure_apart(encoder, sentences) for encoder in encoders}
     except (OSError, ValueError, RuntimeError) as error:
         return fail(str(error))
     what = str(options.text or "Python's documentation, as in the default run")
     words = sum(len(sentence.split()) for sentence in sentences) / len(sentences)
     text = f"{len(sentences):,} distinct sentences of {what}, {words:.1f} words each"
-    rows = [[name, f"{value:,.2f}"] for name, value in figures.items()]
+    names = list(dict.fromkeys(name for found in figures.values() for name in found))
+    rows = [
+        [name, *(f"{found[name]:,.2f}" if name in found else "" for found in figures.values())]
+        for name in names
+    ]
     cold = len(sentences) // COLD_SHARE
     notes = [
         f"cold: the first {cold:,} sentences after one; then the others, which are distinct, too",
         "sentences a second of processor time, one thread, strings to vectors",
         "first call: seconds of processor time to import, load and encode one sentence",
         "peak: resident memory of the process in MiB, the vectors of all sentences included",
+        f"{VS_PARSERS}: of the rate at which its parsers alone would read the same sentences",
     ]
-    table = Table(f"Raw text to vectors, {options.encoder}", ("what", "figure"), rows, notes)
+    table = Table("Raw text to vectors", ("what", *figures), rows, notes)
     print_table(table, header("benchmarks.encode", given, text=text, seed=0))
-    print_last_line({**figures, "encoder": options.encoder, "sentences": len(sentences)})
+    print_last_line({**_named(figures), "sentences": len(sentences)})
     return 0
+
+
+def _named(figures: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+    """Returns all figures in one row: ``english_trees_sentences_per_second``.
+
+    The first call is that of the first encoder, too, and ``trees_vs_parsers`` of the last that has
+    parsers.
+    """
+    named = {
+        f"{re.sub(r'[^0-9a-z]+', '_', encoder.lower())}_{name}": value
+        for encoder, found in figures.items()
+        for name, value in found.items()
+    }
+    first = next(iter(figures.values()))
+    shared = {"first_call_seconds": first["first_call_seconds"]}
+    for found in figures.values():
+        if VS_PARSERS in found:
+            shared["trees_vs_parsers"] = found[VS_PARSERS]
+    return named | shared
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -76,7 +104,8 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m benchmarks.encode", description=(__doc__ or "").partition("\n")[0]
     )
     add = parser.add_argument
-    add("encoder", nargs="?", default="bag_of_words", help="its name; default: bag_of_words")
+    shipped = ", ".join(BUNDLED_MODELS)
+    add("encoder", nargs="*", help=f"names of encoders; default: those that ship, {shipped}")
     add("--text", type=Path, help="UTF-8, a sentence a line; default: the default run's sentences")
     add("--sentences", type=int, help=f"at most so many; default: {SENTENCES}")
     add("--quick", action="store_true", help=f"at most {QUICK_SENTENCES} sentences, for a trial")

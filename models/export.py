@@ -1,8 +1,11 @@
-"""Makes a trained bag of words a small folder: ``python -m models.export MODEL --out FOLDER``.
+"""Makes a trained model a folder to pass on: ``python -m models.export MODEL --out FOLDER``.
 
-The trained table, weights included, becomes word vectors of a byte a number, and the model a mean
-of them; if asked, without the components that the sentences of its corpus share (Arora et al. 2017,
-algorithm 1). The folder needs nothing beside it and is loaded like any model.
+Of a bag of words the trained table, weights included, becomes word vectors of a byte a number, and
+the model a mean of them; if asked, without the components that the sentences of its corpus share
+(Arora et al. 2017, algorithm 1). The folder needs nothing beside it and is loaded like any model.
+
+Another model keeps its weights and loses the places of its maker's machine: its words and parsers
+must be among those that ship.
 
 Legend: V words, E word dimension, k components.
 """
@@ -12,6 +15,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,16 +25,22 @@ from numpy.typing import NDArray
 
 from models.command_line import told
 from models.config.training_config import TrainingConfig
+from models.config.views import needed_stages
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
 from models.corpus.sentence_block import SentenceBlock, pooled_words
 from models.evaluation.representations.linear_maps import principal_components
-from models.model.model_description import ModelDescription, read_model_description
+from models.model.model_description import (
+    ModelDescription,
+    find_parser,
+    read_model_description,
+    recorded_parsers,
+)
 from models.model.model_folder import load_model, save_model
 from models.model.sentence_model import RemovedComponents, build_model
 from models.words.embedding import WordEmbedding
 from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
-from pipeline.base.bundled import BUNDLED_MODELS
+from pipeline.base.bundled import BUNDLED_MODELS, BUNDLED_PARSERS, SHIPPED_VECTORS, shown
 from pipeline.base.digest import sha256_of_file
 from pipeline.shards.manifests import read_dataset_manifest
 from pipeline.vectors.train_word_vectors import write_vectors
@@ -70,8 +80,7 @@ def export_bag(
             f"{model_folder}: views {', '.join(description.config.views)}; only a view BOW is "
             "words alone"
         )
-    if out.exists() and any(out.iterdir()):
-        raise ValueError(f"{out}: not empty; give a new folder")
+    _refuse_full(out)
     corpus = description.corpus.get("sentences")
     if components and corpus is None:
         raise ValueError(
@@ -96,6 +105,49 @@ def export_bag(
         "trained": facts["model"],
     }
     save_model(out, model, origin)
+
+
+def export_views(model_folder: Path, out: Path, *, vectors_path: Path | None = None) -> None:
+    """Writes the folder of a model that reads words and parsers that ship.
+
+    Args:
+        model_folder: of a trained model.
+        out: the new folder.
+        vectors_path: where the word vectors lie, if they were moved.
+
+    Raises:
+        FileNotFoundError: no model there.
+        ValueError: its words are trained or none that ship, nor is a parser; or ``out`` holds
+            something.
+    """
+    description = read_model_description(model_folder)
+    _refuse_full(out)
+    model = load_model(model_folder, vectors_path=vectors_path)
+    vectors = model.vectors
+    shipped = {load_word_vectors(path).checksum for path in SHIPPED_VECTORS}
+    if vectors.checksum not in shipped:
+        raise ValueError(
+            f"{model_folder}: its word vectors are none that ship "
+            f"({', '.join(map(shown, SHIPPED_VECTORS))}); train with one of these as --vectors"
+        )
+    records = recorded_parsers(description, needed_stages(model.config.views))
+    for stage, record in records.items():
+        find_parser(stage, record, BUNDLED_PARSERS[stage])
+    origin = {
+        "vectors": {"path": None, "checksum": vectors.checksum, "rms": vectors.rms},
+        "parsers": {
+            stage: replace(record, path=None).to_dict()
+            for stage, record in records.items()
+            if record is not None
+        },
+    }
+    out.mkdir(parents=True, exist_ok=True)
+    save_model(out, model, origin)
+
+
+def _refuse_full(out: Path) -> None:
+    if out.exists() and any(out.iterdir()):
+        raise ValueError(f"{out}: not empty; give a new folder")
 
 
 def _trained_words(
@@ -153,22 +205,31 @@ def main(argv: Sequence[str] | None = None) -> int:
         prog="python -m models.export", description=(__doc__ or "").split("\n\n")[0]
     )
     add = parser.add_argument
-    add("model", type=Path, metavar="MODEL", help="folder of a trained model with a view BOW")
+    add("model", type=Path, metavar="MODEL", help="folder of a trained model")
     add("--out", type=Path, required=True, help="the new folder")
-    add("--words", type=int, help="only so many words, the most frequent ones; default: all")
+    add("--words", type=int, help="of a bag: only so many words, the most frequent ones")
     add("--vectors", type=Path, help="where the word vectors lie, if not where the model says")
-    add("--components", type=int, default=0, help="so many are removed; default: none")
+    add("--components", type=int, default=0, help="of a bag: so many are removed")
     values = parser.parse_args(argv)
     try:
         if values.components < 0 or (values.words is not None and values.words < 1):
             raise ValueError("--components must be 0 or more, --words 1 or more")
-        export_bag(
-            BUNDLED_MODELS.get(str(values.model), values.model),
-            values.out,
-            num_words=values.words,
-            components=values.components,
-            vectors_path=values.vectors,
-        )
+        folder = BUNDLED_MODELS.get(str(values.model), values.model)
+        if "BOW" in (views := read_model_description(folder).config.views):
+            export_bag(
+                folder,
+                values.out,
+                num_words=values.words,
+                components=values.components,
+                vectors_path=values.vectors,
+            )
+        elif values.words is not None or values.components:
+            raise ValueError(
+                f"{folder}: --words and --components are of a bag of words, and its views are "
+                f"{', '.join(views)}"
+            )
+        else:
+            export_views(folder, values.out, vectors_path=values.vectors)
     except (OSError, ValueError, KeyError) as error:
         return told(error)
     return 0

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from models.config.training_config import TrainingConfig
 from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
-from pipeline.base.bundled import BUNDLED_MODELS, BUNDLED_PARSERS, BUNDLED_VECTORS
+from pipeline.base.bundled import BUNDLED_MODELS, BUNDLED_PARSERS, SHIPPED_VECTORS
 from pipeline.base.config_fields import Config
 from pipeline.base.json_files import read_json
 from pipeline.base.refusal import shortened
@@ -57,9 +57,9 @@ class VectorsRecord(Config):
 
     called: ClassVar[str] = "vectors field"
 
-    path: Path
+    path: Path | None
     """Where they lay in training, which may be anywhere; one that is not absolute lies within the
-    model's folder."""
+    model's folder. None: they are among those that ship."""
     checksum: str
     """See `WordVectors.checksum`."""
     rms: float = 0.0
@@ -68,7 +68,7 @@ class VectorsRecord(Config):
     @property
     def are_own(self) -> bool:
         """Whether they lie within the model's folder, which then takes no others."""
-        return not self.path.is_absolute()
+        return self.path is not None and not self.path.is_absolute()
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,21 +234,24 @@ def find_parser(stage: str, record: ParserRecord | None, given: Path | None) -> 
     )
 
 
-def load_recorded_vectors(checksum: str, recorded: Path, given: Path | None = None) -> WordVectors:
+def load_recorded_vectors(
+    checksum: str, recorded: Path | None, given: Path | None = None
+) -> WordVectors:
     """Returns the word vectors with this checksum.
 
-    Looked for where the user says, else where they lay in training, else those that ship.
+    Looked for where the user says, else where they lay in training, else among those that ship.
 
     Args:
         checksum: see `WordVectors.checksum`.
-        recorded: where they lay in training.
+        recorded: where they lay in training, if that is known.
         given: where the user says they lie.
 
     Raises:
         ValueError: they are not there; says what each place holds, and the argument that helps.
     """
     faults = []
-    for path in (recorded, BUNDLED_VECTORS) if given is None else (given,):
+    places = [given] if given is not None else [recorded, *SHIPPED_VECTORS]
+    for path in filter(None, places):
         try:
             vectors = load_word_vectors(path)
         except (OSError, ValueError) as error:

@@ -86,7 +86,7 @@ def load_model(folder: Path, *, vectors_path: Path | None = None) -> SentenceMod
                 f"{folder}: has its own word vectors ({place}) and takes no others; leave out "
                 f"vectors={vectors_path}"
             )
-        place = inside(folder, str(place))
+        place = inside(folder, str(recorded.path))
     vectors = load_recorded_vectors(recorded.checksum, place, vectors_path)
     path = folder / WEIGHTS_FILE
     tensors = _tensors_of(path)

@@ -13,8 +13,10 @@ BUNDLED_PARSERS = {
 BUNDLED_VECTORS = REPOSITORY / "data" / "vectors" / "english"
 """Folder of word vectors."""
 _MODELS = REPOSITORY / "data" / "models"
-BUNDLED_MODELS = {name: _MODELS / name for name in ("english",)}
+BUNDLED_MODELS = {name: _MODELS / name for name in ("english", "english-trees")}
 """Name -> folder of a trained encoder."""
+SHIPPED_VECTORS = (BUNDLED_VECTORS, BUNDLED_MODELS["english"] / "words")
+"""Where word vectors of models may lie, beside where they lay in training."""
 
 
 def shown(path: Path) -> str:

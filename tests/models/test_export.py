@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -82,12 +83,40 @@ def test_a_folder_that_holds_something_is_left_alone(
     assert "not empty; give a new folder" in capsys.readouterr().err
 
 
-def test_a_model_without_words_alone_is_refused(
+@pytest.fixture(scope="module")
+def views(trained: Path) -> Path:
+    """A model of views, by words that ship."""
+    data = replace(make_data(trained / "views"), vectors=BUNDLED_VECTORS)
+    config = preset("laptop", views=("SEQ", "LIN"), hidden_size=4, epochs=1, words_beside=1.0)
+    run(data, trained / "views" / "model", config)
+    return trained / "views" / "model"
+
+
+def test_views_are_passed_on_without_the_places_of_their_maker(views: Path, tmp_path: Path) -> None:
+    assert main([str(views), "--out", str(tmp_path / "out")]) == 0
+    assert "/" not in (tmp_path / "out" / "model.json").read_text(encoding="utf-8")
+    found = models.load(tmp_path / "out").encode_views(SENTENCES)
+    expected = models.load(views).encode_views(SENTENCES)
+    assert list(found) == ["0-SEQ.last", "1-LIN.last", "2-BOW.last"]
+    for name, vectors in expected.items():
+        np.testing.assert_array_equal(found[name], vectors)
+
+
+def test_what_is_of_a_bag_is_refused_for_views(
+    views: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([str(views), "--out", str(tmp_path / "out"), "--words", "5"]) == 2
+    assert "--words and --components are of a bag of words" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_views_of_words_that_do_not_ship_are_refused(
     trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run(make_data(tmp_path), tmp_path / "model", preset("laptop", hidden_size=4, epochs=1))
-    assert main([str(tmp_path / "model"), "--out", str(tmp_path / "out")]) == 2
-    assert "views DEP, CONST; only a view BOW is words alone" in capsys.readouterr().err
+    data = make_data(tmp_path)
+    run(data, tmp_path / "seq", preset("laptop", views=("SEQ", "LIN"), hidden_size=4, epochs=1))
+    assert main([str(tmp_path / "seq"), "--out", str(tmp_path / "out")]) == 2
+    assert "its word vectors are none that ship (data/vectors/english" in capsys.readouterr().err
 
 
 def test_components_need_a_corpus(
