@@ -1,4 +1,4 @@
-"""The encoder that ships: what it makes of any text."""
+"""The encoders that ship: what they make of any text."""
 
 from __future__ import annotations
 
@@ -51,6 +51,50 @@ def test_it_is_small(english: TextEncoder) -> None:
     assert sum(path.stat().st_size for path in files) <= MOST_BYTES
 
 
+@pytest.fixture(scope="module")
+def trees() -> TextEncoder:
+    return models.load("english-trees", on_refusal="zero")
+
+
+def test_trees_stand_beside_the_words_of_english(trees: TextEncoder, english: TextEncoder) -> None:
+    sentences = ["A man is playing a guitar.", "The bank raised its rates."]
+    views = trees.encode_views(sentences)
+    assert list(views) == ["0-DEP.last", "1-CONST.last", "2-BOW.last"]
+    words, beside = english.encode(sentences), views["2-BOW.last"]
+    assert cosine(words[0], words[1]) == pytest.approx(cosine(beside[0], beside[1]), abs=1e-5)
+    for view, length in (("0-DEP.last", 1.0), ("1-CONST.last", 1.0), ("2-BOW.last", 1.4)):
+        np.testing.assert_allclose(np.linalg.norm(views[view], axis=1), length, rtol=1e-5)
+
+
+def test_trees_hear_what_a_mean_of_words_does_not(trees: TextEncoder, english: TextEncoder) -> None:
+    """The order of words, and a small word."""
+    asked = ["The dog chased the cat.", "The cat chased the dog."]
+    bag = english.encode(asked)
+    assert cosine(bag[0], bag[1]) == pytest.approx(1.0, abs=1e-6)
+    first, second = trees.encode(asked)
+    assert cosine(first, second) < 0.999
+    whole = ["A man is playing a guitar.", "A man is not playing a guitar."]
+    (before, after), (words, more_words) = trees.encode(whole), english.encode(whole)
+    assert cosine(before, after) < cosine(words, more_words) - 0.05
+
+
+def test_trees_give_any_text_a_defined_vector(trees: TextEncoder) -> None:
+    vectors = trees.encode(["qzxvwwqk zzqjx", "", "dog", "word " * 2_000])
+    assert np.isfinite(vectors).all() and vectors[2].any()
+    assert [(refused.index, refused.reason) for refused in trees.refused] == [
+        (1, "empty"),
+        (3, "too_long"),
+    ]
+    assert not vectors[[1, 3]].any()
+
+
+def test_trees_are_small_beyond_their_words_and_name_no_place() -> None:
+    folder = Path(BUNDLED_MODELS["english-trees"])
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    assert sum(path.stat().st_size for path in files) <= MOST_BYTES
+    assert "/" not in (folder / "model.json").read_text(encoding="utf-8")
+
+
 def test_it_takes_no_other_words() -> None:
     with pytest.raises(ValueError, match=r"takes no others; leave out vectors=.*vectors/english"):
         models.load("english", vectors=BUNDLED_VECTORS)
@@ -68,5 +112,5 @@ def test_the_command_line_says_so_in_one_line(
 
 
 def test_a_name_that_is_none_is_told_which_there_are() -> None:
-    with pytest.raises(FileNotFoundError, match=r"ships \(english\)"):
+    with pytest.raises(FileNotFoundError, match=r"ships \(english, english-trees\)"):
         models.load("englisch")

@@ -17,6 +17,7 @@ import pytest
 from models.compare import main as compare
 from models.evaluate_tasks import evaluation_of, execute
 from models.evaluation.task_result import AbsentResult, TaskResult, read_result, read_results
+from pipeline.base.bundled import BUNDLED_MODELS
 from pipeline.downloads.evaluation_data import SENTEVAL_SETS as DECLARED
 from pipeline.downloads.evaluation_data.manifest import DataManifest, DatasetEntry, write_manifest
 from tasks import EvaluateAll, EvaluateTask, RunAll, WriteReport
@@ -304,7 +305,7 @@ def test_by_default_what_was_trained_stands_beside_all_that_needs_no_training(
 ) -> None:
     encoders = EvaluateAll(**setting, further_seeds=[1]).encoders
     random = [f"random-{seed}" for seed in range(3)]
-    assert encoders == ["trained", "trained-1", *random, "bag_of_words", "sif", "english"]
+    assert encoders == ["trained", "trained-1", *random, "bag_of_words", "sif", *BUNDLED_MODELS]
 
 
 def test_what_ships_keeps_its_own_words_beside_others(
@@ -648,7 +649,7 @@ def test_the_main_job_scores_what_it_trains_beside_baselines(setting: dict[str, 
     assert table.encoders == [
         *("trained", "trained-1", "trained-4"),
         *("random-0", "random-1", "random-2"),
-        *("bag_of_words", "sif", "english"),
+        *("bag_of_words", "sif", *BUNDLED_MODELS),
     ]
     chosen = RunAll(**setting, representation_changes={"views": ["0-DEP"]}).requires()[1]
     assert chosen.encoders[-1] == "bag_of_words"  # the others have no such view

@@ -10,6 +10,7 @@ import pytest
 from luigi.task_register import load_task
 
 from models.evaluation.tasks.declarations import DERIVED as DERIVED_TASKS
+from pipeline.base.bundled import BUNDLED_MODELS
 from tasks import (
     AlterSentences,
     BuildProbing,
@@ -389,7 +390,7 @@ def test_the_main_job_scores_the_pair_beside_all_its_baselines(tmp_path: Path, t
         "bag_of_words",
         "bag_of_words_projected",
         "sif",
-        "english",
+        *BUNDLED_MODELS,
         "pair_and_bag_of_words",
     }
     assert [task for _, task in report.rows] == report.requires()["rows"]

@@ -252,8 +252,8 @@ def test_word_vectors_that_ship_are_found_by_their_checksum(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     moved = run.copy_of_model(tmp_path / "m", vectors=elsewhere(run))
-    shipped = "models.model.model_description.BUNDLED_VECTORS"
-    monkeypatch.setattr(shipped, run.folder / "vectors")
+    shipped = "models.model.model_description.SHIPPED_VECTORS"
+    monkeypatch.setattr(shipped, (run.folder / "vectors",))
 
     assert models.load(moved).digest == models.load(run.model).digest
     with pytest.raises(ValueError, match="absent: no such word vectors"):

@@ -13,7 +13,7 @@ def test_rows_are_those_that_must_stand_beside_a_trained_pair() -> None:
     rows = {row.name: row for row in declare_rows(("DEP", "CONST"), embedding_width=40)}
     assert list(rows) == [
         "pair", "view_0-DEP", "view_1-CONST", "random_weights_0", "random_weights_1",
-        "random_weights_2", "bag_of_words", "bag_of_words_projected", "sif", "english",
+        "random_weights_2", "bag_of_words", "bag_of_words_projected", "sif", *BUNDLED_MODELS,
         "pair_and_bag_of_words", "random_and_bag_of_words",
     ]  # fmt: skip
     assert rows["pair_and_bag_of_words"].representation == {"join_words": True}
