@@ -57,17 +57,23 @@ VERSIONS = {
 
 
 def todays_inputs() -> dict[str, str]:
-    """Returns the checksums of what ships (of an encoder, its words) and today's versions."""
+    """Returns the checksums of what ships and today's versions."""
     data = Path("data")
     parsers = sorted((REPOSITORY / data / "parsers").iterdir())
     vectors = sorted((REPOSITORY / data / "vectors").glob("*/vectors.safetensors"))
-    models = sorted((REPOSITORY / data / "models").glob("*/words/vectors.safetensors"))
+    models = sorted((REPOSITORY / data / "models").iterdir())
     return {
         **{str(data / "parsers" / p.name): checksum_of_parser_folder(p) for p in parsers},
         **{str(data / "vectors" / v.parent.name): sha256_of_file(v) for v in vectors},
-        **{str(data / "models" / m.parents[1].name): sha256_of_file(m) for m in models},
+        **{str(data / "models" / m.name): sha256_of_file(_substance(m)) for m in models},
         **{name: str(version) for name, version in VERSIONS.items()},
     }
+
+
+def _substance(model: Path) -> Path:
+    """Returns the words of an encoder that has its own, else its weights."""
+    words = model / "words" / "vectors.safetensors"
+    return words if words.is_file() else model / "model.safetensors"
 
 
 def read_results(folder: Path = RESULTS) -> dict[Path, dict[str, Any]]:
