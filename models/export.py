@@ -122,6 +122,10 @@ def export_views(model_folder: Path, out: Path, *, vectors_path: Path | None = N
     """
     description = read_model_description(model_folder)
     _refuse_full(out)
+    if description.config.word_vectors == "trained":
+        raise ValueError(
+            f"{model_folder}: its words were trained, and only those of a view BOW can be passed on"
+        )
     model = load_model(model_folder, vectors_path=vectors_path)
     vectors = model.vectors
     shipped = {load_word_vectors(path).checksum for path in SHIPPED_VECTORS}

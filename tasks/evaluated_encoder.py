@@ -20,7 +20,7 @@ from models.model.model_description import (
     WEIGHTS_FILE,
     read_model_description,
 )
-from pipeline.base.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS
+from pipeline.base.bundled import BUNDLED_MODELS, BUNDLED_PARSERS, BUNDLED_VECTORS
 from tasks.artefact import Artefact, checksum
 from tasks.parameters import (
     CorpusParameters,
@@ -135,7 +135,8 @@ class EncoderParameters(CorpusParameters, HeldOutParameters, ParserParameters, T
     def _models(self, name: EncoderName) -> EvaluatedEncoder:
         """Finished models, known by what lies in their folders and not by where these lie.
 
-        They find their own vectors and parsers unless the user says where these lie now.
+        They find their own vectors and parsers unless the user says where these lie now; the run's
+        are none of a model that ships.
         """
         descriptions = [read_model_description(part.folder) for part in name.parts]
         configs = [description.config for description in descriptions]
@@ -149,14 +150,15 @@ class EncoderParameters(CorpusParameters, HeldOutParameters, ParserParameters, T
             pairs = zip(checksums, taken, strict=True)
             content = {"joined": [{"model": model, "views": views} for model, views in pairs]}
         read = dict.fromkeys(view for config in configs for view in config.views)
-        parsers = self._moved_parsers()
-        all_own = all(description.vectors.are_own for description in descriptions)
+        settled = all(description.vectors.are_settled for description in descriptions)
+        ships = all(part.folder in BUNDLED_MODELS.values() for part in name.parts)
+        parsers = {} if ships else self._moved_parsers()
         return EvaluatedEncoder(
             name=shown,
             label=label,
             spec=name.called,
             content={**content, "encoding": describe_encoding(list(read))},
-            settings=({} if all_own else self._moved_vectors()) | _folders(parsers),
+            settings=({} if settled else self._moved_vectors()) | _folders(parsers),
             requires=_made(parsers.values()),
             views=placed([name_of(view) for views in taken for view in views]),
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from tasks.parameters import CorpusParameters, HeldOutParameters, ParserParamete
 from tasks.parsing import ParseConstituents, ParseDependencies
 from tasks.sentences import SplitSentences
 
+logger = logging.getLogger("luigi-interface")
+
 
 class MakePairs(CorpusParameters, HeldOutParameters, ParserParameters, Artefact):
     """Makes of each sentence what says the same, and what says another thing in the same words.
@@ -30,7 +33,8 @@ class MakePairs(CorpusParameters, HeldOutParameters, ParserParameters, Artefact)
     pairs = luigi.DictParameter(
         default={},
         description="How many are made of a sentence, as JSON: "
-        '\'{"positives": 2, "negatives": 1, "seed": 0}\'.',
+        '\'{"positives": 2, "negatives": 1, "seed": 0}\'; '
+        "held_out_block_sentences with --held-out-unit block.",
     )
 
     def requires(self) -> dict[str, Artefact]:
@@ -59,8 +63,7 @@ class MakePairs(CorpusParameters, HeldOutParameters, ParserParameters, Artefact)
     def content(self) -> dict[str, Any]:
         """Returns the configuration, what is held out, and the digests of the stages read."""
         return {
-            **self.config.describe(),
-            "hold_out": self.hold_out.to_dict(),
+            **self.config.describe(self.hold_out),
             **{name: task.digest for name, task in self.requires().items()},
         }
 
@@ -74,16 +77,19 @@ class MakePairs(CorpusParameters, HeldOutParameters, ParserParameters, Artefact)
         return CorpusFolders(*(self.folder / name for name in self.requires()))
 
     def complete(self) -> bool:
-        """Returns whether all three stages stand whole."""
-        complete: bool = super().complete()
-        return complete and all(
-            stands_whole(self.folder / name, self.folder / "sentences" if parsed else None)
-            for name, parsed in (
-                ("sentences", False),
-                ("dependencies", True),
-                ("constituents", True),
+        """Returns whether all three stages stand whole.
+
+        Where a manifest is damaged they do not; the stage's run says what to do.
+        """
+        sentences = self.folder / "sentences"
+        try:
+            return bool(super().complete()) and all(
+                stands_whole(self.folder / name, None if name == "sentences" else sentences)
+                for name in self.requires()
             )
-        )
+        except ValueError as error:
+            logger.warning("%s", error)
+            return False
 
     def fill(self) -> None:
         """Makes the pairs."""

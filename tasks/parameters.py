@@ -235,7 +235,7 @@ class TrainingParameters(VectorTrainingParameters):
         description="laptop: some ten thousand sentences on two cores; structured-views: "
         "Simoulin & Crabbé as published; quickthoughts: Logeswaran & Lee's two GRUs; B-G, B-D, "
         "B-GD: Tang & de Sa's multi-view frameworks; C-linear, C-bijective: their invertible "
-        "decoders.",
+        "decoders; weighted-words, trees-beside-words: what made the encoders that ship.",
     )
     changes = luigi.DictParameter(
         default={},

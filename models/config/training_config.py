@@ -29,6 +29,9 @@ from pipeline.base.config_fields import (
 TRAINING_VERSION = 5
 """Raised when the same configuration, corpus and word vectors would train to another model."""
 
+MOST_CONTEXT_BESIDE_PAIRS = 500
+"""Hard negatives stand at a distance from their sentence that no context may reach."""
+
 Critic = Literal["bilinear", "inner_product"]
 """How a view is scored against another's context."""
 Normalise = Literal["none", "batch_norm", "l2"]
@@ -323,9 +326,11 @@ class TrainingConfig(Config):
             raise ValueError(
                 f"hidden_size must be even if bidirectional is true, not {self.hidden_size}"
             )
-        if self.run_length is not None and self.run_length > self.batch_size:
+        of_text = self.batch_size - self.sentences_in_pairs
+        if self.run_length is not None and self.run_length > of_text:
             raise ValueError(
-                f"run_length must be at most batch_size, {self.batch_size}, not {self.run_length}"
+                f"run_length must be at most batch_size without its pairs, {of_text}, not "
+                f"{self.run_length}"
             )
         orderless = set(self.views) <= {"LIN", "BOW"}
         if (self.shuffled == "relations" and "DEPSUM" not in self.views) or (
@@ -334,6 +339,16 @@ class TrainingConfig(Config):
             raise ValueError(
                 f"shuffled {self.shuffled} is no control of views {', '.join(self.views)}, which "
                 "do not read what it moves: relations are DEPSUM's, LIN and BOW know no order"
+            )
+        if self.pairs_share and self.parts > 1:
+            raise ValueError(
+                f"pairs_share must be 0 with parts {self.parts}: a part of a batch would have all "
+                "of its pairs; gather the negatives"
+            )
+        if self.pairs_share and self.context_size >= MOST_CONTEXT_BESIDE_PAIRS:
+            raise ValueError(
+                f"context_size must be below {MOST_CONTEXT_BESIDE_PAIRS} with pairs, not "
+                f"{self.context_size}"
             )
         if self.keep == "best" and not self.held_out_batches:
             raise ValueError("keep best needs held_out_batches of at least 1, not 0")

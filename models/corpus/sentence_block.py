@@ -85,7 +85,7 @@ class SentenceBlock:
             if sum(column is None for column in both) == 1:
                 raise ValueError(f"only one of two blocks to stand side by side has {name}")
             columns[name] = None if both[0] is None else np.concatenate(both)
-        first_document = self.documents.max(initial=-1) + 1 - other.documents.min(initial=0)
+        first_document = self.documents.max(initial=-1) + 1
         return SentenceBlock(
             token_ids=np.concatenate([self.token_ids, other.token_ids]),
             offsets=np.concatenate([self.offsets, self.offsets[-1] + other.offsets[1:]]),

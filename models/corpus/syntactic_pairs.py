@@ -24,12 +24,14 @@ import pyarrow as pa
 from models.config.held_out import HoldOut
 from models.corpus.parsed_corpus import CorpusFolders
 from pipeline.base.config_fields import Config, Count, Natural
+from pipeline.base.digest import digest_of
 from pipeline.shards.manifests import (
     PARSED_FROM,
     ShardManifest,
     check_parsed_from,
     read_dataset_manifest,
     read_shard_manifest,
+    shard_path,
     write_dataset_manifest,
 )
 from pipeline.shards.schema import STAGES
@@ -49,6 +51,8 @@ GAP = 1_000
 """Between the positions of a group's negatives; wider than any context."""
 MADE = "made"
 """Key of a shard's extra facts: how many of its sentences each transformation made."""
+MADE_FROM = "made_from"
+"""Key of a digest of all that determined a shard."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +69,10 @@ class PairsConfig(Config):
     held_out_block_sentences: Count = 50
     """Where blocks of sentences are held out; as the training has it."""
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self, hold_out: HoldOut) -> dict[str, Any]:
         """Returns all that determines the groups of a parsed corpus."""
         versions = {"pairs": PAIRS_VERSION, "transformations": TRANSFORMATIONS_VERSION}
-        return {"pairs": self.to_dict(), "versions": versions}
+        return {"pairs": self.to_dict(), "versions": versions, "hold_out": hold_out.to_dict()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +108,8 @@ def make_pairs(
 
     Raises:
         FileNotFoundError: a stage of the corpus is not complete.
-        ValueError: stages do not fit together; or no sentence of the corpus gives a pair.
+        ValueError: stages do not fit together; no sentence of the corpus gives a pair; or shards
+            stand that were made otherwise, or of other sentences.
     """
     sources, folders = _folders(corpus), _folders(out)
     manifests = {name: read_dataset_manifest(path, name) for name, path in sources.items()}
@@ -123,7 +128,9 @@ def make_pairs(
             "hold out less of it"
         )
     for name, folder in folders.items():
-        write_dataset_manifest(folder, name, config=config.describe(), num_shards=num_shards)
+        write_dataset_manifest(
+            folder, name, config=config.describe(hold_out), num_shards=num_shards
+        )
 
 
 def groups_of(tree: SentenceTree, name: str, config: PairsConfig) -> Iterator[Group]:
@@ -176,7 +183,16 @@ def _make_shard(
 ) -> int:
     """Writes one shard of each stage, unless all stand; returns its rows."""
     number = shards["sentences"].number
+    made_from = digest_of(
+        {**config.describe(hold_out), **{name: shard.sha256 for name, shard in shards.items()}}
+    )
     standing = [read_shard_manifest(folder, number) for folder in folders.values()]
+    for folder, shard in zip(folders.values(), standing, strict=True):
+        if shard is not None and shard.extra.get(MADE_FROM) != made_from:
+            raise ValueError(
+                f"{shard_path(folder, number)}: pairs of other sentences, or made otherwise; give "
+                "another folder, or delete this one"
+            )
     if standing[0] is not None and all(standing):
         return standing[0].rows
     started = time.monotonic()
@@ -189,13 +205,13 @@ def _make_shard(
     for name, folder in folders.items():
         schema = STAGES[name]
         table = pa.Table.from_pylist([{k: row[k] for k in schema.names} for row in rows], schema)
-        extra: dict[str, Any] = {MADE: dict(sorted(made.items()))}
+        extra: dict[str, Any] = {MADE_FROM: made_from, MADE: dict(sorted(made.items()))}
         if sentences is not None:
             kept = ("parser", "parser_checksum", "device", "precision")
             facts = shards[name].extra
-            extra = {key: facts[key] for key in kept if key in facts}
-            extra[PARSED_FROM] = sentences.sha256
-        seconds = time.monotonic() - started if sentences is None else 0.0
+            extra = {MADE_FROM: made_from, PARSED_FROM: sentences.sha256}
+            extra |= {key: facts[key] for key in kept if key in facts}
+        seconds, started = time.monotonic() - started, time.monotonic()
         counted = drops if sentences is None else {}
         shard = write_shard(
             folder, name, number, table, drops=counted, extra=extra, seconds=seconds

@@ -125,7 +125,7 @@ def _joined(parts: Sequence[ModelViews], settings: EncoderSettings) -> JoinedEnc
 
     folders = dict.fromkeys(part.folder.resolve() for part in parts)
     bare = replace(settings, vectors=None)
-    have_own = {folder: read_model_description(folder).vectors.are_own for folder in folders}
+    have_own = {folder: read_model_description(folder).vectors.are_settled for folder in folders}
     loaded = {
         folder: load_text_encoder(folder, bare if own and not all(have_own.values()) else settings)
         for folder, own in have_own.items()

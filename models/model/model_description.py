@@ -70,6 +70,11 @@ class VectorsRecord(Config):
         """Whether they lie within the model's folder, which then takes no others."""
         return self.path is not None and not self.path.is_absolute()
 
+    @property
+    def are_settled(self) -> bool:
+        """Whether a model finds them wherever it is: within its folder, or among what ships."""
+        return self.path is None or self.are_own
+
 
 @dataclass(frozen=True, slots=True)
 class ModelDescription(Config):

@@ -247,7 +247,8 @@ class SentenceViews(nn.Module):
             self.widths = (*self.widths, model.decoder.sentence_size)
         self._beside: float | None = model.config.words_beside
         if self._beside is not None:
-            self.widths = (*self.widths, model.vectors.size)
+            words = cast(WordEmbedding, self.encoder.embeddings[0])
+            self.widths = (*self.widths, words.word_size)
 
     @property
     def names(self) -> list[str]:

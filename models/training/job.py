@@ -86,7 +86,8 @@ class TrainingJob(Config):
             ValueError: a stage is missing, or its shards are by several parsers.
         """
         needed = self.corpus.needed_by(self.config.views)
-        pairs = {} if self.pairs is None else self.pairs.needed_by(self.config.views)
+        paired = self.config.sentences_in_pairs and self.pairs is not None
+        pairs = self.pairs.needed_by(self.config.views) if paired and self.pairs else {}
         content = {
             "training_version": TRAINING_VERSION,
             "config": self.config.to_dict(),

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from models.corpus.parsed_corpus import ParsedCorpus
+from models.corpus.parsed_corpus import CorpusSurvey, ParsedCorpus
 from models.encoders.kernels.gemm import GemmBackend
 from models.model.model_folder import save_model
 from models.model.ranks import Ranks
@@ -40,6 +40,8 @@ class TrainingData:
     batches: TrainingBatches | BatchesWithPairs
     held_out: ParsedCorpus
     """Opened with the part ``held_out``."""
+    pairs: CorpusSurvey | None = None
+    """Of the sentences in pairs, where batches have some."""
 
 
 class TrainingLoop:

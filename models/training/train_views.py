@@ -92,7 +92,7 @@ def _train(
     data = _data(job, model.vectors, survey, ranks)
     run = TrainingLoop(model, data, job.out, provenance, settings=job.settings, ranks=ranks)
     run.run(report)
-    _finish(run, survey, job.out, provenance)
+    _finish(run, survey, data.pairs, job.out, provenance)
 
 
 def _survey(job: TrainingJob, vectors: WordVectors, identity: str, ranks: Ranks) -> CorpusSurvey:
@@ -125,10 +125,10 @@ def _data(
     if not paired:
         return TrainingData(text, held_out)
     corpus = job.paired(vectors)
-    rows = ranks.agreed(corpus.survey().rows if ranks.is_first else None)
-    assert rows is not None, "the first rank has counted them"
-    pairs = TrainingBatches(corpus, rows, batch_size=paired, seed=config.seed)
-    return TrainingData(BatchesWithPairs(text, pairs), held_out)
+    found = ranks.agreed(corpus.survey() if ranks.is_first else None)
+    assert found is not None, "the first rank has made it"
+    pairs = TrainingBatches(corpus, found.rows, batch_size=paired, seed=config.seed)
+    return TrainingData(BatchesWithPairs(text, pairs), held_out, found)
 
 
 def _nothing_to_train(folders: CorpusFolders, survey: CorpusSurvey) -> str:
@@ -140,13 +140,23 @@ def _nothing_to_train(folders: CorpusFolders, survey: CorpusSurvey) -> str:
     )
 
 
-def _finish(run: TrainingLoop, survey: CorpusSurvey, out: Path, provenance: Provenance) -> None:
+def _finish(
+    run: TrainingLoop,
+    survey: CorpusSurvey,
+    pairs: CorpusSurvey | None,
+    out: Path,
+    provenance: Provenance,
+) -> None:
     """Leaves the result and, last, the summary; on the first rank."""
     if run.folder is None:
         return
     best = run.folder.best
     _save_result(out, run.model, provenance, best.path)
     summary = summary_of(run, survey, metrics_of(out / METRICS_FILE), best.record)
+    if pairs is not None:
+        read = run.num_steps * run.config.sentences_in_pairs
+        counts = {"sentences": pairs.num_sentences, "skipped": pairs.skipped}
+        summary["pairs"] = {**counts, "passes": round(read / max(1, pairs.num_sentences), 3)}
     files = [out / name for name in (WEIGHTS_FILE, MODEL_FILE, METRICS_FILE)]
     write_sealed_json(out / SUMMARY_FILE, {"identity": provenance.identity, **summary}, files)
 

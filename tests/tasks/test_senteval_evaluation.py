@@ -320,6 +320,18 @@ def test_what_ships_keeps_its_own_words_beside_others(
     assert sorted(np.load(path).shape[1] for path in embeddings) == [6, 6, 300]
 
 
+def test_what_ships_keeps_its_words_and_parsers_beside_those_of_a_run(
+    setting: dict[str, Any], tmp_path: Path
+) -> None:
+    task = EvaluateEncoder(
+        **(setting | {"dependency_parser": str(tmp_path / "no-parser")}), encoder="english-trees"
+    )
+
+    found = task.evaluated_encoder("english-trees")
+
+    assert found.settings == {} and not found.requires
+
+
 def test_a_second_run_does_nothing(setting: dict[str, Any], jobs: list[dict[str, Any]]) -> None:
     parameters = {**setting, "encoder": ENCODERS, "tasks": "SICK14,CR"}
     assert build(EvaluateAll(**parameters))

@@ -163,6 +163,46 @@ def test_two_makings_and_one_that_was_killed_have_the_same_bytes(
         ).read_bytes() == path.read_bytes()
 
 
+def test_pairs_that_were_made_otherwise_are_not_taken_for_these(
+    corpus: CorpusFolders, tmp_path: Path
+) -> None:
+    pairs = pairs_in(tmp_path / "pairs")
+    make_pairs(corpus, pairs, PairsConfig(), NOTHING_HELD_OUT)
+    with pytest.raises(ValueError, match=r"00000\.parquet: pairs of other sentences, or made"):
+        make_pairs(corpus, pairs, PairsConfig(), HoldOut(0.5))
+
+
+def test_a_kill_within_a_shard_costs_that_shard_alone(
+    corpus: CorpusFolders, tmp_path: Path
+) -> None:
+    whole, killed = pairs_in(tmp_path / "whole"), pairs_in(tmp_path / "killed")
+    for folders in (whole, killed):
+        make_pairs(corpus, folders, PairsConfig(), NOTHING_HELD_OUT)
+    assert killed.constituents is not None
+    for path in [*killed.constituents.glob("0000[01].*"), killed.constituents / "manifest.json"]:
+        path.unlink()
+    make_pairs(corpus, killed, PairsConfig(), NOTHING_HELD_OUT)
+    for path in (tmp_path / "whole").glob("*/*.parquet"):
+        assert (
+            tmp_path / "killed" / path.parent.name / path.name
+        ).read_bytes() == path.read_bytes()
+
+
+def test_no_block_that_is_held_out_is_read(corpus: CorpusFolders, tmp_path: Path) -> None:
+    hold_out = HoldOut(0.5, unit="block", block_sentences=5)
+    pairs = pairs_in(tmp_path / "pairs")
+    make_pairs(corpus, pairs, PairsConfig(), hold_out)
+    sources = [row["document_id"].split(" ")[0] for n in (0, 1) for row in rows_of(pairs, n)]
+    units = {hold_out.unit_of(*_place(name)) for name in sources}
+    assert units and not any(hold_out.takes(unit) for unit in units)
+    assert {unit.split("\t")[1] for unit in units} == {"0", "1"}
+
+
+def _place(name: str) -> tuple[str, int]:
+    document, _, index = name.rpartition(":")
+    return document, int(index)
+
+
 def test_a_corpus_without_pairs_is_refused_with_a_remedy(tmp_path: Path) -> None:
     write_stage(tmp_path / "sentences", "sentences", sentence_rows([["Time", "flies"]]))
     write_stage(tmp_path / "dependencies", "dependencies", [NO_PAIR])
@@ -242,7 +282,8 @@ def test_a_training_with_pairs_ends_with_the_same_weights_when_killed(
         if steps == 3:
             raise KeyboardInterrupt
 
-    train(job("whole"))
+    summary = train(job("whole"))
+    assert summary["pairs"] == {"sentences": 180, "skipped": {}, "passes": 0.4}
     with pytest.raises(KeyboardInterrupt):
         train(job("killed"), on_progress=kill)
     train(job("killed"))
@@ -254,6 +295,10 @@ def test_a_share_of_pairs_without_pairs_is_refused(corpus: CorpusFolders, tmp_pa
     vectors = write_vectors(tmp_path / "vectors")
     with pytest.raises(ValueError, match="names no pairs"):
         train(TrainingJob(config, corpus, vectors, tmp_path / "x", settings=SETTINGS))
+    with pytest.raises(ValueError, match="pairs_share must be 0 with parts 2"):
+        preset("laptop", pairs_share=0.5, parts=2, gather_negatives=False)
+    with pytest.raises(ValueError, match="context_size must be below 500 with pairs"):
+        preset("laptop", pairs_share=0.5, context_size=999)
     config = preset("laptop", batch_size=4, pairs_share=0.9)
     with pytest.raises(ValueError, match=r"pairs_share 0\.9 of batch_size 4 leaves 4 .* and 0"):
         config.check_trainable()

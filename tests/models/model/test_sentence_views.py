@@ -73,6 +73,12 @@ def test_the_inverse_of_a_linear_decoder_is_its_transpose() -> None:
         ({"views": ("SEQ", "LIN"), "objective": "both"}, ["0-SEQ", "1-LIN", "2-INV"], (WIDTH,) * 3),
         ({"views": ("LIN",), "objective": "discriminative"}, ["0-LIN"], (WIDTH,)),
         ({"views": ("SEQ", "BOW"), "objective": "contrastive"}, ["0-SEQ", "1-BOW"], (WIDTH, SIZE)),
+        (
+            {"views": ("SEQ", "LIN"), "objective": "contrastive", "words_beside": 1.0}
+            | {"word_vectors": "trained", "trained_word_size": SIZE + 1, "init": "xavier"},
+            ["0-SEQ", "1-LIN", "2-BOW"],
+            (WIDTH, WIDTH, SIZE + 1),
+        ),
     ],
 )
 def test_views_are_named_by_their_place(
