@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple
@@ -26,9 +26,11 @@ MAX_CHARACTERS = 1 << 20
 MAX_KNOWN = 1 << 17
 """Chunks or patterns that are remembered; then all are forgotten, so that memory is bounded."""
 
-Cut = Callable[[str], Sequence[str]]
+Cut = Callable[[Sequence[str]], Sequence[Sequence[str]]]
+"""Chunks -> the tokens of each; many at once, for spaCy takes longer to begin a text than to cut a
+chunk."""
 
-_PLAIN = re.compile(r"(?:[!-/:-~’‘“”–—…]|[0-9]++(?:\.[0-9]++)?(?!\.[0-9]))+")
+_PLAIN = re.compile(r"(?:[!-/:-~’‘“”–—…]++|[0-9]++(?:\.[0-9]++)?(?!\.[0-9]))+")
 """Chunks with patterns: all of ASCII and marks of prose, no three numbers between dots."""
 _RUN = re.compile(r"(?<![0-9A-Za-z])[A-Za-z]+|[0-9]+")
 """What stand-ins are for; letters behind a digit may be a unit."""
@@ -57,12 +59,8 @@ class _Pattern:
     """Where a chunk is cut."""
 
     ends: tuple[int, ...]
+    """The last one is the chunk's own."""
     stands: bool
-
-    @property
-    def length(self) -> int:
-        """Of the chunk."""
-        return self.ends[-1]
 
 
 class ChunkCutter:
@@ -82,31 +80,26 @@ class ChunkCutter:
         self._as_they_are = frozenset(runs | _NAMED)
         self._patterns: dict[str, _Pattern] = {}
 
-    def cut(self, chunks: Iterable[str]) -> list[ChunkTokens]:
+    def cut(self, chunks: Sequence[str]) -> list[ChunkTokens]:
         """Returns the tokens of each chunk, none of which is empty or holds a space."""
         if len(self._patterns) > MAX_KNOWN:
             self._patterns.clear()
-        return [self._tokens(chunk) for chunk in chunks]
+        forms = list(map(self._form, chunks))
+        shorts = [
+            _LONG.sub(_SHORT, f) if len(_SHORT) < len(f) < _MOST_SHORTENED else f for f in forms
+        ]
+        asked = [short or chunk for short, chunk in zip(shorts, chunks, strict=True)]
+        new = [text for text in dict.fromkeys(asked) if text not in self._patterns]
+        learned = dict(zip(new, self._learn(new), strict=True)) if new else {}
+        self._patterns.update({short: learned[short] for short in shorts if short in learned})
+        found = [learned.get(text) or self._patterns[text] for text in asked]
+        return [_tokens(*each) for each in zip(chunks, forms, found, strict=True)]
 
-    def _tokens(self, chunk: str) -> ChunkTokens:
+    def _form(self, chunk: str) -> str:
+        """Returns a chunk with stand-ins, of which its pattern is; nothing if it is its own."""
         if chunk.isalpha() and chunk.isascii() and chunk not in self._as_they_are:
-            return ChunkTokens((chunk,), stands=True)
-        if not _PLAIN.fullmatch(chunk):
-            pattern = self._learn(chunk)
-        else:
-            form = _RUN.sub(self._stand_in, chunk)
-            short = _LONG.sub(_SHORT, form) if len(form) < _MOST_SHORTENED else form
-            known = self._patterns.get(short)
-            if known is None:
-                known = self._patterns[short] = self._learn(short)
-            pattern = known
-        ends = pattern.ends
-        if len(ends) == 1:
-            return ChunkTokens((chunk,), pattern.stands)
-        if pattern.length < len(chunk):
-            ends = _lengthened(ends, form)
-        words = tuple(chunk[start:end] for start, end in zip((0, *ends), ends, strict=False))
-        return ChunkTokens(words, pattern.stands)
+            return _SHORT
+        return _RUN.sub(self._stand_in, chunk) if _PLAIN.fullmatch(chunk) else ""
 
     def _stand_in(self, found: re.Match[str]) -> str:
         run = found[0]
@@ -115,12 +108,32 @@ class ChunkCutter:
         other = run.translate(_STAND_INS)
         return run if other in self._as_they_are else other
 
-    def _learn(self, chunk: str) -> _Pattern:
-        words = self._cut(chunk)
+    def _learn(self, chunks: Sequence[str]) -> Iterator[_Pattern]:
+        cut = self._cut(chunks)
         # What a special case has changed is among its tokens.
-        changed = not self._case_tokens.isdisjoint(words) and words != self._cut_in_parts(chunk)
-        is_one = chunk.split() == [chunk]  # other white space than spaces may join that beside it
-        return _Pattern(tuple(accumulate(map(len, words))), stands=is_one and not changed)
+        suspects = [
+            chunk
+            for chunk, words in zip(chunks, cut, strict=True)
+            if not self._case_tokens.isdisjoint(words)
+        ]
+        in_parts = dict(zip(suspects, self._cut_in_parts(suspects), strict=True))
+        for chunk, words in zip(chunks, cut, strict=True):
+            changed = words != in_parts.get(chunk, words)
+            is_one = chunk.split() == [chunk]  # other white space may join that beside it
+            yield _Pattern(tuple(accumulate(map(len, words))), stands=is_one and not changed)
+
+
+def _tokens(chunk: str, form: str, pattern: _Pattern) -> ChunkTokens:
+    """Returns the tokens of a chunk, from the ends in its form with its runs shortened."""
+    ends = pattern.ends
+    if len(ends) == 1:
+        return ChunkTokens((chunk,), pattern.stands)
+    if ends[-1] < len(chunk):
+        ends = _lengthened(ends, form)
+    if len(ends) == 2:  # mostly a word and a mark
+        return ChunkTokens((chunk[: ends[0]], chunk[ends[0] :]), pattern.stands)
+    words = tuple([chunk[start:end] for start, end in zip((0, *ends), ends, strict=False)])
+    return ChunkTokens(words, pattern.stands)
 
 
 def _lengthened(ends: tuple[int, ...], form: str) -> tuple[int, ...]:

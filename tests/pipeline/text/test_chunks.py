@@ -13,7 +13,7 @@ from pipeline.text import tokenization
 from pipeline.text.boundaries import sentence_ranges
 from pipeline.text.paragraphs import Paragraph
 from pipeline.text.python_docs import PythonDocs
-from pipeline.text.tokenization import EnglishTokenizer, clean_text
+from pipeline.text.tokenization import EnglishTokenizer, clean_text, clean_texts
 
 
 @functools.cache
@@ -89,6 +89,8 @@ CHUNKS = (
     "y" * 300 + ",",
     "(" * 40,
     "." * 30,
+    *(f"{before}{'.' * number}" for before in ("", "a", "3", ")") for number in (7, 8, 9)),
+    "…" * 9,
     "a" * 299 + "'s",
 )
 
@@ -119,6 +121,13 @@ def test_every_special_case_is_cut_as_spacy_cuts_it(tokenizer: EnglishTokenizer)
     cases = [case for case in spacy_pipeline().tokenizer.rules if case.strip()]
     around = ["{}", '"({}),', "x{}", "{}-a's", ": {}) )"]
     assert_as_spacy([form.replace("{}", case) for case in cases for form in around], tokenizer)
+
+
+def test_chunks_are_cut_together_as_each_by_itself() -> None:
+    cutter = EnglishTokenizer()._cutter
+    odd = [*CHUNKS, "a\tb", "\u3000", "x\u00a0y", "qqqq", "b\n"]
+    wanted = {chunk: tuple(by_spacy(chunk)[0]) for chunk in odd}
+    assert {chunk: cut.words for chunk, cut in zip(odd, cutter.cut(odd), strict=True)} == wanted
 
 
 def test_a_special_case_that_the_next_chunk_lengthens_is_none(tokenizer: EnglishTokenizer) -> None:
@@ -169,6 +178,17 @@ def test_cleaning_leaves_alone_only_what_is_clean(text: str) -> None:
     joined, dropped = tokenization._WITHIN_WORDS.subn("", text)
     repaired, replaced = tokenization._UNPRINTABLE.subn(" ", joined)
     assert clean_text(text) == (" ".join(repaired.split()), dropped + replaced)
+
+
+@given(
+    texts=st.lists(
+        st.text(max_size=4) | st.text(alphabet=" ab~\t\u00a0\u00ad\ufffd\x00é", max_size=3),
+        max_size=70,
+    )
+)
+@settings(deadline=None)
+def test_texts_are_cleaned_together_as_each_by_itself(texts: list[str]) -> None:
+    assert clean_texts(texts) == [clean_text(text)[0] for text in texts]
 
 
 def test_every_character_is_cleaned_as_the_rules_say() -> None:
