@@ -238,7 +238,7 @@ class TrainingConfig(Config):
     leaves_weight: Annotated[float, at_least(0)] = 0.0
     """Of the loss by which each view, taken down its tree again, finds the word at every leaf among
     the batch's, beside the objective: Banyan's downward pass (Opper & Siddharth 2025); what
-    differs stands in `models.objectives.leaves`. Sentences are weighted as above."""
+    differs stands in `models.objectives.leaves`. Each distinct word of a batch counts alike."""
     leaves_temperature: Annotated[Positive, WITH_LEAVES] = 0.1
     """τ of that loss, which stays. Banyan has none: its scores are no cosines."""
     pairs_share: ShareBelow1 = 0.0
