@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 from models.config.held_out import HeldOutUnit, HoldOut
-from models.config.views import INVERSE, VIEWS, WORD_WIDE_VIEWS
+from models.config.views import INVERSE, SUM_OF_VIEW, VIEWS, WORD_WIDE_VIEWS
 from pipeline.base.config_fields import (
     POSITIVE,
     Config,
@@ -98,6 +98,7 @@ WITH_TEMPERATURE = ReadIf(
 )
 WITH_PAIRS = ReadIf(lambda config: config.pairs_share > 0)
 WITH_OWN_WORDS = ReadIf(lambda config: config.own_words_weight > 0)
+WITH_LEAVES = ReadIf(lambda config: config.leaves_weight > 0)
 BOTH = ReadIf(lambda config: config.objective == "both")
 WITH_WEIGHTS = ReadIf(lambda config: config.word_weights != "none")
 TRAINED_WORDS = ReadIf(lambda config: config.word_vectors == "trained")
@@ -237,6 +238,12 @@ class TrainingConfig(Config):
     weighted as the objective weighs its anchors."""
     own_words_temperature: Annotated[Positive, WITH_OWN_WORDS] = 0.1
     """τ of that loss, which stays."""
+    leaves_weight: Annotated[float, at_least(0)] = 0.0
+    """Of the loss by which each view, taken down its tree again, finds the word at every leaf among
+    the batch's, beside the objective: Banyan's downward pass (Opper & Siddharth 2025); what
+    differs stands in `models.objectives.leaves`. Each distinct word of a batch counts alike."""
+    leaves_temperature: Annotated[Positive, WITH_LEAVES] = 0.1
+    """τ of that loss, which stays. Banyan has none: its scores are no cosines."""
     pairs_share: ShareBelow1 = 0.0
     """Of a batch's sentences, those that stand in pairs which syntax makes, beside text: a
     sentence for training, what its tree makes of it that says the same, and what says another
@@ -354,6 +361,11 @@ class TrainingConfig(Config):
             raise ValueError("keep best needs held_out_batches of at least 1, not 0")
         if self.gather_negatives and self.parts > 1:
             raise ValueError(f"parts must be 1 if gather_negatives is true, not {self.parts}")
+        if self.leaves_weight and not set(self.views) <= SUM_OF_VIEW.keys():
+            raise ValueError(
+                f"leaves_weight must be 0 for views {', '.join(self.views)}: only "
+                f"{', '.join(SUM_OF_VIEW)} have trees with leaves"
+            )
         self._check_objective()
 
     def _check_objective(self) -> None:
@@ -426,6 +438,14 @@ class TrainingConfig(Config):
     def has_decoder(self) -> bool:
         """Whether words are predicted, by a decoder whose inverse is one more view."""
         return self.objective in {"generative", "both"}
+
+    @property
+    def views_read(self) -> tuple[str, ...]:
+        """The views whose columns of a corpus are read: those trained, and what goes down a tree.
+
+        DEP itself has no use for relations, by which a sentence goes down to its leaves.
+        """
+        return (*self.views, *(SUM_OF_VIEW[view] for view in self.views if self.leaves_weight))
 
     @property
     def sentences_in_pairs(self) -> int:

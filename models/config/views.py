@@ -23,6 +23,8 @@ VIEWS = tuple(view for view in STAGE_OF_VIEW if view != INVERSE)
 """Those that a training can ask for."""
 WORD_WIDE_VIEWS = frozenset({"BOW", "DEPSUM", "CONSTSUM"})
 """Sums of word vectors, as wide as these."""
+SUM_OF_VIEW = {"DEP": "DEPSUM", "CONST": "CONSTSUM", "DEPSUM": "DEPSUM", "CONSTSUM": "CONSTSUM"}
+"""View of a tree -> the view that reads the same tree as paths."""
 UNORDERED_VIEWS = frozenset({"LIN", "BOW", INVERSE})
 """Those whose states are of words each by itself: they have no last one, their mean stands for
 it."""

@@ -11,10 +11,12 @@ from torch import Tensor
 
 from models.config.training_config import TrainingConfig
 from models.objectives.base import LookUp, Objective, ObjectiveResult, SentenceContext
+from models.objectives.beside import LossBeside
 from models.objectives.contrastive import ContrastiveObjective
 from models.objectives.decoders import build_decoder
 from models.objectives.discriminative import DiscriminativeObjective
 from models.objectives.generative import GenerativeObjective
+from models.objectives.leaves import WithLeaves
 from models.objectives.own_words import WithOwnWords
 
 
@@ -33,7 +35,9 @@ def build_objective(
     """
     objective = _main_objective(config, widths, word_size, num_words)
     if config.own_words_weight:
-        return WithOwnWords(objective, widths, word_size, config)
+        objective = WithOwnWords(objective, widths, word_size, config)
+    if config.leaves_weight:
+        objective = WithLeaves(objective, widths, word_size, config)
     return objective
 
 
@@ -54,7 +58,7 @@ def _main_objective(
 
 def generative_of(objective: Objective) -> GenerativeObjective | None:
     """Returns the part of an objective that predicts words, or None."""
-    if isinstance(objective, WithOwnWords):
+    while isinstance(objective, LossBeside):
         objective = objective.objective
     if isinstance(objective, JointObjective):
         objective = objective.generative

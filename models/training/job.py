@@ -120,7 +120,7 @@ class TrainingJob(Config):
         if self.pairs is None:
             raise ValueError("pairs_share is above 0, but the training's job names no pairs")
         selection = Selection(max_tokens=self.config.max_tokens)
-        return ParsedCorpus(self.pairs, vectors, views=self.config.views, selection=selection)
+        return ParsedCorpus(self.pairs, vectors, views=self.config.views_read, selection=selection)
 
     def part(self, part: Part, vectors: WordVectors) -> ParsedCorpus:
         """Returns the sentences of a part.
@@ -133,7 +133,7 @@ class TrainingJob(Config):
             ValueError: a stage is missing, or the stages do not match.
         """
         selection = Selection(part, self.config.hold_out, self.config.max_tokens)
-        return ParsedCorpus(self.corpus, vectors, views=self.config.views, selection=selection)
+        return ParsedCorpus(self.corpus, vectors, views=self.config.views_read, selection=selection)
 
 
 def _shards_of(folders: Mapping[str, Path]) -> dict[str, list[str]]:
