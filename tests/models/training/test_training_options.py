@@ -124,7 +124,7 @@ def a_block(token_ids: list[int]) -> SentenceBlock:
 
 def views_of(model: SentenceModel) -> tuple[torch.Tensor, torch.Tensor]:
     torch.manual_seed(0)
-    first, second = model.encoder(model.training_batch(a_block([3, 4, 3])).sentences)
+    first, second = model.views(model.training_batch(a_block([3, 4, 3])))
     return first, second
 
 
