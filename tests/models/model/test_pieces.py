@@ -31,7 +31,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "dropout": {"preset": "laptop", "word_dropout": 0.4},
     "dropout before draws of noise": {"preset": "B-GD", "word_dropout": 0.4},
     "own words": {"preset": "weighted-words", "own_words_weight": 0.5},
-    "own words, mapped": {"preset": "laptop", "own_words_weight": 0.5, "word_dropout": 0.4},
+    "own words, mapped": {"preset": "laptop", "own_words_weight": 0.5},
     "attentive": {"preset": "laptop", "dep_cell": "attentive"},
     "sums over paths": {"preset": "laptop", "views": ("DEPSUM", "CONSTSUM")},
     "added to words": {"preset": "laptop", "added_to_words": True},
@@ -80,7 +80,7 @@ def measured(kind: dict[str, Any], sentences_at_once: int | None) -> dict[str, A
     return {"values": values, **gradients, **buffers, "next draw": torch.rand(1)}
 
 
-@pytest.mark.parametrize("sentences_at_once", [1, 3, len(LENGTHS)])
+@pytest.mark.parametrize("sentences_at_once", [1, 3])
 @pytest.mark.parametrize("kind", KINDS)
 def test_pieces_learn_what_the_whole_learns(kind: str, sentences_at_once: int) -> None:
     expected = measured(KINDS[kind], None)
@@ -89,7 +89,7 @@ def test_pieces_learn_what_the_whole_learns(kind: str, sentences_at_once: int) -
 
     assert expected["values"]["gradient_norm"] > 0
     assert found.keys() == expected.keys()
-    assert found.pop("values") == pytest.approx(expected.pop("values"), abs=1e-12)
+    assert found.pop("values") == pytest.approx(expected.pop("values"), rel=1e-12, abs=1e-12)
     for name, value in expected.items():
         torch.testing.assert_close(found[name], value, rtol=0, atol=1e-12, msg=name)
 
