@@ -119,4 +119,4 @@ def test_no_graph_outlives_the_encoding_of_pieces() -> None:
         with torch.autograd.graph.saved_tensors_hooks(count, lambda tensor: tensor):
             model.views(model.training_batch(make_block(), ALONE, sentences_at_once))
         counts.append(sum(saved))
-    assert counts[1] == 0 < counts[0]
+    assert counts[1] <= len(LENGTHS) < counts[0]  # no more than a number a piece
