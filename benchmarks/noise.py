@@ -158,9 +158,8 @@ def noise_of(
         repeats: times that the noise of the batch is drawn, 2 or more.
     """
     batch = model.training_batch(block)
-    assert batch.sentences is not None
     with torch.no_grad():
-        (sentences,) = model.encoder(batch.sentences, batch.tokens)
+        (sentences,) = model.views(batch)
     return [
         _noise(_loss(model, batch.context, count), sentences, model, repeats) for count in draws
     ]

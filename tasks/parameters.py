@@ -279,6 +279,12 @@ class TrainingParameters(VectorTrainingParameters):
         description="Which matrix product the training uses on a CPU; auto: oneDNN's "
         "on AMD's processors where it is as exact, PyTorch's default elsewhere.",
     )
+    sentences_at_once = luigi.OptionalIntParameter(
+        default=None,
+        significant=False,
+        description="A batch is encoded in pieces of so many sentences, and each piece twice: a "
+        "large batch then takes the memory of a piece. By default all at once.",
+    )
     keep_checkpoints = luigi.IntParameter(
         default=2,
         significant=False,

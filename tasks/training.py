@@ -148,6 +148,7 @@ class TrainEncoders(
         return RunSettings(
             device=self.device,
             gemm=self.gemm,
+            sentences_at_once=self.sentences_at_once,
             keep_checkpoints=self.keep_checkpoints,
             checkpoint_every_seconds=self.checkpoint_every_seconds,
             tensorboard={"auto": None, "yes": True, "no": False}[self.tensorboard],

@@ -6,7 +6,6 @@ Legend: B sentences, T word types, H_v width of view v.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import cast
 
 import torch
@@ -20,16 +19,6 @@ from models.encoders.sentence_batch import SentenceBatch
 from models.words.embedding import WordEmbedding
 
 
-@dataclass(frozen=True, slots=True)
-class TokenRange:
-    """Where a batch's tokens stand among those of a larger batch that is computed in parts."""
-
-    start: int
-    stop: int
-    total: int
-    """Tokens of the larger batch."""
-
-
 class MultiViewEncoder(nn.Module):
     """One encoder a view; a pair's embedding of a sentence is the concatenation [f(s); g(s)].
 
@@ -40,11 +29,9 @@ class MultiViewEncoder(nn.Module):
         """Makes the encoders.
 
         Args:
-            config: the views, and what their encoders have in common. ``word_dropout`` zeroes
-                components of word vectors in training and scales the others up; each view draws its
-                own, for every token of a batch made with ``share_words=False``, else for every word
-                type. ``precision`` bfloat16 makes the encoders' products and states so; their
-                results come back as the word vectors were. tf32 is a switch of the device.
+            config: the views, and what their encoders have in common. ``precision`` bfloat16 makes
+                the encoders' products and states so; their results come back as the word vectors
+                were. tf32 is a switch of the device.
             embeddings: one embedding that all views share, or one for each.
 
         Raises:
@@ -77,53 +64,45 @@ class MultiViewEncoder(nn.Module):
         self.widths = tuple(cast(SentenceEncoder, encoder).output_size for encoder in self.encoders)
         """H_v of each view."""
 
-    def forward(self, batch: SentenceBatch, tokens: TokenRange | None = None) -> list[Tensor]:
+    def forward(self, batch: SentenceBatch, noise: Sequence[Tensor] = ()) -> list[Tensor]:
         """Returns each view's vectors of the sentences, [B, H_v] each.
 
         Args:
-            tokens: the batch's place in a larger one, whose parts then drop out what the whole
-                would; needs a batch made with ``share_words=False``.
+            noise: factors of the words' vectors, [T, E] for each view; see `word_noise`.
 
         Raises:
             ValueError: the batch was made without the trees a view reads.
         """
-        vectors = self.look_up(batch.word_ids)
-        # Every view draws its own, whether or not it shares the vectors.
-        inputs = [self._dropped_out(own, tokens) for own in vectors]
+        inputs = self.look_up(batch.word_ids)
+        if noise:
+            inputs = [own * factors for own, factors in zip(inputs, noise, strict=True)]
         return [
             encoder(batch, self._lowered(own)).to(own.dtype)
             for encoder, own in zip(self.encoders, inputs, strict=True)
         ]
+
+    def word_noise(self, num_words: int) -> list[Tensor]:
+        """Draws dropout of word vectors: zeroes some components, and scales the others up.
+
+        Returns:
+            Factors [T, E]; each view has its own, whether or not it shares the vectors. No tensors
+            where nothing is dropped: outside of training, or without ``word_dropout``.
+        """
+        rate = self.config.word_dropout
+        if not self.training or not rate:
+            return []
+        like = self.look_up(torch.zeros(0, dtype=torch.int64, device=self.device))
+        return [F.dropout(own.new_ones(num_words, own.shape[1]), rate) for own in like]
 
     @property
     def device(self) -> torch.device:
         """Where the encoders stand; known also of encoders without parameters."""
         return cast(WordEmbedding, self.embeddings[0]).scale.device
 
-    def skip(self, tokens: TokenRange | None) -> None:
-        """Draws what the larger batch's other parts draw, for a part without sentences.
-
-        All parts then go on from one random state.
-        """
-        for vectors in self.look_up(torch.zeros(0, dtype=torch.int64, device=self.device)):
-            if tokens is not None:
-                self._dropped_out(vectors, tokens)
-
     def look_up(self, word_ids: Tensor) -> list[Tensor]:
         """Returns the vectors of words [T] as each view reads them, [T, E] each."""
         found = [embedding(word_ids) for embedding in self.embeddings]
         return found * (len(self.views) // len(found))
-
-    def _dropped_out(self, vectors: Tensor, tokens: TokenRange | None) -> Tensor:
-        """Returns word vectors [T, E], in training with some components zeroed."""
-        rate = self.config.word_dropout
-        if not self.training or not rate:
-            return vectors
-        if tokens is None:
-            return F.dropout(vectors, rate)
-        # All parts draw for all tokens, from one random state, and each takes its own.
-        noise = F.dropout(vectors.new_ones(tokens.total, vectors.shape[1]), rate)
-        return vectors * noise[tokens.start : tokens.stop]
 
     def _lowered(self, vectors: Tensor) -> Tensor:
         return vectors.bfloat16() if self.config.precision == "bfloat16" else vectors

@@ -19,6 +19,7 @@ import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from models.config.training_config import TrainingConfig
 from models.config.views import INVERSE, UNORDERED_VIEWS, VIEWS, Pooling
@@ -27,7 +28,7 @@ from models.encoders.base import SentenceStates
 from models.encoders.order.arrays import on_device
 from models.encoders.sentence_batch import SentenceBatch
 from models.encoders.word_averages import BagOfWords, mean_of_words
-from models.model.multi_view import MultiViewEncoder, TokenRange
+from models.model.multi_view import MultiViewEncoder
 from models.model.ranks import ALONE, Ranks, gather_rows
 from models.objectives.base import ObjectiveResult, SentenceContext
 from models.objectives.build import build_objective, generative_of
@@ -37,17 +38,26 @@ from models.words.word_vectors import WordVectors
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Piece:
+    """Sentences that are encoded at once."""
+
+    sentences: SentenceBatch
+    first_token: int
+    """Their place among the tokens of the whole batch, where dropout depends on it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class TrainingBatch:
     """Successive sentences ready to be computed; on several ranks, what is one's own of them."""
 
-    sentences: SentenceBatch | None
-    """Those that this rank encodes; None if it has none, as of a batch smaller than the ranks."""
+    pieces: tuple[Piece, ...]
+    """What this rank encodes; nothing on some ranks of a batch with fewer sentences than ranks."""
     context: SentenceContext
     """Of the sentences that take part in the objective."""
     num_sentences: int
     """Sentences of all ranks together."""
-    tokens: TokenRange | None = None
-    """Place of this rank's tokens among those of all ranks, where dropout depends on it."""
+    num_tokens: int
+    """Tokens of all ranks together."""
 
     def to(self, device: torch.device | str) -> TrainingBatch:
         """Returns the batch with its tensors on ``device``."""
@@ -125,11 +135,11 @@ class SentenceModel(nn.Module):
             ranks: on several and with ``gather_negatives`` the objective is that of all their
                 sentences together, else that of this rank's.
         """
-        views = self._views(batch)
+        views = self.views(batch)
         if self.config.gather_negatives:
             num_rows = len(batch.context.documents)
             views = [gather_rows(view, ranks, num_rows) for view in views]
-        elif batch.sentences is None:
+        elif not batch.pieces:
             return self._nothing(views)
         result: ObjectiveResult = self.objective(views, batch.context, self._look_up)
         return result
@@ -151,35 +161,79 @@ class SentenceModel(nn.Module):
     def _look_up(self, word_ids: Tensor) -> Tensor:
         return self.encoder.look_up(word_ids)[0]
 
-    def _views(self, batch: TrainingBatch) -> list[Tensor]:
+    def views(self, batch: TrainingBatch) -> list[Tensor]:
         """Returns the views of this rank's sentences, [b, H_v] each."""
-        if batch.sentences is not None:
-            views: list[Tensor] = self.encoder(batch.sentences, batch.tokens)
-            return views
-        self.encoder.skip(batch.tokens)
-        like = self.encoder.look_up(torch.zeros(1, dtype=torch.int64, device=self.device))[0]
-        # Differentiable like those of the other ranks, which all take part in the exchange.
-        return [like.new_zeros(0, width).requires_grad_() for width in self.encoder.widths]
+        # Every rank draws for all tokens, so that all go on from one random state.
+        noise = self.encoder.word_noise(batch.num_tokens)
+        if not batch.pieces:
+            like = self.encoder.look_up(torch.zeros(1, dtype=torch.int64, device=self.device))[0]
+            # Differentiable like those of the other ranks, which all take part in the exchange.
+            return [like.new_zeros(0, width).requires_grad_() for width in self.encoder.widths]
+        encode = self._encoded if len(batch.pieces) == 1 else self._encoded_twice
+        pieces = [encode(piece, noise) for piece in batch.pieces]
+        return [torch.cat(parts) for parts in zip(*pieces, strict=True)]
 
-    def training_batch(self, block: SentenceBlock, ranks: Ranks = ALONE) -> TrainingBatch:
-        """Returns what this rank computes of a block of successive sentences in training."""
-        start, stop = ranks.part(len(block))
-        part = block.slice(start, stop)
-        sentences, tokens = None, None
-        if len(part):
-            sentences = batch_of(part, self.config, share_words=not self.config.word_dropout)
-        if self.config.word_dropout:
-            ends = int(block.offsets[start]), int(block.offsets[stop])
-            tokens = TokenRange(*ends, total=int(block.offsets[-1]))
-        of_objective = block if self.config.gather_negatives else part
-        context = SentenceContext.of(of_objective, self.config)
-        return TrainingBatch(sentences, context, num_sentences=len(block), tokens=tokens)
+    def _encoded(self, piece: Piece, noise: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        """Returns the views of a piece; ``noise`` is that of the whole batch."""
+        own = slice(piece.first_token, piece.first_token + len(piece.sentences.word_ids))
+        return tuple(self.encoder(piece.sentences, [factors[own] for factors in noise]))
 
-    def result_of(self, block: SentenceBlock) -> ObjectiveResult:
+    def _encoded_twice(self, piece: Piece, noise: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        """Returns the same, computed without a graph, and again when its gradients are known.
+
+        That is a gradient cache (Gao et al. 2021, section 3): the objective sees the whole batch,
+        while no more than one piece's graph is in memory.
+        """
+        # Reentrant, since level loops hold states that autograd does not see; it asks for an
+        # argument with a gradient. Nothing random is left to be drawn.
+        views: tuple[Tensor, ...] = checkpoint(
+            lambda _: self._encoded(piece, noise),
+            torch.zeros((), requires_grad=True),
+            use_reentrant=True,
+            preserve_rng_state=False,
+        )
+        return views
+
+    def training_batch(
+        self, block: SentenceBlock, ranks: Ranks = ALONE, sentences_at_once: int | None = None
+    ) -> TrainingBatch:
+        """Returns what this rank computes of a block of successive sentences in training.
+
+        Args:
+            sentences_at_once: the longest piece; None: all that the rank has.
+        """
+        shares_words = not self.config.word_dropout
+        return self._batch(block, ranks, sentences_at_once, share_words=shares_words)
+
+    def result_of(
+        self, block: SentenceBlock, sentences_at_once: int | None = None
+    ) -> ObjectiveResult:
         """Returns the objective of a block of successive sentences, on this process alone."""
-        context = SentenceContext.of(block, self.config)
-        batch = TrainingBatch(batch_of(block, self.config), context, num_sentences=len(block))
+        batch = self._batch(block, ALONE, sentences_at_once, share_words=True)
         return self.forward(batch.to(self.device))
+
+    def _batch(
+        self,
+        block: SentenceBlock,
+        ranks: Ranks,
+        sentences_at_once: int | None,
+        *,
+        share_words: bool,
+    ) -> TrainingBatch:
+        start, stop = ranks.part(len(block))
+        length = sentences_at_once or len(block)
+        pieces = []
+        for first in range(start, stop, length):
+            part = block.slice(first, min(first + length, stop))
+            sentences = batch_of(part, self.config, share_words=share_words)
+            pieces.append(Piece(sentences, first_token=int(block.offsets[first])))
+        of_objective = block if self.config.gather_negatives else block.slice(start, stop)
+        return TrainingBatch(
+            tuple(pieces),
+            SentenceContext.of(of_objective, self.config),
+            num_sentences=len(block),
+            num_tokens=int(block.offsets[-1]),
+        )
 
     def _nothing(self, views: Sequence[Tensor]) -> ObjectiveResult:
         """Returns the result of no sentences, differentiable like any other."""

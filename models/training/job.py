@@ -23,7 +23,10 @@ exact, PyTorch's default elsewhere."""
 
 @dataclass(frozen=True, slots=True)
 class RunSettings(Config):
-    """How a training is run. On one device and with one matrix product none changes the result."""
+    """How a training is run.
+
+    On one device, with one matrix product and as many sentences at once, none changes the result.
+    """
 
     called: ClassVar[str] = "run setting"
 
@@ -31,6 +34,10 @@ class RunSettings(Config):
     gemm: GemmChoice = "auto"
     """With "auto" a resumed training goes on with the product it began with; another one that is
     asked for is taken, and noted in the metrics, since the last bits of the weights differ."""
+    sentences_at_once: Annotated[int | None, at_least(1)] = None
+    """A batch is encoded in pieces of so many sentences, each of them twice, while the objective
+    sees all of it: the encoders' memory is that of a piece. The last bits of the weights differ.
+    None: a batch is one piece."""
     prefetch: Natural = 2
     """Batches prepared ahead by a thread; 0 prepares each when it is needed."""
     checkpoint_every_seconds: Annotated[float, at_least(0)] = 60.0

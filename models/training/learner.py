@@ -161,6 +161,7 @@ def held_out_accuracy(
     *,
     batch_size: int | None = None,
     max_batches: int | None = None,
+    sentences_at_once: int | None = None,
 ) -> HeldOutAccuracy:
     """Returns the in-batch accuracy over a corpus, with the model in evaluation mode.
 
@@ -168,6 +169,7 @@ def held_out_accuracy(
         corpus: opened with the part ``held_out``.
         batch_size: successive sentences that are told apart; by default as in training.
         max_batches: only the first so many batches; all by default.
+        sentences_at_once: most that are encoded at once; all of a batch by default.
     """
     size = batch_size or model.config.batch_size
     totals = torch.zeros(4, dtype=torch.float64)
@@ -176,7 +178,7 @@ def held_out_accuracy(
     model.eval()
     with torch.no_grad():
         for block in islice(_batches(corpus, size), max_batches):
-            result = model.result_of(block)
+            result = model.result_of(block, sentences_at_once)
             anchors = float(result.num_anchors)
             means = [float(result.accuracy), float(result.chance), float(result.loss), 1.0]
             totals += torch.tensor(means, dtype=torch.float64) * anchors

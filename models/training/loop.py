@@ -157,7 +157,7 @@ class TrainingLoop:
         )
         with closing(source) as blocks:
             for block in blocks:
-                yield self.model.training_batch(block, self.ranks)
+                yield self.model.training_batch(block, self.ranks, self._settings.sentences_at_once)
 
     def _take_step(self, batches: Iterator[TrainingBatch]) -> dict[str, Any]:
         started = time.perf_counter()
@@ -223,7 +223,10 @@ class TrainingLoop:
         accuracy = None
         if self.ranks.is_first:
             accuracy = held_out_accuracy(
-                self.model, self._data.held_out, max_batches=self.config.held_out_batches
+                self.model,
+                self._data.held_out,
+                max_batches=self.config.held_out_batches,
+                sentences_at_once=self._settings.sentences_at_once,
             )
         measured = self.ranks.agreed(accuracy)
         assert measured is not None, "the first rank has measured it"

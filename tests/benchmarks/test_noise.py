@@ -49,9 +49,9 @@ def test_shared_draws_are_exact_for_a_sentence_and_noisy_for_a_batch() -> None:
 def test_draws_a_word_and_shared_draws_have_one_mean() -> None:
     model, block = model_and_block()
     batch = model.training_batch(block)
-    assert batch.sentences is not None and batch.context.next_words is not None
+    assert batch.context.next_words is not None
     assert isinstance(model.objective, GenerativeObjective)
-    sentences = model.encoder(batch.sentences)[0].detach()
+    sentences = model.views(batch)[0].detach()
     torch.manual_seed(0)
     with torch.no_grad():
         found = torch.stack(

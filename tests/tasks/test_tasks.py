@@ -137,6 +137,7 @@ def test_a_significant_parameter_changes_the_path(
         ("processes", 2),
         ("max_restarts", 3),
         ("gemm", "onednn"),
+        ("sentences_at_once", 64),
         ("keep_checkpoints", 5),
         ("checkpoint_every_seconds", 5.0),
         ("tensorboard", "no"),
@@ -190,6 +191,8 @@ def test_a_training_asks_for_pairs_where_its_batches_are_to_have_some(
         ("threads", -1, "threads must be 0 or more, not -1"),
         ("processes", 0, "processes must be at least 1, got 0"),
         ("max_restarts", -1, "max_restarts must be at least 0, got -1"),
+        ("sentences_at_once", 0, "run setting sentences_at_once must be at least 1, got 0"),
+        ("sentences_at_once", -3, "run setting sentences_at_once must be at least 1, got -3"),
         ("keep_checkpoints", 0, "keep_checkpoints must be at least 1"),
         ("checkpoint_every_seconds", -1.0, "checkpoint_every_seconds must be at least 0"),
     ],
@@ -217,6 +220,7 @@ def test_the_job_of_a_training_holds_its_machine_settings(
     given = {
         "device": "cuda",
         "gemm": "onednn",
+        "sentences_at_once": 64,
         "keep_checkpoints": 5,
         "checkpoint_every_seconds": 7.5,
     }

@@ -196,7 +196,7 @@ def test_a_field_that_shapes_no_encoder_leaves_an_untrained_one_as_it_is(name: s
         one, two = (build_model(c, vectors, 0).eval() for c in (config, other))
         block = a_block([1, 2, 3])
         with torch.no_grad():
-            views_of = [m.encoder(m.training_batch(block).sentences) for m in (one, two)]
+            views_of = [m.views(m.training_batch(block)) for m in (one, two)]
         assert all(torch.equal(a, b) for a, b in zip(*views_of, strict=True))
 
 

@@ -73,10 +73,12 @@ def make_model(**changes: Any) -> SentenceModel:
     return model
 
 
-def measured(model: SentenceModel, num_sentences: int, ranks: Ranks) -> dict[str, Any]:
+def measured(
+    model: SentenceModel, num_sentences: int, ranks: Ranks, sentences_at_once: int | None = None
+) -> dict[str, Any]:
     """Returns what a rank has after one step's gradients are reduced."""
     torch.manual_seed(7)
-    batch = model.training_batch(make_block(num_sentences), ranks)
+    batch = model.training_batch(make_block(num_sentences), ranks, sentences_at_once)
     values = Learner(model, ranks).measure(batch)
     gradients = {
         name: p.grad.to_dense() for name, p in model.named_parameters() if p.grad is not None
@@ -108,6 +110,8 @@ def work(rank: int, folder: Path) -> None:
             name: measured(make_model(**changes), num_sentences, ranks)
             for name, (num_sentences, changes) in KINDS.items()
         }
+        for name, (num_sentences, changes) in KINDS.items():
+            found[f"{name}, in pieces"] = measured(make_model(**changes), num_sentences, ranks, 1)
         for name, num_sentences in APART.items():
             model = make_model(gather_negatives=False, parts=SIZE)
             found[name] = measured(model, num_sentences, ranks)
@@ -131,17 +135,20 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     return [torch.load(folder / f"{rank}.pt") for rank in range(SIZE)]
 
 
+@pytest.mark.parametrize("how", ["", ", in pieces"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_any_number_of_ranks_learns_what_one_learns(found: list[dict[str, Any]], kind: str) -> None:
+def test_any_number_of_ranks_learns_what_one_learns(
+    found: list[dict[str, Any]], kind: str, how: str
+) -> None:
     num_sentences, changes = KINDS[kind]
     expected = measured(make_model(**changes), num_sentences, ALONE)
 
     assert expected["values"]["gradient_norm"] > 0
     for rank in found:
-        assert rank[kind]["values"] == pytest.approx(expected["values"], abs=1e-12)
+        assert rank[kind + how]["values"] == pytest.approx(expected["values"], abs=1e-12)
         for name, gradient in expected["gradients"].items():
             torch.testing.assert_close(
-                rank[kind]["gradients"][name], gradient, rtol=0, atol=1e-12, msg=name
+                rank[kind + how]["gradients"][name], gradient, rtol=0, atol=1e-12, msg=name
             )
 
 

@@ -214,9 +214,9 @@ def test_held_out_documents_are_never_trained_on(
     trained: set[int] = set()
     training_batch = SentenceModel.training_batch
 
-    def remember(self: SentenceModel, block: SentenceBlock, *ranks: Any) -> Any:
+    def remember(self: SentenceModel, block: SentenceBlock, *others: Any) -> Any:
         trained.update(block.rows.tolist())
-        return training_batch(self, block, *ranks)
+        return training_batch(self, block, *others)
 
     monkeypatch.setattr(SentenceModel, "training_batch", remember)
     run(data, tmp_path, replace(CONFIG, epochs=1))

@@ -72,6 +72,19 @@ def test_reading_ahead_changes_no_result(data: Data, tmp_path: Path) -> None:
     assert all(torch.equal(first[name], second[name]) for name in first)
 
 
+def test_a_training_may_change_how_many_sentences_it_encodes_at_once(
+    data: Data, tmp_path: Path
+) -> None:
+    run(data, tmp_path / "whole")
+    with pytest.raises(KeyboardInterrupt):
+        run(data, tmp_path / "pieces", settings=replace(SETTINGS, sentences_at_once=5), kill_at=9)
+    run(data, tmp_path / "pieces", settings=replace(SETTINGS, sentences_at_once=13))
+
+    whole, pieces = weights(tmp_path / "whole"), weights(tmp_path / "pieces")
+    for name, value in whole.items():
+        torch.testing.assert_close(pieces[name], value, rtol=1e-3, atol=1e-4, msg=name)
+
+
 def test_separate_embeddings_are_two_and_drawn_apart(vectors: WordVectors) -> None:
     trained = replace(CONFIG, word_vectors="trained", trained_word_init="uniform")
     shared = build_model(trained, vectors, 0).encoder.embeddings
@@ -124,7 +137,7 @@ def a_block(token_ids: list[int]) -> SentenceBlock:
 
 def views_of(model: SentenceModel) -> tuple[torch.Tensor, torch.Tensor]:
     torch.manual_seed(0)
-    first, second = model.encoder(model.training_batch(a_block([3, 4, 3])).sentences)
+    first, second = model.views(model.training_batch(a_block([3, 4, 3])))
     return first, second
 
 
@@ -174,6 +187,7 @@ def test_a_gpu_rounds_to_tf32_only_if_told(
     ("wrong", "message"),
     [
         ({"gemm": "mkl"}, "gemm must be one of"),
+        ({"sentences_at_once": 0}, "sentences_at_once must be at least 1, got 0"),
         ({"prefetch": -1}, "prefetch must be at least 0, got -1"),
         ({"keep_checkpoints": 0}, "keep_checkpoints must be at least 1"),
     ],
