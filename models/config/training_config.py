@@ -335,9 +335,9 @@ class TrainingConfig(Config):
             )
         of_text = self.batch_size - self.sentences_in_pairs
         if self.run_length is not None and self.run_length > of_text:
+            of_batch = "batch_size without its pairs" if self.pairs_share else "batch_size"
             raise ValueError(
-                f"run_length must be at most batch_size without its pairs, {of_text}, not "
-                f"{self.run_length}"
+                f"run_length must be at most {of_batch}, {of_text}, not {self.run_length}"
             )
         orderless = set(self.views) <= {"LIN", "BOW"}
         if (self.shuffled == "relations" and "DEPSUM" not in self.views) or (
