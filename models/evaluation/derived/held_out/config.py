@@ -23,7 +23,7 @@ encoders apart is worth more than the last training sentences."""
 ALTERATION_VERSION = 1
 """Raised when the same parses and `ProbingConfig.alteration_dict` would give other altered
 sentences."""
-PROBING_VERSION = 4
+PROBING_VERSION = 5
 """Raised when the same parses and configuration would give other tasks: another label rule, split
 or constant of this package, such as the largest share of a class."""
 
