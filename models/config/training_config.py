@@ -28,6 +28,8 @@ from pipeline.base.config_fields import (
 
 TRAINING_VERSION = 5
 """Raised when the same configuration, corpus and word vectors would train to another model."""
+PAIRED_TRAINING_VERSION = 2
+"""The same of trainings whose batches have pairs; the others do not know it."""
 
 MOST_CONTEXT_BESIDE_PAIRS = 500
 """Hard negatives stand at a distance from their sentence that no context may reach."""
@@ -446,6 +448,12 @@ class TrainingConfig(Config):
         DEP itself has no use for relations, by which a sentence goes down to its leaves.
         """
         return (*self.views, *(SUM_OF_VIEW[view] for view in self.views if self.leaves_weight))
+
+    @property
+    def versions(self) -> dict[str, int]:
+        """Versions of what trains, which stand beside these fields in the digest of a training."""
+        paired = {"paired_training_version": PAIRED_TRAINING_VERSION} if self.pairs_share else {}
+        return {"training_version": TRAINING_VERSION, **paired}
 
     @property
     def sentences_in_pairs(self) -> int:

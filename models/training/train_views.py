@@ -20,7 +20,7 @@ from models.model.model_description import MODEL_FILE, WEIGHTS_FILE
 from models.model.model_folder import load_weights, num_parameters, save_model
 from models.model.ranks import ALONE, Ranks
 from models.model.sentence_model import SentenceModel, build_model
-from models.training.batches import BatchesWithPairs, TrainingBatches, num_batches
+from models.training.batches import BatchesWithPairs, TrainingBatches, num_batches, seed_of_pairs
 from models.training.folder import CHECKPOINTS_FOLDER, keep_survey, surveyed
 from models.training.job import Provenance, TrainingJob
 from models.training.logs import METRICS_FILE, SUMMARY_FILE, finished_summary, metrics_of
@@ -127,7 +127,7 @@ def _data(
     corpus = job.paired(vectors)
     found = ranks.agreed(corpus.survey() if ranks.is_first else None)
     assert found is not None, "the first rank has made it"
-    pairs = TrainingBatches(corpus, found.rows, batch_size=paired, seed=config.seed)
+    pairs = TrainingBatches(corpus, found.rows, batch_size=paired, seed=seed_of_pairs(config.seed))
     return TrainingData(BatchesWithPairs(text, pairs), held_out, found)
 
 

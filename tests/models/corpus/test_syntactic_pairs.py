@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from models.config.held_out import HoldOut
 from models.config.training_presets import preset
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus
+from models.corpus.sentence_block import SentenceBlock
 from models.corpus.syntactic_pairs import PairsConfig, groups_of, make_pairs
 from models.training.batches import BatchesWithPairs, TrainingBatches
 from models.training.job import TrainingJob
@@ -21,7 +23,7 @@ from pipeline.transformations.registry import TRANSFORMATIONS
 from pipeline.transformations.sentence_tree import SentenceTree
 from pipeline.trees.binarize import binarize
 from pipeline.trees.parses import ConstituencyParse
-from tests.support.parsed_corpora import write_vectors
+from tests.support.parsed_corpora import stories, write_corpus, write_vectors
 from tests.support.shard_files import sentence_rows, write_stage
 from tests.support.training_runs import SETTINGS, assert_same_weights
 
@@ -251,6 +253,38 @@ def test_a_share_of_each_batch_is_pairs_and_any_step_can_be_reached(
     parts = zip(batches, text.from_step(0, epochs=6), strict=True)
     for batch, part in parts:
         assert batch.slice(0, 20).heads.tolist() == part.heads.tolist()  # type: ignore[union-attr]
+
+
+def test_text_and_pairs_are_read_in_different_orders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a batch has sentences twice, as text and as sources of pairs: negatives of their own."""
+    text, paired = (
+        write_corpus(tmp_path / name, stories(16), rows_per_shard=4) for name in ("text", "pairs")
+    )
+    config = preset(
+        "laptop",
+        hidden_size=4,
+        epochs=1,
+        batch_size=8,
+        pairs_share=0.5,
+        held_out_fraction=0.0,
+        held_out_batches=0,
+    )
+    vectors, settings = write_vectors(tmp_path / "vectors"), replace(SETTINGS, prefetch=0)
+    read: dict[str, list[int]] = {"train": [], "all": []}
+    original = ParsedCorpus.read
+
+    def recorded(corpus: ParsedCorpus, number: int) -> SentenceBlock:
+        read[corpus.selection.part].append(number)
+        return original(corpus, number)
+
+    monkeypatch.setattr(ParsedCorpus, "read", recorded)
+    train(TrainingJob(config, text, vectors, tmp_path / "out", settings=settings, pairs=paired))
+
+    of_text, of_pairs = read["train"], read["all"]
+    assert sorted(of_text) == sorted(of_pairs) == list(range(32))
+    assert sum(a == b for a, b in zip(of_text, of_pairs, strict=True)) < 5
 
 
 def test_a_training_with_pairs_ends_with_the_same_weights_when_killed(
