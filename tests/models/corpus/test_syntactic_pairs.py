@@ -288,7 +288,7 @@ def test_text_and_pairs_are_read_in_different_orders(
 
 
 def test_a_training_with_pairs_ends_with_the_same_weights_when_killed(
-    corpus: CorpusFolders, tmp_path: Path
+    corpus: CorpusFolders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folders = pairs_in(tmp_path / "pairs")
     make_pairs(corpus, folders, PairsConfig(positives=1), NOTHING_HELD_OUT)
@@ -320,7 +320,8 @@ def test_a_training_with_pairs_ends_with_the_same_weights_when_killed(
     assert summary["pairs"] == {"sentences": 180, "skipped": {}, "passes": 0.4}
     with pytest.raises(KeyboardInterrupt):
         train(job("killed"), on_progress=kill)
-    train(job("killed"))
+    monkeypatch.setattr(ParsedCorpus, "survey", None)  # neither text nor pairs are counted again
+    assert train(job("killed"))["pairs"] == summary["pairs"]
     assert_same_weights(tmp_path / "whole", tmp_path / "killed")
 
 
