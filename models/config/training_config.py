@@ -466,10 +466,20 @@ class TrainingConfig(Config):
         inverse = (INVERSE,) if self.has_decoder else ()
         return (*self.views, *inverse, *(("BOW",) if self.words_beside else ()))
 
-    @property
-    def embedding_width(self) -> int:
-        """Width of a sentence's embedding, all views side by side, each taken to be hidden_size."""
-        return len(self.test_views) * self.hidden_size
+    def embedding_width(self, word_size: int) -> int:
+        """Returns the width of a sentence's embedding, all views side by side.
+
+        Args:
+            word_size: of the file of word vectors.
+        """
+        if not GIVEN_WORDS.holds(self):
+            word_size = self.trained_word_size
+        widths = [
+            word_size if self.added_to_words or view in WORD_WIDE_VIEWS else self.hidden_size
+            for view in self.views
+        ]
+        inverse = widths[:1] if self.has_decoder else []
+        return sum([*widths, *inverse, *([word_size] if self.words_beside else [])])
 
     def architecture(self) -> dict[str, Any]:
         """Returns the fields that an untrained encoder depends on."""
