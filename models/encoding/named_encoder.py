@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -127,11 +127,10 @@ def _joined(parts: Sequence[ModelViews], settings: EncoderSettings) -> JoinedEnc
     folders = dict.fromkeys(part.folder.resolve() for part in parts)
     taken = {folder: _settings_taken(read_model_description(folder)) for folder in folders}
     by_any = set().union(*taken.values())
-    loaded = {
-        # What no model takes is left to be refused.
-        folder: load_text_encoder(folder, replace(settings, **dict.fromkeys(by_any - own)))
-        for folder, own in taken.items()
-    }
+    loaded = {}
+    for folder, own in taken.items():
+        others: dict[str, Any] = dict.fromkeys(by_any - own)  # what none takes stays, to be refused
+        loaded[folder] = load_text_encoder(folder, replace(settings, **others))
     return JoinedEncoder(
         [EncoderViews(loaded[part.folder.resolve()], part.views, part.name) for part in parts]
     )
