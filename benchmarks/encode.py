@@ -54,7 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 f"{options.text}: {len(sentences)} distinct sentences, too few to measure; give a "
                 f"text of {MIN_SENTENCES} lines or more"
             )
-        encoders = dict.fromkeys(options.encoder or BUNDLED_MODELS)
+        encoders = list(dict.fromkeys(options.encoder or BUNDLED_MODELS))
+        _check_names(encoders)
         figures = {encoder: _measure_apart(encoder, sentences) for encoder in encoders}
     except (OSError, ValueError, RuntimeError) as error:
         return fail(str(error))
@@ -76,8 +77,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ]
     table = Table("Raw text to vectors", ("what", *figures), rows, notes)
     print_table(table, header("benchmarks.encode", given, text=text, seed=0))
-    print_last_line({**_named(figures), "sentences": len(sentences)})
+    print_last_line({**_named(figures), "sentences": len(sentences), "encoders": encoders})
     return 0
+
+
+def _check_names(encoders: Sequence[str]) -> None:
+    """Refuses encoders whose figures would be called alike.
+
+    Raises:
+        ValueError: names two of them.
+    """
+    first: dict[str, str] = {}
+    for encoder in encoders:
+        if (other := first.setdefault(_slug(encoder), encoder)) != encoder:
+            raise ValueError(
+                f"{other!r} and {encoder!r} would both have figures called "
+                f"{_slug(encoder)}_sentences_per_second; measure one at a time"
+            )
+
+
+def _slug(encoder: str) -> str:
+    return re.sub(r"[^0-9a-z]+", "_", encoder.lower())
 
 
 def _named(figures: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
@@ -87,7 +107,7 @@ def _named(figures: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
     parsers.
     """
     named = {
-        f"{re.sub(r'[^0-9a-z]+', '_', encoder.lower())}_{name}": value
+        f"{_slug(encoder)}_{name}": value
         for encoder, found in figures.items()
         for name, value in found.items()
     }

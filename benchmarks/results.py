@@ -34,7 +34,7 @@ from models.config.training_config import TRAINING_VERSION
 from models.evaluation.derived.held_out.config import PROBING_VERSION
 from models.evaluation.protocols.config import PROTOCOL_VERSION
 from pipeline.base.atomic_files import write_text_atomically
-from pipeline.base.digest import sha256_of_file
+from pipeline.base.digest import digest_of, sha256_of_file
 from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder
 from pipeline.parsing.parse_shard import PARSING_VERSION
 from pipeline.text.tokenization import TOKENIZATION_VERSION
@@ -65,15 +65,15 @@ def todays_inputs() -> dict[str, str]:
     return {
         **{str(data / "parsers" / p.name): checksum_of_parser_folder(p) for p in parsers},
         **{str(data / "vectors" / v.parent.name): sha256_of_file(v) for v in vectors},
-        **{str(data / "models" / m.name): sha256_of_file(_substance(m)) for m in models},
+        **{str(data / "models" / m.name): digest_of_model(m) for m in models},
         **{name: str(version) for name, version in VERSIONS.items()},
     }
 
 
-def _substance(model: Path) -> Path:
-    """Returns the words of an encoder that has its own, else its weights."""
-    words = model / "words" / "vectors.safetensors"
-    return words if words.is_file() else model / "model.safetensors"
+def digest_of_model(model: Path) -> str:
+    """Returns a digest of a model's folder: its settings, weights and words, not its card."""
+    files = [path for path in model.rglob("*") if path.suffix in {".json", ".safetensors"}]
+    return digest_of({path.relative_to(model).as_posix(): sha256_of_file(path) for path in files})
 
 
 def read_results(folder: Path = RESULTS) -> dict[Path, dict[str, Any]]:

@@ -42,15 +42,15 @@ def load(
         device: torch's device, or its name, of where to parse and embed.
         on_refusal: ``error`` for a sentence that cannot be taken (empty, longer than the parsers'
             510 tokens, rejected by one), or ``zero`` for a vector of zeros, listed in ``refused``.
-        dependency_parser: folder of the parser of view DEP.
-        constituency_parser: folder of the parser of view CONST.
+        dependency_parser: folder of the parser of the views DEP and DEPSUM.
+        constituency_parser: folder of the parser of the views CONST and CONSTSUM.
         vectors: the word vectors; a model that has its own within its folder, as ``english`` has,
             takes none.
 
     Raises:
         FileNotFoundError: no model there.
         ValueError: parsers or vectors are not found, or are others than the model's; or vectors are
-            given to a model that has its own.
+            given to a model that has its own, or a parser to one that needs none.
     """
     # torch is not loaded by importing the package: whoever defines tasks forks processes.
     from models.encoding.reading_encoder import EncoderSettings

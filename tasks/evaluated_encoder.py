@@ -152,7 +152,7 @@ class EncoderParameters(CorpusParameters, HeldOutParameters, ParserParameters, T
         read = dict.fromkeys(view for config in configs for view in config.views)
         settled = all(description.vectors.are_settled for description in descriptions)
         ships = all(part.folder in BUNDLED_MODELS.values() for part in name.parts)
-        parsers = {} if ships else self._moved_parsers()
+        parsers = {} if ships else self._moved_parsers(needed_stages(list(read)))
         return EvaluatedEncoder(
             name=shown,
             label=label,
@@ -169,12 +169,12 @@ class EncoderParameters(CorpusParameters, HeldOutParameters, ParserParameters, T
             return {}
         return {"vectors": str(self.vectors)}
 
-    def _moved_parsers(self) -> dict[str, UsedParser]:
-        """Returns the parsers that are not the bundled ones."""
+    def _moved_parsers(self, stages: list[str]) -> dict[str, UsedParser]:
+        """Returns the parsers of these stages that are not the bundled ones."""
         return {
             stage: used_parser(self, stage)
-            for stage, bundled in BUNDLED_PARSERS.items()
-            if getattr(self, OPTION_OF_STAGE[stage]).resolve() != bundled
+            for stage in stages
+            if getattr(self, OPTION_OF_STAGE[stage]).resolve() != BUNDLED_PARSERS[stage]
         }
 
     def _own_function(self, called: str, version: str, words: UsedVectors) -> EvaluatedEncoder:

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from models.config.training_config import TRAINING_VERSION, TrainingConfig
+from models.config.training_config import TrainingConfig
 from models.config.training_presets import preset
 from models.config.views import needed_stages
 from models.corpus.parsed_corpus import CorpusFolders
@@ -111,7 +111,7 @@ class TrainEncoders(
         parsed = needed_stages(self.config.views)
         return {
             "training": self.config.to_dict(),
-            "training_version": TRAINING_VERSION,
+            **self.config.versions,
             "vectors": self.word_vectors.digest,
             **{name: task.digest for name, task in self.corpus_stages().items()},
             **{name: task.digest for name, task in self.pairs().items()},

@@ -10,6 +10,7 @@ import luigi
 
 from models.config.held_out import HoldOut
 from models.train_word_vectors import WordVectorJob
+from models.words.vector_files import read_word_size
 from pipeline.vectors.train_word_vectors import (
     FACTS_FILE,
     VECTORS_FILE,
@@ -94,6 +95,15 @@ class UsedVectors:
     def requires(self) -> dict[str, Artefact]:
         """What a stage that uses them requires, by name; nothing where they are given."""
         return {} if self.training is None else {"vectors": self.training}
+
+    @property
+    def size(self) -> int:
+        """Dimension of a vector, also of those that are not yet there.
+
+        Raises:
+            ValueError: broken word vectors.
+        """
+        return read_word_size(self.path) if self.training is None else self.training.config.size
 
 
 def used_vectors(stage: luigi.Task, hold_out: HoldOut) -> UsedVectors:

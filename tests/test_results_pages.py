@@ -12,6 +12,7 @@ import pytest
 from benchmarks.results import (
     README,
     cell_of,
+    digest_of_model,
     headline_table,
     page,
     pages,
@@ -119,6 +120,19 @@ def test_a_cell_is_read_and_shown_again(cell: str, tmp_path: Path) -> None:
     write_result(tmp_path / "a.json", result)
     (read,) = read_results(tmp_path).values()
     assert f"| {cell} |" in page("a.json", read, SAME)
+
+
+@pytest.mark.parametrize("changed", ["model.json", "model.safetensors", "words/words.json"])
+def test_whatever_a_model_is_made_of_changes_its_digest(changed: str, tmp_path: Path) -> None:
+    (tmp_path / "words").mkdir()
+    for name in ("model.json", "model.safetensors", "words/words.json", "card.md"):
+        (tmp_path / name).write_text("{}", encoding="utf-8")
+    before = digest_of_model(tmp_path)
+
+    (tmp_path / "card.md").write_text("More is said.", encoding="utf-8")
+    assert digest_of_model(tmp_path) == before
+    (tmp_path / changed).write_text("{ }", encoding="utf-8")
+    assert digest_of_model(tmp_path) != before
 
 
 def test_zeros_at_the_end_of_a_figure_stay() -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from models.config.training_config import TRAINING_VERSION
+from models.config.training_presets import preset
 from models.corpus.relations import RELATIONS
 from models.encoding.versions import describe_encoding
 from models.evaluation.derived import classes, passages, splits
@@ -101,6 +102,18 @@ def test_trainings_without_parses_know_torch_by_themselves(
     monkeypatch.setattr(word_vectors, "gensim_version", lambda: "99")
     trained = TrainWordVectors(**given)
     assert trained.content()["gensim"] == "99"
+
+
+def test_only_trainings_with_pairs_know_the_version_of_these(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    configs = [preset(name) for name in ("laptop", "trees-beside-words")]
+    before = [config.versions for config in configs]
+
+    monkeypatch.setattr("models.config.training_config.PAIRED_TRAINING_VERSION", 1_000)
+
+    assert configs[0].versions == before[0] == {"training_version": TRAINING_VERSION}
+    assert configs[1].versions != before[1]
 
 
 def test_all_versions_are_positive() -> None:

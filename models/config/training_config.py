@@ -28,6 +28,8 @@ from pipeline.base.config_fields import (
 
 TRAINING_VERSION = 5
 """Raised when the same configuration, corpus and word vectors would train to another model."""
+PAIRED_TRAINING_VERSION = 2
+"""The same of trainings whose batches have pairs; the others do not know it."""
 
 MOST_CONTEXT_BESIDE_PAIRS = 500
 """Hard negatives stand at a distance from their sentence that no context may reach."""
@@ -448,6 +450,12 @@ class TrainingConfig(Config):
         return (*self.views, *(SUM_OF_VIEW[view] for view in self.views if self.leaves_weight))
 
     @property
+    def versions(self) -> dict[str, int]:
+        """Versions of what trains, which stand beside these fields in the digest of a training."""
+        paired = {"paired_training_version": PAIRED_TRAINING_VERSION} if self.pairs_share else {}
+        return {"training_version": TRAINING_VERSION, **paired}
+
+    @property
     def sentences_in_pairs(self) -> int:
         """How many sentences of a batch stand in pairs that syntax makes."""
         return round(self.batch_size * self.pairs_share)
@@ -458,10 +466,20 @@ class TrainingConfig(Config):
         inverse = (INVERSE,) if self.has_decoder else ()
         return (*self.views, *inverse, *(("BOW",) if self.words_beside else ()))
 
-    @property
-    def embedding_width(self) -> int:
-        """Width of a sentence's embedding, all views side by side, each taken to be hidden_size."""
-        return len(self.test_views) * self.hidden_size
+    def embedding_width(self, word_size: int) -> int:
+        """Returns the width of a sentence's embedding, all views side by side.
+
+        Args:
+            word_size: of the file of word vectors.
+        """
+        if not GIVEN_WORDS.holds(self):
+            word_size = self.trained_word_size
+        widths = [
+            word_size if self.added_to_words or view in WORD_WIDE_VIEWS else self.hidden_size
+            for view in self.views
+        ]
+        inverse = widths[:1] if self.has_decoder else []
+        return sum([*widths, *inverse, *([word_size] if self.words_beside else [])])
 
     def architecture(self) -> dict[str, Any]:
         """Returns the fields that an untrained encoder depends on."""

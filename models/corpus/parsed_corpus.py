@@ -76,6 +76,8 @@ class Selection:
     hold_out: HoldOut = field(default_factory=HoldOut)
     max_tokens: int | None = None
     """Longer sentences are skipped; None takes all."""
+    whole_documents: bool = False
+    """Whether a document of which one sentence is skipped is skipped whole, within a shard."""
 
     def mask(
         self,
@@ -186,7 +188,7 @@ class ParsedCorpus:
         names = documents.dictionary.to_pylist()
         document_of_row = documents.indices.to_numpy().astype(np.int32)
         chosen = self.selection.mask(names, document_of_row, table["sentence_index"].to_numpy())
-        chosen, skipped = self._usable(table, chosen)
+        chosen, skipped = self._usable(table, chosen, document_of_row)
         rows = np.flatnonzero(chosen)
         table = table.filter(pa.array(chosen)).combine_chunks()
         self._check_lengths(table, rows, number)
@@ -220,7 +222,7 @@ class ParsedCorpus:
         return pa.table(columns)
 
     def _usable(
-        self, table: pa.Table, chosen: NDArray[np.bool_]
+        self, table: pa.Table, chosen: NDArray[np.bool_], document_of_row: NDArray[np.int32]
     ) -> tuple[NDArray[np.bool_], Counter[str]]:
         """Returns the mask of chosen rows that can be used, and the others counted by reason."""
         causes = {
@@ -232,10 +234,13 @@ class ParsedCorpus:
             causes["too_long"] = _list_lengths(table["tokens"]) > self.selection.max_tokens
         skipped: Counter[str] = Counter()
         for reason, applies in causes.items():
-            count = int((chosen & applies).sum())
+            left_out = applies
+            if self.selection.whole_documents:
+                left_out = np.isin(document_of_row, document_of_row[applies])
+            count = int((chosen & left_out).sum())
             if count:
                 skipped[reason] = count
-            chosen = chosen & ~applies
+            chosen = chosen & ~left_out
         return chosen, skipped
 
     def _check_lengths(self, table: pa.Table, rows: NDArray[np.int64], number: int) -> None:

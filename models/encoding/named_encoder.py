@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from models.config.training_presets import SIF_WORDS
-from models.config.views import Pooling
+from models.config.views import Pooling, needed_stages
 from models.encoding.encoder_interface import (
     Encoder,
     FloatArray,
@@ -31,7 +31,11 @@ from models.encoding.encoder_interface import (
 from models.encoding.encoder_names import ModelViews, parse_encoder_name
 from models.encoding.own_encoder import DEFAULT_BATCH_SIZE, CallableEncoder, import_encoder
 from models.encoding.reading_encoder import EncoderSettings, WordsEncoder
-from models.model.model_description import read_model_description
+from models.model.model_description import (
+    OPTION_OF_STAGE,
+    ModelDescription,
+    read_model_description,
+)
 from models.words.vector_files import load_word_vectors
 from pipeline.base.bundled import BUNDLED_VECTORS
 from pipeline.base.digest import digest_of
@@ -117,22 +121,25 @@ def _models_of(encoder: Encoder) -> list[TextEncoder]:
 
 
 def _joined(parts: Sequence[ModelViews], settings: EncoderSettings) -> JoinedEncoder:
-    """Returns views of models, each model loaded once.
-
-    Word vectors that are given are those of the models that have none of their own.
-    """
+    """Returns views of models, each model loaded once."""
     from models.encoding.text_encoder import load_text_encoder
 
     folders = dict.fromkeys(part.folder.resolve() for part in parts)
-    bare = replace(settings, vectors=None)
-    have_own = {folder: read_model_description(folder).vectors.are_settled for folder in folders}
-    loaded = {
-        folder: load_text_encoder(folder, bare if own and not all(have_own.values()) else settings)
-        for folder, own in have_own.items()
-    }
+    taken = {folder: _settings_taken(read_model_description(folder)) for folder in folders}
+    by_any = set().union(*taken.values())
+    loaded = {}
+    for folder, own in taken.items():
+        others: dict[str, Any] = dict.fromkeys(by_any - own)  # what none takes stays, to be refused
+        loaded[folder] = load_text_encoder(folder, replace(settings, **others))
     return JoinedEncoder(
         [EncoderViews(loaded[part.folder.resolve()], part.views, part.name) for part in parts]
     )
+
+
+def _settings_taken(model: ModelDescription) -> set[str]:
+    """Returns which of the settings that say where something lies concern a model."""
+    parsers = {OPTION_OF_STAGE[stage] for stage in needed_stages(model.config.views)}
+    return parsers if model.vectors.are_settled else {*parsers, "vectors"}
 
 
 def _own(called: str, settings: EncoderSettings) -> Encoder:

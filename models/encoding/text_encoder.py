@@ -23,7 +23,12 @@ from models.encoding.encoder_interface import FloatArray
 from models.encoding.reading_encoder import EncoderSettings, ReadingEncoder
 from models.encoding.sentence_reader import LazyParser, Parsers, SentenceReader
 from models.encoding.versions import describe_encoding
-from models.model.model_description import find_parser, read_model_description, recorded_parsers
+from models.model.model_description import (
+    OPTION_OF_STAGE,
+    find_parser,
+    read_model_description,
+    recorded_parsers,
+)
 from models.model.model_folder import load_model
 from models.model.sentence_model import SentenceModel, SentenceViews, batch_of, build_model
 from models.words.vector_files import load_word_vectors
@@ -121,11 +126,17 @@ def load_text_encoder(folder: Path, settings: EncoderSettings | None = None) -> 
     Raises:
         FileNotFoundError: no model there.
         ValueError: word vectors, or a parser that its views need, are not found, or what is found
-            is another one.
+            is another one; or a parser is given that they do not need.
     """
     settings = _on_this_machine(settings)
     description = read_model_description(folder)
-    stages = needed_stages(description.config.views)
+    views = description.config.views
+    stages = needed_stages(views)
+    for stage, option in OPTION_OF_STAGE.items():
+        if stage not in stages and settings.parser(stage) is not None:
+            raise ValueError(
+                f"{folder}: views {', '.join(views)} read no {stage}; leave out {option}="
+            )
     records = recorded_parsers(description, stages)
     paths = {stage: find_parser(stage, records[stage], settings.parser(stage)) for stage in stages}
     model = load_model(folder, vectors_path=settings.vectors)

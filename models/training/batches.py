@@ -124,11 +124,26 @@ class TrainingBatches:
             yield rows[start:stop]
 
 
+def seed_of_pairs(seed: int) -> int:
+    """Returns a seed of its own for the order of pairs.
+
+    By the text's seed both would be in the same shard for long, and a batch would have many
+    sentences twice: as text, and as the source of a pair, which is then a negative of its copy.
+
+    Args:
+        seed: of the training.
+    """
+    return int(np.random.SeedSequence(seed, spawn_key=(1,)).generate_state(1, np.uint64)[0])
+
+
 class BatchesWithPairs:
     """Batches of text, each with a batch of pairs beside it, which are passed over as often."""
 
     def __init__(self, text: TrainingBatches, pairs: TrainingBatches) -> None:
         """Takes both.
+
+        Args:
+            pairs: in an order of their own, see `seed_of_pairs`.
 
         Raises:
             ValueError: there are no pairs.

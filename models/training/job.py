@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
-from models.config.training_config import TRAINING_VERSION, TrainingConfig
+from models.config.training_config import TrainingConfig
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Part, Selection
 from models.model.model_description import parsers_of_corpus
 from models.training.launching import LaunchSettings
@@ -96,7 +96,7 @@ class TrainingJob(Config):
         paired = self.config.sentences_in_pairs and self.pairs is not None
         pairs = self.pairs.needed_by(self.config.views) if paired and self.pairs else {}
         content = {
-            "training_version": TRAINING_VERSION,
+            **self.config.versions,
             "config": self.config.to_dict(),
             "corpus": _shards_of(needed),
             **({"pairs": _shards_of(pairs)} if pairs else {}),
@@ -120,13 +120,15 @@ class TrainingJob(Config):
     def paired(self, vectors: WordVectors) -> ParsedCorpus:
         """Returns the sentences of the pairs; argument as of `part`.
 
+        Without its source a positive is no positive, so a group with one long sentence is left out.
+
         Raises:
             FileNotFoundError: a stage of the pairs is not complete.
             ValueError: there is no folder of pairs, a stage is missing, or stages do not match.
         """
         if self.pairs is None:
             raise ValueError("pairs_share is above 0, but the training's job names no pairs")
-        selection = Selection(max_tokens=self.config.max_tokens)
+        selection = Selection(max_tokens=self.config.max_tokens, whole_documents=True)
         return ParsedCorpus(self.pairs, vectors, views=self.config.views_read, selection=selection)
 
     def part(self, part: Part, vectors: WordVectors) -> ParsedCorpus:

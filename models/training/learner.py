@@ -167,7 +167,8 @@ def held_out_accuracy(
 
     Args:
         corpus: opened with the part ``held_out``.
-        batch_size: successive sentences that are told apart; by default as in training.
+        batch_size: successive sentences that are told apart; by default as many as in training,
+            where some of them may stand in pairs.
         max_batches: only the first so many batches; all by default.
         sentences_at_once: most that are encoded at once; all of a batch by default.
     """

@@ -20,8 +20,8 @@ from models.model.model_description import MODEL_FILE, WEIGHTS_FILE
 from models.model.model_folder import load_weights, num_parameters, save_model
 from models.model.ranks import ALONE, Ranks
 from models.model.sentence_model import SentenceModel, build_model
-from models.training.batches import BatchesWithPairs, TrainingBatches, num_batches
-from models.training.folder import CHECKPOINTS_FOLDER, keep_survey, surveyed
+from models.training.batches import BatchesWithPairs, TrainingBatches, num_batches, seed_of_pairs
+from models.training.folder import CHECKPOINTS_FOLDER, PAIRS_FOLDER, keep_survey, surveyed
 from models.training.job import Provenance, TrainingJob
 from models.training.logs import METRICS_FILE, SUMMARY_FILE, finished_summary, metrics_of
 from models.training.loop import TrainingData, TrainingLoop
@@ -89,7 +89,7 @@ def _train(
     report(0.0, "counting the sentences to train on")
     survey = _survey(job, model.vectors, provenance.identity, ranks)
     model.set_word_counts(survey.word_counts)
-    data = _data(job, model.vectors, survey, ranks)
+    data = _data(job, model.vectors, survey, provenance.identity, ranks)
     run = TrainingLoop(model, data, job.out, provenance, settings=job.settings, ranks=ranks)
     run.run(report)
     _finish(run, survey, data.pairs, job.out, provenance)
@@ -111,9 +111,9 @@ def _survey(job: TrainingJob, vectors: WordVectors, identity: str, ranks: Ranks)
 
 
 def _data(
-    job: TrainingJob, vectors: WordVectors, survey: CorpusSurvey, ranks: Ranks
+    job: TrainingJob, vectors: WordVectors, survey: CorpusSurvey, identity: str, ranks: Ranks
 ) -> TrainingData:
-    config = job.config
+    config, kept = job.config, job.out / CHECKPOINTS_FOLDER / PAIRS_FOLDER
     held_out, paired = job.part("held_out", vectors), config.sentences_in_pairs
     text = TrainingBatches(
         job.part("train", vectors),
@@ -125,10 +125,12 @@ def _data(
     if not paired:
         return TrainingData(text, held_out)
     corpus = job.paired(vectors)
-    found = ranks.agreed(corpus.survey() if ranks.is_first else None)
-    assert found is not None, "the first rank has made it"
-    pairs = TrainingBatches(corpus, found.rows, batch_size=paired, seed=config.seed)
-    return TrainingData(BatchesWithPairs(text, pairs), held_out, found)
+    found = surveyed(corpus, kept, identity, ranks)
+    pairs = TrainingBatches(corpus, found.rows, batch_size=paired, seed=seed_of_pairs(config.seed))
+    data = TrainingData(BatchesWithPairs(text, pairs), held_out, found)
+    if ranks.is_first:
+        keep_survey(found, kept, identity)
+    return data
 
 
 def _nothing_to_train(folders: CorpusFolders, survey: CorpusSurvey) -> str:

@@ -6,6 +6,7 @@ import gzip
 import re
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -45,7 +46,29 @@ def load_word_vectors(path: Path) -> WordVectors:
         return _load_folder(path)
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such word vectors; give a folder or a text file")
-    return _load_text(path)
+    with _opened_text(path) as stream:
+        return _read_rows(path, stream)
+
+
+def read_word_size(path: Path) -> int:
+    """Returns the dimension of a word vector, of which no other is read; arguments as above.
+
+    Raises:
+        FileNotFoundError, ValueError: as `load_word_vectors`, of what is read.
+    """
+    if not path.is_dir():
+        with _opened_text(path) as stream:
+            return _first_line(path, next(_lines(path, stream), ""))[0]
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path / VECTORS_FILE, "np") as tensors:
+            size: int = tensors.get_slice("vectors").get_shape()[1]
+            return size
+    except (SafetensorError, IndexError) as error:
+        raise ValueError(
+            f"{path / VECTORS_FILE}: broken word vectors ({error}); {_REMEDY}"
+        ) from error
 
 
 def _load_folder(folder: Path) -> WordVectors:
@@ -162,23 +185,20 @@ def _ends_in_a_number(word: str) -> bool:
     return bool(space) and "." in tail and len(_parse_numbers(tail)) == 1
 
 
-def _load_text(path: Path) -> WordVectors:
-    with _open_text(path) as stream:
-        try:
-            return _read_rows(path, stream)
-        except UnicodeDecodeError as error:
-            raise ValueError(
-                f"{path}: not UTF-8 text ({error.reason} at byte {error.start} of a block); "
-                "word2vec's binary format is not read, convert it to text"
-            ) from error
-        except (gzip.BadGzipFile, EOFError) as error:
-            raise ValueError(f"{path}: broken gzip file ({error}); fetch it again") from error
-
-
-def _open_text(path: Path) -> IO[str]:
-    if path.suffix == ".gz":
-        return gzip.open(path, "rt", encoding="utf-8", newline="\n")
-    return path.open(encoding="utf-8", newline="\n")
+@contextmanager
+def _opened_text(path: Path) -> Iterator[IO[str]]:
+    """Yields the text, zipped or not; errors of reading it are told by file and remedy."""
+    open_text = gzip.open if path.suffix == ".gz" else open
+    try:
+        with open_text(path, "rt", encoding="utf-8", newline="\n") as stream:
+            yield stream
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{path}: not UTF-8 text ({error.reason} at byte {error.start} of a block); "
+            "word2vec's binary format is not read, convert it to text"
+        ) from error
+    except (gzip.BadGzipFile, EOFError) as error:
+        raise ValueError(f"{path}: broken gzip file ({error}); fetch it again") from error
 
 
 def _lines(path: Path, stream: IO[str]) -> Iterator[str]:
@@ -198,27 +218,38 @@ def _lines(path: Path, stream: IO[str]) -> Iterator[str]:
         yield line
 
 
-def _read_rows(path: Path, stream: IO[str]) -> WordVectors:
-    lines = _lines(path, stream)
-    first = next(lines, "")
-    fields = first.split()
+def _first_line(path: Path, line: str) -> tuple[int, int | None]:
+    """Returns the numbers a word, and how many words the line promises if it is a header.
+
+    Raises:
+        ValueError: it is neither a header nor a word and its numbers.
+    """
+    fields = line.split()
     if len(fields) < 2:
         raise ValueError(
             f"{path}:1: expected a word and its numbers, found {len(fields)} fields; {_REMEDY}"
         )
-    has_header = len(fields) == 2 and all(map(_COUNT.fullmatch, fields))
-    rows = _TextRows(path, int(fields[1]) if has_header else len(fields) - 1)
+    if len(fields) == 2 and all(map(_COUNT.fullmatch, fields)):
+        return int(fields[1]), int(fields[0])
+    return len(fields) - 1, None
+
+
+def _read_rows(path: Path, stream: IO[str]) -> WordVectors:
+    lines = _lines(path, stream)
+    first = next(lines, "")
+    size, promised = _first_line(path, first)
+    rows = _TextRows(path, size)
     line = 2
-    if not has_header:
+    if promised is None:
         rows.add([first], 1)
     while block := list(islice(lines, LINES_PER_BLOCK)):
         rows.add(block, line)
         line += len(block)
-    if not rows.num_rows and fields[0] == "0":
+    if not rows.num_rows and promised == 0:
         raise ValueError(f"{path}:1: the header promises no words; give another file")
-    if has_header and rows.num_rows != int(fields[0]):
+    if promised is not None and rows.num_rows != promised:
         raise ValueError(
-            f"{path}:1: the header promises {fields[0]} words, the file holds {rows.num_rows}; "
+            f"{path}:1: the header promises {promised} words, the file holds {rows.num_rows}; "
             "it was cut short"
         )
     return rows.finish()

@@ -38,8 +38,9 @@ def test_the_last_line_has_every_figure(tmp_path: Path) -> None:
     assert set(figures) == {
         *(f"bag_of_words_{name}" for name in FIGURES),
         *(f"english_trees_{name}" for name in (*FIGURES, "vs_parsers")),
-        *("first_call_seconds", "trees_vs_parsers", "sentences"),
+        *("first_call_seconds", "trees_vs_parsers", "sentences", "encoders"),
     }
+    assert figures.pop("encoders") == ["bag_of_words", "english-trees"]
     assert figures["sentences"] == 60
     assert all(value > 0 for value in figures.values())
     assert figures["trees_vs_parsers"] < 1
@@ -53,6 +54,7 @@ def test_the_last_line_has_every_figure(tmp_path: Path) -> None:
         (("--text", "few"), "3 distinct sentences"),
         (("--text", "missing.txt"), "missing.txt"),
         (("no-such-encoder", "--text", "enough"), "no-such-encoder"),
+        (("random-1", "random.1", "--text", "enough"), "'random-1' and 'random.1' would both"),
     ],
 )
 def test_mistakes_are_told_in_one_sentence(

@@ -10,7 +10,7 @@ import pytest
 import models
 from models.encode import main as encode
 from models.encoding.text_encoder import TextEncoder
-from pipeline.base.bundled import BUNDLED_MODELS, BUNDLED_VECTORS
+from pipeline.base.bundled import BUNDLED_MODELS, BUNDLED_PARSERS, BUNDLED_VECTORS
 
 MOST_BYTES = 25_000_000
 
@@ -98,6 +98,12 @@ def test_trees_are_small_beyond_their_words_and_name_no_place() -> None:
 def test_it_takes_no_other_words() -> None:
     with pytest.raises(ValueError, match=r"takes no others; leave out vectors=.*vectors/english"):
         models.load("english", vectors=BUNDLED_VECTORS)
+
+
+def test_a_parser_that_no_view_reads_is_refused() -> None:
+    message = "english: views BOW read no dependencies; leave out dependency_parser="
+    with pytest.raises(ValueError, match=message):
+        models.load("english", dependency_parser=BUNDLED_PARSERS["dependencies"])
 
 
 def test_the_command_line_says_so_in_one_line(

@@ -18,6 +18,8 @@ from pipeline.parsers.adapters.folder_files import (
 from pipeline.shards.shards import read_shard
 from tasks import ConvertParser, EvaluateEncoder, ParseDependencies, TrainEncoders
 from tests.support.library_parsers import supar_parser
+from tests.support.parsed_corpora import write_vectors
+from tests.support.saved_models import write_model
 from tests.support.sentence_shards import parser_description
 
 
@@ -132,6 +134,16 @@ def test_an_encoder_over_trees_of_a_checkpoint_waits_for_it(
     )
     conversion = stage.requires()["dependency_parser"]
     assert stage.evaluated.settings["dependency_parser"] == str(conversion.folder)
+
+
+def test_a_model_without_trees_waits_for_no_parser(
+    text: dict[str, object], checkpoint: Path, tmp_path: Path
+) -> None:
+    vectors = write_vectors(tmp_path / "vectors")
+    model = write_model(tmp_path / "model", vectors, views=("SEQ", "LIN"))
+    stage = EvaluateEncoder(encoder=str(model), tasks="MR", dependency_parser=checkpoint, **text)
+    assert "dependency_parser" not in stage.requires()
+    assert stage.evaluated.settings == {}
 
 
 @pytest.mark.slow

@@ -333,6 +333,23 @@ def test_a_view_alone_waits_for_the_embeddings_of_the_whole(tmp_path: Path, text
     assert [task.task for task in alone.evaluations] == [task.name for task in DERIVED_TASKS]
 
 
+@pytest.mark.parametrize(
+    ("own", "width"),
+    [
+        ({"changes": {"hidden_size": 200}}, 400),
+        ({"changes": {"hidden_size": 200, "words_beside": 1.0}}, 500),
+        ({"views": "DEPSUM,CONST", "vectors": Path("corpus"), "vector_changes": {"size": 50}}, 306),
+    ],
+)
+def test_the_projected_words_are_as_wide_as_the_trained_views(
+    own: dict[str, object], width: int, tmp_path: Path, text: Path
+) -> None:
+    report = WriteReport(work_folder=tmp_path, source="files", paths=str(text), **own)
+
+    widths = [row.representation.get("project_to_width") for row, _ in report.rows]
+    assert [one for one in widths if one is not None] == [width]
+
+
 def test_each_seed_is_trained_once_and_scored(tmp_path: Path, text: Path) -> None:
     report = WriteReport(
         work_folder=tmp_path, source="files", paths=str(text), seed=4, further_seeds=[4, 7]

@@ -117,6 +117,18 @@ def test_long_sentences_are_skipped_and_counted(tmp_path: Path, vectors: WordVec
     assert corpus.survey().skipped == {"too_long": 1}
 
 
+def test_a_document_is_skipped_whole_where_asked(tmp_path: Path, vectors: WordVectors) -> None:
+    documents = {"one": [["the"] * 3, ["the"] * 5], "two": [["the"] * 2], "three": [["the"] * 9]}
+    selection = Selection(max_tokens=4, whole_documents=True)
+
+    corpus = ParsedCorpus(
+        write_corpus(tmp_path, documents), vectors, views=TREES, selection=selection
+    )
+
+    assert corpus.read(0).rows.tolist() == [2]
+    assert corpus.survey().skipped == {"too_long": 3}
+
+
 def test_the_survey_counts_sentences_and_known_tokens(tmp_path: Path, vectors: WordVectors) -> None:
     folders = write_corpus(tmp_path, {"one": [["the", "zzz"], ["The", "cat"]]}, rows_per_shard=1)
 

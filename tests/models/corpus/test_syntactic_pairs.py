@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +13,12 @@ import pytest
 from models.config.held_out import HoldOut
 from models.config.training_presets import preset
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus
+from models.corpus.sentence_block import SentenceBlock
 from models.corpus.syntactic_pairs import PairsConfig, groups_of, make_pairs
 from models.training.batches import BatchesWithPairs, TrainingBatches
 from models.training.job import TrainingJob
+from models.training.launching import LaunchSettings
+from models.training.logs import read_metrics
 from models.training.train_views import train
 from models.words.vector_files import load_word_vectors
 from pipeline.inspect.__main__ import main as inspect
@@ -21,7 +28,8 @@ from pipeline.transformations.registry import TRANSFORMATIONS
 from pipeline.transformations.sentence_tree import SentenceTree
 from pipeline.trees.binarize import binarize
 from pipeline.trees.parses import ConstituencyParse
-from tests.support.parsed_corpora import write_vectors
+from tests.support.parsed_corpora import stories, write_corpus, write_vectors
+from tests.support.repository import REPOSITORY
 from tests.support.shard_files import sentence_rows, write_stage
 from tests.support.training_runs import SETTINGS, assert_same_weights
 
@@ -30,6 +38,15 @@ VERBS = ("see", "hear", "chase", "find")
 ADJECTIVES = ("old", "big", "red")
 HEADS, DEPRELS = [2, 0, 4, 2, 2], ["nsubj", "root", "amod", "obj", "punct"]
 TAGS = ["NNS", "VBP", "JJ", "NNS", "."]
+WITH_PAIRS = preset(
+    "laptop",
+    views=("DEP", "CONST"),
+    hidden_size=4,
+    epochs=2,
+    batch_size=30,
+    pairs_share=0.3,
+    held_out_fraction=0.0,
+)
 NO_PAIR = {"heads": [2, 0], "deprels": ["nsubj", "root"]}
 
 
@@ -59,8 +76,11 @@ def constituents(tags: list[str]) -> dict[str, Any]:
 @pytest.fixture
 def corpus(tmp_path: Path) -> CorpusFolders:
     """Two shards of 40 sentences; a document has ten."""
-    folder = tmp_path / "corpus"
-    rows = list(tokens())
+    return write_parsed(tmp_path / "corpus", list(tokens()))
+
+
+def write_parsed(folder: Path, rows: list[list[str]]) -> CorpusFolders:
+    """Writes 80 sentences in two shards."""
     places = [(f"text-{i // 40}-{i % 40 // 10}", i % 10) for i in range(len(rows))]
     sentences = [
         {"document_id": document, "sentence_index": index, "tokens": row}
@@ -76,7 +96,7 @@ def corpus(tmp_path: Path) -> CorpusFolders:
         ("constituents", trees),
     ):
         write_stage(folder / stage, stage, all_rows[:40], all_rows[40:])
-    return CorpusFolders(*(folder / n for n in ("sentences", "dependencies", "constituents")))
+    return pairs_in(folder)
 
 
 def pairs_in(folder: Path) -> CorpusFolders:
@@ -211,6 +231,55 @@ def test_a_corpus_without_pairs_is_refused_with_a_remedy(tmp_path: Path) -> None
         make_pairs(pairs_in(tmp_path), pairs_in(tmp_path / "x"), PairsConfig(), NOTHING_HELD_OUT)
 
 
+def test_a_shard_of_which_no_pair_is_made_is_empty_and_trained_beside(tmp_path: Path) -> None:
+    first_shard = list(tokens())[:40]
+    corpus = write_parsed(tmp_path / "corpus", first_shard + [["Time", "flies"]] * 40)
+    pairs = pairs_in(tmp_path / "pairs")
+    make_pairs(corpus, pairs, PairsConfig(), NOTHING_HELD_OUT)
+
+    shards = read_dataset_manifest(pairs.sentences, "sentences").shards
+    assert [shard.rows > 0 for shard in shards] == [True, False]
+    assert shards[1].drops == {"no_positive": 40}
+    assert inspect(["check", str(tmp_path / "pairs")]) == 0
+    config = replace(WITH_PAIRS, epochs=1)
+    vectors = write_vectors(tmp_path / "vectors")
+    job = TrainingJob(config, corpus, vectors, tmp_path / "out", settings=SETTINGS, pairs=pairs)
+    assert train(job)["pairs"]["sentences"] == shards[0].rows
+
+
+@pytest.mark.slow
+def test_two_processes_learn_with_pairs_what_one_learns(
+    corpus: CorpusFolders, tmp_path: Path
+) -> None:
+    config = replace(WITH_PAIRS, held_out_fraction=0.3)
+    pairs, vectors = pairs_in(tmp_path / "pairs"), write_vectors(tmp_path / "vectors")
+    make_pairs(corpus, pairs, PairsConfig(), config.hold_out)
+    one, two = (
+        TrainingJob(
+            config,
+            corpus,
+            vectors,
+            tmp_path / str(processes),
+            settings=SETTINGS,
+            launch=LaunchSettings(threads=2, processes=processes),
+            pairs=pairs,
+        )
+        for processes in (1, 2)
+    )
+    train(one)
+    path = tmp_path / "job.json"
+    path.write_text(json.dumps(two.to_dict()), encoding="utf-8")
+    command = [sys.executable, "-m", "models.train", str(path)]
+    subprocess.run(command, cwd=REPOSITORY, check=True, capture_output=True, timeout=500)
+
+    losses, expected = (
+        [record["loss"] for record in read_metrics(job.out / "metrics.jsonl")] for job in (two, one)
+    )
+    assert len(expected) > 6
+    assert losses == pytest.approx(expected, rel=1e-4)
+    assert json.loads((two.out / "summary.json").read_text())["ranks"] == 2
+
+
 def test_negatives_of_a_sentence_take_turns() -> None:
     tree = SentenceTree(
         ("Dogs", "see", "old", "cats", "and", "big", "birds", "."),
@@ -253,25 +322,48 @@ def test_a_share_of_each_batch_is_pairs_and_any_step_can_be_reached(
         assert batch.slice(0, 20).heads.tolist() == part.heads.tolist()  # type: ignore[union-attr]
 
 
+def test_text_and_pairs_are_read_in_different_orders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a batch has sentences twice, as text and as sources of pairs: negatives of their own."""
+    text, paired = (
+        write_corpus(tmp_path / name, stories(16), rows_per_shard=4) for name in ("text", "pairs")
+    )
+    config = preset(
+        "laptop",
+        hidden_size=4,
+        epochs=1,
+        batch_size=8,
+        pairs_share=0.5,
+        held_out_fraction=0.0,
+        held_out_batches=0,
+    )
+    vectors, settings = write_vectors(tmp_path / "vectors"), replace(SETTINGS, prefetch=0)
+    read: dict[str, list[int]] = {"train": [], "all": []}
+    original = ParsedCorpus.read
+
+    def recorded(corpus: ParsedCorpus, number: int) -> SentenceBlock:
+        read[corpus.selection.part].append(number)
+        return original(corpus, number)
+
+    monkeypatch.setattr(ParsedCorpus, "read", recorded)
+    train(TrainingJob(config, text, vectors, tmp_path / "out", settings=settings, pairs=paired))
+
+    of_text, of_pairs = read["train"], read["all"]
+    assert sorted(of_text) == sorted(of_pairs) == list(range(32))
+    assert sum(a == b for a, b in zip(of_text, of_pairs, strict=True)) < 5
+
+
 def test_a_training_with_pairs_ends_with_the_same_weights_when_killed(
-    corpus: CorpusFolders, tmp_path: Path
+    corpus: CorpusFolders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folders = pairs_in(tmp_path / "pairs")
     make_pairs(corpus, folders, PairsConfig(positives=1), NOTHING_HELD_OUT)
     vectors = write_vectors(tmp_path / "vectors")
-    config = preset(
-        "laptop",
-        views=("DEP", "CONST"),
-        hidden_size=4,
-        epochs=2,
-        batch_size=30,
-        pairs_share=0.3,
-        held_out_fraction=0.0,
-    )
 
     def job(name: str) -> TrainingJob:
         return TrainingJob(
-            config, corpus, vectors, tmp_path / name, settings=SETTINGS, pairs=folders
+            WITH_PAIRS, corpus, vectors, tmp_path / name, settings=SETTINGS, pairs=folders
         )
 
     steps = 0
@@ -286,7 +378,8 @@ def test_a_training_with_pairs_ends_with_the_same_weights_when_killed(
     assert summary["pairs"] == {"sentences": 180, "skipped": {}, "passes": 0.4}
     with pytest.raises(KeyboardInterrupt):
         train(job("killed"), on_progress=kill)
-    train(job("killed"))
+    monkeypatch.setattr(ParsedCorpus, "survey", None)  # neither text nor pairs are counted again
+    assert train(job("killed"))["pairs"] == summary["pairs"]
     assert_same_weights(tmp_path / "whole", tmp_path / "killed")
 
 

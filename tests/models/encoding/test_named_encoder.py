@@ -28,6 +28,7 @@ from models.encoding.own_encoder import (
 from models.encoding.reading_encoder import EncoderSettings
 from models.encoding.text_encoder import load_text_encoder
 from models.model.model_description import read_model_description
+from pipeline.base.bundled import BUNDLED_PARSERS
 from pipeline.base.digest import sha256_of_file
 from tests.support.parsed_corpora import write_vectors
 from tests.support.saved_models import write_model, write_multi_view_model
@@ -243,6 +244,18 @@ def test_vectors_that_were_moved_are_those_of_the_models_that_have_none_of_their
     assert joined.widths() == {"0-BOW.last": 300, "1-BOW.last": 4}
     with pytest.raises(ValueError, match="has its own word vectors"):
         resolve_encoder("english@BOW", EncoderSettings(vectors=moved))
+
+
+def test_a_parser_is_handed_to_the_models_that_read_its_trees(tmp_path: Path) -> None:
+    moved = Path(shutil.copytree(BUNDLED_PARSERS["dependencies"], tmp_path / "parser"))
+    settings = EncoderSettings(dependency_parser=moved)
+
+    joined = resolve_encoder("english-trees@DEP+english", settings)
+
+    assert isinstance(joined, JoinedEncoder)
+    assert joined.widths() == {"0-DEP.last": 300, "1-BOW.last": 300}
+    with pytest.raises(ValueError, match="read no dependencies; leave out dependency_parser="):
+        resolve_encoder("english@BOW", settings)
 
 
 def test_joined_models_are_joined_with_the_words_of_all(vectors: Path, tmp_path: Path) -> None:

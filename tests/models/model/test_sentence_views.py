@@ -166,3 +166,21 @@ def test_a_view_added_to_words_reads_them_alike_and_is_added_to_them_as_they_wei
     of_view = view.projection(words.mean(0) * 0.5 * SIZE**0.5)  # type: ignore[union-attr, operator]
     expected = bag[1] + model.encoder.encoders[0].projection(of_view)  # type: ignore[union-attr, operator]
     torch.testing.assert_close(lin[1], expected.detach())
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"views": ("SEQ", "DEP"), "objective": "contrastive"},
+        {"views": ("BOW", "CONST"), "objective": "contrastive"},
+        {"views": ("DEPSUM", "LIN"), "objective": "contrastive", "words_beside": 1.4},
+        {"views": ("SEQ", "SEQ"), "objective": "contrastive", "added_to_words": True},
+        {"views": ("SEQ",)},
+        {"views": ("DEPSUM",), "words_beside": 1.0},
+        {"views": ("BOW",), "objective": "discriminative", "word_vectors": "trained"},
+    ],
+)
+def test_a_configuration_knows_the_width_of_its_views_together(fields: dict[str, Any]) -> None:
+    model = make_model(trained_word_size=3, **({"init": "xavier"} | fields))
+
+    assert model.config.embedding_width(SIZE) == sum(SentenceViews(model).widths)

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from safetensors.numpy import save_file
 
-from models.words.vector_files import load_word_vectors
+from models.words.vector_files import load_word_vectors, read_word_size
 from models.words.word_vectors import WordVectors
 from pipeline.vectors.train_word_vectors import write_vectors
 
@@ -134,6 +134,19 @@ def test_of_a_repeated_word_the_first_row_counts(tmp_path: Path) -> None:
 def test_broken_text_is_refused_by_file_and_line(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         load_word_vectors(text_file(tmp_path, text))
+
+
+@pytest.mark.parametrize("text", ["the 1 2 3\ncat 4 5 6\n", "2 3\nthe 1 2 3\ncat 4 5 6\n"])
+def test_the_size_of_a_vector_is_read_from_the_first_line(tmp_path: Path, text: str) -> None:
+    assert read_word_size(text_file(tmp_path, text)) == 3
+
+
+def test_the_size_of_a_vector_is_read_from_a_folder(tmp_path: Path) -> None:
+    save_file({"vectors": np.ones((2, 5), dtype=np.float16)}, tmp_path / "vectors.safetensors")
+    assert read_word_size(tmp_path) == 5
+    (tmp_path / "vectors.safetensors").write_bytes(b"no vectors")
+    with pytest.raises(ValueError, match=r"vectors\.safetensors: broken word vectors"):
+        read_word_size(tmp_path)
 
 
 def test_binary_vectors_are_refused_with_a_remedy(tmp_path: Path) -> None:

@@ -178,6 +178,17 @@ def test_an_encoder_without_states_gives_its_matrix_for_any_pooling() -> None:
     np.testing.assert_array_equal(features, matrix["0-encoder.last"])
 
 
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_multi_view_knows_no_weight_of_a_view(protocol: Protocol) -> None:
+    alike = views("0-DEP", "1-BOW")
+    weighted = {key: 1.5 * matrix if "BOW" in key else matrix for key, matrix in alike.items()}
+    multi_view = REPRESENTATIONS["multi-view"]
+
+    found, expected = multi_view.apply(weighted, protocol), multi_view.apply(alike, protocol)
+
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
 @pytest.mark.parametrize(
     ("wanted", "taken"),
     [
