@@ -1,7 +1,6 @@
 """Lists the trainings known by name: ``python -m models.presets``.
 
-For each its views, its objective, and how many values it trains beside frozen word vectors of a
-given width.
+For each its views, its objective, and how many values it trains with word vectors of a given width.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ import torch
 
 from models.config.training_config import TrainingConfig
 from models.config.training_presets import PRESETS
+from models.config.views import WORD_WIDE_VIEWS
 from models.model.model_folder import num_parameters
 from models.model.sentence_model import SentenceModel
 from models.report.markdown import count, markdown_table
@@ -41,8 +41,8 @@ def presets_table(word_size: int) -> str:
             name,
             ",".join(config.views),
             config.objective,
-            str(config.hidden_size),
-            count(trained_values(config, word_size)),
+            str(word_size if set(config.views) <= WORD_WIDE_VIEWS else config.hidden_size),
+            _parameters(config, word_size),
         )
         for name, config in PRESETS.items()
     ]
@@ -50,9 +50,19 @@ def presets_table(word_size: int) -> str:
     return markdown_table(header, rows, num_text_columns=3)
 
 
-def trained_values(config: TrainingConfig, word_size: int) -> int:
-    """Returns the number of trained values beside frozen word vectors of a width; draws none."""
-    vectors = WordVectors.from_rows(["word"], np.ones((1, word_size), dtype=np.float32))
+def _parameters(config: TrainingConfig, word_size: int) -> str:
+    """Returns the number of trained values; of a trained table that is as large as the file's,
+    how many each word has."""
+    of_one, of_two = (trained_values(config, word_size, num_words) for num_words in (1, 2))
+    if of_one == of_two:
+        return count(of_one)
+    return f"{count(2 * of_one - of_two)} + {count(of_two - of_one)} a word"
+
+
+def trained_values(config: TrainingConfig, word_size: int, num_words: int = 1) -> int:
+    """Returns the number of trained values beside word vectors of a width; draws none."""
+    words = [f"word{number}" for number in range(num_words)]
+    vectors = WordVectors.from_rows(words, np.ones((num_words, word_size), dtype=np.float32))
     with torch.device("meta"):
         return num_parameters(SentenceModel(config, vectors))
 

@@ -32,6 +32,9 @@ from tasks.word_vectors import UsedVectors, used_vectors
 
 logger = logging.getLogger("luigi-interface")
 
+FEW_STEPS = 20
+"""Below so many a training ends with a warning."""
+
 PARSE_STAGES: dict[str, type[ParseStage]] = {
     "dependencies": ParseDependencies,
     "constituents": ParseConstituents,
@@ -190,3 +193,12 @@ class TrainEncoders(
         )
         path = self.folder / "job.json"
         run_job(self, "models.train", job.to_dict(), path, threads=launch.threads or 1)
+        summary = finished_summary(self.folder) or {}
+        if summary.get("steps", FEW_STEPS) < FEW_STEPS:
+            logger.warning(
+                "%s: only %d steps, which train next to nothing; give more text, more epochs or a "
+                "smaller batch_size than %d",
+                self.folder,
+                summary["steps"],
+                self.config.batch_size,
+            )

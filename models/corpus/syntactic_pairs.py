@@ -26,6 +26,7 @@ from models.corpus.parsed_corpus import CorpusFolders
 from pipeline.base.config_fields import Config, Count, Natural
 from pipeline.base.digest import digest_of
 from pipeline.shards.manifests import (
+    MADE,
     PARSED_FROM,
     ShardManifest,
     check_parsed_from,
@@ -49,8 +50,6 @@ PAIRS_VERSION = 1
 """Raised when other groups are made of the same sentences and transformations."""
 GAP = 1_000
 """Between the positions of a group's negatives; wider than any context."""
-MADE = "made"
-"""Key of a shard's extra facts: how many of its sentences each transformation made."""
 MADE_FROM = "made_from"
 """Key of a digest of all that determined a shard."""
 

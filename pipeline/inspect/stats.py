@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from pipeline.base.foreign_text import printable
 from pipeline.inspect.dataset import Selection, StageFolder
 from pipeline.parsing.parse_shard import PARSER_FAULTS
-from pipeline.shards.manifests import ShardManifest, manifest_beside
+from pipeline.shards.manifests import MADE, ShardManifest, manifest_beside
 from pipeline.shards.shards import read_shard
 
 COUNTED = {
@@ -68,6 +68,11 @@ def _manifest_lines(
     repaired = sum(manifest.extra.get("repaired_characters", 0) for manifest in manifests)
     if repaired:
         yield _line("repaired", f"{repaired:,} characters")
+    made: Counter[str] = Counter()
+    for manifest in manifests:
+        made.update(manifest.extra.get(MADE, {}))
+    if made:  # a corpus of pairs
+        yield _line("made by", _counts(made, made.total()))
     parsers = {
         (m.extra["parser"], m.extra["parser_checksum"]) for m in manifests if "parser" in m.extra
     }

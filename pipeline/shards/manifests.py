@@ -21,6 +21,8 @@ from pipeline.shards.schema import SCHEMA_VERSION
 
 MANIFEST_NAME = "manifest.json"
 SHARD_GLOB = "[0-9]" * 5 + ".parquet"
+MADE = "made"
+"""Key of a shard's extra facts: how many of its sentences each transformation made."""
 PARSED_FROM = "sentences_sha256"
 """Key of a parsed shard's extra facts: sha256 of the rows of sentences that were parsed."""
 ManifestT = TypeVar("ManifestT", bound=Config)

@@ -147,7 +147,7 @@ def _without_not(tree: SentenceTree, token: int) -> Iterator[SentenceTree]:
 
 def _without_no(tree: SentenceTree, token: int) -> Iterator[SentenceTree]:
     noun = tree.heads[token] - 1
-    if not token < noun or tree.words[token + 1] in ("other", "longer", "more"):
+    if not token < noun or tree.words[token + 1] in ("one", "other", "longer", "more"):
         return
     if tree.tags[noun] == "NN":
         is_mass = tree.words[noun] in MASS_NOUNS

@@ -13,7 +13,7 @@ from pipeline.transformations.sentence_tree import SentenceTree
 from pipeline.transformations.surface import finished
 
 Kind = Literal["positive", "negative"]
-TRANSFORMATIONS_VERSION = 1
+TRANSFORMATIONS_VERSION = 2
 """Raised when a transformation makes other sentences of the same trees."""
 
 

@@ -18,6 +18,7 @@ def test_every_preset_stands_with_its_views_objective_and_parameters(
     assert rule == "| --- | --- | --- | ---: | ---: |"
     assert [row.split(" | ")[0].strip("| ") for row in rows] == list(PRESETS)
     assert "| B-D | SEQ,LIN | discriminative | 2048 | 8,761,345 |" in rows
+    assert "| weighted-words | BOW,BOW | contrastive | 300 | 300 + 300 a word |" in rows
 
 
 def test_a_width_of_nothing_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -131,9 +131,14 @@ def test_a_group_is_a_sentence_its_positive_and_what_is_no_neighbour(
     assert names != sorted(names, key=lambda name: (name.split("-")[2], len(name), name))
 
 
-def test_pairs_can_be_inspected_and_are_whole(corpus: CorpusFolders, tmp_path: Path) -> None:
+def test_pairs_can_be_inspected_and_are_whole(
+    corpus: CorpusFolders, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     make_pairs(corpus, pairs_in(tmp_path / "pairs"), PairsConfig(), NOTHING_HELD_OUT)
     assert inspect(["check", str(tmp_path / "pairs")]) == 0
+    assert inspect(["stats", str(tmp_path / "pairs")]) == 0
+    (made,) = (line for line in capsys.readouterr().out.splitlines() if "made by" in line)
+    assert "without_adjective 60 (50.0%)" in made
 
 
 def test_what_was_made_and_what_gave_nothing_is_counted(

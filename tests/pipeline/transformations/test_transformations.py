@@ -137,6 +137,7 @@ CHANGES = {
         ("There/EX/2/expl is/VBZ/0/root no/DT/5/det old/JJ/5/amod man/NN/2/nsubj",
          ["There is an old man"]),
         ("He/PRP/4/nsubj did/VBD/4/aux not/RB/4/advmod go/VB/0/root", []),
+        ("No/DT/2/det one/NN/4/nsubj will/MD/4/aux come/VB/0/root", []),
     ],
     "negation_added": [
         ("He/PRP/2/nsubj carries/VBZ/0/root it/PRP/2/obj", ["He does not carry it"]),
