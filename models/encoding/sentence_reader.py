@@ -18,8 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from models.corpus.relations import relation_numbers
-from models.corpus.sentence_block import MAX_TOKENS, SentenceBlock, gather_ranges
-from models.encoding.chunk_reader import ChunkReader
+from models.corpus.sentence_block import MAX_TOKENS, SentenceBlock
 from models.encoding.parse_cache import (
     TOKENS,
     ParseCache,
@@ -32,6 +31,7 @@ from models.encoding.parse_cache import (
 )
 from models.encoding.versions import describe_tokens
 from models.words.word_vectors import WordVectors
+from pipeline.base.ranges import gather_ranges
 from pipeline.base.refusal import Refusal, RefusedSentence
 from pipeline.parsers.adapters.base import MAX_TOKENS as MAX_PARSED_TOKENS
 from pipeline.parsers.adapters.base import Sentence, SentenceParser, reject_input
@@ -125,10 +125,6 @@ class SentenceReader:
     def _tokenizer(self) -> EnglishTokenizer:
         return EnglishTokenizer()  # spaCy takes a second to import, for nothing if tokens are kept
 
-    @cached_property
-    def _chunks(self) -> ChunkReader:
-        return ChunkReader(self.vectors, self._tokenizer)
-
     def describe(self) -> dict[str, Any]:
         """Returns the data that sentences are read with, for a digest.
 
@@ -200,7 +196,8 @@ class SentenceReader:
     def _read_words(self, sentences: Sequence[str], first: int) -> ReadSentences:
         """Returns what `read` does where no view needs a parse and nothing is kept."""
         texts = clean_texts(sentences)
-        ids, offsets = self._chunks.read(texts)
+        tokens = self._tokenizer.tokenize_flat(texts)
+        ids, offsets = self.vectors.token_ids(tokens.words)[0][tokens.places], tokens.offsets
         lengths = np.diff(offsets)
         is_taken = (lengths > 0) & (lengths <= MAX_TOKENS)
         taken, refusals = np.flatnonzero(is_taken), []

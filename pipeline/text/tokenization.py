@@ -11,12 +11,18 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Annotated, Any, ClassVar
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
 from pipeline.base.config_fields import Config, Count, Range
+from pipeline.base.ranges import gather_ranges
 from pipeline.base.refusal import Refusal
-from pipeline.text.chunks import MAX_CHARACTERS, MAX_KNOWN, ChunkCutter, ChunkTokens, Cut
+from pipeline.text.chunks import ChunkCutter, Cut
 
 CLEANING_VERSION = 2
 """Raised whenever the same text would be cleaned otherwise; part of every digest."""
@@ -114,6 +120,8 @@ TOKENIZATION_VERSION = 2
 MAX_CHUNK_CHARACTERS = 300
 """Longest run without white space that is cut into tokens; a longer one is one token."""
 
+_MOST_BYTES = 4 * MAX_CHUNK_CHARACTERS
+
 # spaCy takes time quadratic in a run of marks: many minutes for 100,000 brackets.
 _LONG_CHUNK = re.compile(rf"(\S{{{MAX_CHUNK_CHARACTERS + 1},}})")
 
@@ -149,6 +157,20 @@ class TokenizedText:
     words: list[str]
     spaces: list[bool]
     """Whether white space follows each word."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FlatTokens:
+    """Tokens of texts one after another: T of N texts, W strings."""
+
+    words: pa.Array
+    """[W]; many are equal, or of no text."""
+    places: NDArray[np.int64]
+    """[T]; of each token among ``words``."""
+    spaces: NDArray[np.bool_]
+    """[T]; whether white space follows."""
+    offsets: NDArray[np.int64]
+    """[N + 1]; text n has the tokens ``offsets[n]:offsets[n + 1]``."""
 
 
 @functools.cache
@@ -205,55 +227,44 @@ def _english() -> tuple[Any, Any, dict[str, list[str]]]:
 
 
 class EnglishTokenizer:
-    """spaCy's English tokenizer, which remembers what it has met, in bounded memory."""
+    """spaCy's English tokenizer, which remembers how it cuts, in bounded memory."""
 
     def __init__(self) -> None:
         self._whole, in_parts, cases = _english()
         self._cutter = ChunkCutter(self._cut_by(self._whole), self._cut_by(in_parts), cases)
-        self._forget()
-
-    def _forget(self) -> None:
-        self._words: dict[str, tuple[str, ...]] = {}
-        self._spaces: dict[str, tuple[bool, ...]] = {}
-        self._unsure = {""}
-        self._characters = 0
 
     def tokenize(self, texts: Sequence[str]) -> list[TokenizedText]:
-        """Returns the tokens of each text; what spaCy caches for them is freed on return.
+        """Returns the tokens of each text.
+
+        Args:
+            texts: as `tokenize_flat` takes them.
+        """
+        flat = self.tokenize_flat(texts)
+        words = flat.words.to_numpy(zero_copy_only=False)[flat.places].tolist()
+        spaces, offsets = flat.spaces.tolist(), flat.offsets.tolist()
+        return [TokenizedText(words[a:b], spaces[a:b]) for a, b in pairwise(offsets)]
+
+    def tokenize_flat(self, texts: Sequence[str]) -> FlatTokens:
+        """Returns the tokens of texts; what spaCy caches for them is freed on return.
 
         Args:
             texts: with single spaces as their only white space.
         """
-        if len(self._words) > MAX_KNOWN or self._characters > MAX_CHARACTERS:
-            self._forget()
-        chunks = [text.split(" ") for text in texts]
-        met = set(chain.from_iterable(chunks)) - {""}
-        new = [chunk for chunk in met if chunk not in self._words]
-        self._characters += sum(map(len, new))
+        pieces = pc.split_pattern(pa.array(texts, pa.large_string()), " ")
+        chunks, starts = pieces.values.dictionary_encode(), pieces.offsets.to_numpy()
+        numbers = chunks.indices.to_numpy()
         with self._whole.vocab.memory_zone():
-            for chunk, cut in zip(new, self._cutter.cut(new), strict=True):
-                self._words[chunk] = cut.words
-                self._spaces[chunk] = (*(False,) * (len(cut.words) - 1), True)
-                if not cut.stands:
-                    self._unsure.add(chunk)
-            return [self._tokens(*pair) for pair in zip(texts, chunks, strict=True)]
-
-    def cut(self, chunks: Sequence[str]) -> list[ChunkTokens]:
-        """Returns the tokens of each chunk, that is of a run without spaces; remembers none.
-
-        Args:
-            chunks: none of them empty.
-        """
-        with self._whole.vocab.memory_zone():
-            return self._cutter.cut(chunks)
-
-    def _tokens(self, text: str, chunks: list[str]) -> TokenizedText:
-        if not self._unsure.isdisjoint(chunks):
-            return self._tokenize_whole(text)
-        words = list(chain.from_iterable(map(self._words.__getitem__, chunks)))
-        spaces = list(chain.from_iterable(map(self._spaces.__getitem__, chunks)))
-        spaces[-1] = False
-        return TokenizedText(words, spaces)
+            cut = self._cutter.cut(_without_giants(chunks.dictionary))
+            unsure = np.searchsorted(starts, np.flatnonzero(~cut.stands[numbers]), side="right") - 1
+            rows = np.unique(unsure)
+            whole = [self._tokenize_whole(texts[row]) for row in rows]
+        places, chunk_offsets = gather_ranges(cut.offsets, numbers)
+        offsets = chunk_offsets[starts]
+        follows_space = np.zeros(len(places) + 1, dtype=np.bool_)
+        follows_space[chunk_offsets] = True
+        follows_space[offsets] = False
+        flat = FlatTokens(cut.words, places, follows_space[1:], offsets)
+        return _with_others(flat, rows, whole) if whole else flat
 
     def _tokenize_whole(self, text: str) -> TokenizedText:
         tokens = TokenizedText([], [])
@@ -283,6 +294,31 @@ class EnglishTokenizer:
             return [found[chunk] for chunk in chunks]
 
         return cut
+
+
+def _without_giants(chunks: pa.Array) -> pa.Array:
+    """Returns chunks, those too long to be cut exchanged for nothing, which stands in no text."""
+    is_giant = pc.greater(pc.binary_length(chunks), _MOST_BYTES)
+    return pc.if_else(is_giant, "", chunks) if pc.any(is_giant).as_py() else chunks
+
+
+def _with_others(
+    flat: FlatTokens, rows: NDArray[np.int64], others: Sequence[TokenizedText]
+) -> FlatTokens:
+    """Returns the tokens of texts, those of some rows exchanged."""
+    words = list(chain.from_iterable(tokens.words for tokens in others))
+    spaces = list(chain.from_iterable(tokens.spaces for tokens in others))
+    ends = len(flat.places) + np.cumsum([len(tokens.words) for tokens in others], dtype=np.int64)
+    order = np.arange(len(flat.offsets) - 1)
+    order[rows] = len(order) + np.arange(len(rows))
+    positions, offsets = gather_ranges(np.concatenate([flat.offsets, ends]), order)
+    places = np.concatenate([flat.places, len(flat.words) + np.arange(len(words))])
+    return FlatTokens(
+        words=pa.concat_arrays([flat.words, pa.array(words, pa.large_string())]),
+        places=places[positions],
+        spaces=np.concatenate([flat.spaces, np.array(spaces, dtype=np.bool_)])[positions],
+        offsets=offsets,
+    )
 
 
 def _cut_together(tokenizer: Any, chunks: Sequence[str]) -> list[list[str]]:

@@ -1,4 +1,4 @@
-"""Words looked up chunk by chunk are those of the tokens; the vectors stay what they were."""
+"""Words of raw sentences looked up without a list of tokens in between: ids are the tokens'."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.corpus.sentence_block import MAX_TOKENS
-from models.encoding import chunk_reader
-from models.encoding.chunk_reader import ChunkReader
 from models.encoding.reading_encoder import EncoderSettings, WordsEncoder
 from models.encoding.sentence_reader import SentenceReader
 from models.words.word_vectors import WordVectors
@@ -35,14 +33,14 @@ def vectors() -> WordVectors:
     return WordVectors.from_rows(WORDS, rows)
 
 
-def expected_ids(texts: list[str], words: WordVectors) -> tuple[list[int], list[int]]:
+def expected(texts: list[str], words: WordVectors) -> tuple[list[int], list[int]]:
     tokens = [text.words for text in EnglishTokenizer().tokenize(texts)]
     flat = pa.array([word for of_text in tokens for word in of_text], pa.string())
-    return words.token_ids(flat)[0].tolist(), np.cumsum([0, *map(len, tokens)]).tolist()
+    return words.token_ids(flat)[0].tolist(), [*map(len, tokens)]
 
 
 VECTORS = vectors()
-READER = ChunkReader(VECTORS, EnglishTokenizer())
+READER = SentenceReader(VECTORS, {})
 
 
 @given(
@@ -56,18 +54,10 @@ READER = ChunkReader(VECTORS, EnglishTokenizer())
 )
 @settings(max_examples=200, deadline=None)
 def test_ids_are_those_of_the_tokens(sentences: list[str]) -> None:
-    ids, offsets = READER.read(sentences)
-    assert (ids.tolist(), offsets.tolist()) == expected_ids(sentences, VECTORS)
-
-
-def test_nothing_changes_when_chunks_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chunk_reader, "MAX_KNOWN", 10)
-    reader = ChunkReader(VECTORS, EnglishTokenizer())
-    for number in range(30):
-        texts = [f"the cat x{number} smile:)", f"y{number}, : )"]
-        ids, offsets = reader.read(texts)
-        assert (ids.tolist(), offsets.tolist()) == expected_ids(texts, VECTORS)
-        assert len(reader._places) < 20
+    block = READER.read(sentences).block
+    expected_ids, lengths = expected(sentences, VECTORS)
+    assert block.token_ids.tolist() == expected_ids
+    assert block.lengths.tolist() == [length for length in lengths if length]
 
 
 def test_a_reader_without_parses_reads_as_one_that_keeps_its_tokens(tmp_path: Path) -> None:
