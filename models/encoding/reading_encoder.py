@@ -125,8 +125,8 @@ class ReadingEncoder(ABC):
                 ``error``: names them, the reasons and the remedy. All empty and too long ones are
                 found before any is parsed.
         """
-        views = self.encode_views(sentences, pooling)
-        return np.concatenate(list(views.values()), axis=1)
+        first, *others = self.encode_views(sentences, pooling).values()
+        return np.concatenate([first, *others], axis=1) if others else first
 
     def encode_views(
         self,

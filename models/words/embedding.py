@@ -159,7 +159,7 @@ class WordEmbedding(nn.Module):
         """Returns the vectors of ``word_ids`` [T], a tensor [T, E] of its own."""
         dtype = self.scale.dtype
         found = F.embedding(word_ids, self.vectors, sparse=self.vectors.requires_grad)
-        looked_up = found.to(dtype) * self.scale
+        looked_up = found.to(dtype).mul_(self.scale)
         if self.log_weights is not None:
             looked_up = looked_up * F.embedding(word_ids, self.log_weights, sparse=True).exp()
         elif self.weights is not None:

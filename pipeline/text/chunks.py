@@ -59,9 +59,9 @@ _MARKS_OF_PROSE = np.array([list(mark.encode()) for mark in "’‘“”–—�
 _WORD = re.compile(r"[A-Za-z]+|[0-9]+")
 _NAMED = frozenset({"s", "S", "h", "US", "C", "A", *string.digits})
 """What spaCy's rules name beside special cases: letters in ``'s``, ``km/h``, ``m/s``, ``US$``."""
-_LEFT = 4
-"""Letters of lower case that are left of a longer run: no rule counts more than two of them but in
-addresses, of 64 characters."""
+_LEFT = 2
+"""Letters of one case that are left of a longer run: no rule counts more but in addresses, of 64
+characters."""
 _MOST_SHORTENED = 60
 """Bytes that a chunk must have to stay as long as it is."""
 
@@ -90,7 +90,8 @@ class ChunkCutter:
             special_cases: text -> its tokens.
         """
         self._cut, self._cut_in_parts = cut, cut_in_parts
-        self._case_tokens = {token for tokens in special_cases.values() for token in tokens}
+        # Each case is told by its longest token; one of a single character changes nothing.
+        self._tell_tales = {max(special_cases[case], key=len) for case in special_cases if case[1:]}
         named = _NAMED.union(*map(_WORD.findall, special_cases))
         assert not any(re.fullmatch("[qQ]+|77+", run) for run in named), "a stand-in has a meaning"
         self._named = pa.array(sorted(named), pa.large_string())
@@ -137,11 +138,12 @@ class ChunkCutter:
         is_plain[np.bincount(chunk_of[dots], minlength=len(lengths)) > 1] = False
         is_exchanged = self._is_exchanged(text, kinds, before, after) & is_plain[chunk_of]
         form = np.where(is_exchanged, _STAND_INS[text], text)
-        is_long = (form == ord("q")) & (is_plain & (lengths < _MOST_SHORTENED))[chunk_of]
-        counts = np.cumsum(is_long)
-        goes = np.zeros(len(form), dtype=np.bool_)
-        goes[:-_LEFT] = is_long[:-_LEFT] & (counts[_LEFT:] - counts[:-_LEFT] == _LEFT)
-        goes[:-_LEFT] &= chunk_of[_LEFT:] == chunk_of[:-_LEFT]
+        goes = (form == ord("q")) | (form == ord("Q"))
+        goes &= (is_plain & (lengths < _MOST_SHORTENED))[chunk_of]
+        goes[-_LEFT:] = False
+        for further in range(1, _LEFT + 1):
+            goes[:-further] &= form[:-further] == form[further:]
+        goes[:-_LEFT] &= chunk_of[:-_LEFT] == chunk_of[_LEFT:]
         left = np.flatnonzero(~goes)
         return form[left], left, np.searchsorted(left, offsets)
 
@@ -167,15 +169,16 @@ class ChunkCutter:
         if new := [form for form in distinct if form not in self._forms]:
             self._learn(new)
         numbers = np.array([self._forms[form] for form in distinct], dtype=np.int64)
-        return numbers[encoded.indices.to_numpy()]
+        places: Places = encoded.indices.to_numpy()
+        return numbers[places]
 
     def _learn(self, forms: Sequence[str]) -> None:
         cut = self._cut(forms)
-        # What a special case has changed is among its tokens.
+        # Where a special case has changed a chunk, all its tokens are among the chunk's.
         suspects = [
             form
             for form, words in zip(forms, cut, strict=True)
-            if not self._case_tokens.isdisjoint(words)
+            if not self._tell_tales.isdisjoint(words)
         ]
         in_parts = dict(zip(suspects, self._cut_in_parts(suspects), strict=True))
         stands = [

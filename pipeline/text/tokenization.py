@@ -323,11 +323,14 @@ def _with_others(
 
 def _cut_together(tokenizer: Any, chunks: Sequence[str]) -> list[list[str]]:
     """Returns the tokens of chunks without white space, which are cut as one text."""
+    text = _BETWEEN.join(chunks)
     words: list[str] = []
     runs = [words]
-    for token in tokenizer(_BETWEEN.join(chunks)):
-        words.append(token.text)
-        if token.whitespace_:
+    place = 0
+    for length, space in tokenizer(text).to_array(["LENGTH", "SPACY"]).tolist():
+        words.append(text[place : place + length])
+        place += length + space
+        if space:
             words = []
             runs.append(words)
     return runs[::2]
