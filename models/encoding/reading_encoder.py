@@ -74,7 +74,7 @@ class EncoderSettings(Config):
 class ReadingEncoder(ABC):
     """Raw sentences in, one vector a sentence out, in their order."""
 
-    _most_at_once: ClassVar[tuple[int, int]] = BATCH_SIZE, TOKENS_AT_ONCE
+    _most_at_once: tuple[int, int] = BATCH_SIZE, TOKENS_AT_ONCE
     """Sentences of a batch, unless the settings say another number, and their tokens."""
 
     def __init__(self, reader: SentenceReader, settings: EncoderSettings | None = None) -> None:
