@@ -37,7 +37,7 @@ from pipeline.parsers.adapters.base import MAX_TOKENS as MAX_PARSED_TOKENS
 from pipeline.parsers.adapters.base import Sentence, SentenceParser, reject_input
 from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder
 from pipeline.parsing.parse_shard import Row, describe_parsing, row_of
-from pipeline.text.tokenization import EnglishTokenizer, clean_text, clean_texts
+from pipeline.text.tokenization import EnglishTokenizer, clean_text
 from pipeline.trees.parses import Parse
 
 SENTENCES_AT_ONCE = 2_048
@@ -195,7 +195,7 @@ class SentenceReader:
 
     def _read_words(self, sentences: Sequence[str], first: int) -> ReadSentences:
         """Returns what `read` does where no view needs a parse and nothing is kept."""
-        texts = clean_texts(sentences)
+        texts = [clean_text(sentence)[0] for sentence in sentences]
         tokens = self._tokenizer.tokenize_flat(texts)
         ids, offsets = self.vectors.token_ids(tokens.words)[0][tokens.places], tokens.offsets
         lengths = np.diff(offsets)
@@ -214,7 +214,7 @@ class SentenceReader:
         return ReadSentences(_block_of_words(ids, offsets, taken + first), refusals)
 
     def _tokenize(self, sentences: Sequence[str]) -> pa.Table:
-        texts = self._tokenizer.tokenize(clean_texts(sentences))
+        texts = self._tokenizer.tokenize([clean_text(sentence)[0] for sentence in sentences])
         tokens = [text.words for text in texts]
         return token_table(tokens, [reject_input(words, MAX_TOKENS) for words in tokens])
 

@@ -41,9 +41,6 @@ _WITHIN_WORDS = re.compile("[\u00ad\u200b]")
 NUMBER_OR_ALL = Range("be 0 for all sentences, or a number of them", lambda value: value >= 0)
 MOST_TOKENS = Range("be at most 32000, as heads are 16 bit", lambda value: value <= 32_000)
 
-_CLEANED_APART = 16
-"""Texts of which at most so many are cleaned one by one."""
-
 
 @dataclass(frozen=True, slots=True)
 class SentenceConfig(Config):
@@ -71,28 +68,11 @@ def clean_text(text: str) -> tuple[str, int]:
     White space of any kind becomes one space. So does a character that is not for print; a soft
     hyphen or zero-width space is dropped; both count as repairs.
     """
-    if text.isprintable() and not _needs_more(text):
+    if text.isprintable() and text == text.strip() and "  " not in text and "\ufffd" not in text:
         return text, 0  # most sentences, and quick to see: no white space is printable but spaces
     joined, dropped = _WITHIN_WORDS.subn("", text)
     repaired, replaced = _UNPRINTABLE.subn(" ", joined)
     return " ".join(repaired.split()), dropped + replaced
-
-
-def clean_texts(texts: Sequence[str]) -> list[str]:
-    """Returns what `clean_text` gives of each text, quickly where most are clean."""
-    together = f"~{'~'.join(texts)}~"
-    found = ("  ", "~ ", " ~", "\ufffd")  # a mark in a text may say so in vain, which costs time
-    if together.isprintable() and not any(map(together.__contains__, found)):
-        return list(texts)
-    if len(texts) <= _CLEANED_APART:
-        return [clean_text(text)[0] for text in texts]
-    middle = len(texts) // 2
-    return clean_texts(texts[:middle]) + clean_texts(texts[middle:])
-
-
-def _needs_more(text: str) -> bool:
-    """Says whether a text of printable characters and spaces is to be changed."""
-    return "  " in text or text[:1] == " " or text[-1:] == " " or "\ufffd" in text
 
 
 def refuse_sentence(tokens: Sequence[str], config: SentenceConfig) -> Refusal | None:
@@ -142,8 +122,8 @@ _DOTS = "." * _SUFFIX_REACH
 _REMEMBERED_SEARCHES = 1 << 13
 """Parts of chunks of which it is remembered what each of spaCy's searches found; a few thousand
 stand in most chunks, and the searches take most of the time that a chunk takes."""
-_BETWEEN = " qqqq "
-"""Keeps chunks apart in a text of many: a word that is in no special case."""
+_BETWEEN = "\n"
+"""Keeps chunks apart in a text of many: a special case, found at once, and in no other one."""
 _CUT_AT_ONCE = 1_024
 """Chunks of such a text; bounds its memory."""
 
@@ -327,13 +307,15 @@ def _cut_together(tokenizer: Any, chunks: Sequence[str]) -> list[list[str]]:
     words: list[str] = []
     runs = [words]
     place = 0
-    for length, space in tokenizer(text).to_array(["LENGTH", "SPACY"]).tolist():
-        words.append(text[place : place + length])
-        place += length + space
-        if space:
+    for length in tokenizer(text).to_array("LENGTH").tolist():
+        word = text[place : place + length]
+        place += length
+        if word == _BETWEEN:
             words = []
             runs.append(words)
-    return runs[::2]
+        else:
+            words.append(word)
+    return runs
 
 
 def spacy_version() -> str:

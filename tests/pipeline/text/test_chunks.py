@@ -15,7 +15,7 @@ from pipeline.text import tokenization
 from pipeline.text.boundaries import sentence_ranges
 from pipeline.text.paragraphs import Paragraph
 from pipeline.text.python_docs import PythonDocs
-from pipeline.text.tokenization import EnglishTokenizer, clean_text, clean_texts
+from pipeline.text.tokenization import EnglishTokenizer, clean_text
 
 
 @functools.cache
@@ -185,17 +185,6 @@ def test_cleaning_leaves_alone_only_what_is_clean(text: str) -> None:
     joined, dropped = tokenization._WITHIN_WORDS.subn("", text)
     repaired, replaced = tokenization._UNPRINTABLE.subn(" ", joined)
     assert clean_text(text) == (" ".join(repaired.split()), dropped + replaced)
-
-
-@given(
-    texts=st.lists(
-        st.text(max_size=4) | st.text(alphabet=" ab~\t\u00a0\u00ad\ufffd\x00é", max_size=3),
-        max_size=70,
-    )
-)
-@settings(deadline=None)
-def test_texts_are_cleaned_together_as_each_by_itself(texts: list[str]) -> None:
-    assert clean_texts(texts) == [clean_text(text)[0] for text in texts]
 
 
 def test_every_character_is_cleaned_as_the_rules_say() -> None:
