@@ -11,7 +11,7 @@ endings; of a digit nothing but in addresses of machines. So a chunk whose other
 are exchanged for one of their kind is cut at the same places. A few hundred such forms are those of
 most chunks; spaCy is asked of each once, and what it says is remembered.
 
-Legend: C chunks, B their bytes (UTF-8), R runs of letters or of digits in them, T their tokens.
+Legend: C chunks, B their bytes (UTF-8), T their tokens.
 """
 
 from __future__ import annotations
