@@ -31,12 +31,12 @@ from models.encoding.parse_cache import (
 )
 from models.encoding.versions import describe_tokens
 from models.words.word_vectors import WordVectors
-from pipeline.base.ranges import gather_ranges
 from pipeline.base.refusal import Refusal, RefusedSentence
 from pipeline.parsers.adapters.base import MAX_TOKENS as MAX_PARSED_TOKENS
 from pipeline.parsers.adapters.base import Sentence, SentenceParser, reject_input
 from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder
 from pipeline.parsing.parse_shard import Row, describe_parsing, row_of
+from pipeline.shards.ranges import gather_ranges
 from pipeline.text.tokenization import EnglishTokenizer, clean_text
 from pipeline.trees.parses import Parse
 

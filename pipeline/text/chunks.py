@@ -27,7 +27,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from pipeline.base.ranges import gather_ranges
+from pipeline.shards.ranges import gather_ranges
 
 MAX_CHARACTERS = 1 << 20
 """Of all forms that are remembered: of ordinary ones as many as `MAX_KNOWN`, of long ones less."""

@@ -20,8 +20,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pipeline.base.config_fields import Config, Count, Range
-from pipeline.base.ranges import gather_ranges
 from pipeline.base.refusal import Refusal
+from pipeline.shards.ranges import gather_ranges
 from pipeline.text.chunks import ChunkCutter, Cut
 
 CLEANING_VERSION = 2

@@ -1,4 +1,4 @@
-"""Ranges of flat arrays, as offsets tell them."""
+"""Rows of list columns, as offsets into their flat values tell them."""
 
 from __future__ import annotations
 
