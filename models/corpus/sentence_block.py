@@ -16,6 +16,7 @@ from models.config.training_config import Shuffled
 from models.config.views import Pooling
 from models.corpus.hashes import hashes
 from models.words.word_vectors import WordVectors
+from pipeline.shards.ranges import gather_ranges
 
 MAX_TOKENS = 32_767
 """Of a sentence; as many as shards can number, too, whose heads have 16 bits."""
@@ -129,16 +130,6 @@ class SentenceBlock:
             binary_left=None if self.binary_left is None else self.binary_left[inner],
             binary_right=None if self.binary_right is None else self.binary_right[inner],
         )
-
-
-def gather_ranges(
-    offsets: NDArray[np.int64], order: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Returns the flat positions of the chosen ranges one after the other, and their offsets."""
-    lengths = offsets[order + 1] - offsets[order]
-    chosen = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    shifts = np.repeat(offsets[order] - chosen[:-1], lengths)
-    return shifts + np.arange(chosen[-1]), chosen
 
 
 _EXTREMES = {"max": np.maximum, "min": np.minimum}

@@ -74,7 +74,7 @@ class EncoderSettings(Config):
 class ReadingEncoder(ABC):
     """Raw sentences in, one vector a sentence out, in their order."""
 
-    _most_at_once: ClassVar[tuple[int, int]] = BATCH_SIZE, TOKENS_AT_ONCE
+    _most_at_once: tuple[int, int] = BATCH_SIZE, TOKENS_AT_ONCE
     """Sentences of a batch, unless the settings say another number, and their tokens."""
 
     def __init__(self, reader: SentenceReader, settings: EncoderSettings | None = None) -> None:
@@ -125,8 +125,8 @@ class ReadingEncoder(ABC):
                 ``error``: names them, the reasons and the remedy. All empty and too long ones are
                 found before any is parsed.
         """
-        views = self.encode_views(sentences, pooling)
-        return np.concatenate(list(views.values()), axis=1)
+        first, *others = self.encode_views(sentences, pooling).values()
+        return np.concatenate([first, *others], axis=1) if others else first
 
     def encode_views(
         self,

@@ -18,8 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from models.corpus.relations import relation_numbers
-from models.corpus.sentence_block import MAX_TOKENS, SentenceBlock, gather_ranges
-from models.encoding.chunk_reader import ChunkReader
+from models.corpus.sentence_block import MAX_TOKENS, SentenceBlock
 from models.encoding.parse_cache import (
     TOKENS,
     ParseCache,
@@ -37,7 +36,8 @@ from pipeline.parsers.adapters.base import MAX_TOKENS as MAX_PARSED_TOKENS
 from pipeline.parsers.adapters.base import Sentence, SentenceParser, reject_input
 from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder
 from pipeline.parsing.parse_shard import Row, describe_parsing, row_of
-from pipeline.text.tokenization import EnglishTokenizer, clean_text, clean_texts
+from pipeline.shards.ranges import gather_ranges
+from pipeline.text.tokenization import EnglishTokenizer, clean_text
 from pipeline.trees.parses import Parse
 
 SENTENCES_AT_ONCE = 2_048
@@ -125,10 +125,6 @@ class SentenceReader:
     def _tokenizer(self) -> EnglishTokenizer:
         return EnglishTokenizer()  # spaCy takes a second to import, for nothing if tokens are kept
 
-    @cached_property
-    def _chunks(self) -> ChunkReader:
-        return ChunkReader(self.vectors, self._tokenizer)
-
     def describe(self) -> dict[str, Any]:
         """Returns the data that sentences are read with, for a digest.
 
@@ -199,8 +195,9 @@ class SentenceReader:
 
     def _read_words(self, sentences: Sequence[str], first: int) -> ReadSentences:
         """Returns what `read` does where no view needs a parse and nothing is kept."""
-        texts = clean_texts(sentences)
-        ids, offsets = self._chunks.read(texts)
+        texts = [clean_text(sentence)[0] for sentence in sentences]
+        tokens = self._tokenizer.tokenize_flat(texts)
+        ids, offsets = self.vectors.token_ids(tokens.words)[0][tokens.places], tokens.offsets
         lengths = np.diff(offsets)
         is_taken = (lengths > 0) & (lengths <= MAX_TOKENS)
         taken, refusals = np.flatnonzero(is_taken), []
@@ -217,7 +214,7 @@ class SentenceReader:
         return ReadSentences(_block_of_words(ids, offsets, taken + first), refusals)
 
     def _tokenize(self, sentences: Sequence[str]) -> pa.Table:
-        texts = self._tokenizer.tokenize(clean_texts(sentences))
+        texts = self._tokenizer.tokenize([clean_text(sentence)[0] for sentence in sentences])
         tokens = [text.words for text in texts]
         return token_table(tokens, [reject_input(words, MAX_TOKENS) for words in tokens])
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from models.config.views import Pooling, needed_stages
 from models.corpus.parsed_corpus import ParsedCorpus
-from models.corpus.sentence_block import SentenceBlock
+from models.corpus.sentence_block import SentenceBlock, pooled_words
 from models.encoding.encoder_interface import FloatArray
-from models.encoding.reading_encoder import EncoderSettings, ReadingEncoder
+from models.encoding.reading_encoder import EncoderSettings, ReadingEncoder, WordsEncoder
 from models.encoding.sentence_reader import LazyParser, Parsers, SentenceReader
 from models.encoding.versions import describe_encoding
 from models.model.model_description import (
@@ -31,6 +31,7 @@ from models.model.model_description import (
 )
 from models.model.model_folder import load_model
 from models.model.sentence_model import SentenceModel, SentenceViews, batch_of, build_model
+from models.words.embedding import WordEmbedding
 from models.words.vector_files import load_word_vectors
 from pipeline.base.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS
 from pipeline.base.digest import digest_of
@@ -87,6 +88,11 @@ class TextEncoder(ReadingEncoder):
         """Those that tokens are looked up by, as loaded."""
         self.device = torch.device(self.settings.device)
         self._views = SentenceViews(model).to(self.device).eval()
+        words = cast(WordEmbedding, model.encoder.embeddings[0])
+        is_bag = self.config.test_views == ("BOW",) and self.config.precision != "bfloat16"
+        self._is_bag_of_given = is_bag and words.changes_nothing and not len(model.removed)
+        if self._is_bag_of_given:
+            self._most_at_once = WordsEncoder._most_at_once
 
     @cached_property
     def digest(self) -> str:
@@ -111,10 +117,13 @@ class TextEncoder(ReadingEncoder):
 
     @torch.no_grad()
     def _embed(self, block: SentenceBlock, pooling: Sequence[Pooling]) -> dict[str, FloatArray]:
-        batch = batch_of(block, self.config, with_nodes=set(pooling) != {"last"})
-        pooled = self._views.pool(batch.to(self.device), pooling)
-        vectors = [view[name] for view in pooled for name in pooling]
-        arrays = [vector.float().cpu().numpy() for vector in vectors]
+        if self._is_bag_of_given:  # no copy of any word's vector is made
+            arrays = [pooled_words(self.vectors, block, name) for name in pooling]
+        else:
+            batch = batch_of(block, self.config, with_nodes=set(pooling) != {"last"})
+            pooled = self._views.pool(batch.to(self.device), pooling)
+            vectors = [view[name] for view in pooled for name in pooling]
+            arrays = [vector.float().cpu().numpy() for vector in vectors]
         return dict(zip(self.widths(pooling), arrays, strict=True))
 
 

@@ -12,6 +12,7 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import repeat
 
 import numpy as np
 import pyarrow as pa
@@ -151,8 +152,9 @@ class WordVectors:
         return digest.hexdigest()
 
     @cached_property
-    def _value_set(self) -> pa.Array:
-        return pa.array(self.words, type=pa.string())
+    def _id_of_word(self) -> dict[str, int]:
+        last_first = zip(reversed(self.words), reversed(range(len(self.words))), strict=True)
+        return dict(last_first)  # of a word that stands twice the first one counts
 
     def token_ids(self, tokens: pa.Array | pa.ChunkedArray) -> tuple[NDArray[np.int32], Coverage]:
         """Returns the id of every token of a string column, and how they were found.
@@ -168,15 +170,17 @@ class WordVectors:
         """
         encoded = tokens.combine_chunks() if isinstance(tokens, pa.ChunkedArray) else tokens
         encoded = encoded.dictionary_encode()
-        distinct = encoded.dictionary
-        exact = pc.index_in(distinct, value_set=self._value_set)
-        lower = pc.index_in(pc.utf8_lower(distinct), value_set=self._value_set)
-        is_exact = exact.is_valid().to_numpy(zero_copy_only=False)
-        ids = pc.fill_null(pc.coalesce(exact, lower), UNKNOWN_ID)
-        distinct_ids = ids.to_numpy(zero_copy_only=False).astype(np.int32)
+        distinct_ids = self._look_up(encoded.dictionary)
+        is_exact = distinct_ids != UNKNOWN_ID
+        others = encoded.dictionary.filter(pa.array(~is_exact))
+        distinct_ids[~is_exact] = self._look_up(pc.utf8_lower(others))
         indices = encoded.indices.to_numpy(zero_copy_only=False)
         counts = np.bincount(indices, minlength=len(distinct_ids))
         num_exact = int(counts[is_exact].sum())
         num_known = int(counts[distinct_ids != UNKNOWN_ID].sum())
         coverage = Coverage(num_exact, num_known - num_exact, len(indices) - num_known)
         return distinct_ids[indices], coverage
+
+    def _look_up(self, words: pa.Array) -> NDArray[np.int32]:
+        found = map(self._id_of_word.get, words.to_pylist(), repeat(UNKNOWN_ID))
+        return np.fromiter(found, np.int32, len(words))

@@ -1,70 +1,85 @@
-"""Tokens of chunks, which are what stands between two spaces, each cut once and then remembered.
+"""Tokens of chunks, which are what stands between two spaces, many chunks at once.
 
 spaCy cuts each chunk by itself. Only its last step looks further: where the parts of a chunk make
 up a special case (``:`` and ``)`` in ``smile:)``), they are joined or cut anew, unless a longer run
 of parts that are a special case's goes over them, and that run may reach into the next chunk
 (``smile:) )``). Such chunks are told apart here: in a text of several, only spaCy knows them.
 
-Most chunks are new ones made in an old way: letters and digits with marks among them. spaCy's rules
-ask of a letter whether it is lower or upper case and nothing else, but for the words of special
-cases and a few units and endings; of a digit nothing but in addresses of machines. So a chunk whose
-other letters and digits are exchanged for one of their kind is cut at the same places, and many
-chunks have one pattern.
+Most chunks are letters and digits with marks among them. spaCy's rules ask of a letter whether it
+is lower or upper case and nothing else, but for the words of special cases and a few units and
+endings; of a digit nothing but in addresses of machines. So a chunk whose other letters and digits
+are exchanged for one of their kind is cut at the same places. A few hundred such forms are those of
+most chunks; spaCy is asked of each once, and what it says is remembered.
+
+Legend: C chunks, B their bytes (UTF-8), T their tokens.
 """
 
 from __future__ import annotations
 
 import re
 import string
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
-from typing import NamedTuple
+from itertools import accumulate, chain, count
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from pipeline.shards.ranges import gather_ranges
 
 MAX_CHARACTERS = 1 << 20
-"""Of all chunks that are remembered: of ordinary ones as many as `MAX_KNOWN`, of long ones less."""
+"""Of all forms that are remembered: of ordinary ones as many as `MAX_KNOWN`, of long ones less."""
 MAX_KNOWN = 1 << 17
-"""Chunks or patterns that are remembered; then all are forgotten, so that memory is bounded."""
+"""Forms that are remembered; then all are forgotten, so that memory is bounded."""
 
 Cut = Callable[[Sequence[str]], Sequence[Sequence[str]]]
 """Chunks -> the tokens of each; many at once, for spaCy takes longer to begin a text than to cut a
 chunk."""
 
-_PLAIN = re.compile(r"(?:[!-/:-~’‘“”–—…]++|[0-9]++(?:\.[0-9]++)?(?!\.[0-9]))+")
-"""Chunks with patterns: all of ASCII and marks of prose, no three numbers between dots."""
-_RUN = re.compile(r"(?<![0-9A-Za-z])[A-Za-z]+|[0-9]+")
-"""What stand-ins are for; letters behind a digit may be a unit."""
-_LONG = re.compile("q{5,}")
-_SHORT = "qqqq"
-"""No rule counts more than two letters but in addresses, of 64 characters."""
-_MOST_SHORTENED = 60
+Bytes = NDArray[np.uint8]
+Mask = NDArray[np.bool_]
+Places = NDArray[np.int64]
+
+_STAND_INS = np.arange(256, dtype=np.uint8)
+"""Byte -> its stand-in."""
+_MARK, _LETTER, _DIGIT = range(3)
+_KINDS = np.full(256, _MARK, dtype=np.uint8)
+for _characters, _kind, _stand_in in (
+    (string.ascii_lowercase, _LETTER, "q"),
+    (string.ascii_uppercase, _LETTER, "Q"),
+    (string.digits, _DIGIT, "7"),
+):
+    _STAND_INS[list(_characters.encode())] = ord(_stand_in)
+    _KINDS[list(_characters.encode())] = _kind
+_MARKS_OF_PROSE = np.array([list(mark.encode()) for mark in "’‘“”–—…"], dtype=np.uint8)
+"""Three bytes each, of which the first two are the same."""
+
 _WORD = re.compile(r"[A-Za-z]+|[0-9]+")
-_STAND_INS = str.maketrans(
-    string.ascii_lowercase + string.ascii_uppercase + string.digits, "q" * 26 + "Q" * 26 + "7" * 10
-)
-_NAMED = frozenset({"s", "S", "h", "US", "C", "A"})
-"""Letters that spaCy's rules name beside special cases: in ``'s``, ``km/h``, ``m/s``, ``US$``."""
+_NAMED = frozenset({"s", "S", "h", "US", "C", "A", *string.digits})
+"""What spaCy's rules name beside special cases: letters in ``'s``, ``km/h``, ``m/s``, ``US$``."""
+_LEFT = 2
+"""Letters of one case that are left of a longer run: no rule counts more but in addresses, of 64
+characters."""
+_MOST_SHORTENED = 60
+"""Bytes that a chunk must have to stay as long as it is."""
 
 
-class ChunkTokens(NamedTuple):
-    """The tokens of one chunk."""
+@dataclass(frozen=True, slots=True, eq=False)
+class CutChunks:
+    """The tokens of chunks."""
 
-    words: tuple[str, ...]
-    stands: bool
-    """Whether they are the same in every text; else only spaCy knows them in a longer one."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Pattern:
-    """Where a chunk is cut."""
-
-    ends: tuple[int, ...]
-    """The last one is the chunk's own."""
-    stands: bool
+    words: pa.Array
+    """[T] large strings."""
+    offsets: Places
+    """[C + 1]; chunk c has the tokens ``offsets[c]:offsets[c + 1]``."""
+    stands: Mask
+    """[C]; whether they are the same in every text; else only spaCy knows them in a longer one."""
 
 
 class ChunkCutter:
-    """Cuts chunks as spaCy does, those of a known pattern without asking it."""
+    """Cuts chunks as spaCy does, those of a known form without asking it."""
 
     def __init__(self, cut: Cut, cut_in_parts: Cut, special_cases: Mapping[str, Sequence[str]]):
         """Takes the rules.
@@ -75,71 +90,132 @@ class ChunkCutter:
             special_cases: text -> its tokens.
         """
         self._cut, self._cut_in_parts = cut, cut_in_parts
-        self._case_tokens = {token for tokens in special_cases.values() for token in tokens}
-        runs = {run for case in special_cases for run in _WORD.findall(case)}
-        self._as_they_are = frozenset(runs | _NAMED)
-        self._patterns: dict[str, _Pattern] = {}
+        # Each case is told by its longest token; one of a single character changes nothing.
+        self._tell_tales = {max(special_cases[case], key=len) for case in special_cases if case[1:]}
+        named = _NAMED.union(*map(_WORD.findall, special_cases))
+        assert not any(re.fullmatch("[qQ]+|77+", run) for run in named), "a stand-in has a meaning"
+        self._named = pa.array(sorted(named), pa.large_string())
+        self._forget()
 
-    def cut(self, chunks: Sequence[str]) -> list[ChunkTokens]:
-        """Returns the tokens of each chunk, none of which is empty or holds a space."""
-        if len(self._patterns) > MAX_KNOWN:
-            self._patterns.clear()
-        forms = list(map(self._form, chunks))
-        shorts = [
-            _LONG.sub(_SHORT, f) if len(_SHORT) < len(f) < _MOST_SHORTENED else f for f in forms
-        ]
-        asked = [short or chunk for short, chunk in zip(shorts, chunks, strict=True)]
-        new = [text for text in dict.fromkeys(asked) if text not in self._patterns]
-        learned = dict(zip(new, self._learn(new), strict=True)) if new else {}
-        self._patterns.update({short: learned[short] for short in shorts if short in learned})
-        found = [learned.get(text) or self._patterns[text] for text in asked]
-        return [_tokens(*each) for each in zip(chunks, forms, found, strict=True)]
+    def _forget(self) -> None:
+        self._forms = {"": 0}
+        self._characters = 0
+        self._ends: Places = np.zeros(0, dtype=np.int64)
+        self._offsets: Places = np.zeros(2, dtype=np.int64)
+        """Tokens of form f end at its bytes ``ends[offsets[f]:offsets[f + 1]]``."""
+        self._stands: Mask = np.zeros(1, dtype=np.bool_)  # no chunk: two spaces are no single one
 
-    def _form(self, chunk: str) -> str:
-        """Returns a chunk with stand-ins, of which its pattern is; nothing if it is its own."""
-        if chunk.isalpha() and chunk.isascii() and chunk not in self._as_they_are:
-            return _SHORT
-        return _RUN.sub(self._stand_in, chunk) if _PLAIN.fullmatch(chunk) else ""
+    def cut(self, chunks: pa.Array) -> CutChunks:
+        """Returns the tokens of each chunk.
 
-    def _stand_in(self, found: re.Match[str]) -> str:
-        run = found[0]
-        if run in self._as_they_are:
-            return run
-        other = run.translate(_STAND_INS)
-        return run if other in self._as_they_are else other
+        Args:
+            chunks: [C] large strings, none of which holds a space.
+        """
+        text, offsets = _flat(chunks)
+        form, left, form_offsets = self._form(text, offsets)
+        numbers = self._find(_strings(form, form_offsets))
+        positions, token_offsets = gather_ranges(self._offsets, numbers)
+        starts = np.repeat(form_offsets[:-1], np.diff(token_offsets))
+        last_bytes = left[starts + self._ends[positions] - 1]
+        words = _strings(text, np.concatenate([[0], last_bytes + 1]))
+        return CutChunks(words, token_offsets, self._stands[numbers])
 
-    def _learn(self, chunks: Sequence[str]) -> Iterator[_Pattern]:
-        cut = self._cut(chunks)
-        # What a special case has changed is among its tokens.
+    def _form(self, text: Bytes, offsets: Places) -> tuple[Bytes, Places, Places]:
+        """Returns the forms of chunks.
+
+        Returns:
+            Their bytes, the place of each among the chunks' [B], and offsets [C + 1].
+        """
+        lengths = np.diff(offsets)
+        chunk_of = np.repeat(np.arange(len(lengths)), lengths)
+        kinds = _KINDS[text]
+        before, after = np.roll(kinds, 1), np.roll(kinds, -1)
+        before[offsets[:-1][lengths > 0]] = _MARK
+        after[offsets[1:][lengths > 0] - 1] = _MARK
+        is_plain = np.ones(len(lengths), dtype=np.bool_)
+        is_plain[chunk_of[_places_of_others(text)]] = False
+        dots = np.flatnonzero((text == ord(".")) & (before == _DIGIT) & (after == _DIGIT))
+        is_plain[np.bincount(chunk_of[dots], minlength=len(lengths)) > 1] = False
+        is_exchanged = self._is_exchanged(text, kinds, before, after) & is_plain[chunk_of]
+        form = np.where(is_exchanged, _STAND_INS[text], text)
+        goes = (form == ord("q")) | (form == ord("Q"))
+        goes &= (is_plain & (lengths < _MOST_SHORTENED))[chunk_of]
+        goes[-_LEFT:] = False
+        for further in range(1, _LEFT + 1):
+            goes[:-further] &= form[:-further] == form[further:]
+        goes[:-_LEFT] &= chunk_of[:-_LEFT] == chunk_of[_LEFT:]
+        left = np.flatnonzero(~goes)
+        return form[left], left, np.searchsorted(left, offsets)
+
+    def _is_exchanged(self, text: Bytes, kinds: Bytes, before: Bytes, after: Bytes) -> Mask:
+        """Returns which bytes have stand-ins, [B]; letters behind a digit may be a unit."""
+        starts = np.flatnonzero((kinds != before) & (kinds != _MARK))
+        ends = np.flatnonzero((kinds != after) & (kinds != _MARK)) + 1
+        # Every second string is a run, the others are what is between them.
+        borders = np.concatenate([[0], np.stack([starts, ends], axis=1).ravel(), [len(text)]])
+        is_named = pc.is_in(_strings(text, borders), self._named).to_numpy(zero_copy_only=False)
+        chosen = ~is_named[1::2] & ((kinds[starts] == _DIGIT) | (before[starts] != _DIGIT))
+        changes = np.zeros(len(text) + 1, dtype=np.int8)
+        changes[starts[chosen]] = 1
+        changes[ends[chosen]] -= 1
+        return np.cumsum(changes[:-1], dtype=np.int8) > 0
+
+    def _find(self, forms: pa.Array) -> Places:
+        """Returns the number of each form; new ones are given one."""
+        if len(self._forms) > MAX_KNOWN or self._characters > MAX_CHARACTERS:
+            self._forget()
+        encoded = forms.dictionary_encode()
+        distinct = encoded.dictionary.to_pylist()
+        if new := [form for form in distinct if form not in self._forms]:
+            self._learn(new)
+        numbers = np.array([self._forms[form] for form in distinct], dtype=np.int64)
+        places: Places = encoded.indices.to_numpy()
+        return numbers[places]
+
+    def _learn(self, forms: Sequence[str]) -> None:
+        cut = self._cut(forms)
+        # Where a special case has changed a chunk, all its tokens are among the chunk's.
         suspects = [
-            chunk
-            for chunk, words in zip(chunks, cut, strict=True)
-            if not self._case_tokens.isdisjoint(words)
+            form
+            for form, words in zip(forms, cut, strict=True)
+            if not self._tell_tales.isdisjoint(words)
         ]
         in_parts = dict(zip(suspects, self._cut_in_parts(suspects), strict=True))
-        for chunk, words in zip(chunks, cut, strict=True):
-            changed = words != in_parts.get(chunk, words)
-            is_one = chunk.split() == [chunk]  # other white space may join that beside it
-            yield _Pattern(tuple(accumulate(map(len, words))), stands=is_one and not changed)
+        stands = [
+            words == in_parts.get(form, words)
+            and form.split() == [form]  # other white space may join that beside it
+            for form, words in zip(forms, cut, strict=True)
+        ]
+        ends = [list(accumulate(len(word.encode()) for word in words)) for words in cut]
+        lengths = np.cumsum([len(of_form) for of_form in ends])
+        self._ends = np.concatenate([self._ends, np.fromiter(chain(*ends), np.int64)])
+        self._offsets = np.concatenate([self._offsets, self._offsets[-1] + lengths])
+        self._stands = np.concatenate([self._stands, stands])
+        self._forms.update(zip(forms, count(len(self._forms)), strict=False))
+        self._characters += sum(map(len, forms))
 
 
-def _tokens(chunk: str, form: str, pattern: _Pattern) -> ChunkTokens:
-    """Returns the tokens of a chunk, from the ends in its form with its runs shortened."""
-    ends = pattern.ends
-    if len(ends) == 1:
-        return ChunkTokens((chunk,), pattern.stands)
-    if ends[-1] < len(chunk):
-        ends = _lengthened(ends, form)
-    if len(ends) == 2:  # mostly a word and a mark
-        return ChunkTokens((chunk[: ends[0]], chunk[ends[0] :]), pattern.stands)
-    words = tuple([chunk[start:end] for start, end in zip((0, *ends), ends, strict=False)])
-    return ChunkTokens(words, pattern.stands)
+def _places_of_others(text: Bytes) -> Places:
+    """Returns where bytes are neither ASCII's visible characters nor of marks of prose."""
+    is_other = text - ord("!") > ord("~") - ord("!")  # what is below it becomes large
+    first, second, _ = _MARKS_OF_PROSE[0]
+    begins = np.flatnonzero(text == first)  # of three bytes, as UTF-8 has it
+    thirds = _MARKS_OF_PROSE[:, 2]
+    begins = begins[(text[begins + 1] == second) & np.isin(text[begins + 2], thirds)]
+    is_other[np.add.outer(begins, range(3))] = False
+    return np.flatnonzero(is_other)
 
 
-def _lengthened(ends: tuple[int, ...], form: str) -> tuple[int, ...]:
-    """Returns the ends of tokens in a form, from those in the form with its runs shortened."""
-    longer = list(ends)
-    for run in _LONG.finditer(form):  # the part before it is lengthened already
-        more = run.end() - run.start() - len(_SHORT)
-        longer = [end + more if end > run.start() else end for end in longer]
-    return tuple(longer)
+def _flat(strings: pa.Array) -> tuple[Bytes, Places]:
+    """Returns the bytes of large strings, and the offsets of each."""
+    if not len(strings):
+        return np.zeros(0, dtype=np.uint8), np.zeros(1, dtype=np.int64)
+    _, offsets, text = strings.buffers()
+    places = np.frombuffer(offsets, np.int64)[strings.offset : strings.offset + len(strings) + 1]
+    return np.frombuffer(text or b"", np.uint8)[places[0] : places[-1]], places - places[0]
+
+
+def _strings(text: Bytes, offsets: Places) -> pa.Array:
+    """Returns the large strings that stand one after another in a text."""
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(text)]
+    return pa.Array.from_buffers(pa.large_string(), len(offsets) - 1, buffers)

@@ -11,12 +11,18 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Annotated, Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from pipeline.base.config_fields import Config, Count, Range
 from pipeline.base.refusal import Refusal
-from pipeline.text.chunks import MAX_CHARACTERS, MAX_KNOWN, ChunkCutter, ChunkTokens, Cut
+from pipeline.shards.ranges import gather_ranges
+from pipeline.text.chunks import ChunkCutter, Cut
 
 CLEANING_VERSION = 2
 """Raised whenever the same text would be cleaned otherwise; part of every digest."""
@@ -34,9 +40,6 @@ _WITHIN_WORDS = re.compile("[\u00ad\u200b]")
 
 NUMBER_OR_ALL = Range("be 0 for all sentences, or a number of them", lambda value: value >= 0)
 MOST_TOKENS = Range("be at most 32000, as heads are 16 bit", lambda value: value <= 32_000)
-
-_CLEANED_APART = 16
-"""Texts of which at most so many are cleaned one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,28 +68,11 @@ def clean_text(text: str) -> tuple[str, int]:
     White space of any kind becomes one space. So does a character that is not for print; a soft
     hyphen or zero-width space is dropped; both count as repairs.
     """
-    if text.isprintable() and not _needs_more(text):
+    if text.isprintable() and text == text.strip() and "  " not in text and "\ufffd" not in text:
         return text, 0  # most sentences, and quick to see: no white space is printable but spaces
     joined, dropped = _WITHIN_WORDS.subn("", text)
     repaired, replaced = _UNPRINTABLE.subn(" ", joined)
     return " ".join(repaired.split()), dropped + replaced
-
-
-def clean_texts(texts: Sequence[str]) -> list[str]:
-    """Returns what `clean_text` gives of each text, quickly where most are clean."""
-    together = f"~{'~'.join(texts)}~"
-    found = ("  ", "~ ", " ~", "\ufffd")  # a mark in a text may say so in vain, which costs time
-    if together.isprintable() and not any(map(together.__contains__, found)):
-        return list(texts)
-    if len(texts) <= _CLEANED_APART:
-        return [clean_text(text)[0] for text in texts]
-    middle = len(texts) // 2
-    return clean_texts(texts[:middle]) + clean_texts(texts[middle:])
-
-
-def _needs_more(text: str) -> bool:
-    """Says whether a text of printable characters and spaces is to be changed."""
-    return "  " in text or text[:1] == " " or text[-1:] == " " or "\ufffd" in text
 
 
 def refuse_sentence(tokens: Sequence[str], config: SentenceConfig) -> Refusal | None:
@@ -114,6 +100,8 @@ TOKENIZATION_VERSION = 2
 MAX_CHUNK_CHARACTERS = 300
 """Longest run without white space that is cut into tokens; a longer one is one token."""
 
+_MOST_BYTES = 4 * MAX_CHUNK_CHARACTERS
+
 # spaCy takes time quadratic in a run of marks: many minutes for 100,000 brackets.
 _LONG_CHUNK = re.compile(rf"(\S{{{MAX_CHUNK_CHARACTERS + 1},}})")
 
@@ -134,8 +122,8 @@ _DOTS = "." * _SUFFIX_REACH
 _REMEMBERED_SEARCHES = 1 << 13
 """Parts of chunks of which it is remembered what each of spaCy's searches found; a few thousand
 stand in most chunks, and the searches take most of the time that a chunk takes."""
-_BETWEEN = " qqqq "
-"""Keeps chunks apart in a text of many: a word that is in no special case."""
+_BETWEEN = "\n"
+"""Keeps chunks apart in a text of many: a special case, found at once, and in no other one."""
 _CUT_AT_ONCE = 1_024
 """Chunks of such a text; bounds its memory."""
 
@@ -149,6 +137,20 @@ class TokenizedText:
     words: list[str]
     spaces: list[bool]
     """Whether white space follows each word."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FlatTokens:
+    """Tokens of texts one after another: T of N texts, W strings."""
+
+    words: pa.Array
+    """[W]; many are equal, or of no text."""
+    places: NDArray[np.int64]
+    """[T]; of each token among ``words``."""
+    spaces: NDArray[np.bool_]
+    """[T]; whether white space follows."""
+    offsets: NDArray[np.int64]
+    """[N + 1]; text n has the tokens ``offsets[n]:offsets[n + 1]``."""
 
 
 @functools.cache
@@ -205,55 +207,44 @@ def _english() -> tuple[Any, Any, dict[str, list[str]]]:
 
 
 class EnglishTokenizer:
-    """spaCy's English tokenizer, which remembers what it has met, in bounded memory."""
+    """spaCy's English tokenizer, which remembers how it cuts, in bounded memory."""
 
     def __init__(self) -> None:
         self._whole, in_parts, cases = _english()
         self._cutter = ChunkCutter(self._cut_by(self._whole), self._cut_by(in_parts), cases)
-        self._forget()
-
-    def _forget(self) -> None:
-        self._words: dict[str, tuple[str, ...]] = {}
-        self._spaces: dict[str, tuple[bool, ...]] = {}
-        self._unsure = {""}
-        self._characters = 0
 
     def tokenize(self, texts: Sequence[str]) -> list[TokenizedText]:
-        """Returns the tokens of each text; what spaCy caches for them is freed on return.
+        """Returns the tokens of each text.
+
+        Args:
+            texts: as `tokenize_flat` takes them.
+        """
+        flat = self.tokenize_flat(texts)
+        words = flat.words.to_numpy(zero_copy_only=False)[flat.places].tolist()
+        spaces, offsets = flat.spaces.tolist(), flat.offsets.tolist()
+        return [TokenizedText(words[a:b], spaces[a:b]) for a, b in pairwise(offsets)]
+
+    def tokenize_flat(self, texts: Sequence[str]) -> FlatTokens:
+        """Returns the tokens of texts; what spaCy caches for them is freed on return.
 
         Args:
             texts: with single spaces as their only white space.
         """
-        if len(self._words) > MAX_KNOWN or self._characters > MAX_CHARACTERS:
-            self._forget()
-        chunks = [text.split(" ") for text in texts]
-        met = set(chain.from_iterable(chunks)) - {""}
-        new = [chunk for chunk in met if chunk not in self._words]
-        self._characters += sum(map(len, new))
+        pieces = pc.split_pattern(pa.array(texts, pa.large_string()), " ")
+        chunks, starts = pieces.values.dictionary_encode(), pieces.offsets.to_numpy()
+        numbers = chunks.indices.to_numpy()
         with self._whole.vocab.memory_zone():
-            for chunk, cut in zip(new, self._cutter.cut(new), strict=True):
-                self._words[chunk] = cut.words
-                self._spaces[chunk] = (*(False,) * (len(cut.words) - 1), True)
-                if not cut.stands:
-                    self._unsure.add(chunk)
-            return [self._tokens(*pair) for pair in zip(texts, chunks, strict=True)]
-
-    def cut(self, chunks: Sequence[str]) -> list[ChunkTokens]:
-        """Returns the tokens of each chunk, that is of a run without spaces; remembers none.
-
-        Args:
-            chunks: none of them empty.
-        """
-        with self._whole.vocab.memory_zone():
-            return self._cutter.cut(chunks)
-
-    def _tokens(self, text: str, chunks: list[str]) -> TokenizedText:
-        if not self._unsure.isdisjoint(chunks):
-            return self._tokenize_whole(text)
-        words = list(chain.from_iterable(map(self._words.__getitem__, chunks)))
-        spaces = list(chain.from_iterable(map(self._spaces.__getitem__, chunks)))
-        spaces[-1] = False
-        return TokenizedText(words, spaces)
+            cut = self._cutter.cut(_without_giants(chunks.dictionary))
+            unsure = np.searchsorted(starts, np.flatnonzero(~cut.stands[numbers]), side="right") - 1
+            rows = np.unique(unsure)
+            whole = [self._tokenize_whole(texts[row]) for row in rows]
+        places, chunk_offsets = gather_ranges(cut.offsets, numbers)
+        offsets = chunk_offsets[starts]
+        follows_space = np.zeros(len(places) + 1, dtype=np.bool_)
+        follows_space[chunk_offsets] = True
+        follows_space[offsets] = False
+        flat = FlatTokens(cut.words, places, follows_space[1:], offsets)
+        return _with_others(flat, rows, whole) if whole else flat
 
     def _tokenize_whole(self, text: str) -> TokenizedText:
         tokens = TokenizedText([], [])
@@ -285,16 +276,46 @@ class EnglishTokenizer:
         return cut
 
 
+def _without_giants(chunks: pa.Array) -> pa.Array:
+    """Returns chunks, those too long to be cut exchanged for nothing, which stands in no text."""
+    is_giant = pc.greater(pc.binary_length(chunks), _MOST_BYTES)
+    return pc.if_else(is_giant, "", chunks) if pc.any(is_giant).as_py() else chunks
+
+
+def _with_others(
+    flat: FlatTokens, rows: NDArray[np.int64], others: Sequence[TokenizedText]
+) -> FlatTokens:
+    """Returns the tokens of texts, those of some rows exchanged."""
+    words = list(chain.from_iterable(tokens.words for tokens in others))
+    spaces = list(chain.from_iterable(tokens.spaces for tokens in others))
+    ends = len(flat.places) + np.cumsum([len(tokens.words) for tokens in others], dtype=np.int64)
+    order = np.arange(len(flat.offsets) - 1)
+    order[rows] = len(order) + np.arange(len(rows))
+    positions, offsets = gather_ranges(np.concatenate([flat.offsets, ends]), order)
+    places = np.concatenate([flat.places, len(flat.words) + np.arange(len(words))])
+    return FlatTokens(
+        words=pa.concat_arrays([flat.words, pa.array(words, pa.large_string())]),
+        places=places[positions],
+        spaces=np.concatenate([flat.spaces, np.array(spaces, dtype=np.bool_)])[positions],
+        offsets=offsets,
+    )
+
+
 def _cut_together(tokenizer: Any, chunks: Sequence[str]) -> list[list[str]]:
     """Returns the tokens of chunks without white space, which are cut as one text."""
+    text = _BETWEEN.join(chunks)
     words: list[str] = []
     runs = [words]
-    for token in tokenizer(_BETWEEN.join(chunks)):
-        words.append(token.text)
-        if token.whitespace_:
+    place = 0
+    for length in tokenizer(text).to_array("LENGTH").tolist():
+        word = text[place : place + length]
+        place += length
+        if word == _BETWEEN:
             words = []
             runs.append(words)
-    return runs[::2]
+        else:
+            words.append(word)
+    return runs
 
 
 def spacy_version() -> str:

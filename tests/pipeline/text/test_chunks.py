@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+from itertools import pairwise
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,7 +15,7 @@ from pipeline.text import tokenization
 from pipeline.text.boundaries import sentence_ranges
 from pipeline.text.paragraphs import Paragraph
 from pipeline.text.python_docs import PythonDocs
-from pipeline.text.tokenization import EnglishTokenizer, clean_text, clean_texts
+from pipeline.text.tokenization import EnglishTokenizer, clean_text
 
 
 @functools.cache
@@ -125,9 +127,12 @@ def test_every_special_case_is_cut_as_spacy_cuts_it(tokenizer: EnglishTokenizer)
 
 def test_chunks_are_cut_together_as_each_by_itself() -> None:
     cutter = EnglishTokenizer()._cutter
-    odd = [*CHUNKS, "a\tb", "\u3000", "x\u00a0y", "qqqq", "b\n"]
-    wanted = {chunk: tuple(by_spacy(chunk)[0]) for chunk in odd}
-    assert {chunk: cut.words for chunk, cut in zip(odd, cutter.cut(odd), strict=True)} == wanted
+    odd = [*CHUNKS, "a\tb", "\u3000", "x\u00a0y", "qqqq", "b\n", ""]
+    for chunks in (pa.array(odd, pa.large_string()), pa.array(odd, pa.large_string())[7:-2]):
+        cut = cutter.cut(chunks)
+        words = [cut.words[start:end].to_pylist() for start, end in pairwise(cut.offsets.tolist())]
+        assert words == [by_spacy(chunk)[0] for chunk in chunks.to_pylist()]
+    assert not cutter.cut(pa.array([], pa.large_string())).words
 
 
 def test_a_special_case_that_the_next_chunk_lengthens_is_none(tokenizer: EnglishTokenizer) -> None:
@@ -153,23 +158,25 @@ def test_other_white_space_is_as_spacy_has_it(tokenizer: EnglishTokenizer, text:
 
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("tokenization", "chunks"):
-        monkeypatch.setattr(f"pipeline.text.{module}.MAX_KNOWN", 50)
+    monkeypatch.setattr("pipeline.text.chunks.MAX_KNOWN", 50)
     tokenizer = EnglishTokenizer()
-    texts = [f"{'b' * number}, (x{number})" for number in range(1, 200)]
-    for text in texts:
-        assert_as_spacy([text], tokenizer)
-        assert len(tokenizer._words) <= 52
-        assert len(tokenizer._spaces) <= 52
-        assert len(tokenizer._cutter._patterns) <= 52
+    for number in range(1, 200):
+        assert_as_spacy([f"{'b.' * number}, (é{number})"], tokenizer)
+        assert len(tokenizer._cutter._forms) <= 52
 
 
 def test_of_long_chunks_fewer_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.text.tokenization.MAX_CHARACTERS", 1_000)
+    monkeypatch.setattr("pipeline.text.chunks.MAX_CHARACTERS", 1_000)
     tokenizer = EnglishTokenizer()
     for number in range(40):
         assert_as_spacy([f"{'字' * 200}{number} and more"], tokenizer)
-        assert sum(map(len, tokenizer._words)) <= 1_500
+        assert sum(map(len, tokenizer._cutter._forms)) <= 1_500
+
+
+def test_of_giant_chunks_none_is_remembered(tokenizer: EnglishTokenizer) -> None:
+    texts = [f"a {'字' * 401} b", f"{'x' * 1_201}, {'(' * 1_201}"]
+    assert_as_spacy(texts, tokenizer)
+    assert max(map(len, tokenizer._cutter._forms)) <= 1_200
 
 
 @given(text=st.text() | st.text(alphabet=" a\t\u00a0\u00ad\u200b\ufffd\u2028\x00é\ud800"))
@@ -178,17 +185,6 @@ def test_cleaning_leaves_alone_only_what_is_clean(text: str) -> None:
     joined, dropped = tokenization._WITHIN_WORDS.subn("", text)
     repaired, replaced = tokenization._UNPRINTABLE.subn(" ", joined)
     assert clean_text(text) == (" ".join(repaired.split()), dropped + replaced)
-
-
-@given(
-    texts=st.lists(
-        st.text(max_size=4) | st.text(alphabet=" ab~\t\u00a0\u00ad\ufffd\x00é", max_size=3),
-        max_size=70,
-    )
-)
-@settings(deadline=None)
-def test_texts_are_cleaned_together_as_each_by_itself(texts: list[str]) -> None:
-    assert clean_texts(texts) == [clean_text(text)[0] for text in texts]
 
 
 def test_every_character_is_cleaned_as_the_rules_say() -> None:

@@ -1,8 +1,9 @@
-"""Words looked up chunk by chunk are those of the tokens; the vectors stay what they were."""
+"""Words of raw sentences looked up without a list of tokens in between: ids are the tokens'."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -10,13 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from models.config.views import Pooling
 from models.corpus.sentence_block import MAX_TOKENS
-from models.encoding import chunk_reader
-from models.encoding.chunk_reader import ChunkReader
 from models.encoding.reading_encoder import EncoderSettings, WordsEncoder
 from models.encoding.sentence_reader import SentenceReader
+from models.encoding.text_encoder import load_text_encoder
 from models.words.word_vectors import WordVectors
 from pipeline.text.tokenization import EnglishTokenizer, clean_text
+from tests.support.parsed_corpora import write_vectors
+from tests.support.saved_models import write_model
 
 WORDS = ("the", "The", "cat", "smile", ":", ")", ":)", "do", "n't", ",", ".", "straße", "i̇", "σας")
 TEXTS = (
@@ -35,14 +38,14 @@ def vectors() -> WordVectors:
     return WordVectors.from_rows(WORDS, rows)
 
 
-def expected_ids(texts: list[str], words: WordVectors) -> tuple[list[int], list[int]]:
+def expected(texts: list[str], words: WordVectors) -> tuple[list[int], list[int]]:
     tokens = [text.words for text in EnglishTokenizer().tokenize(texts)]
     flat = pa.array([word for of_text in tokens for word in of_text], pa.string())
-    return words.token_ids(flat)[0].tolist(), np.cumsum([0, *map(len, tokens)]).tolist()
+    return words.token_ids(flat)[0].tolist(), [*map(len, tokens)]
 
 
 VECTORS = vectors()
-READER = ChunkReader(VECTORS, EnglishTokenizer())
+READER = SentenceReader(VECTORS, {})
 
 
 @given(
@@ -56,18 +59,10 @@ READER = ChunkReader(VECTORS, EnglishTokenizer())
 )
 @settings(max_examples=200, deadline=None)
 def test_ids_are_those_of_the_tokens(sentences: list[str]) -> None:
-    ids, offsets = READER.read(sentences)
-    assert (ids.tolist(), offsets.tolist()) == expected_ids(sentences, VECTORS)
-
-
-def test_nothing_changes_when_chunks_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chunk_reader, "MAX_KNOWN", 10)
-    reader = ChunkReader(VECTORS, EnglishTokenizer())
-    for number in range(30):
-        texts = [f"the cat x{number} smile:)", f"y{number}, : )"]
-        ids, offsets = reader.read(texts)
-        assert (ids.tolist(), offsets.tolist()) == expected_ids(texts, VECTORS)
-        assert len(reader._places) < 20
+    block = READER.read(sentences).block
+    expected_ids, lengths = expected(sentences, VECTORS)
+    assert block.token_ids.tolist() == expected_ids
+    assert block.lengths.tolist() == [length for length in lengths if length]
 
 
 def test_a_reader_without_parses_reads_as_one_that_keeps_its_tokens(tmp_path: Path) -> None:
@@ -99,3 +94,22 @@ def test_means_are_those_of_the_words() -> None:
 def test_only_refused_sentences_give_zeros() -> None:
     assert not WordsEncoder(VECTORS, EncoderSettings()).encode(["", " "]).any()
     assert WordsEncoder(VECTORS, EncoderSettings()).encode([]).shape == (0, 5)
+
+
+@pytest.mark.parametrize(("rms", "is_quick"), [(None, True), (1.0, False)])
+def test_a_model_that_is_a_bag_of_given_words_pools_as_its_module_does(
+    tmp_path: Path, rms: float | None, *, is_quick: bool
+) -> None:
+    vectors = write_vectors(tmp_path / "vectors")
+    views: dict[str, Any] = {"views": ("BOW",), "objective": "discriminative"}
+    model = write_model(tmp_path / "model", vectors, vector_rms=rms, **views)
+    encoder = load_text_encoder(model)
+    assert encoder._is_bag_of_given == is_quick
+    poolings: tuple[Pooling, ...] = ("last", "max", "min")
+    quick = encoder.encode_views(TEXTS, poolings)
+    encoder._is_bag_of_given = False
+    by_module = encoder.encode_views(TEXTS, poolings)
+    assert list(quick) == list(by_module)
+    for key, matrix in by_module.items():
+        np.testing.assert_allclose(quick[key], matrix, atol=1e-6)
+        assert matrix.any()
