@@ -278,8 +278,8 @@ class EnglishTokenizer:
 
 def _without_giants(chunks: pa.Array) -> pa.Array:
     """Returns chunks, those too long to be cut exchanged for nothing, which stands in no text."""
-    is_giant = pc.greater(pc.binary_length(chunks), _MOST_BYTES)
-    return pc.if_else(is_giant, "", chunks) if pc.any(is_giant).as_py() else chunks
+    is_giant = pc.binary_length(chunks).to_numpy() > _MOST_BYTES
+    return pc.if_else(is_giant, "", chunks) if is_giant.any() else chunks
 
 
 def _with_others(
