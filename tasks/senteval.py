@@ -10,7 +10,8 @@ from typing import Any
 
 import luigi
 
-from models.encoding.encoder_interface import chosen_views
+from models.config.views import STAGE_OF_VIEW
+from models.encoding.encoder_interface import chosen_views, name_of
 from models.encoding.encoder_names import BAG_OF_WORDS, FORMS, READY
 from models.evaluation.protocols.config import PROTOCOL_VERSION
 from models.evaluation.task_result import TaskResult, read_result
@@ -254,6 +255,12 @@ class EvaluateEncoder(SentEvalStage):
         return [
             self.clone(EvaluateTask, task=task.name) for task in declared[first:] + declared[:first]
         ]
+
+    @property
+    def priority(self) -> int:
+        """Luigi's: the encoder's views of trees. The longest jobs come first, so none ends alone."""
+        views = self.evaluated.views or ()
+        return sum(STAGE_OF_VIEW.get(name_of(view)) is not None for view in views)
 
     def requires(self) -> dict[str, Artefact]:
         """Returns the data and what the encoder takes: its model, or trained word vectors."""

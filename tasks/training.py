@@ -50,6 +50,8 @@ class TrainEncoders(
     """
 
     marker = "summary.json"
+    priority = 10
+    """Luigi's: most of a run waits for its trainings, so they come before any evaluation."""
 
     @cached_property
     def config(self) -> TrainingConfig:

@@ -20,7 +20,7 @@ from models.evaluation.task_result import AbsentResult, TaskResult, read_result,
 from pipeline.base.bundled import BUNDLED_MODELS
 from pipeline.downloads.evaluation_data import SENTEVAL_SETS as DECLARED
 from pipeline.downloads.evaluation_data.manifest import DataManifest, DatasetEntry, write_manifest
-from tasks import EvaluateAll, EvaluateTask, RunAll, WriteReport
+from tasks import EvaluateAll, EvaluateTask, RunAll, TrainEncoders, WriteReport
 from tasks.artefact import ShardStage
 from tasks.senteval import EvaluateEncoder, SentEvalStage
 from tests.support.parsed_corpora import write_vectors
@@ -99,6 +99,14 @@ def test_output_stands_in_a_folder_that_ends_in_the_digest(
     path = Path(task.output().path)
     assert path.parent == task.folder and task.folder.name.endswith(task.digest)
     assert path.is_relative_to(setting["work_folder"] / "evaluation")
+
+
+def test_trainings_come_first_then_encoders_that_read_trees(setting: dict[str, Any]) -> None:
+    ranks = [
+        EvaluateEncoder(**setting, encoder=name, derived=True).priority
+        for name in ("english", "english-trees", "random-0")
+    ]
+    assert ranks[0] < ranks[1] == ranks[2] < TrainEncoders.priority
 
 
 EVERYWHERE = [
