@@ -258,7 +258,7 @@ class EvaluateEncoder(SentEvalStage):
 
     @property
     def priority(self) -> int:
-        """Luigi's: the encoder's views of trees. The longest jobs come first, so none ends alone."""
+        """Luigi's: how many views read trees; the longest jobs come first, so none ends alone."""
         views = self.evaluated.views or ()
         return sum(STAGE_OF_VIEW.get(name_of(view)) is not None for view in views)
 
