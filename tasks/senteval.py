@@ -259,7 +259,10 @@ class EvaluateEncoder(SentEvalStage):
     @property
     def priority(self) -> int:
         """Luigi's: how many views read trees; the longest jobs come first, so none ends alone."""
-        views = self.evaluated.views or ()
+        try:
+            views = self.evaluated.views or ()
+        except ValueError:  # Luigi asks after it was told, and would fail here in its own words
+            views = ()
         return sum(STAGE_OF_VIEW.get(name_of(view)) is not None for view in views)
 
     def requires(self) -> dict[str, Artefact]:

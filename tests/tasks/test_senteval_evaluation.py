@@ -102,11 +102,11 @@ def test_output_stands_in_a_folder_that_ends_in_the_digest(
 
 
 def test_trainings_come_first_then_encoders_that_read_trees(setting: dict[str, Any]) -> None:
-    words, trees = (
-        EvaluateEncoder(**setting, encoder=name, derived=True).priority
-        for name in ("english", "english-trees")
+    unknown, words, trees = (
+        EvaluateEncoder(**setting, encoder=name).priority
+        for name in ("no-such-encoder", "english", "english-trees")
     )
-    assert words < trees < TrainEncoders.priority
+    assert unknown == words < trees < TrainEncoders.priority
 
 
 EVERYWHERE = [
