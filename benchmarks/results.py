@@ -30,7 +30,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.report import REPOSITORY, processor
-from models.config.training_config import TRAINING_VERSION
+from models.config.training_config import PAIRED_TRAINING_VERSION, TRAINING_VERSION
+from models.corpus.syntactic_pairs import PAIRS_VERSION
 from models.evaluation.derived.held_out.config import PROBING_VERSION
 from models.evaluation.protocols.config import PROTOCOL_VERSION
 from pipeline.base.atomic_files import write_text_atomically
@@ -38,6 +39,7 @@ from pipeline.base.digest import digest_of, sha256_of_file
 from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder
 from pipeline.parsing.parse_shard import PARSING_VERSION
 from pipeline.text.tokenization import TOKENIZATION_VERSION
+from pipeline.transformations.registry import TRANSFORMATIONS_VERSION
 
 RESULTS = REPOSITORY / "docs" / "results"
 README = REPOSITORY / "README.md"
@@ -48,6 +50,9 @@ RUN_ALL = "luigi --module tasks RunAll --local-scheduler"
 
 VERSIONS = {
     "training_version": TRAINING_VERSION,
+    "paired_training_version": PAIRED_TRAINING_VERSION,
+    "pairs_version": PAIRS_VERSION,
+    "transformations_version": TRANSFORMATIONS_VERSION,
     "protocol_version": PROTOCOL_VERSION,
     "probing_version": PROBING_VERSION,
     "parsing_version": PARSING_VERSION,

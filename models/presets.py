@@ -14,7 +14,6 @@ import torch
 
 from models.config.training_config import TrainingConfig
 from models.config.training_presets import PRESETS
-from models.config.views import WORD_WIDE_VIEWS
 from models.model.model_folder import num_parameters
 from models.model.sentence_model import SentenceModel
 from models.report.markdown import count, markdown_table
@@ -41,7 +40,7 @@ def presets_table(word_size: int) -> str:
             name,
             ",".join(config.views),
             config.objective,
-            str(word_size if set(config.views) <= WORD_WIDE_VIEWS else config.hidden_size),
+            ", ".join(map(str, dict.fromkeys(config.view_widths(word_size)))),
             _parameters(config, word_size),
         )
         for name, config in PRESETS.items()
@@ -51,8 +50,7 @@ def presets_table(word_size: int) -> str:
 
 
 def _parameters(config: TrainingConfig, word_size: int) -> str:
-    """Returns the number of trained values; of a trained table that is as large as the file's,
-    how many each word has."""
+    """Returns the number of trained values; those of the file's words as so many a word."""
     of_one, of_two = (trained_values(config, word_size, num_words) for num_words in (1, 2))
     if of_one == of_two:
         return count(of_one)

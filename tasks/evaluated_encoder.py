@@ -70,6 +70,7 @@ class EncoderParameters(CorpusParameters, HeldOutParameters, ParserParameters, T
             version: of a function of the user's own.
 
         Raises:
+            FileNotFoundError: its folder, or that of the word vectors, is not there or lacks files.
             ValueError: no such encoder.
         """
         task: TrainEncoders = self.clone(TrainEncoders)  # type: ignore[attr-defined]

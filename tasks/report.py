@@ -71,7 +71,7 @@ class WriteReport(EncoderParameters, Artefact):
     def rows(self) -> list[tuple[RowDeclaration, EvaluateEncoder]]:
         """The rows of the table, each with the task that scores it on the probing tasks."""
         config = self.training.config
-        width = config.embedding_width(self.training.word_vectors.size)
+        width = sum(config.view_widths(self.training.word_vectors.size))
         declared = declare_rows(config.test_views, trained_seeds=self.seeds, embedding_width=width)
         scoring = self.clone(EvaluateEncoder, derived=True, senteval_data="")
         return [

@@ -47,6 +47,7 @@ class SentEvalStage(SentEvalParameters, EncoderParameters, Artefact):
         """The encoder.
 
         Raises:
+            FileNotFoundError: its folder, or that of the word vectors, is not there or lacks files.
             ValueError: no such encoder, views are asked for that it will not have, or two sorts of
                 data are.
         """
@@ -261,7 +262,10 @@ class EvaluateEncoder(SentEvalStage):
         """Luigi's: how many views read trees; the longest jobs come first, so none ends alone."""
         try:
             views = self.evaluated.views or ()
-        except ValueError:  # Luigi asks after it was told, and would fail here in its own words
+        except (
+            OSError,
+            ValueError,
+        ):  # Luigi asks after it was told, and would fail here in its own words
             views = ()
         return sum(STAGE_OF_VIEW.get(name_of(view)) is not None for view in views)
 

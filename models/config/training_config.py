@@ -466,8 +466,8 @@ class TrainingConfig(Config):
         inverse = (INVERSE,) if self.has_decoder else ()
         return (*self.views, *inverse, *(("BOW",) if self.words_beside else ()))
 
-    def embedding_width(self, word_size: int) -> int:
-        """Returns the width of a sentence's embedding, all views side by side.
+    def view_widths(self, word_size: int) -> list[int]:
+        """Returns the width of each view of an embedding, as `test_views` names them.
 
         Args:
             word_size: of the file of word vectors.
@@ -479,7 +479,7 @@ class TrainingConfig(Config):
             for view in self.views
         ]
         inverse = widths[:1] if self.has_decoder else []
-        return sum([*widths, *inverse, *([word_size] if self.words_beside else [])])
+        return [*widths, *inverse, *([word_size] if self.words_beside else [])]
 
     def architecture(self) -> dict[str, Any]:
         """Returns the fields that an untrained encoder depends on."""

@@ -41,7 +41,7 @@ ACCURACY_TASKS = ("MR", "CR", "SUBJ", "MPQA", "TREC")
 COSINE_TASKS = ("STS12", "STS13", "STS14", "STS15", "STS-B-cosine", "SICK14")
 """The six of Opper & Siddharth's tables (2025), where SICK14 is called SICK-R."""
 FIVE_COSINE_TASKS = ("STS12", "STS13", "STS14", "STS16", "SICK14")
-"""Those by which the encoders that ship are told."""
+"""Those whose mean stands in the cards of the encoders that ship."""
 
 
 @dataclass(frozen=True, slots=True)

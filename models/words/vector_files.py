@@ -63,12 +63,14 @@ def read_word_size(path: Path) -> int:
 
     try:
         with safe_open(path / VECTORS_FILE, "np") as tensors:
-            size: int = tensors.get_slice("vectors").get_shape()[1]
-            return size
-    except (SafetensorError, IndexError) as error:
+            shape: list[int] = tensors.get_slice("vectors").get_shape()
+    except SafetensorError as error:
         raise ValueError(
             f"{path / VECTORS_FILE}: broken word vectors ({error}); {_REMEDY}"
         ) from error
+    if len(shape) != 2:
+        raise ValueError(f"{path / VECTORS_FILE}: vectors of shape {shape}; {_REMEDY}")
+    return shape[1]
 
 
 def _load_folder(folder: Path) -> WordVectors:
@@ -208,9 +210,9 @@ def _lines(path: Path, stream: IO[str]) -> Iterator[str]:
         ValueError: a line is longer; names it.
     """
     number = 0
-    while line := stream.readline(MAX_LINE_CHARACTERS):
+    while line := stream.readline(MAX_LINE_CHARACTERS + 1):
         number += 1
-        if len(line) == MAX_LINE_CHARACTERS:
+        if len(line) > MAX_LINE_CHARACTERS:
             raise ValueError(
                 f"{path}:{number}: a line of more than {MAX_LINE_CHARACTERS:,} characters, which "
                 f"is no word vector; {_REMEDY}"

@@ -30,9 +30,9 @@ from numpy.typing import NDArray
 from pipeline.shards.ranges import gather_ranges
 
 MAX_CHARACTERS = 1 << 20
-"""Of all forms that are remembered: of ordinary ones as many as `MAX_KNOWN`, of long ones less."""
+"""Of all forms that are remembered: those of `MAX_KNOWN` ordinary ones, or of fewer long ones."""
 MAX_KNOWN = 1 << 17
-"""Forms that are remembered; then all are forgotten, so that memory is bounded."""
+"""Forms that are remembered from call to call; of more, all are forgotten at the next call."""
 
 Cut = Callable[[Sequence[str]], Sequence[Sequence[str]]]
 """Chunks -> the tokens of each; many at once, for spaCy takes longer to begin a text than to cut a
@@ -78,8 +78,33 @@ class CutChunks:
     """[C]; whether they are the same in every text; else only spaCy knows them in a longer one."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Cuts:
+    """Where forms are cut, one after another."""
+
+    ends: Places
+    """Tokens of form f end at its bytes ``ends[offsets[f]:offsets[f + 1]]``."""
+    offsets: Places
+    stands: Mask
+
+    def and_those(self, ends: Sequence[Sequence[int]], stands: Sequence[bool]) -> _Cuts:
+        """Returns these and those of further forms."""
+        lengths = np.cumsum([len(of_form) for of_form in ends])
+        return _Cuts(
+            np.concatenate([self.ends, np.fromiter(chain(*ends), np.int64)]),
+            np.concatenate([self.offsets, self.offsets[-1] + lengths]),
+            np.concatenate([self.stands, stands]),
+        )
+
+
+_NO_CHUNK = _Cuts(
+    np.zeros(0, dtype=np.int64), np.zeros(2, dtype=np.int64), np.zeros(1, dtype=np.bool_)
+)
+"""The only form that is known from the start, that of nothing: two spaces are no single one."""
+
+
 class ChunkCutter:
-    """Cuts chunks as spaCy does, those of a known form without asking it."""
+    """Cuts chunks as spaCy does, those of a known form without asking it; one thread at a time."""
 
     def __init__(self, cut: Cut, cut_in_parts: Cut, special_cases: Mapping[str, Sequence[str]]):
         """Takes the rules.
@@ -99,11 +124,8 @@ class ChunkCutter:
 
     def _forget(self) -> None:
         self._forms = {"": 0}
+        self._cuts = _NO_CHUNK
         self._characters = 0
-        self._ends: Places = np.zeros(0, dtype=np.int64)
-        self._offsets: Places = np.zeros(2, dtype=np.int64)
-        """Tokens of form f end at its bytes ``ends[offsets[f]:offsets[f + 1]]``."""
-        self._stands: Mask = np.zeros(1, dtype=np.bool_)  # no chunk: two spaces are no single one
 
     def cut(self, chunks: pa.Array) -> CutChunks:
         """Returns the tokens of each chunk.
@@ -114,11 +136,11 @@ class ChunkCutter:
         text, offsets = _flat(chunks)
         form, left, form_offsets = self._form(text, offsets)
         numbers = self._find(_strings(form, form_offsets))
-        positions, token_offsets = gather_ranges(self._offsets, numbers)
+        positions, token_offsets = gather_ranges(self._cuts.offsets, numbers)
         starts = np.repeat(form_offsets[:-1], np.diff(token_offsets))
-        last_bytes = left[starts + self._ends[positions] - 1]
+        last_bytes = left[starts + self._cuts.ends[positions] - 1]
         words = _strings(text, np.concatenate([[0], last_bytes + 1]))
-        return CutChunks(words, token_offsets, self._stands[numbers])
+        return CutChunks(words, token_offsets, self._cuts.stands[numbers])
 
     def _form(self, text: Bytes, offsets: Places) -> tuple[Bytes, Places, Places]:
         """Returns the forms of chunks.
@@ -187,12 +209,11 @@ class ChunkCutter:
             for form, words in zip(forms, cut, strict=True)
         ]
         ends = [list(accumulate(len(word.encode()) for word in words)) for words in cut]
-        lengths = np.cumsum([len(of_form) for of_form in ends])
-        self._ends = np.concatenate([self._ends, np.fromiter(chain(*ends), np.int64)])
-        self._offsets = np.concatenate([self._offsets, self._offsets[-1] + lengths])
-        self._stands = np.concatenate([self._stands, stands])
-        self._forms.update(zip(forms, count(len(self._forms)), strict=False))
         self._characters += sum(map(len, forms))
+        first = len(self._cuts.stands)
+        # Cuts before the forms that name them: whoever is interrupted between has no wrong ones.
+        self._cuts = self._cuts.and_those(ends, stands)
+        self._forms.update(zip(forms, count(first), strict=False))
 
 
 def _places_of_others(text: Bytes) -> Places:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from itertools import chain, pairwise
+from threading import Lock
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -116,7 +117,7 @@ _LONE_LEADING_UNDERSCORE = r"_(?!_|[^\W_]+_[^\W_])"
 _LONE_TRAILING_UNDERSCORE = r"(?<!_)_"
 
 _SUFFIX_REACH = 8
-"""Last characters of a chunk that say which suffix it has: none has more than four and looks at
+"""Last characters of a chunk that say which suffix it has: none has more than five and looks at
 more than two before it, but for a run of dots."""
 _DOTS = "." * _SUFFIX_REACH
 _REMEMBERED_SEARCHES = 1 << 13
@@ -151,6 +152,10 @@ class FlatTokens:
     """[T]; whether white space follows."""
     offsets: NDArray[np.int64]
     """[N + 1]; text n has the tokens ``offsets[n]:offsets[n + 1]``."""
+
+
+_ONE_AT_A_TIME = Lock()
+"""All tokenizers of a process share one vocabulary, and one thread frees what another uses."""
 
 
 @functools.cache
@@ -207,7 +212,7 @@ def _english() -> tuple[Any, Any, dict[str, list[str]]]:
 
 
 class EnglishTokenizer:
-    """spaCy's English tokenizer, which remembers how it cuts, in bounded memory."""
+    """spaCy's English tokenizer, which remembers how it cuts; for any number of threads."""
 
     def __init__(self) -> None:
         self._whole, in_parts, cases = _english()
@@ -233,7 +238,7 @@ class EnglishTokenizer:
         pieces = pc.split_pattern(pa.array(texts, pa.large_string()), " ")
         chunks, starts = pieces.values.dictionary_encode(), pieces.offsets.to_numpy()
         numbers = chunks.indices.to_numpy()
-        with self._whole.vocab.memory_zone():
+        with _ONE_AT_A_TIME, self._whole.vocab.memory_zone():
             cut = self._cutter.cut(_without_giants(chunks.dictionary))
             unsure = np.searchsorted(starts, np.flatnonzero(~cut.stands[numbers]), side="right") - 1
             rows = np.unique(unsure)

@@ -102,11 +102,13 @@ def test_output_stands_in_a_folder_that_ends_in_the_digest(
 
 
 def test_trainings_come_first_then_encoders_that_read_trees(setting: dict[str, Any]) -> None:
-    unknown, words, trees = (
+    empty = setting["work_folder"] / "no-model"
+    empty.mkdir(parents=True)
+    unknown, lacking, words, trees = (
         EvaluateEncoder(**setting, encoder=name).priority
-        for name in ("no-such-encoder", "english", "english-trees")
+        for name in ("no-such-encoder", str(empty), "english", "english-trees")
     )
-    assert unknown == words < trees < TrainEncoders.priority
+    assert unknown == lacking == words < trees < TrainEncoders.priority
 
 
 EVERYWHERE = [

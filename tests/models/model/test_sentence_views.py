@@ -183,4 +183,4 @@ def test_a_view_added_to_words_reads_them_alike_and_is_added_to_them_as_they_wei
 def test_a_configuration_knows_the_width_of_its_views_together(fields: dict[str, Any]) -> None:
     model = make_model(trained_word_size=3, **({"init": "xavier"} | fields))
 
-    assert model.config.embedding_width(SIZE) == sum(SentenceViews(model).widths)
+    assert model.config.view_widths(SIZE) == list(SentenceViews(model).widths)

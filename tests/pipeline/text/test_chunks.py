@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
 
@@ -141,7 +143,7 @@ def test_a_special_case_that_the_next_chunk_lengthens_is_none(tokenizer: English
     assert beside.words == ["smile", ":", ")", ")"]
 
 
-def test_chunks_of_one_pattern_are_cut_by_one_question_to_spacy(
+def test_chunks_of_one_form_are_cut_by_one_question_to_spacy(
     tokenizer: EnglishTokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tokenizer.tokenize(["(zebra-horses),"])
@@ -176,7 +178,49 @@ def test_of_long_chunks_fewer_are_remembered(monkeypatch: pytest.MonkeyPatch) ->
 def test_of_giant_chunks_none_is_remembered(tokenizer: EnglishTokenizer) -> None:
     texts = [f"a {'字' * 401} b", f"{'x' * 1_201}, {'(' * 1_201}"]
     assert_as_spacy(texts, tokenizer)
-    assert max(map(len, tokenizer._cutter._forms)) <= 1_200
+    assert max(len(form.encode()) for form in tokenizer._cutter._forms) <= 1_200
+
+
+def test_an_interrupted_question_leaves_no_wrong_cuts() -> None:
+    class InterruptedOnce(dict[str, int]):
+        done = False
+
+        def update(self, *args: Any, **others: Any) -> None:
+            if not self.done:
+                self.done = True
+                raise KeyboardInterrupt
+            super().update(*args, **others)
+
+    tokenizer = EnglishTokenizer()
+    tokenizer._cutter._forms = InterruptedOnce(tokenizer._cutter._forms)
+    with pytest.raises(KeyboardInterrupt):
+        tokenizer.tokenize(["Hello, world."])
+    assert_as_spacy(["Hello, world.", "Hello word-for-word, (again)"], tokenizer)
+
+
+def test_threads_may_cut_side_by_side() -> None:
+    def new_forms(thread: int) -> list[list[str]]:
+        letters = "éüñçøßåæ"
+        return [
+            [f"{letters[thread]}{letters[n % 8] * (n % 9)}{call * '-'}x{n}." for n in range(150)]
+            for call in range(20)
+        ]
+
+    def cut(tokenizer: EnglishTokenizer, calls: list[list[str]]) -> list[Any]:
+        return [tokenizer.tokenize(texts) for texts in calls]
+
+    calls = [new_forms(thread) for thread in range(4)]
+    one_by_one = [cut(EnglishTokenizer(), of_thread) for of_thread in calls]
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        with ThreadPoolExecutor(4) as threads:
+            own = list(threads.map(lambda some: cut(EnglishTokenizer(), some), calls))
+            together = list(threads.map(functools.partial(cut, EnglishTokenizer()), calls))
+    finally:
+        sys.setswitchinterval(before)
+    assert own == one_by_one
+    assert together == one_by_one
 
 
 @given(text=st.text() | st.text(alphabet=" a\t\u00a0\u00ad\u200b\ufffd\u2028\x00é\ud800"))
