@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 ModuleT = TypeVar("ModuleT", bound=nn.Module)
 
@@ -36,7 +37,7 @@ def built_to_fit(
     check_layers(num_layers, tensors)
     with torch.random.fork_rng(devices=[]):
         try:
-            with torch.device("meta"):
+            with torch.device("meta"), _NoInitialValues():
                 wanted = {name: tuple(t.shape) for name, t in build().state_dict().items()}
         except (
             RuntimeError,
@@ -45,9 +46,31 @@ def built_to_fit(
         ) as error:  # sizes beyond what torch can count
             raise ValueError(f"no network has these sizes ({_first_line(error)})") from error
         _compare(wanted, tensors)
-        network = build()
+        with _NoInitialValues():
+            network = build()
     network.load_state_dict(dict(tensors))
     return network
+
+
+class _NoInitialValues(TorchFunctionMode):
+    """Leaves tensors as they are where `torch.nn.init` would fill them.
+
+    All of them are read from a file afterwards. Orthogonal matrices take a second to draw, and to
+    draw nothing on the device ``meta`` torch imports its compiler, which takes three.
+    """
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Iterable[type],
+        args: tuple[Any, ...] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Returns what the function does, or its tensor."""
+        named = kwargs or {}
+        if getattr(func, "__module__", None) == nn.init.__name__:
+            return args[0] if args else named["tensor"]
+        return func(*args, **named)
 
 
 def check_layers(num_layers: int, tensors: Mapping[str, Any]) -> None:
