@@ -262,11 +262,8 @@ class EvaluateEncoder(SentEvalStage):
         """Luigi's: how many views read trees; the longest jobs come first, so none ends alone."""
         try:
             views = self.evaluated.views or ()
-        except (
-            OSError,
-            ValueError,
-        ):  # Luigi asks after it was told, and would fail here in its own words
-            views = ()
+        except (OSError, ValueError):
+            views = ()  # what is wrong is told where Luigi asks whether the output is there
         return sum(STAGE_OF_VIEW.get(name_of(view)) is not None for view in views)
 
     def requires(self) -> dict[str, Artefact]:

@@ -35,9 +35,9 @@ def built_to_fit(
         ValueError: weights are missing, too many, or of other shapes; names some.
     """
     check_layers(num_layers, tensors)
-    with torch.random.fork_rng(devices=[]):
+    with torch.random.fork_rng(devices=[]), _NoInitialValues():
         try:
-            with torch.device("meta"), _NoInitialValues():
+            with torch.device("meta"):
                 wanted = {name: tuple(t.shape) for name, t in build().state_dict().items()}
         except (
             RuntimeError,
@@ -46,8 +46,7 @@ def built_to_fit(
         ) as error:  # sizes beyond what torch can count
             raise ValueError(f"no network has these sizes ({_first_line(error)})") from error
         _compare(wanted, tensors)
-        with _NoInitialValues():
-            network = build()
+        network = build()
     network.load_state_dict(dict(tensors))
     return network
 

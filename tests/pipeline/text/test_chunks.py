@@ -1,4 +1,4 @@
-"""Tokens of remembered chunks are those that spaCy gives of the whole text."""
+"""Chunks that are cut by their forms have the tokens that spaCy gives of the whole text."""
 
 from __future__ import annotations
 
