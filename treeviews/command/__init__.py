@@ -1,0 +1,1 @@
+"""The command ``treeviews``: one file a subcommand."""
