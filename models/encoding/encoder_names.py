@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal
 
@@ -38,6 +39,10 @@ READY = (*_BASELINES, *BUNDLED_MODELS)
 _TRAINED = re.compile(r"trained(?:-(\d+))?")
 _RANDOM = re.compile(r"random-(\d+)")
 _JOIN, _OF = "+", "@"
+
+
+class UnknownEncoderError(FileNotFoundError, ValueError):
+    """A name that is no folder and of no form; says which was meant, if one is close."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +86,8 @@ def parse_encoder_name(called: str) -> EncoderName:
     the grammar is given with its place: ``./trained``.
 
     Raises:
-        ValueError: the name is of no form, or a part of joined models is no folder; names the
-            part and the remedy.
+        UnknownEncoderError: the name is of no form.
+        ValueError: a part of joined models is no folder; names the part and the remedy.
     """
     if called in _BASELINES:
         return EncoderName(called, _BASELINES[called])
@@ -98,7 +103,15 @@ def parse_encoder_name(called: str) -> EncoderName:
         if not all(called.partition(":")[::2]):
             raise ValueError(f"{called!r}: give package.module:name")
         return EncoderName(called, "function")
-    raise ValueError(f"encoder {called!r}: no such folder and no known name; give {FORMS}")
+    raise UnknownEncoderError(
+        f"encoder {called!r}: no such folder and no known name; {_meant(called) or f'give {FORMS}'}"
+    )
+
+
+def _meant(called: str) -> str:
+    """Returns a question for the name that is closest, or nothing."""
+    close = get_close_matches(called.lower(), READY, n=1)
+    return f"did you mean {close[0]!r}?" if close else ""
 
 
 def _joined_models(called: str) -> list[ModelViews]:
