@@ -38,11 +38,8 @@ HOMES = {
 
 MODELS_NEED_ONLY = {"torch", "numpy", "pyarrow", "safetensors", "models", "pipeline"}
 MODELS_MAY_IMPORT_LAZILY = {"matplotlib", "tqdm"}
-IMPORTED_IN_LAZY_FILES = {
-    "triton",
-    "faiss",
-    "hnswlib",
-}  # at the top of files that are imported lazily themselves
+IMPORTED_IN_LAZY_FILES = {"triton", "faiss", "hnswlib"}
+"""At the top of files that are imported lazily themselves."""
 
 
 def modules(floor: str) -> list[Path]:
