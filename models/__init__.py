@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import torch
 
     from models.encoding.reading_encoder import OnRefusal
-    from models.encoding.text_encoder import TextEncoder
+    from models.encoding.string_encoder import StringEncoder
 
 __all__ = ["load"]
 
@@ -22,23 +22,25 @@ def load(
     dependency_parser: str | Path | None = None,
     constituency_parser: str | Path | None = None,
     vectors: str | Path | None = None,
-) -> TextEncoder:
-    """Returns a trained model as an encoder of raw sentences::
+) -> StringEncoder:
+    """Returns an encoder of raw sentences, by its name or its folder::
 
         embeddings = models.load("english").encode(["It rains."])
         embeddings = models.load("data/work/models/DEP-CONST-…").encode(["It rains."])
 
-    ``encode_views`` gives each view by itself, by place, name and pooling: of a model of preset B-G
-    ``encode_views(sentences, ("mean",))["1-INV.mean"]`` is the inverse of the decoder.
+    What ``encode`` takes is told in `models.encoding.string_encoder.StringEncoder.encode`. Of all
+    but a function of your own, ``encode_views`` gives each view by itself, by place, name and
+    pooling: of a model of preset B-G ``encode_views(sentences, ("mean",))["1-INV.mean"]`` is the
+    inverse of the decoder.
 
     Parsers (only those the model's views read) and word vectors are those of the model's corpus,
     verified by checksum; the paths say where they lie now, if neither where they lay in training
     nor among what ships.
 
     Args:
-        path: the model's folder, or the name of one that ships: ``english``. (Views of several,
-            MODEL@VIEW+MODEL@VIEW, are for the command lines and
-            `models.encoding.named_encoder.resolve_encoder`.)
+        path: ``english``, ``english-trees``, ``bag_of_words``, ``sif``, a model's folder, views of
+            several (``MODEL@VIEW+MODEL@VIEW``) or ``package.module:function`` of your own; see
+            `models.encoding.encoder_names`.
         device: torch's device, or its name, of where to parse and embed.
         on_refusal: ``error`` for a sentence that cannot be taken (empty, longer than the parsers'
             510 tokens, rejected by one), or ``zero`` for a vector of zeros, listed in ``refused``.
@@ -49,13 +51,12 @@ def load(
 
     Raises:
         FileNotFoundError: no model there.
-        ValueError: parsers or vectors are not found, or are others than the model's; or vectors are
-            given to a model that has its own, or a parser to one that needs none.
+        ValueError: no such name; parsers or vectors are not found, or are others than the model's;
+            or vectors are given to a model that has its own, or a parser to one that needs none.
     """
     # torch is not loaded by importing the package: whoever defines tasks forks processes.
+    from models.encoding.named_encoder import string_encoder
     from models.encoding.reading_encoder import EncoderSettings
-    from models.encoding.text_encoder import load_text_encoder
-    from pipeline.base.bundled import BUNDLED_MODELS
 
     settings = EncoderSettings.from_dict(
         {
@@ -66,4 +67,4 @@ def load(
             "constituency_parser": constituency_parser,
         }
     )
-    return load_text_encoder(BUNDLED_MODELS.get(str(path), Path(path)), settings)
+    return string_encoder(str(path), settings)

@@ -32,11 +32,14 @@ HOMES = {
     "tqdm": ("models/",),
     "triton": ("models/encoders/kernels/fused",),
     "ray": ("tasks/ray_engine.py",),
+    "faiss": ("models/search/faiss_index.py",),
+    "hnswlib": ("models/search/hnsw_index.py",),
 }
 
 MODELS_NEED_ONLY = {"torch", "numpy", "pyarrow", "safetensors", "models", "pipeline"}
 MODELS_MAY_IMPORT_LAZILY = {"matplotlib", "tqdm"}
-IMPORTED_IN_LAZY_FILES = {"triton"}  # at the top of files that are imported lazily themselves
+IMPORTED_IN_LAZY_FILES = {"triton", "faiss", "hnswlib"}
+"""At the top of files that are imported lazily themselves."""
 
 
 def modules(floor: str) -> list[Path]:

@@ -41,6 +41,10 @@ _RANDOM = re.compile(r"random-(\d+)")
 _JOIN, _OF = "+", "@"
 
 
+class UnknownEncoderError(FileNotFoundError, ValueError):
+    """A name that is no folder and of no form; says which was meant, if one is close."""
+
+
 @dataclass(frozen=True, slots=True)
 class ModelViews:
     """A model's folder and which of its views are taken."""
@@ -82,8 +86,8 @@ def parse_encoder_name(called: str) -> EncoderName:
     the grammar is given with its place: ``./trained``.
 
     Raises:
-        ValueError: the name is of no form, or a part of joined models is no folder; names the
-            part and the remedy.
+        UnknownEncoderError: the name is of no form.
+        ValueError: a part of joined models is no folder; names the part and the remedy.
     """
     if called in _BASELINES:
         return EncoderName(called, _BASELINES[called])
@@ -100,7 +104,9 @@ def parse_encoder_name(called: str) -> EncoderName:
             raise ValueError(f"{called!r}: give package.module:name")
         return EncoderName(called, "function")
     meant = did_you_mean(called, known=("trained", *READY))
-    raise ValueError(f"encoder {called!r}: no such folder and no known name{meant}; give {FORMS}")
+    raise UnknownEncoderError(
+        f"encoder {called!r}: no such folder and no known name{meant}; give {FORMS}"
+    )
 
 
 def _joined_models(called: str) -> list[ModelViews]:

@@ -9,9 +9,11 @@ Legend: n sentences, H width of a view, d width of all views together.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,8 +31,26 @@ from models.encoding.encoder_interface import (
     view_and_pooling,
 )
 from models.encoding.encoder_names import ModelViews, parse_encoder_name
-from models.encoding.own_encoder import DEFAULT_BATCH_SIZE, CallableEncoder, import_encoder
-from models.encoding.reading_encoder import EncoderSettings, WordsEncoder
+from models.encoding.own_encoder import (
+    DEFAULT_BATCH_SIZE,
+    CallableEncoder,
+    Function,
+    import_encoder,
+)
+from models.encoding.processes import encode_by_processes
+from models.encoding.reading_encoder import (
+    EncoderSettings,
+    ReadingEncoder,
+    WordsEncoder,
+    fail_if_any,
+)
+from models.encoding.string_encoder import (
+    LAST,
+    Asked,
+    Progress,
+    StringEncoder,
+    listed_strings,
+)
 from models.model.model_description import (
     OPTION_OF_STAGE,
     ModelDescription,
@@ -57,6 +77,62 @@ def resolve_encoder(called: str, settings: EncoderSettings | None = None) -> Enc
             knows; or a model has no such view.
     """
     settings = settings or EncoderSettings()
+    encoder = _resolved(called, settings)
+    if isinstance(encoder, StringEncoder):
+        encoder.origin = _origin(called, settings)
+    return encoder
+
+
+def _origin(called: str, settings: EncoderSettings) -> dict[str, Any]:
+    """Returns what `load_origin` takes; where code of the user's own lies is looked up for it."""
+    is_function = parse_encoder_name(called).kind == "function"
+    places = [place or str(Path.cwd()) for place in sys.path] if is_function else []
+    return {"called": called, "settings": settings.to_dict(), "path": places}
+
+
+def load_origin(origin: Mapping[str, Any]) -> StringEncoder:
+    """Returns the encoder that has this origin, in another process that begins where this one does.
+
+    A sentence that it cannot take is zeros, for whoever shares the sentences to judge.
+
+    Raises:
+        FileNotFoundError, ValueError: see `resolve_encoder`.
+    """
+    sys.path.extend(place for place in origin["path"] if place not in sys.path)
+    settings = EncoderSettings.from_dict({**origin["settings"], "on_refusal": "zero"})
+    return string_encoder(origin["called"], settings)
+
+
+def string_encoder(called: str, settings: EncoderSettings | None = None) -> StringEncoder:
+    """Returns the encoder of this name as one that answers in every form.
+
+    An object of the user's own with views is one, too, and is asked for its embeddings alone.
+
+    Raises:
+        FileNotFoundError, ValueError: see `resolve_encoder`.
+    """
+    encoder = resolve_encoder(called, settings)
+    if isinstance(encoder, StringEncoder):
+        return encoder
+    settings = settings or EncoderSettings()
+    function = own_encoder(encoder.encode, called, settings)
+    function.origin = _origin(called, settings)
+    return function
+
+
+def own_encoder(function: Function, name: str, settings: EncoderSettings) -> CallableEncoder:
+    """Returns a function of the user's own as an encoder whose answers are checked.
+
+    Args:
+        function: from a list of strings to a matrix.
+        name: for messages.
+        settings: of which the size of batches counts.
+    """
+    size = DEFAULT_BATCH_SIZE if settings.batch_size is None else settings.batch_size
+    return CallableEncoder(function, name, batch_size=size)
+
+
+def _resolved(called: str, settings: EncoderSettings) -> Encoder:
     name = parse_encoder_name(called)
     match name.kind:
         case "bag_of_words":
@@ -147,8 +223,7 @@ def _own(called: str, settings: EncoderSettings) -> Encoder:
     found, function = import_encoder(called)
     if isinstance(found, ViewEncoder):
         return found
-    size = DEFAULT_BATCH_SIZE if settings.batch_size is None else settings.batch_size
-    return CallableEncoder(function, called, batch_size=size)
+    return own_encoder(function, called, settings)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -162,7 +237,7 @@ class EncoderViews:
     """For messages."""
 
 
-class JoinedEncoder:
+class JoinedEncoder(StringEncoder):
     """Gives the views of several encoders, numbered through: ``0-SEQ``, ``1-LIN``.
 
     A sentence that one of them cannot take is zeros in all views, as it is where one encoder has
@@ -217,29 +292,57 @@ class JoinedEncoder:
         found = [encoder.widths(pooling) for encoder in self.encoders]
         return {key: found[place][own] for key, place, own in self._keys(found)}
 
-    def encode(self, sentences: Sequence[str]) -> FloatArray:
-        """Returns the embeddings, float32 [n, d]: the last states of all views side by side.
-
-        Raises:
-            ValueError: see `encode_views`.
-        """
-        return np.concatenate(list(self.encode_views(sentences).values()), axis=1)
+    def _vectors(
+        self, sentences: Sequence[str], asked: Asked, on_progress: Progress | None
+    ) -> FloatArray:
+        views = self.encode_views(
+            sentences, asked.pooling, batch_size=asked.batch_size, on_progress=on_progress
+        )
+        return np.concatenate(list(views.values()), axis=1)
 
     def encode_views(
-        self, sentences: Sequence[str], pooling: Sequence[Pooling] = ("last",)
+        self,
+        sentences: Sequence[str],
+        pooling: Sequence[Pooling] = LAST,
+        *,
+        batch_size: int | None = None,
+        on_progress: Progress | None = None,
     ) -> dict[str, FloatArray]:
         """Returns each view's vectors, float32 [n, H], by view and pooling (``0-SEQ.last``).
+
+        Args:
+            sentences: raw text; each string is one sentence.
+            pooling: how a view's states become one vector.
+            batch_size: sentences that those encoders embed at once which can be told.
+            on_progress: told the share of the sentences done, by all encoders together.
 
         Raises:
             ValueError: an encoder's, of sentences that it cannot take if that is an error.
         """
+        sentences = listed_strings(sentences)
         views, refused = [], []
-        for encoder in self.encoders:
-            views.append(encoder.encode_views(sentences, pooling))
+        for number, encoder in enumerate(self.encoders):
+            if isinstance(encoder, ReadingEncoder):
+                follow = _part_of(on_progress, number, len(self.encoders))
+                found = encoder.encode_views(
+                    sentences, pooling, batch_size=batch_size, on_progress=follow
+                )
+            else:
+                found = encoder.encode_views(sentences, pooling)
+            views.append(found)
             refused.append(tuple(encoder.refused) if isinstance(encoder, RefusingEncoder) else ())
         joined, together = self.join(views, refused)
         self.refused = list(together)
         return joined
+
+    def _by_processes(
+        self, sentences: Sequence[str], asked: Asked, on_progress: Progress | None
+    ) -> FloatArray:
+        vectors, refused = encode_by_processes(self.origin, sentences, asked, on_progress)
+        if self.fails_on_refusal:
+            fail_if_any(refused)
+        self.refused = refused
+        return vectors
 
     def join(
         self,
@@ -267,3 +370,10 @@ class JoinedEncoder:
                 if given == view:
                     keys.append((f"{number}-{name_of(view)}.{pooling}", place, own))
         return keys
+
+
+def _part_of(on_progress: Progress | None, number: int, of: int) -> Progress | None:
+    """Returns what is told the share that one of several encoders has done."""
+    if on_progress is None:
+        return None
+    return lambda share: on_progress((number + share) / of)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.util
 import inspect
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from importlib.machinery import ModuleSpec, PathFinder, all_suffixes
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from models.encoding.encoder_interface import Encoder, FloatArray
+from models.encoding.string_encoder import LAST, Asked, Progress, StringEncoder
 from pipeline.base.digest import digest_of, sha256_of_file
 
 Function = Callable[[list[str]], Any]
@@ -27,7 +29,7 @@ class OwnEncoderError(ValueError):
     """A user's own code raised an exception, which is this one's cause."""
 
 
-class CallableEncoder:
+class CallableEncoder(StringEncoder):
     """Calls a function from sentences to vectors on batches, and refuses what is no embedding."""
 
     def __init__(
@@ -47,19 +49,23 @@ class CallableEncoder:
         """A function may look at all of a batch, so what is kept is found by its size too."""
         self._function = function
 
-    def encode(self, sentences: Sequence[str]) -> FloatArray:
+    def _vectors(
+        self, sentences: Sequence[str], asked: Asked, on_progress: Progress | None
+    ) -> FloatArray:
         """Returns the embeddings, float32 [n, d].
 
         Raises:
             OwnEncoderError: the function raised an exception; names the function and the batch.
-            ValueError: no sentences, or an answer that is no finite matrix with a row a sentence
-                and the width of the others.
+            ValueError: no sentences, a pooling, or an answer that is no finite matrix with a row a
+                sentence and the width of the others.
         """
         if not sentences:
             raise ValueError(
                 f"{self.name}: an encoder of one's own tells no width for no sentences"
             )
-        size = self.batch_size or len(sentences)
+        if tuple(asked.pooling) != LAST:
+            raise ValueError(f"{self.name}: gives no states to pool; leave out pooling")
+        size = asked.batch_size or self.batch_size or len(sentences)
         batches: list[FloatArray] = []
         for start in range(0, len(sentences), size):
             batch = list(sentences[start : start + size])
@@ -70,7 +76,20 @@ class CallableEncoder:
                     f"{batches[0].shape[1]} before; all embeddings must have one width"
                 )
             batches.append(vectors)
+            if on_progress is not None:
+                on_progress(min(1.0, (start + size) / len(sentences)))
         return np.concatenate(batches)
+
+    def _by_processes(
+        self, sentences: Sequence[str], asked: Asked, on_progress: Progress | None
+    ) -> FloatArray:
+        size = asked.batch_size or self.batch_size
+        if not size:
+            raise ValueError(
+                f"{self.name}: all sentences are to be one batch, which processes cannot share; "
+                "give a batch_size or leave out processes"
+            )
+        return super()._by_processes(sentences, replace(asked, batch_size=size), on_progress)
 
     def _answer(self, batch: list[str], start: int) -> Any:
         try:

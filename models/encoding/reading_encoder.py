@@ -5,12 +5,13 @@ Legend: n sentences, H width of a view, d width of all views together.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -21,6 +22,14 @@ from models.corpus.sentence_block import SentenceBlock, pooled_words
 from models.encoding.encoder_interface import FloatArray
 from models.encoding.parse_cache import ParseCache
 from models.encoding.sentence_reader import SENTENCES_AT_ONCE, SentenceReader
+from models.encoding.string_encoder import (
+    LAST,
+    Asked,
+    Progress,
+    StringEncoder,
+    check_pooling,
+    listed_strings,
+)
 from models.encoding.versions import describe_encoding
 from models.model.model_description import OPTION_OF_STAGE
 from models.words.word_vectors import WordVectors
@@ -71,11 +80,13 @@ class EncoderSettings(Config):
         return path
 
 
-class ReadingEncoder(ABC):
+class ReadingEncoder(StringEncoder):
     """Raw sentences in, one vector a sentence out, in their order."""
 
     _most_at_once: tuple[int, int] = BATCH_SIZE, TOKENS_AT_ONCE
     """Sentences of a batch, unless the settings say another number, and their tokens."""
+    _turn: AbstractContextManager[Any] = nullcontext()
+    """What a thread holds while it encodes; for those that share what is written, a lock."""
 
     def __init__(self, reader: SentenceReader, settings: EncoderSettings | None = None) -> None:
         """Takes what reads sentences.
@@ -111,70 +122,80 @@ class ReadingEncoder(ABC):
     def _embed(self, block: SentenceBlock, pooling: Sequence[Pooling]) -> dict[str, FloatArray]:
         """Returns the vectors of one batch, [b, H] by key."""
 
-    def encode(
-        self, sentences: Sequence[str], *, pooling: Sequence[Pooling] = ("last",)
+    def _vectors(
+        self, sentences: Sequence[str], asked: Asked, on_progress: Progress | None
     ) -> FloatArray:
-        """Returns the embeddings, float32 [n, d]: all views and poolings side by side.
-
-        Args:
-            sentences: raw text; each string is one sentence.
-            pooling: how a view's states become one vector; several stand side by side.
-
-        Raises:
-            ValueError: no list of strings; or sentences cannot be taken and ``on_refusal`` is
-                ``error``: names them, the reasons and the remedy. All empty and too long ones are
-                found before any is parsed.
-        """
-        first, *others = self.encode_views(sentences, pooling).values()
+        views = self.encode_views(
+            sentences, asked.pooling, batch_size=asked.batch_size, on_progress=on_progress
+        )
+        first, *others = views.values()
         return np.concatenate([first, *others], axis=1) if others else first
+
+    def _by_processes(
+        self, sentences: Sequence[str], asked: Asked, on_progress: Progress | None
+    ) -> FloatArray:
+        from models.encoding.processes import encode_by_processes
+
+        if self.fails_on_refusal:
+            fail_if_any(self._reader.refused_unread(sentences))
+        vectors, refused = encode_by_processes(self.origin, sentences, asked, on_progress)
+        if self.fails_on_refusal:
+            fail_if_any(refused)
+        self.refused = refused
+        return vectors
 
     def encode_views(
         self,
         sentences: Sequence[str],
-        pooling: Sequence[Pooling] = ("last",),
+        pooling: Sequence[Pooling] = LAST,
         *,
-        on_progress: Callable[[float], None] | None = None,
+        batch_size: int | None = None,
+        on_progress: Progress | None = None,
     ) -> dict[str, FloatArray]:
         """Returns each view's vectors, float32 [n, H], by view and pooling (``0-DEP.last``).
 
         Args:
             sentences: raw text; each string is one sentence.
             pooling: how a view's states become one vector.
+            batch_size: sentences embedded at once; None takes what the settings say.
             on_progress: told the share of the sentences done.
 
         Raises:
             ValueError: see `encode`.
         """
-        sentences = _listed(sentences)
-        _check(pooling)
+        sentences = listed_strings(sentences)
+        check_pooling(pooling)
         if self.fails_on_refusal:
-            _fail_if_any(self._reader.refused_unread(sentences))
+            fail_if_any(self._reader.refused_unread(sentences))
         widths = self.widths(pooling)
         arrays = {key: np.zeros((len(sentences), w), np.float32) for key, w in widths.items()}
-        self.refused = []
+        refused: list[RefusedSentence] = []
         parses = self.settings.parses
         cache = None if parses is None else ParseCache(parses)
+        size = batch_size or self.settings.batch_size or self._most_at_once[0]
         for start in range(0, len(sentences), SENTENCES_AT_ONCE):
             piece = sentences[start : start + SENTENCES_AT_ONCE]
-            read = self._reader.read(piece, start, cache=cache)
-            if self.fails_on_refusal:
-                _fail_if_any(read.refusals)
-            self.refused += read.refusals
-            for batch in self._batches(read.block):
-                for key, vectors in self._embed(batch, pooling).items():
-                    arrays[key][batch.rows] = vectors
+            with self._turn:
+                read = self._reader.read(piece, start, cache=cache)
+                if self.fails_on_refusal:
+                    fail_if_any(read.refusals)
+                refused += read.refusals
+                for batch in self._batches(read.block, size):
+                    for key, vectors in self._embed(batch, pooling).items():
+                        arrays[key][batch.rows] = vectors
             if on_progress is not None:
                 on_progress(min(1.0, (start + SENTENCES_AT_ONCE) / len(sentences)))
+        self.refused = refused
         return arrays
 
-    def _batches(self, block: SentenceBlock) -> Iterator[SentenceBlock]:
+    def _batches(self, block: SentenceBlock, size: int) -> Iterator[SentenceBlock]:
         """Yields the sentences in batches of like length, so that few levels run half empty."""
         by_length = np.argsort(block.lengths, kind="stable")
         lengths = block.lengths[by_length]
-        size, most_tokens = self._most_at_once
+        most_tokens = self._most_at_once[1]
         start = 0
         while start < len(by_length):
-            limit = start + (self.settings.batch_size or size)
+            limit = start + size
             # Sorted, so a batch's tokens are at most its size times its last length.
             tokens = lengths[start:limit] * np.arange(1, len(lengths[start:limit]) + 1)
             stop = start + max(1, int(np.searchsorted(tokens, most_tokens, side="right")))
@@ -216,7 +237,12 @@ def _given(pooling: Sequence[Pooling]) -> list[Pooling]:
     return list(dict.fromkeys("mean" if name == "last" else name for name in pooling))
 
 
-def _fail_if_any(refusals: Sequence[RefusedSentence]) -> None:
+def fail_if_any(refusals: Sequence[RefusedSentence]) -> None:
+    """Refuses sentences that cannot be taken.
+
+    Raises:
+        ValueError: there are some; names them, the reasons and the remedy.
+    """
     if not refusals:
         return
     named = [str(refusal) for refusal in refusals[:MAX_NAMED]]
@@ -226,27 +252,3 @@ def _fail_if_any(refusals: Sequence[RefusedSentence]) -> None:
         f"{'; '.join(named)}; leave out what cannot be taken, or give on_refusal='zero' for a "
         "vector of zeros in its place"
     )
-
-
-def _listed(sentences: Iterable[str]) -> list[str]:
-    """Returns the sentences as a list, whatever holds them in an order."""
-    if isinstance(sentences, str):
-        raise ValueError("give a list of sentences, not one string")
-    if not isinstance(sentences, Iterable) or isinstance(sentences, bytes | Mapping | Set):
-        raise ValueError(f"give a list of sentences, not {type(sentences).__name__}")
-    listed = list(sentences)
-    for index, sentence in enumerate(listed):
-        if not isinstance(sentence, str):
-            raise ValueError(
-                f"sentence {index} (from 0) is {type(sentence).__name__}, not a string"
-            )
-    return listed
-
-
-def _check(pooling: Sequence[Pooling]) -> None:
-    unknown = [name for name in pooling if name not in get_args(Pooling)]
-    if unknown or not pooling or len(set(pooling)) < len(pooling):
-        raise ValueError(
-            f"pooling must name one or several of {', '.join(get_args(Pooling))}, got "
-            f"{list(pooling)}"
-        )

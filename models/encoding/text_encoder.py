@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from threading import RLock
 from typing import Any, cast
 
 import numpy as np
@@ -61,7 +62,7 @@ Without a decoder the last ones change nothing but the digest."""
 class TextEncoder(ReadingEncoder):
     """Tokenizes, parses and embeds raw sentences as the model's own corpus was.
 
-    Not for several threads at once: buffers are reused from call to call.
+    Several threads may encode at once and take turns, for buffers are reused.
     """
 
     def __init__(
@@ -83,6 +84,7 @@ class TextEncoder(ReadingEncoder):
             raise ValueError(f"views {model.encoder.views} need parsers of {missing}")
         parsers = {stage: parsers[stage] for stage in needed}
         super().__init__(SentenceReader(model.vectors, parsers), settings)
+        self._turn = RLock()
         self.config = model.config
         self.vectors = model.vectors
         """Those that tokens are looked up by, as loaded."""

@@ -12,6 +12,8 @@ BUNDLED_PARSERS = {
 """Parse stage -> folder of its parser."""
 BUNDLED_VECTORS = REPOSITORY / "data" / "vectors" / "english"
 """Folder of word vectors."""
+BUNDLED_FORMS = REPOSITORY / "data" / "tokens" / "english.json"
+"""What spaCy makes of the forms of ordinary text; see `pipeline.text.forms`."""
 _MODELS = REPOSITORY / "data" / "models"
 BUNDLED_MODELS = {name: _MODELS / name for name in ("english", "english-trees")}
 """Name -> folder of a trained encoder."""

@@ -20,6 +20,7 @@ import re
 import string
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate, chain, count
 
 import numpy as np
@@ -32,11 +33,39 @@ from pipeline.shards.ranges import gather_ranges
 MAX_CHARACTERS = 1 << 20
 """Of all forms that are remembered: those of `MAX_KNOWN` ordinary ones, or of fewer long ones."""
 MAX_KNOWN = 1 << 17
-"""Forms that are remembered from call to call; of more, all are forgotten at the next call."""
+"""Forms that are learnt and remembered from call to call; of more, all are forgotten at the next
+call but those that were known from the start."""
 
 Cut = Callable[[Sequence[str]], Sequence[Sequence[str]]]
 """Chunks -> the tokens of each; many at once, for spaCy takes longer to begin a text than to cut a
 chunk."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rules:
+    """How chunks are cut."""
+
+    cut: Cut
+    """Gives the tokens of a chunk."""
+    cut_in_parts: Cut
+    """Those before special cases are looked for among them."""
+    special_cases: Mapping[str, Sequence[str]]
+    """Text -> its tokens."""
+
+    def named(self) -> frozenset[str]:
+        """Returns the runs of letters or digits that have a meaning, which no stand-in takes."""
+        return _NAMED.union(*map(_WORD.findall, self.special_cases))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KnownForms:
+    """Forms whose cuts are known from the start, so that few texts need the rules at all."""
+
+    named: frozenset[str]
+    """See `Rules.named`."""
+    forms: Sequence[str]
+    """Each as its tokens with a space between them; all stand in every text."""
+
 
 Bytes = NDArray[np.uint8]
 Mask = NDArray[np.bool_]
@@ -87,6 +116,20 @@ class _Cuts:
     offsets: Places
     stands: Mask
 
+    def and_known(self, forms: Sequence[str]) -> _Cuts:
+        """Returns these and those of forms that are given with a space between their tokens."""
+        tokens = pc.split_pattern(pa.array(forms, pa.large_string()), " ")
+        lengths = pc.binary_length(tokens.values).to_numpy()
+        starts = tokens.offsets.to_numpy()
+        ends = np.cumsum(lengths)
+        before = np.concatenate([[0], ends])[starts]
+        ends = ends - np.repeat(before[:-1], np.diff(starts))
+        return _Cuts(
+            np.concatenate([self.ends, ends]),
+            np.concatenate([self.offsets, self.offsets[-1] + starts[1:]]),
+            np.concatenate([self.stands, np.ones(len(forms), dtype=np.bool_)]),
+        )
+
     def and_those(self, ends: Sequence[Sequence[int]], stands: Sequence[bool]) -> _Cuts:
         """Returns these and those of further forms."""
         lengths = np.cumsum([len(of_form) for of_form in ends])
@@ -106,26 +149,37 @@ _NO_CHUNK = _Cuts(
 class ChunkCutter:
     """Cuts chunks as spaCy does, those of a known form without asking it; one thread at a time."""
 
-    def __init__(self, cut: Cut, cut_in_parts: Cut, special_cases: Mapping[str, Sequence[str]]):
-        """Takes the rules.
+    def __init__(self, rules: Callable[[], Rules], known: KnownForms | None = None):
+        """Takes the rules, which are asked for when a form is met that is not known.
 
         Args:
-            cut: gives the tokens of a chunk.
-            cut_in_parts: those before special cases are looked for among them.
-            special_cases: text -> its tokens.
+            rules: gives them, always the same.
+            known: what they make of some forms; None: nothing is known.
         """
-        self._cut, self._cut_in_parts = cut, cut_in_parts
-        # Each case is told by its longest token; one of a single character changes nothing.
-        self._tell_tales = {max(special_cases[case], key=len) for case in special_cases if case[1:]}
-        named = _NAMED.union(*map(_WORD.findall, special_cases))
+        self._rules = rules
+        self._known = known
+        named = rules().named() if known is None else known.named
         assert not any(re.fullmatch("[qQ]+|77+", run) for run in named), "a stand-in has a meaning"
         self._named = pa.array(sorted(named), pa.large_string())
         self._forget()
 
     def _forget(self) -> None:
+        """Starts with the known forms alone."""
         self._forms = {"": 0}
         self._cuts = _NO_CHUNK
         self._characters = 0
+        if self._known is not None:
+            self._cuts = _NO_CHUNK.and_known(self._known.forms)
+            self._forms.update(
+                zip((form.replace(" ", "") for form in self._known.forms), count(1), strict=False)
+            )
+        self._num_known = len(self._forms)
+
+    @cached_property
+    def _tell_tales(self) -> frozenset[str]:
+        """Each special case is told by its longest token; one of a single character is none."""
+        cases = self._rules().special_cases
+        return frozenset(max(cases[case], key=len) for case in cases if case[1:])
 
     def cut(self, chunks: pa.Array) -> CutChunks:
         """Returns the tokens of each chunk.
@@ -141,6 +195,29 @@ class ChunkCutter:
         last_bytes = left[starts + self._cuts.ends[positions] - 1]
         words = _strings(text, np.concatenate([[0], last_bytes + 1]))
         return CutChunks(words, token_offsets, self._cuts.stands[numbers])
+
+    def forms_of(self, chunks: pa.Array) -> list[str]:
+        """Returns the form of each chunk; chunks as in `cut`."""
+        form, _, offsets = self._form(*_flat(chunks))
+        found: list[str] = _strings(form, offsets).to_pylist()
+        return found
+
+    def plain_forms(self) -> list[str]:
+        """Returns the forms that it knows by now as `KnownForms` takes them, sorted.
+
+        Those that not all texts cut alike, and those with other characters than `_places_of_others`
+        passes over, are left out.
+        """
+        offsets = self._cuts.offsets.tolist()
+        found = []
+        for form, number in self._forms.items():
+            content = form.encode()
+            is_plain = not len(_places_of_others(np.frombuffer(content + b"   ", np.uint8)[:-3]))
+            if form and is_plain and self._cuts.stands[number]:
+                ends = self._cuts.ends[offsets[number] : offsets[number + 1]].tolist()
+                pieces = [content[a:b] for a, b in zip([0, *ends], ends, strict=False)]
+                found.append(b" ".join(pieces).decode())
+        return sorted(found)
 
     def _form(self, text: Bytes, offsets: Places) -> tuple[Bytes, Places, Places]:
         """Returns the forms of chunks.
@@ -184,7 +261,8 @@ class ChunkCutter:
 
     def _find(self, forms: pa.Array) -> Places:
         """Returns the number of each form; new ones are given one."""
-        if len(self._forms) > MAX_KNOWN or self._characters > MAX_CHARACTERS:
+        num_learned = len(self._forms) - self._num_known
+        if num_learned >= MAX_KNOWN or self._characters > MAX_CHARACTERS:
             self._forget()
         encoded = forms.dictionary_encode()
         distinct = encoded.dictionary.to_pylist()
@@ -195,14 +273,15 @@ class ChunkCutter:
         return numbers[places]
 
     def _learn(self, forms: Sequence[str]) -> None:
-        cut = self._cut(forms)
+        rules = self._rules()
+        cut = rules.cut(forms)
         # Where a special case has changed a chunk, all its tokens are among the chunk's.
         suspects = [
             form
             for form, words in zip(forms, cut, strict=True)
             if not self._tell_tales.isdisjoint(words)
         ]
-        in_parts = dict(zip(suspects, self._cut_in_parts(suspects), strict=True))
+        in_parts = dict(zip(suspects, rules.cut_in_parts(suspects), strict=True))
         stands = [
             words == in_parts.get(form, words)
             and form.split() == [form]  # other white space may join that beside it

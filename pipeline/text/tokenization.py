@@ -20,10 +20,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from pipeline.base.bundled import BUNDLED_FORMS
 from pipeline.base.config_fields import Config, Count, Range
 from pipeline.base.refusal import Refusal
 from pipeline.shards.ranges import gather_ranges
-from pipeline.text.chunks import ChunkCutter, Cut
+from pipeline.text.chunks import ChunkCutter, Cut, KnownForms, Rules
+from pipeline.text.forms import read_forms
 
 CLEANING_VERSION = 2
 """Raised whenever the same text would be cleaned otherwise; part of every digest."""
@@ -211,12 +213,27 @@ def _english() -> tuple[Any, Any, dict[str, list[str]]]:
     return whole, in_parts, {text: [part[ORTH] for part in rules[text]] for text in rules}
 
 
-class EnglishTokenizer:
-    """spaCy's English tokenizer, which remembers how it cuts; for any number of threads."""
+@functools.cache
+def english_rules() -> Rules:
+    """Returns how spaCy cuts chunks; loads it, which takes seconds."""
+    whole, in_parts, cases = _english()
+    return Rules(_cut_by(whole), _cut_by(in_parts), cases)
 
-    def __init__(self) -> None:
-        self._whole, in_parts, cases = _english()
-        self._cutter = ChunkCutter(self._cut_by(self._whole), self._cut_by(in_parts), cases)
+
+class EnglishTokenizer:
+    """spaCy's English tokenizer, which remembers how it cuts; for any number of threads.
+
+    What spaCy makes of the forms of ordinary text is known from a file (`pipeline.text.forms`), so
+    that spaCy itself is loaded when another form is met.
+    """
+
+    def __init__(self, known: KnownForms | None = None) -> None:
+        """Knows forms from the start.
+
+        Args:
+            known: what the rules make of them; None takes the file's, if it is of these rules.
+        """
+        self._cutter = ChunkCutter(english_rules, known or shipped_forms())
 
     def tokenize(self, texts: Sequence[str]) -> list[TokenizedText]:
         """Returns the tokens of each text.
@@ -230,7 +247,7 @@ class EnglishTokenizer:
         return [TokenizedText(words[a:b], spaces[a:b]) for a, b in pairwise(offsets)]
 
     def tokenize_flat(self, texts: Sequence[str]) -> FlatTokens:
-        """Returns the tokens of texts; what spaCy caches for them is freed on return.
+        """Returns the tokens of texts.
 
         Args:
             texts: with single spaces as their only white space.
@@ -238,11 +255,11 @@ class EnglishTokenizer:
         pieces = pc.split_pattern(pa.array(texts, pa.large_string()), " ")
         chunks, starts = pieces.values.dictionary_encode(), pieces.offsets.to_numpy()
         numbers = chunks.indices.to_numpy()
-        with _ONE_AT_A_TIME, self._whole.vocab.memory_zone():
+        with _ONE_AT_A_TIME:
             cut = self._cutter.cut(_without_giants(chunks.dictionary))
             unsure = np.searchsorted(starts, np.flatnonzero(~cut.stands[numbers]), side="right") - 1
             rows = np.unique(unsure)
-            whole = [self._tokenize_whole(texts[row]) for row in rows]
+            whole = _tokenized_whole([texts[row] for row in rows]) if len(rows) else []
         places, chunk_offsets = gather_ranges(cut.offsets, numbers)
         offsets = chunk_offsets[starts]
         follows_space = np.zeros(len(places) + 1, dtype=np.bool_)
@@ -251,34 +268,54 @@ class EnglishTokenizer:
         flat = FlatTokens(cut.words, places, follows_space[1:], offsets)
         return _with_others(flat, rows, whole) if whole else flat
 
-    def _tokenize_whole(self, text: str) -> TokenizedText:
-        tokens = TokenizedText([], [])
-        parts = _LONG_CHUNK.split(text)
-        for number, part in enumerate(parts):
-            if number % 2:
-                tokens.words.append(part)
-                tokens.spaces.append(bool(parts[number + 1]))
-            else:  # after a long chunk, a part begins with the space that ended it
-                doc = self._whole(part[1:] if number else part)
-                tokens.words.extend(token.text for token in doc)
-                tokens.spaces.extend(bool(token.whitespace_) for token in doc)
-        return tokens
 
-    @staticmethod
-    def _cut_by(tokenizer: Any) -> Cut:
-        def cut(chunks: Sequence[str]) -> list[list[str]]:
-            found = {chunk: [chunk] for chunk in chunks}
-            short = [chunk for chunk in found if len(chunk) <= MAX_CHUNK_CHARACTERS]
-            alike = [chunk for chunk in short if chunk.split() == [chunk]]
+def _tokenized_whole(texts: Sequence[str]) -> list[TokenizedText]:
+    """Returns the tokens of texts by spaCy, which sees how their chunks meet."""
+    tokenizer = _english()[0]
+    found = []
+    with tokenizer.vocab.memory_zone():
+        for text in texts:
+            tokens = TokenizedText([], [])
+            parts = _LONG_CHUNK.split(text)
+            for number, part in enumerate(parts):
+                if number % 2:
+                    tokens.words.append(part)
+                    tokens.spaces.append(bool(parts[number + 1]))
+                else:  # after a long chunk, a part begins with the space that ended it
+                    doc = tokenizer(part[1:] if number else part)
+                    tokens.words.extend(token.text for token in doc)
+                    tokens.spaces.extend(bool(token.whitespace_) for token in doc)
+            found.append(tokens)
+    return found
+
+
+def _cut_by(tokenizer: Any) -> Cut:
+    """Returns what cuts chunks by a tokenizer; what spaCy caches for them is freed on return."""
+
+    def cut(chunks: Sequence[str]) -> list[list[str]]:
+        found = {chunk: [chunk] for chunk in chunks}
+        short = [chunk for chunk in found if len(chunk) <= MAX_CHUNK_CHARACTERS]
+        alike = [chunk for chunk in short if chunk.split() == [chunk]]
+        with tokenizer.vocab.memory_zone():
             for start in range(0, len(alike), _CUT_AT_ONCE):
                 piece = alike[start : start + _CUT_AT_ONCE]
                 found.update(zip(piece, _cut_together(tokenizer, piece), strict=True))
             if len(alike) < len(short):  # white space in them
                 for chunk in set(short).difference(alike):
                     found[chunk] = [token.text for token in tokenizer(chunk)]
-            return [found[chunk] for chunk in chunks]
+        return [found[chunk] for chunk in chunks]
 
-        return cut
+    return cut
+
+
+def shipped_forms() -> KnownForms | None:
+    """Returns the forms that ship, if they were cut by these rules and this spaCy."""
+    return read_forms(BUNDLED_FORMS, rules_version())
+
+
+def rules_version() -> dict[str, Any]:
+    """Returns what determines how a form is cut."""
+    return {"spacy": spacy_version(), "tokenization_version": TOKENIZATION_VERSION}
 
 
 def _without_giants(chunks: pa.Array) -> pa.Array:

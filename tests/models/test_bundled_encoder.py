@@ -119,6 +119,15 @@ def test_the_command_line_says_so_in_one_line(
     assert "takes no others; leave out vectors=" in line
 
 
-def test_a_name_that_is_none_is_told_which_there_are() -> None:
-    with pytest.raises(FileNotFoundError, match=r"ships \(english, english-trees\)"):
-        models.load("englisch")
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("englisch", "did you mean 'english'?"),
+        ("English-Trees", "did you mean 'english-trees'?"),
+        ("nowhere", "give trained or"),
+    ],
+)
+def test_a_name_that_is_none_is_told_which_was_meant(name: str, said: str) -> None:
+    with pytest.raises(FileNotFoundError) as raised:
+        models.load(name)
+    assert f"no such folder and no known name; {said}" in str(raised.value)

@@ -154,9 +154,9 @@ def test_no_sentences_are_no_rows(encoder: TextEncoder) -> None:
     assert encoder.encode([]).shape == (0, 10)
 
 
-def test_one_string_is_not_a_list_of_sentences(encoder: TextEncoder) -> None:
+def test_views_are_of_a_list_of_sentences(encoder: TextEncoder) -> None:
     with pytest.raises(ValueError, match="give a list of sentences, not one string"):
-        encoder.encode("The cat.")
+        encoder.encode_views("The cat.")
 
 
 @pytest.mark.parametrize("what", [None, 3, b"The cat.", {"The cat."}, {"The cat.": 1}])

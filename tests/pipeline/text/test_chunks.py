@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 from pipeline.text import tokenization
 from pipeline.text.boundaries import sentence_ranges
+from pipeline.text.chunks import KnownForms
 from pipeline.text.paragraphs import Paragraph
 from pipeline.text.python_docs import PythonDocs
-from pipeline.text.tokenization import EnglishTokenizer, clean_text
+from pipeline.text.tokenization import EnglishTokenizer, clean_text, english_rules
 
 
 @functools.cache
@@ -69,9 +70,14 @@ def assert_as_spacy(texts: list[str], tokenizer: EnglishTokenizer) -> None:
         assert (tokens.words, tokens.spaces) == by_spacy(text), text
 
 
-@pytest.fixture(scope="module")
-def tokenizer() -> EnglishTokenizer:
-    return EnglishTokenizer()
+def unprepared() -> EnglishTokenizer:
+    """Returns a tokenizer that has to ask spaCy about every form."""
+    return EnglishTokenizer(KnownForms(english_rules().named(), ()))
+
+
+@pytest.fixture(scope="module", params=["shipped forms", "no forms"])
+def tokenizer(request: pytest.FixtureRequest) -> EnglishTokenizer:
+    return EnglishTokenizer() if request.param == "shipped forms" else unprepared()
 
 
 NASTY = r"""
@@ -128,7 +134,7 @@ def test_every_special_case_is_cut_as_spacy_cuts_it(tokenizer: EnglishTokenizer)
 
 
 def test_chunks_are_cut_together_as_each_by_itself() -> None:
-    cutter = EnglishTokenizer()._cutter
+    cutter = unprepared()._cutter
     odd = [*CHUNKS, "a\tb", "\u3000", "x\u00a0y", "qqqq", "b\n", ""]
     for chunks in (pa.array(odd, pa.large_string()), pa.array(odd, pa.large_string())[7:-2]):
         cut = cutter.cut(chunks)
@@ -161,7 +167,7 @@ def test_other_white_space_is_as_spacy_has_it(tokenizer: EnglishTokenizer, text:
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pipeline.text.chunks.MAX_KNOWN", 50)
-    tokenizer = EnglishTokenizer()
+    tokenizer = unprepared()
     for number in range(1, 200):
         assert_as_spacy([f"{'b.' * number}, (é{number})"], tokenizer)
         assert len(tokenizer._cutter._forms) <= 52
@@ -169,10 +175,18 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_of_long_chunks_fewer_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pipeline.text.chunks.MAX_CHARACTERS", 1_000)
-    tokenizer = EnglishTokenizer()
+    tokenizer = unprepared()
     for number in range(40):
         assert_as_spacy([f"{'字' * 200}{number} and more"], tokenizer)
         assert sum(map(len, tokenizer._cutter._forms)) <= 1_500
+
+
+def test_known_forms_are_never_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipeline.text.chunks.MAX_KNOWN", 2)
+    tokenizer = EnglishTokenizer()
+    for number in range(20):
+        assert_as_spacy([f"{'字' * number}b. The dog's tail, (again)."], tokenizer)
+    assert len(tokenizer._cutter._forms) <= tokenizer._cutter._num_known + 4
 
 
 def test_of_giant_chunks_none_is_remembered(tokenizer: EnglishTokenizer) -> None:
@@ -191,7 +205,7 @@ def test_an_interrupted_question_leaves_no_wrong_cuts() -> None:
                 raise KeyboardInterrupt
             super().update(*args, **others)
 
-    tokenizer = EnglishTokenizer()
+    tokenizer = unprepared()
     tokenizer._cutter._forms = InterruptedOnce(tokenizer._cutter._forms)
     with pytest.raises(KeyboardInterrupt):
         tokenizer.tokenize(["Hello, world."])

@@ -1,0 +1,199 @@
+"""What is asked of every encoder in one way: strings in, vectors out in the form that is wanted.
+
+Legend: n sentences, d width of an embedding.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, get_args, overload
+
+from models.config.views import Pooling
+from models.encoding.encoder_interface import FloatArray
+from models.search.similarity import normalized, similarity, similarity_pairwise
+
+if TYPE_CHECKING:
+    import torch
+
+ArrayKind = Literal["numpy", "torch"]
+Progress = Callable[[float], None]
+"""Takes the share of the sentences done, 0 to 1."""
+LAST: tuple[Pooling, ...] = ("last",)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """How sentences are to be encoded."""
+
+    pooling: Sequence[Pooling] = LAST
+    """How a view's states become one vector; several stand side by side."""
+    batch_size: int | None = None
+    """Sentences embedded at once; None takes what the encoder was loaded with."""
+    processes: int = 1
+
+    def __post_init__(self) -> None:
+        """Checks the fields.
+
+        Raises:
+            ValueError: one is out of range, or a pooling is unknown or doubled.
+        """
+        for name, value in (("batch_size", self.batch_size), ("processes", self.processes)):
+            if value is not None and (isinstance(value, bool) or value < 1):
+                raise ValueError(f"{name} must be at least 1, got {value}")
+        check_pooling(self.pooling)
+
+
+class StringEncoder(ABC):
+    """Encodes one string or many, and compares what comes out."""
+
+    origin: Mapping[str, Any] | None = None
+    """What another process loads the same encoder by (`models.encoding.processes`); None of one
+    that was made in code."""
+
+    @abstractmethod
+    def _vectors(
+        self, sentences: Sequence[str], asked: Asked, on_progress: Progress | None
+    ) -> FloatArray:
+        """Returns one vector a sentence, float32 [n, d], computed by this process."""
+
+    @overload
+    def encode(
+        self,
+        sentences: str | Iterable[str],
+        *,
+        pooling: Sequence[Pooling] = ...,
+        batch_size: int | None = ...,
+        show_progress: bool = ...,
+        normalize: bool = ...,
+        convert_to: Literal["numpy"] = ...,
+        processes: int = ...,
+    ) -> FloatArray: ...
+    @overload
+    def encode(
+        self,
+        sentences: str | Iterable[str],
+        *,
+        pooling: Sequence[Pooling] = ...,
+        batch_size: int | None = ...,
+        show_progress: bool = ...,
+        normalize: bool = ...,
+        convert_to: Literal["torch"],
+        processes: int = ...,
+    ) -> torch.Tensor: ...
+    def encode(
+        self,
+        sentences: str | Iterable[str],
+        *,
+        pooling: Sequence[Pooling] = LAST,
+        batch_size: int | None = None,
+        show_progress: bool = False,
+        normalize: bool = False,
+        convert_to: ArrayKind = "numpy",
+        processes: int = 1,
+    ) -> FloatArray | torch.Tensor:
+        """Returns the embeddings, float32: all views and poolings side by side.
+
+        ``encode(["It rains.", "It pours."])`` gives [2, d] in the order of the sentences,
+        ``encode("It rains.")`` gives [d]. There are no prompts: a sentence is encoded as it is.
+        May be called by several threads at once; those that compute states take turns.
+
+        Args:
+            sentences: raw text; each string is one sentence, whatever it holds.
+            pooling: how a view's states become one vector; several stand side by side.
+            batch_size: sentences embedded at once, fewer where they are long; None takes what the
+                encoder was loaded with. It changes nothing but rounding, speed and memory.
+            show_progress: whether to draw a bar on standard error.
+            normalize: whether to give each embedding length 1; one of zeros stays one.
+            convert_to: ``numpy`` for an array, ``torch`` for a tensor on the CPU.
+            processes: how many to share the sentences among; each loads the encoder first, which
+                is worth while for some thousand sentences on.
+
+        Raises:
+            ValueError: no strings, an option out of range, or sentences that cannot be taken where
+                the encoder was loaded with ``on_refusal="error"``: names them, the reasons and the
+                remedy. All empty and too long ones are found before any is parsed.
+            RuntimeError: one of several processes failed.
+        """
+        if convert_to not in get_args(ArrayKind):
+            known = ", ".join(get_args(ArrayKind))
+            raise ValueError(f"convert_to must be one of {known}, got {convert_to!r}")
+        asked = Asked(tuple(pooling), batch_size, processes)
+        listed = [sentences] if isinstance(sentences, str) else listed_strings(sentences)
+        with progress_bar(len(listed), shown=show_progress) as on_progress:
+            if processes > 1 and listed:
+                vectors = self._by_processes(listed, asked, on_progress)
+            else:
+                vectors = self._vectors(listed, asked, on_progress)
+        if normalize:
+            vectors = normalized(vectors)
+        if isinstance(sentences, str):
+            vectors = vectors[0]
+        if convert_to == "numpy":
+            return vectors
+        import torch
+
+        return torch.from_numpy(vectors)
+
+    def _by_processes(
+        self, sentences: Sequence[str], asked: Asked, on_progress: Progress | None
+    ) -> FloatArray:
+        from models.encoding.processes import encode_by_processes
+
+        return encode_by_processes(self.origin, sentences, asked, on_progress)[0]
+
+    similarity = staticmethod(similarity)
+    """See `models.search.similarity.similarity`."""
+    similarity_pairwise = staticmethod(similarity_pairwise)
+    """See `models.search.similarity.similarity_pairwise`."""
+
+
+@contextmanager
+def progress_bar(total: int, *, shown: bool) -> Iterator[Progress | None]:
+    """Yields what moves a bar on standard error, or None where none is to be shown.
+
+    Args:
+        total: sentences.
+    """
+    if not shown:
+        yield None
+        return
+    from tqdm import tqdm
+
+    with tqdm(total=total, unit="sentence") as bar:
+        yield lambda share: bar.update(round(share * total) - bar.n)
+
+
+def listed_strings(sentences: Iterable[str]) -> list[str]:
+    """Returns sentences as a list, whatever holds them in an order.
+
+    Raises:
+        ValueError: it holds none in an order, or something else than strings.
+    """
+    if isinstance(sentences, str):
+        raise ValueError("give a list of sentences, not one string")
+    if not isinstance(sentences, Iterable) or isinstance(sentences, bytes | Mapping | Set):
+        raise ValueError(f"give a list of sentences, not {type(sentences).__name__}")
+    listed = list(sentences)
+    for index, sentence in enumerate(listed):
+        if not isinstance(sentence, str):
+            raise ValueError(
+                f"sentence {index} (from 0) is {type(sentence).__name__}, not a string"
+            )
+    return listed
+
+
+def check_pooling(pooling: Sequence[Pooling]) -> None:
+    """Refuses poolings that cannot stand side by side.
+
+    Raises:
+        ValueError: one is unknown or named twice, or none is named.
+    """
+    unknown = [name for name in pooling if name not in get_args(Pooling)]
+    if unknown or not pooling or len(set(pooling)) < len(pooling):
+        raise ValueError(
+            f"pooling must name one or several of {', '.join(get_args(Pooling))}, got "
+            f"{list(pooling)}"
+        )

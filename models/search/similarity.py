@@ -1,0 +1,128 @@
+"""How alike vectors are: their cosine, all against all or pair by pair.
+
+What comes as torch's tensors is answered in such, on their device; all else as numpy's arrays.
+A vector of zeros, such as that of a sentence that could not be taken, is like nothing: its
+cosines are 0.
+
+Legend: n and m vectors, d their width.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+FloatArray = npt.NDArray[np.float32]
+
+
+def is_tensor(value: object) -> bool:
+    """Returns whether something is a tensor of torch; loads no torch to find out."""
+    return type(value).__module__.partition(".")[0] == "torch" and hasattr(value, "detach")
+
+
+def normalized(vectors: FloatArray) -> FloatArray:
+    """Returns each vector at length 1, float32 [n, d]; one of zeros stays one."""
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return (vectors / np.where(lengths > 0, lengths, 1)).astype(np.float32, copy=False)
+
+
+@overload
+def similarity(a: Tensor, b: Any = None) -> Tensor: ...
+@overload
+def similarity(a: Any, b: Tensor) -> Tensor: ...
+@overload
+def similarity(a: npt.ArrayLike, b: npt.ArrayLike | None = None) -> FloatArray: ...
+def similarity(a: Any, b: Any = None) -> Any:
+    """Returns the cosine of each vector of one list with each of another, float32 [n, m].
+
+    Args:
+        a: [n, d], or one vector [d], which counts as a list of one.
+        b: [m, d] likewise; None compares ``a`` with itself.
+
+    Raises:
+        ValueError: they are no vectors of numbers, or of different widths.
+    """
+    first, second = _two_of_length_1(a, a if b is None else b)
+    return (first @ second.T).clip(-1, 1)
+
+
+@overload
+def similarity_pairwise(a: Tensor, b: Any) -> Tensor: ...
+@overload
+def similarity_pairwise(a: Any, b: Tensor) -> Tensor: ...
+@overload
+def similarity_pairwise(a: npt.ArrayLike, b: npt.ArrayLike) -> FloatArray: ...
+def similarity_pairwise(a: Any, b: Any) -> Any:
+    """Returns the cosine of each vector with the one at its place in the other list, float32 [n].
+
+    Args:
+        a: [n, d], or one vector [d], which counts as a list of one.
+        b: [n, d] likewise.
+
+    Raises:
+        ValueError: they are no vectors of numbers, or of different shapes.
+    """
+    first, second = _two_of_length_1(a, b)
+    if len(first) != len(second):
+        raise ValueError(
+            f"pairs need as many vectors on both sides, got {len(first)} and {len(second)}; "
+            "similarity compares all with all"
+        )
+    return (first * second).sum(-1).clip(-1, 1)
+
+
+def _two_of_length_1(a: Any, b: Any) -> tuple[Any, Any]:
+    """Returns both lists as float32 at length 1, tensors on one device if either is one.
+
+    Raises:
+        ValueError: a list is none of vectors, or their widths differ.
+    """
+    if is_tensor(a) or is_tensor(b):
+        import torch
+        import torch.nn.functional as F
+
+        device = (a if is_tensor(a) else b).device
+        first, second = (torch.as_tensor(each, device=device).float() for each in (a, b))
+        first, second = _matrix(first), _matrix(second)
+        _check_widths(first, second)
+        return F.normalize(first, dim=1), F.normalize(second, dim=1)
+    first, second = (matrix_of(each) for each in (a, b))
+    _check_widths(first, second)
+    return normalized(first), normalized(second)
+
+
+def matrix_of(value: Any) -> FloatArray:
+    """Returns vectors as a numpy matrix, float32 [n, d]; one vector is a list of one.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if is_tensor(value):
+        value = value.detach().float().cpu().numpy()
+    try:
+        array = np.asarray(value).astype(np.float32, copy=False)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"give vectors of numbers, not {type(value).__name__}") from error
+    matrix: FloatArray = _matrix(array)
+    return matrix
+
+
+def _matrix(array: Any) -> Any:
+    if array.ndim == 1 and len(array):
+        return array[None]
+    if array.ndim != 2:
+        raise ValueError(f"give vectors [n, d], not an array of shape {list(array.shape)}")
+    return array
+
+
+def _check_widths(first: Any, second: Any) -> None:
+    if first.shape[1] != second.shape[1]:
+        raise ValueError(
+            f"vectors of {first.shape[1]} numbers cannot be compared with such of "
+            f"{second.shape[1]}: encode both with the same encoder"
+        )
