@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import time
 from collections.abc import Sequence
 from functools import cached_property
@@ -34,9 +35,10 @@ class LazyParser:
         Raises:
             ValueError: a file is missing.
         """
+        self.path = path
         self.name = path.resolve().name
         self.checksum = checksum_of_parser_folder(path)
-        self._stage, self._path, self._device = stage, path, device
+        self._stage, self._device = stage, device
 
     def parse(self, sentences: Sequence[Sentence]) -> Sequence[Parse | Refusal]:
         """Returns one parse or rejection per sentence, in input order.
@@ -45,7 +47,14 @@ class LazyParser:
             ValueError: the folder holds another kind of parser, or has changed meanwhile.
             RuntimeError: memory, a device or a parser failed.
         """
-        return self._parser.parse(sentences)
+        parser = self._parser
+        if os.getpid() != self._process:
+            import torch
+
+            # A fork has none of the threads that it would wait for, as in torch's own workers.
+            torch.set_num_threads(1)
+            self._process = os.getpid()
+        return parser.parse(sentences)
 
     @cached_property
     def _parser(self) -> SentenceParser[Parse]:
@@ -55,11 +64,12 @@ class LazyParser:
         started = time.perf_counter()
         device = automatic_device(self._device)
         parser = load_parser(
-            self._path,
+            self.path,
             self._stage,
             device=device,
             batch_tokens=automatic_batch_tokens(device) or 0,
             expected_checksum=self.checksum,
         )
-        logger.info("loaded parser %s in %.1f s", self._path, time.perf_counter() - started)
+        self._process = os.getpid()
+        logger.info("loaded parser %s in %.1f s", self.path, time.perf_counter() - started)
         return parser

@@ -15,7 +15,6 @@ from typing import Literal, get_args
 
 from pipeline.base.atomic_files import write_by_library
 from pipeline.parsing.parsed_sentence import ParsedSentence
-from pipeline.text.tokenization import separates
 
 Format = Literal["conllu", "brackets", "json"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -101,6 +100,8 @@ def write_parses(
 
 def conllu_of(sentence: ParsedSentence) -> str:
     """Returns a sentence in CoNLL-U; see `ParsedSentence.to_conllu`."""
+    from pipeline.text.tokenization import separates
+
     tree = sentence.dependencies("be written in CoNLL-U")
     tags = sentence.tags or ["_"] * len(sentence.tokens)
     gaps = gaps_of(sentence)

@@ -1,7 +1,6 @@
 """From a paragraph to tokens: it is cleaned and cut by spaCy's rules; which sentences are kept.
 
-The rules come with the package: no model is loaded and nothing is fetched. No other file imports
-spaCy.
+The rules come with the package: no model is loaded and nothing is fetched.
 """
 
 from __future__ import annotations
