@@ -39,6 +39,7 @@ class LazyParser:
         self.name = path.resolve().name
         self.checksum = checksum_of_parser_folder(path)
         self._stage, self._device = stage, device
+        self._process = os.getpid()
 
     def parse(self, sentences: Sequence[Sentence]) -> Sequence[Parse | Refusal]:
         """Returns one parse or rejection per sentence, in input order.

@@ -115,7 +115,7 @@ def conllu_of(sentence: ParsedSentence) -> str:
             place.append(f"SpacesBefore={_escaped(gaps[0])}")
         if not (separates(after) or is_last):
             place.append("SpaceAfter=No")
-        if after not in ("", " "):
+        if after not in ("", "" if is_last else " "):
             place.append(f"SpacesAfter={_escaped(after)}")
         row = (number, token, "_", "_", tag, "_", head, deprel, "_", "|".join(place))
         rows.append("\t".join(map(str, row)))

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from pipeline.base.bundled import BUNDLED_PARSERS
 from pipeline.base.refusal import Refusal, RefusedSentence, shortened
@@ -142,14 +141,19 @@ class Parser:
         """
         from pipeline.parsing.parse_shard import row_of
 
-        trees: list[Trees | Refusal] = [Trees() for _ in sentences]
+        refused: dict[int, Refusal] = {}
+        found: dict[str, dict[int, Any]] = {}
         for stage, parser in self.parsers.items():
-            asked = [i for i, tree in enumerate(trees) if isinstance(tree, Trees)]
+            asked = [i for i in range(len(sentences)) if i not in refused]
             answers = parser.parse([sentences[i] for i in asked])
-            for i, answer in zip(asked, answers, strict=True):
-                row = row_of(answer, sentences[i])
-                trees[i] = row if isinstance(row, Refusal) else replace(trees[i], **{stage: answer})
-        return trees
+            found[stage] = dict(zip(asked, answers, strict=True))
+            for i, answer in found[stage].items():
+                if isinstance(row := row_of(answer, sentences[i]), Refusal):
+                    refused[i] = row
+        return [
+            refused.get(i) or Trees(**{stage: answers[i] for stage, answers in found.items()})
+            for i in range(len(sentences))
+        ]
 
     def _parsed(
         self, pool: Sequence[AlignedSentence], on_refusal: OnRefusal, *, split: bool
@@ -334,13 +338,12 @@ def _refused_unparsed(cut: Sequence[AlignedSentence], *, split: bool) -> list[Pa
 
 
 def _sentence(cut: AlignedSentence, found: Trees | Refusal, *, split: bool) -> ParsedSentence:
-    is_refused = isinstance(found, Refusal)
     return ParsedSentence(
         text=cut.text,
         tokens=cut.tokens,
         offsets=cut.offsets,
-        trees=Trees() if is_refused else found,
-        refusal=found if is_refused else None,
+        trees=found if isinstance(found, Trees) else Trees(),
+        refusal=found if isinstance(found, Refusal) else None,
         source=cut.source,
         start=cut.start,
         sent_id=f"{cut.source + 1}-{cut.number + 1}" if split else str(cut.source + 1),

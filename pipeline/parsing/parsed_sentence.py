@@ -77,7 +77,7 @@ class ParsedSentence:
     def spans(self) -> list[Span] | None:
         """The constituents in preorder, the whole sentence first; None without constituents."""
         tree = self.trees.constituents
-        return tree and list(map(Span, tree.starts, tree.ends, tree.labels))
+        return list(map(Span, tree.starts, tree.ends, tree.labels)) if tree else None
 
     @property
     def tags(self) -> list[str] | None:

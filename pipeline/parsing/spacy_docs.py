@@ -169,7 +169,8 @@ def _with_white_space(sentence: ParsedSentence) -> tuple[list[str], list[bool], 
 def _english_vocab() -> Vocab:
     from spacy.lang.en import English
 
-    return English().vocab
+    vocab: Vocab = English().vocab
+    return vocab
 
 
 def register_extensions(*, constituents: bool = True) -> None:
