@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from models.encoding.named_encoder import resolve_encoder
-from models.encoding.sentence_reader import LazyParser
 from pipeline.base.machine import peak_bytes
 from pipeline.base.refusal import Refusal
 from pipeline.parsers.adapters.base import Sentence
+from pipeline.parsers.lazy_parser import LazyParser
 from pipeline.trees.parses import Parse
 
 VS_PARSERS = "vs_parsers"

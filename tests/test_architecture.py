@@ -21,9 +21,13 @@ ALLOWED_BELOW = {floor: set(FLOORS[: place + 1]) for place, floor in enumerate(F
 # A library -> the places (path prefixes) that may import it.
 HOMES = {
     "luigi": ("tasks/",),
-    "spacy": ("pipeline/text/tokenization.py",),
+    "spacy": ("pipeline/text/tokenization.py", "pipeline/parsing/", "treeviews/spacy_component.py"),
     "supar": ("pipeline/parsers/",),
-    "benepar": ("pipeline/parsers/", "pipeline/parser_training/"),
+    "benepar": (
+        "pipeline/parsers/",
+        "pipeline/parser_training/",
+        "pipeline/parsing/spacy_docs.py",
+    ),
     "nltk": ("pipeline/",),
     "gensim": ("pipeline/vectors/",),
     "torch": ("pipeline/parsers/", "pipeline/parser_training/", "models/"),

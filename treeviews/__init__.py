@@ -14,6 +14,8 @@ from __future__ import annotations
 from importlib.metadata import version
 
 from models import load
+from pipeline.parsing.formats import write_parses
+from pipeline.parsing.parse_text import Parser, parse
 
-__all__ = ["load"]
+__all__ = ["Parser", "load", "parse", "write_parses"]
 __version__ = version("treeviews")

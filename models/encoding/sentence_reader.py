@@ -5,8 +5,6 @@ Everything here is what the corpus stages do, so a sentence is read as it would 
 
 from __future__ import annotations
 
-import logging
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -33,8 +31,7 @@ from models.encoding.versions import describe_tokens
 from models.words.word_vectors import WordVectors
 from pipeline.base.refusal import Refusal, RefusedSentence
 from pipeline.parsers.adapters.base import MAX_TOKENS as MAX_PARSED_TOKENS
-from pipeline.parsers.adapters.base import Sentence, SentenceParser, reject_input
-from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder
+from pipeline.parsers.adapters.base import SentenceParser, reject_input
 from pipeline.parsing.parse_shard import Row, describe_parsing, row_of
 from pipeline.shards.ranges import gather_ranges
 from pipeline.text.tokenization import EnglishTokenizer, clean_text
@@ -43,53 +40,8 @@ from pipeline.trees.parses import Parse
 SENTENCES_AT_ONCE = 2_048
 """Sentences tokenized, parsed and kept together; bounds the memory of their parses."""
 
-logger = logging.getLogger(__name__)
-
 Parsers = Mapping[str, SentenceParser[Parse]]
 """Parse stage -> its parser."""
-
-
-class LazyParser:
-    """A ``SentenceParser`` over a parser's folder, loaded when the first sentence is parsed.
-
-    Whoever finds embeddings or parses in a cache needs its checksum alone, which is read from the
-    folder in a fraction of the time that supar and benepar take to import.
-    """
-
-    def __init__(self, stage: str, path: Path, *, device: str = "cpu") -> None:
-        """Reads the folder's checksum and no more.
-
-        Args:
-            stage: what it parses, ``dependencies`` or ``constituents``.
-            path: the parser's folder.
-            device: torch's name of where to parse.
-
-        Raises:
-            ValueError: a file is missing.
-        """
-        self.name = path.resolve().name
-        self.checksum = checksum_of_parser_folder(path)
-        self._stage, self._path, self._device = stage, path, device
-
-    def parse(self, sentences: Sequence[Sentence]) -> Sequence[Parse | Refusal]:
-        """Returns one parse or rejection per sentence, in input order.
-
-        Raises:
-            ValueError: the folder holds another kind of parser, or has changed meanwhile.
-            RuntimeError: memory, a device or a parser failed.
-        """
-        return self._parser.parse(sentences)
-
-    @cached_property
-    def _parser(self) -> SentenceParser[Parse]:
-        from pipeline.parsers.load import load_parser
-
-        started = time.perf_counter()
-        parser = load_parser(
-            self._path, self._stage, device=self._device, expected_checksum=self.checksum
-        )
-        logger.info("loaded parser %s in %.1f s", self._path, time.perf_counter() - started)
-        return parser
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -22,7 +22,7 @@ from models.corpus.parsed_corpus import ParsedCorpus
 from models.corpus.sentence_block import SentenceBlock, pooled_words
 from models.encoding.encoder_interface import FloatArray
 from models.encoding.reading_encoder import EncoderSettings, ReadingEncoder, WordsEncoder
-from models.encoding.sentence_reader import LazyParser, Parsers, SentenceReader
+from models.encoding.sentence_reader import Parsers, SentenceReader
 from models.encoding.versions import describe_encoding
 from models.model.model_description import (
     OPTION_OF_STAGE,
@@ -37,6 +37,7 @@ from models.words.vector_files import load_word_vectors
 from pipeline.base.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS
 from pipeline.base.digest import digest_of
 from pipeline.parsers.adapters.device import automatic_device
+from pipeline.parsers.lazy_parser import LazyParser
 
 _ARCHITECTURE = (
     "views",

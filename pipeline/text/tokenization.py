@@ -1,7 +1,6 @@
 """From a paragraph to tokens: it is cleaned and cut by spaCy's rules; which sentences are kept.
 
-The rules come with the package: no model is loaded and nothing is fetched. No other file imports
-spaCy.
+The rules come with the package: no model is loaded and nothing is fetched.
 """
 
 from __future__ import annotations
@@ -40,6 +39,8 @@ _UNPRINTABLE = re.compile(
 )
 _WITHIN_WORDS = re.compile("[\u00ad\u200b]")
 """Soft hyphens and zero-width spaces: where a word may be broken, so a space would cut it."""
+_KEPT = re.compile(rf"(?!{_UNPRINTABLE.pattern}|{_WITHIN_WORDS.pattern})\S")
+"""A character that cleaning leaves as it is and that is no white space."""
 
 NUMBER_OR_ALL = Range("be 0 for all sentences, or a number of them", lambda value: value >= 0)
 MOST_TOKENS = Range("be at most 32000, as heads are 16 bit", lambda value: value <= 32_000)
@@ -76,6 +77,16 @@ def clean_text(text: str) -> tuple[str, int]:
     joined, dropped = _WITHIN_WORDS.subn("", text)
     repaired, replaced = _UNPRINTABLE.subn(" ", joined)
     return " ".join(repaired.split()), dropped + replaced
+
+
+def kept_positions(text: str) -> list[int]:
+    """Returns where those characters of the cleaned text that are no spaces stand in a text."""
+    return [found.start() for found in _KEPT.finditer(text)]
+
+
+def separates(gap: str) -> bool:
+    """Says whether what stands between two tokens is a space, or its like, to whoever cleans it."""
+    return bool(_WITHIN_WORDS.sub("", gap))
 
 
 def refuse_sentence(tokens: Sequence[str], config: SentenceConfig) -> Refusal | None:

@@ -13,9 +13,9 @@ import pytest
 from models.config.training_presets import preset
 from models.encoding.named_encoder import resolve_encoder
 from models.encoding.reading_encoder import EncoderSettings
-from models.encoding.sentence_reader import LazyParser
 from models.evaluation.embedding_cache import EmbeddingCache
 from pipeline.base.bundled import BUNDLED_PARSERS
+from pipeline.parsers.lazy_parser import LazyParser
 from pipeline.parsers.load import load_parser
 from tests.support.parsed_corpora import write_vectors
 from tests.support.repository import REPOSITORY

@@ -1,0 +1,57 @@
+"""Lines of text to lines of trees, for command lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import IO
+
+from pipeline.parsing.formats import Format, written
+from pipeline.parsing.parse_text import OnRefusal, Parser
+from pipeline.parsing.parsed_sentence import ParsedSentence
+
+
+def parse_lines(
+    stream: IO[bytes],
+    parser: Parser,
+    form: Format,
+    *,
+    name: str,
+    split: bool = False,
+    on_refusal: OnRefusal = "error",
+    on_sentence: Callable[[ParsedSentence], None] | None = None,
+) -> Iterator[str]:
+    """Yields the text of each sentence's trees, line ends included; memory does not grow.
+
+    Args:
+        stream: UTF-8 text, a sentence a line.
+        parser: has the parsers that the format needs.
+        form: ``conllu``, ``brackets`` or ``json``; `pipeline.parsing.formats.written` says what
+            becomes of a refused sentence.
+        name: of the stream, for messages.
+        split: the stream is a text instead, whose sentences are found; it is read whole.
+        on_refusal: see `pipeline.parsing.parse_text.Parser.stream`.
+        on_sentence: is told each sentence, a refused one, too.
+
+    Raises:
+        ValueError: a line is not UTF-8, or a sentence is refused and ``on_refusal`` is ``error``.
+        RuntimeError: memory, the device or a parser failed.
+    """
+    lines = _decoded(stream, name)
+    texts = ["\n".join(lines)] if split else lines
+
+    def told() -> Iterator[ParsedSentence]:
+        for sentence in parser.stream(texts, split=split, on_refusal=on_refusal):
+            if on_sentence is not None:
+                on_sentence(sentence)
+            yield sentence
+
+    return written(told(), form)
+
+
+def _decoded(stream: Iterable[bytes], name: str) -> Iterator[str]:
+    # Lines end at line feeds alone: other breaks, such as form feeds, are space in a sentence.
+    for number, line in enumerate(stream, start=1):
+        try:
+            yield line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{name}:{number}: not UTF-8 ({error.reason}); convert it") from error

@@ -1,0 +1,137 @@
+"""Tokens of a text as it was given: cleaned, cut and split as a corpus is, with places in the text.
+
+Cleaning drops what no tokenizer should see, so a place in the cleaned text is none in the given
+one. Each word keeps the place where it stood.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from pipeline.text.boundaries import sentence_ranges
+from pipeline.text.tokenization import EnglishTokenizer, clean_text, kept_positions
+
+_BLANK_LINE = re.compile(r"\n\s*\n")
+"""Ends a paragraph, and so a sentence, as in text files."""
+
+Offsets = list[tuple[int, int]]
+"""First character of each token, and one past its last."""
+
+
+@dataclass(frozen=True, slots=True)
+class AlignedSentence:
+    """One sentence of n tokens and where they stand."""
+
+    source: int
+    """Which of the texts it is of, from 0."""
+    number: int
+    """Which of the text's sentences it is, from 0."""
+    start: int
+    """Where ``text`` begins in the given text."""
+    text: str
+    """The sentence as it was given."""
+    words: list[str]
+    """Length n; the tokens as a parser reads them, without soft hyphens and zero-width spaces."""
+    offsets: Offsets
+    """Length n; in the given text."""
+
+    @property
+    def tokens(self) -> list[str]:
+        """Length n; the tokens as they stand in the given text."""
+        return [self.text[a - self.start : b - self.start] for a, b in self.offsets]
+
+
+def whole_texts(
+    texts: Sequence[str], tokenizer: EnglishTokenizer, *, first: int = 0
+) -> list[AlignedSentence]:
+    """Returns each text as one sentence, whatever it holds; of an empty one, no tokens.
+
+    Args:
+        first: number of the first text.
+    """
+    tokenized = _tokenized(texts, tokenizer)
+    return [
+        AlignedSentence(source, 0, 0, text, words, offsets)
+        for source, (text, (words, _, offsets)) in enumerate(
+            zip(texts, tokenized, strict=True), first
+        )
+    ]
+
+
+def split_texts(
+    texts: Sequence[str], tokenizer: EnglishTokenizer, *, first: int = 0
+) -> list[AlignedSentence]:
+    """Returns the sentences of texts, of which an empty one has none.
+
+    A blank line ends a sentence, and so does what `pipeline.text.boundaries` says.
+
+    Args:
+        first: number of the first text.
+    """
+    paragraphs = [
+        (source, start, text[start:end])
+        for source, text in enumerate(texts, first)
+        for start, end in _paragraphs(text)
+    ]
+    tokenized = _tokenized([text for _, _, text in paragraphs], tokenizer)
+    sentences: list[AlignedSentence] = []
+    source, number = -1, 0
+    for (of, base, text), (words, spaces, offsets) in zip(paragraphs, tokenized, strict=True):
+        source, number = of, number if of == source else 0
+        for begin, end in sentence_ranges(words, spaces):
+            first_character, last = offsets[begin][0], offsets[end - 1][1]
+            places = [(base + a, base + b) for a, b in offsets[begin:end]]
+            own = text[first_character:last]
+            sentences.append(
+                AlignedSentence(
+                    source, number, base + first_character, own, words[begin:end], places
+                )
+            )
+            number += 1
+    return sentences
+
+
+def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
+    start = 0
+    for blank in _BLANK_LINE.finditer(text):
+        yield start, blank.start()
+        start = blank.end()
+    yield start, len(text)
+
+
+def _tokenized(
+    texts: Sequence[str], tokenizer: EnglishTokenizer
+) -> Iterator[tuple[list[str], list[bool], Offsets]]:
+    """Yields each text's words, whether white space follows each, and their offsets."""
+    cleaned = [clean_text(text)[0] for text in texts]
+    for text, clean, tokens in zip(texts, cleaned, tokenizer.tokenize(cleaned), strict=True):
+        if clean == text:
+            offsets = _in_clean(tokens.words, tokens.spaces)
+        else:
+            offsets = _in_given(text, tokens.words)
+        yield tokens.words, tokens.spaces, offsets
+
+
+def _in_clean(words: Sequence[str], spaces: Sequence[bool]) -> Offsets:
+    """Returns where words stand in a clean text."""
+    offsets: Offsets = []
+    start = 0
+    for word, space in zip(words, spaces, strict=True):
+        end = start + len(word)
+        offsets.append((start, end))
+        start = end + space
+    return offsets
+
+
+def _in_given(text: str, words: Sequence[str]) -> Offsets:
+    """Returns where the words of a cleaned text stand in the text as it was given."""
+    kept = kept_positions(text)
+    offsets: Offsets = []
+    start = 0
+    for word in words:
+        end = start + len(word)
+        offsets.append((kept[start], kept[end - 1] + 1))
+        start = end
+    return offsets

@@ -1,0 +1,287 @@
+"""Raw text to trees, in one call."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import treeviews
+from pipeline.base.bundled import BUNDLED_PARSERS
+from pipeline.base.refusal import Refusal
+from pipeline.parsing import parse_text
+from pipeline.parsing.parse_shard import ParseJob, parse_shard
+from pipeline.parsing.parse_text import Parser, parse
+from pipeline.parsing.parsed_sentence import ParsedSentence, Span
+from pipeline.shards.shards import read_shard
+from pipeline.text.files import TextFiles
+from pipeline.text.split import split_sentences
+from pipeline.text.tokenization import SentenceConfig
+from pipeline.trees.binarize import binarize
+from tests.support.repository import REPOSITORY
+from tests.support.small_parsers import NAMES, small_parser
+
+TOO_LONG = "word " * 600
+TEXTS = [
+    "The old dog barked at the mail carrier. Nobody (not even Tom) minded it.",
+    "“Don't move,” she said. It's only rain! Is it over? See e.g. the second list.",
+]
+
+
+def test_a_sentence_has_tokens_places_and_both_trees() -> None:
+    text = "The  cat sees the dog."
+
+    (sentence,) = treeviews.parse([text], **NAMES)
+
+    assert sentence.tokens == ["The", "cat", "sees", "the", "dog", "."]
+    assert [text[start:end] for start, end in sentence.offsets] == sentence.tokens
+    assert sentence.heads == [2, 3, 0, 5, 3, 3]
+    assert sentence.deprels == ["det", "nsubj", "root", "det", "obj", "punct"]
+    assert sentence.spans is not None
+    assert sentence.spans[:2] == [Span(0, 6, "S"), Span(0, 2, "NP")]
+    assert sentence.tags == ["DT", "NN", "VBZ", "DT", "NN", "."]
+    assert sentence.refusal is None
+
+
+def test_trees_are_those_of_the_shards_of_the_same_text(tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_text("\n\n".join(TEXTS), encoding="utf-8")
+    sentences = tmp_path / "sentences"
+    split_sentences(TextFiles([tmp_path / "text.txt"]), SentenceConfig(), sentences)
+    parsers = small_parser().parsers
+    shards = {}
+    for stage in ("dependencies", "constituents"):
+        parse_shard(ParseJob(stage, sentences, tmp_path / stage, 0), parsers[stage])
+        shards[stage] = read_shard(tmp_path / stage, stage, 0).to_pylist()
+
+    parsed = small_parser().parse(["\n\n".join(TEXTS)], split=True)
+
+    tokens = [row["tokens"] for row in read_shard(sentences, "sentences", 0).to_pylist()]
+    assert [one.words for one in parsed] == tokens
+    heads = [(row["heads"], row["deprels"]) for row in shards["dependencies"]]
+    assert [(one.heads, one.deprels) for one in parsed] == heads
+    spans = [
+        list(map(Span, row["span_starts"], row["span_ends"], row["span_labels"]))
+        for row in shards["constituents"]
+    ]
+    assert [one.spans for one in parsed] == spans
+    binary = [(row["binary_left"], row["binary_right"]) for row in shards["constituents"]]
+    assert [(one.binarized().left, one.binarized().right) for one in parsed] == binary
+
+
+def test_sentences_of_a_text_say_where_they_stand() -> None:
+    parsed = small_parser().parse(["It rains.", "He left.  She\nstayed."], split=True)
+
+    assert [one.sent_id for one in parsed] == ["1-1", "2-1", "2-2"]
+    assert [(one.source, one.start, one.text) for one in parsed] == [
+        (0, 0, "It rains."),
+        (1, 0, "He left."),
+        (1, 10, "She\nstayed."),
+    ]
+    assert parsed[2].offsets == [(10, 13), (14, 20), (20, 21)]
+
+
+def test_one_kind_of_tree_is_parsed_alone() -> None:
+    (heads,) = parse(["It rains."], constituents=False, dependency_parser="dependency-small")
+    (spans,) = parse(["It rains."], dependencies=False, constituency_parser="constituency-small")
+
+    assert (heads.heads, heads.spans, heads.tags) == ([2, 0, 2], None, None)
+    assert (spans.heads, spans.deprels, spans.tags) == (None, None, ["PRP", "VBZ", "."])
+    with pytest.raises(ValueError, match=r"sentence 1 has no constituents.*constituents=True"):
+        heads.to_brackets()
+    with pytest.raises(ValueError, match=r"sentence 1 has no dependencies.*dependencies=True"):
+        spans.to_conllu()
+
+
+def test_what_cannot_be_parsed_is_named_before_any_is_parsed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Parser, "parse_tokens", None)
+
+    with pytest.raises(ValueError, match=r"sentence 1 \(from 0\): empty; .*2.*too_long.*'skip'"):
+        small_parser().parse(["It rains.", " \n", TOO_LONG])
+
+
+def test_what_cannot_be_parsed_keeps_its_place() -> None:
+    texts = ["It rains.", "", " \t", TOO_LONG, "It pours."]
+
+    parsed = small_parser().parse(texts, on_refusal="skip")
+
+    assert [one.text for one in parsed] == texts
+    assert [one.refusal and one.refusal.reason for one in parsed] == [
+        None,
+        "empty",
+        "empty",
+        "too_long",
+        None,
+    ]
+    assert parsed[3].heads is None
+    assert parsed[3].tokens == ["word"] * 600
+    assert parsed[4].heads == [2, 0, 2]
+    with pytest.raises(ValueError, match="sentence 4 was refused"):
+        parsed[3].to_conllu()
+
+
+class Moody:
+    """Refuses sentences with the word ``odd``, and takes a cycle for a tree of ``cycle``."""
+
+    def __init__(self, parser: Any) -> None:
+        self.parser = parser
+
+    def parse(self, sentences: Sequence[Sequence[str]]) -> list[Any]:
+        answers = list(self.parser.parse(sentences))
+        for i, words in enumerate(sentences):
+            if "odd" in words:
+                answers[i] = Refusal("parser_error", "a mood")
+            if "cycle" in words:
+                answers[i].heads[:2] = [2, 1]
+        return answers
+
+
+def test_a_parsers_own_refusal_and_an_invalid_tree_leave_no_half_of_trees() -> None:
+    parser = Parser(**NAMES)
+    parser.parsers["dependencies"] = Moody(small_parser().parsers["dependencies"])  # type: ignore[assignment]
+    parser.parsers["constituents"] = small_parser().parsers["constituents"]
+
+    parsed = parser.parse(["An odd day.", "The cycle ends.", "It ends."], on_refusal="skip")
+
+    assert [one.refusal and one.refusal.reason for one in parsed] == [
+        "parser_error",
+        "invalid_tree",
+        None,
+    ]
+    assert parsed[0].spans is None
+    assert parsed[2].spans is not None
+    with pytest.raises(ValueError, match=r"sentence 0 \(from 0\): parser_error \(a mood\)"):
+        parser.parse(["An odd day."])
+
+
+def test_batches_keep_order_and_tell_their_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [f"It took {'very ' * (i % 4)}long." for i in range(7)]
+    expected = small_parser().parse(texts)
+    monkeypatch.setattr(parse_text, "SENTENCES_AT_ONCE", 3)
+    told: list[float] = []
+
+    parsed = small_parser().parse(texts, on_progress=told.append)
+
+    assert parsed == expected
+    assert told == [3 / 7, 6 / 7, 1.0]
+    assert list(small_parser().stream(iter(texts))) == expected
+
+
+def test_a_stream_reads_ahead_a_bounded_number_of_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parse_text, "SENTENCES_AT_ONCE", 2)
+    taken = 0
+
+    def texts() -> Any:
+        nonlocal taken
+        while True:
+            taken += 1
+            yield "It rains."
+
+    stream = small_parser().stream(texts())
+
+    assert [next(stream).sent_id for _ in range(3)] == ["1", "2", "3"]
+    assert taken <= 4
+
+
+def test_pools_are_bounded_by_their_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parse_text, "TOKENS_AT_ONCE", 10)
+    cut = parse_text._cut(["a " * 6, "b " * 4, "c", "d " * 40, "e", "f"], split=False)
+
+    pools = [[one.source for one in pool] for pool in parse_text._pools(cut)]
+
+    assert pools == [[0, 1], [2], [3], [4, 5]]
+
+
+def test_nothing_gives_nothing() -> None:
+    assert small_parser().parse([]) == []
+    assert small_parser().parse(["", " \n\n "], split=True) == []
+
+
+def test_parsers_stay_loaded_between_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = parse(["It rains."], **NAMES)
+    monkeypatch.setattr("pipeline.parsers.load.load_parser", None)
+
+    assert parse(["It rains."], **NAMES) == first
+
+
+def test_a_folder_that_changed_is_another_parser(tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    small = BUNDLED_PARSERS["dependencies"].parent / "dependency-small"
+    shutil.copytree(small, folder)
+    parse(["It rains."], constituents=False, dependency_parser=folder)
+    shutil.rmtree(folder)
+    shutil.copytree(BUNDLED_PARSERS["constituents"].parent / "constituency-small", folder)
+
+    with pytest.raises(ValueError, match="one for dependencies is needed here"):
+        parse(["It rains."], constituents=False, dependency_parser=folder)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"dependency_parser": "dependency-smal"}, "did you mean dependency-small"),
+        ({"constituency_parser": "/no/such"}, r"ships \(constituency, constituency-small\)"),
+        ({"dependencies": False, "constituents": False}, "nothing to parse"),
+        ({"constituents": False, "constituency_parser": "constituency"}, "constituents is False"),
+        ({"device": "gpu"}, "unknown device 'gpu'"),
+        ({"on_refusal": "zero"}, "on_refusal must be error or skip, got 'zero'"),
+    ],
+)
+def test_a_setting_that_makes_no_sense_is_said(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises((ValueError, FileNotFoundError), match=message):
+        parse(["It rains."], **settings)
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        ("It rains.", "not one string"),
+        (b"It rains.", "not bytes"),
+        ({"It rains."}, "not set"),
+        (7, "not int"),
+        (["It rains.", None], r"sentence 1 \(from 0\) is NoneType"),
+        ([["It", "rains"]], "parse_tokens takes tokens"),
+    ],
+)
+def test_what_is_no_list_of_strings_is_said(texts: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        parse(texts)
+
+
+def test_a_sentence_compares_and_pickles_by_value() -> None:
+    import pickle
+
+    (sentence,) = small_parser().parse(["It rains."])
+
+    assert pickle.loads(pickle.dumps(sentence)) == sentence
+    assert isinstance(sentence, ParsedSentence)
+    assert binarize(sentence.trees.constituents) == sentence.binarized()  # type: ignore[arg-type]
+
+
+def test_a_forked_process_parses_with_what_its_parent_loaded() -> None:
+    code = (
+        "import multiprocessing, treeviews\n"
+        f"parser = treeviews.Parser(**{NAMES!r})\n"
+        "texts = ['The cat sees the dog.'] * 40\n"
+        "own = parser.parse(texts)\n"
+        "def again():\n"
+        "    return parser.parse(texts)\n"
+        "with multiprocessing.get_context('fork').Pool(1) as pool:\n"
+        "    print(pool.apply_async(again).get(60) == own)\n"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+        env={"PATH": "", "PYTHONPATH": str(REPOSITORY), "OMP_NUM_THREADS": "2"},
+    )
+    assert found.stdout == "True\n"

@@ -1,0 +1,287 @@
+"""The parsers in spaCy: a Doc of a sentence, and the component of a pipeline."""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import spacy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from spacy.tokens import Doc, DocBin
+
+import treeviews.spacy_component
+from pipeline.parsing.parsed_sentence import ParsedSentence
+from tests.pipeline.parsing.test_formats import ODD, flat_tree
+from tests.support.repository import REPOSITORY
+from tests.support.small_parsers import NAMES, small_parser
+
+TEXTS = ["Dr. Who left. It's raining (again).", "The cat sees the dog.", "", "Go!"]
+
+
+def pipeline(**config: Any) -> Any:
+    nlp = spacy.blank("en")
+    names = {} if config.get("constituents") is False else {"constituency_parser"}
+    chosen = {k: v for k, v in NAMES.items() if k in {"dependency_parser", *names}}
+    nlp.add_pipe("treeviews_parser", config=chosen | config)
+    return nlp
+
+
+@pytest.fixture(scope="module")
+def nlp() -> Any:
+    return pipeline()
+
+
+def trees(doc: Doc) -> list[tuple[Any, ...]]:
+    return [(t.text, t.head.i, t.dep_, t.tag_, t.is_sent_start) for t in doc]
+
+
+# ---- a Doc of a sentence
+
+
+def test_a_doc_has_text_heads_labels_and_tags() -> None:
+    (sentence,) = small_parser().parse(["It's raining (again)."])
+
+    doc = sentence.to_doc()
+
+    assert doc.text == sentence.text
+    assert [token.idx for token in doc] == [start for start, _ in sentence.offsets]
+    heads = [0 if token.head is token or token.head == token else token.head.i + 1 for token in doc]
+    assert heads == sentence.heads
+    assert [token.dep_ for token in doc] == [
+        "ROOT" if label == "root" else label for label in sentence.deprels or ()
+    ]
+    assert [token.tag_ for token in doc] == sentence.tags
+    (sent,) = doc.sents
+    assert sent._.parse_string == sentence.to_brackets()
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(st.one_of(st.characters(codec="utf-8"), st.sampled_from(ODD)), max_size=40))
+def test_a_docs_text_is_the_sentences(text: str) -> None:
+    sentence = flat_tree(text)
+    if not sentence.tokens:
+        return
+
+    doc = sentence.to_doc()
+
+    assert doc.text == text
+    words = [token for token in doc if token.tag_ != "_SP"]
+    assert [(word.idx, word.idx + len(word)) for word in words] == sentence.offsets
+    assert [sent.text for sent in doc.sents] == [doc.text]
+    assert [word.i for word in words if word.dep_ == "ROOT"] == [words[0].i]
+
+
+def test_white_space_hangs_from_the_word_before_it_and_breaks_no_constituent() -> None:
+    (sentence,) = small_parser().parse([" The cat  sees the dog.\n "])
+
+    doc = sentence.to_doc()
+
+    spaces = [(token.text, token.head.text, token.dep_) for token in doc if token.is_space]
+    assert spaces == [(" ", "The", "dep"), (" ", "cat", "dep"), ("\n ", ".", "dep")]
+    (sent,) = doc.sents
+    assert sent._.parse_string == sentence.to_brackets()
+    children = [child.text for child in sent._.children]
+    assert children == ["The cat", "sees the dog", "."]
+    phrase = doc[4:7]
+    assert (phrase.text, phrase._.labels) == ("sees the dog", ("VP",))
+    assert [child.text for child in phrase._.children] == ["sees", "the dog"]
+    assert phrase._.parent.text == doc.text
+
+
+def test_a_refused_sentence_is_a_doc_without_heads() -> None:
+    (sentence,) = small_parser().parse(["word " * 600], on_refusal="skip")
+
+    doc = sentence.to_doc()
+
+    assert doc._.treeviews_refusals == [[0, 600, "too_long", "600 tokens, limit 510"]]
+    assert not any(token.has_head() for token in doc)
+
+
+def test_half_a_character_is_said() -> None:
+    sentence = ParsedSentence("a\ud800", ["a"], [(0, 1)])
+
+    with pytest.raises(ValueError, match="half a character"):
+        sentence.to_doc()
+
+
+# ---- the component
+
+
+def test_sentences_are_ours_where_none_are_set(nlp: Any) -> None:
+    doc = nlp("  Dr. Who left.  He\u00ad is\nback.\n\nA title\n\nIt rains.\n")
+
+    assert [sent.text for sent in doc.sents] == [
+        "  Dr. Who left.  ",
+        "He\u00ad is\nback.\n\n",
+        "A title\n\n",
+        "It rains.\n",
+    ]
+    assert [sent.root.text for sent in doc.sents] == ["left", "back", "title", "rains"]
+    assert list(doc.sents)[3]._.parse_string == "(S (NP (PRP It)) (VP (VBZ rains)) (. .))"
+
+
+def test_sentences_that_are_set_stay(nlp: Any) -> None:
+    doc = nlp.make_doc("it rains it pours")
+    for token in doc:
+        token.is_sent_start = token.i in {0, 2}
+
+    doc = nlp(doc)
+
+    assert [sent.text for sent in doc.sents] == ["it rains", "it pours"]
+    assert [token.dep_ for token in doc] == ["nsubj", "ROOT", "nsubj", "ROOT"]
+
+
+def test_tokens_are_the_docs(nlp: Any) -> None:
+    doc = nlp(Doc(nlp.vocab, words=["The", "New York", "cat", "sleeps", "."]))
+
+    assert [token.dep_ for token in doc][3] == "ROOT"
+    assert doc[2]._.labels == ()
+    assert doc[0:3]._.labels == ("NP",)
+
+
+def test_trees_are_those_of_parse(nlp: Any) -> None:
+    doc = nlp(TEXTS[1])
+
+    (sentence,) = small_parser().parse([TEXTS[1]])
+    assert trees(doc) == trees(sentence.to_doc())
+    assert doc._.treeviews_constituents == sentence.to_doc()._.treeviews_constituents
+    assert doc._.treeviews_constituents == [list(span) for span in sentence.spans or ()]
+
+
+def test_docs_in_batches_are_docs_one_by_one(nlp: Any) -> None:
+    one_by_one = [nlp(text) for text in TEXTS]
+
+    together = list(nlp.pipe(TEXTS, batch_size=3))
+
+    assert [doc.text for doc in together] == TEXTS
+    assert [trees(doc) for doc in together] == [trees(doc) for doc in one_by_one]
+    constituents = [doc._.treeviews_constituents for doc in together]
+    assert constituents == [doc._.treeviews_constituents for doc in one_by_one]
+
+
+def test_several_processes_give_the_same(nlp: Any) -> None:
+    here = [trees(doc) for doc in nlp.pipe(TEXTS)]
+
+    docs = list(nlp.pipe(TEXTS, n_process=2, batch_size=1))
+
+    assert [trees(doc) for doc in docs] == here
+    assert next(docs[1].sents)._.parse_string.startswith("(S (NP (DT The) (NN cat))")
+
+
+def test_a_sentence_that_is_too_long_costs_no_other(
+    nlp: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        doc = nlp("word " * 600 + ". It rains.")
+
+    assert doc._.treeviews_refusals == [[0, 601, "too_long", "601 tokens, limit 510"]]
+    assert "too_long (601 tokens" in caplog.text
+    assert [sent[0].text for sent in doc.sents] == ["word", "It"]
+    assert not doc[3].has_head()
+    assert [token.dep_ for token in doc[601:]] == ["nsubj", "ROOT", "punct"]
+
+
+def test_a_refusal_may_be_an_error() -> None:
+    nlp = pipeline(on_refusal="error", constituents=False)
+
+    with pytest.raises(ValueError, match=r"sentence 0 \(from 0\): too_long.*on_refusal='skip'"):
+        nlp("word " * 600)
+    assert len(nlp("  ")) == 1
+
+
+def test_one_kind_of_tree_leaves_the_other_alone() -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe(
+        "treeviews_parser",
+        config={"dependencies": False, "constituency_parser": "constituency-small"},
+    )
+    doc = Doc(nlp.vocab, ["It", "rains"], heads=[0, 0], deps=["ROOT", "own"], tags=["A", "B"])
+
+    doc = nlp(doc)
+
+    assert [(token.dep_, token.tag_) for token in doc] == [("ROOT", "A"), ("own", "B")]
+    assert next(doc.sents)._.parse_string == "(S (NP (A It)) (VP (B rains)))"
+
+
+def test_a_doc_is_written_and_read_with_its_constituents(nlp: Any) -> None:
+    doc = nlp(TEXTS[0])
+
+    (read,) = DocBin(docs=[doc], store_user_data=True).get_docs(nlp.vocab)
+
+    strings = [sent._.parse_string for sent in doc.sents]
+    assert [sent._.parse_string for sent in read.sents] == strings
+    assert len(strings) == 2
+
+
+def test_a_saved_pipeline_brings_its_parsers(nlp: Any, tmp_path: Path) -> None:
+    first, moved = tmp_path / "first", tmp_path / "moved"
+    nlp.to_disk(first)
+    first.rename(moved)
+
+    loaded = spacy.load(moved)
+
+    assert trees(loaded(TEXTS[0])) == trees(nlp(TEXTS[0]))
+    folders = [p.path for p in loaded.get_pipe("treeviews_parser")._parser.parsers.values()]
+    assert all(folder.is_relative_to(moved) for folder in folders)
+    assert all((folder / "card.md").is_file() for folder in folders)
+    loaded.to_disk(moved)  # over what it reads
+    assert trees(spacy.load(moved)(TEXTS[0])) == trees(nlp(TEXTS[0]))
+
+
+def test_an_unknown_parser_is_said() -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("treeviews_parser", config={"dependency_parser": "dependency-smal"})
+
+    with pytest.raises(FileNotFoundError, match="did you mean dependency-small"):
+        nlp("It rains.")
+
+
+def test_benepars_own_docs_are_read_as_before(nlp: Any) -> None:
+    from benepar.integrations import spacy_extensions
+
+    doc = spacy.blank("en")("It rains")
+    with pytest.raises(Exception, match="No constituency parse is available"):
+        _ = doc[:]._.parse_string
+    import numpy as np
+
+    doc._._constituent_data = spacy_extensions.ConstituentData(
+        np.array([0, 0, 1]),
+        np.array([2, 1, 2]),
+        np.array([1, 0, 0]),
+        np.array([0, 2]),
+        [(), ("S",)],
+    )
+
+    assert doc[:]._.parse_string == "(S ( It) ( rains))"
+    assert [child.text for child in doc[:]._.children] == ["It", "rains"]
+
+
+def test_spacy_finds_the_component_by_its_name(tmp_path: Path) -> None:
+    declared = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+    (entry,) = declared["entry-points"]["spacy_factories"].items()
+    info = tmp_path / "treeviews_here-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: treeviews-here\nVersion: 1\n")
+    (info / "entry_points.txt").write_text(f"[spacy_factories]\n{entry[0]} = {entry[1]}\n")
+    code = (
+        "import spacy\n"
+        "nlp = spacy.blank('en')\n"
+        "nlp.add_pipe('treeviews_parser', config={'constituents': False})\n"
+        "print(nlp.pipe_names, nlp.get_pipe_meta('treeviews_parser').factory)\n"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PATH": "", "PYTHONPATH": f"{tmp_path}:{REPOSITORY}", "OMP_NUM_THREADS": "1"},
+    )
+    assert found.stdout == "['treeviews_parser'] treeviews_parser\n"
+    assert treeviews.spacy_component.__all__ == [entry[1].partition(":")[2]]
