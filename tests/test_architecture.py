@@ -32,10 +32,12 @@ HOMES = {
     "tqdm": ("models/",),
     "triton": ("models/encoders/kernels/fused",),
     "ray": ("tasks/ray_engine.py",),
+    "mteb": ("models/mteb/",),
+    "datasets": ("models/mteb/",),
 }
 
 MODELS_NEED_ONLY = {"torch", "numpy", "pyarrow", "safetensors", "models", "pipeline"}
-MODELS_MAY_IMPORT_LAZILY = {"matplotlib", "tqdm"}
+MODELS_MAY_IMPORT_LAZILY = {"matplotlib", "tqdm", "mteb", "datasets", "huggingface_hub"}
 IMPORTED_IN_LAZY_FILES = {"triton"}  # at the top of files that are imported lazily themselves
 
 
