@@ -60,7 +60,9 @@ def write_mteb_data(senteval: Path, out: Path, tasks: Sequence[str] = ()) -> dic
             for first, second, grade in zip(*items.sentences, items.labels, strict=True)
         ]
         text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
-        write_text_atomically(out / MTEB_TASK_OF[name] / "test.jsonl", text)
+        path = out / MTEB_TASK_OF[name] / "test.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_text_atomically(path, text)
         counts[MTEB_TASK_OF[name]] = len(lines)
     if not counts:
         raise FileNotFoundError(f"{senteval}: holds none of {', '.join(MTEB_TASK_OF)}")
