@@ -38,10 +38,12 @@ HOMES = {
     "ray": ("tasks/ray_engine.py",),
     "faiss": ("models/search/faiss_index.py",),
     "hnswlib": ("models/search/hnsw_index.py",),
+    "mteb": ("models/mteb/",),
+    "datasets": ("models/mteb/",),
 }
 
 MODELS_NEED_ONLY = {"torch", "numpy", "pyarrow", "safetensors", "models", "pipeline"}
-MODELS_MAY_IMPORT_LAZILY = {"matplotlib", "tqdm"}
+MODELS_MAY_IMPORT_LAZILY = {"matplotlib", "tqdm", "mteb", "datasets", "huggingface_hub"}
 IMPORTED_IN_LAZY_FILES = {"triton", "faiss", "hnswlib"}
 """At the top of files that are imported lazily themselves."""
 

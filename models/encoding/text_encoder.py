@@ -118,6 +118,11 @@ class TextEncoder(ReadingEncoder):
             for name in pooling
         }
 
+    @property
+    def num_weights(self) -> int:
+        """How many numbers were trained, word vectors and parsers apart."""
+        return sum(weights.numel() for weights in self._views.parameters())
+
     @torch.no_grad()
     def _embed(self, block: SentenceBlock, pooling: Sequence[Pooling]) -> dict[str, FloatArray]:
         if self._is_bag_of_given:  # no copy of any word's vector is made

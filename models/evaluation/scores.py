@@ -4,7 +4,9 @@ Which scores a task has follows from its protocol: ``accuracy`` in percent, with
 where the task reports it; ``pearson`` and ``spearman`` times 100 with ``mse`` for relatedness; for
 similarity both correlations of each subset (``pearson:images``), their mean over subsets
 (``pearson_mean``), the mean weighted by the subsets' sizes (``pearson_weighted``) and that of all
-pairs pooled (``pearson_all``), because the literature mixes them.
+pairs pooled (``pearson_all``), because the literature mixes them. MTEB's main score of a set of
+pairs is ``spearman_all``. Figures and ranked pairs have one score, of the name that the task gives,
+in percent: the mean over groups, and that of each group if there are several (``ndcg_at_10:en``).
 
 Nested folds: accuracy is the mean over outer folds, as SentEval's. Differs from SentEval: nothing
 is rounded on the way.
@@ -32,6 +34,7 @@ from models.evaluation.statistics.resampling import (
 )
 from models.evaluation.statistics.weighted_scores import (
     Levels,
+    RankedPairs,
     average_ranks,
     f1_scores,
     is_constant,
@@ -49,6 +52,8 @@ IntArray = npt.NDArray[np.int64]
 
 def main_metric(task: EvaluationTask) -> str:
     """Returns the score by which encoders are compared on a task."""
+    if task.score:
+        return task.score
     if task.protocol == "similarity":
         return "pearson_mean"
     return "pearson" if task.protocol == "relatedness" else "accuracy"
@@ -104,6 +109,8 @@ def undefined_scores(task: EvaluationTask, predictions: Predictions) -> list[str
             if is_constant(predictions.predicted[rows]) or is_constant(predictions.gold[rows])
         ]
         return [f"{measure}{kind}" for measure in ("pearson", "spearman") for kind in found]
+    if task.protocol in {"figures", "ranked_pairs"}:
+        return []
     ones = (predictions.predicted == 1) | (predictions.gold == 1)
     return ["f1"] if task.scores_f1 and not ones.any() else []
 
@@ -135,6 +142,8 @@ def scorer(task: EvaluationTask, *encoders: Predictions) -> Scorer:
         return _Similarity.of(encoders)
     if task.protocol == "relatedness":
         return _Relatedness.of(encoders)
+    if task.protocol in {"figures", "ranked_pairs"}:
+        return _Grouped.of(task, encoders)
     return _Classification.of(encoders, scores_f1=task.scores_f1)
 
 
@@ -277,3 +286,38 @@ class _Similarity:
             for name, scores in by_subset.items():
                 found[f"{measure}:{name}"] = scores[place]
         return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Grouped:
+    """One score of each group, in percent, and their mean."""
+
+    name: str
+    groups: dict[str, tuple[IntArray, FloatArray | RankedPairs]]
+    """Places among the stacked answers, and their figures or their ranking."""
+
+    @classmethod
+    def of(cls, task: EvaluationTask, encoders: Sequence[Predictions]) -> _Grouped:
+        first, groups = encoders[0], {}
+        for number, name in enumerate(first.group_names):
+            rows = np.flatnonzero(first.groups == number)
+            parts = [one.predicted[rows] for one in encoders]
+            places = [rows + len(first.gold) * place for place in range(len(encoders))]
+            scored = np.concatenate(parts)
+            if task.protocol == "ranked_pairs":
+                ranks = np.concatenate([average_ranks(part) for part in parts])
+                scored = RankedPairs.of(ranks, np.tile(first.gold[rows], len(encoders)))
+            groups[name] = (np.concatenate(places), scored)
+        return cls(main_metric(task), groups)
+
+    def __call__(self, weights_rn: FloatArray) -> dict[str, FloatArray]:
+        found: dict[str, FloatArray] = {}
+        for name, (columns, scored) in self.groups.items():
+            chosen = np.take(weights_rn, columns, axis=1)
+            if isinstance(scored, RankedPairs):
+                values = scored.average_precisions(chosen)
+            else:
+                values = (chosen @ scored) / chosen.sum(axis=1)
+            found[f"{self.name}:{name}"] = 100.0 * values
+        mean = np.mean(list(found.values()), axis=0)
+        return {self.name: mean, **(found if len(found) > 1 else {})}

@@ -30,8 +30,10 @@ FORMAT_VERSION = 1
 
 COSINE = "cosine"
 """What answers where nothing is learnt."""
+MTEB = "mteb"
+"""What answers where MTEB's own protocols do."""
 SHARED_SETTINGS = ("batch_items", "protocol_version")
-"""Settings that the answers to every task depend on, learnt or not."""
+"""Settings that the answers to every task of ours depend on, learnt or not."""
 ANOTHER_VERSION = "version of the protocols"
 """The `Setup.difference` that evaluating again removes."""
 
@@ -62,7 +64,7 @@ class Setup:
     """The post-processing of the embeddings, resolved."""
     classifier: Mapping[str, Any] = field(default_factory=dict)
     """What turns representations into answers, resolved: the configuration of ``classifier``, or
-    `COSINE` where nothing is learnt; `SHARED_SETTINGS` in any case."""
+    `COSINE` where nothing is learnt, with `SHARED_SETTINGS`; or `MTEB` with its version."""
     run: Mapping[str, Any] = field(default_factory=dict)
     """Where it was made: device, library versions; determines nothing."""
 
@@ -75,13 +77,18 @@ class Setup:
 
     @property
     def learns(self) -> bool:
-        """Whether a classifier is fitted."""
-        return bool(self.classifier.get("classifier", COSINE) != COSINE)
+        """Whether a classifier of ours is fitted."""
+        return self._kind not in (COSINE, MTEB)
+
+    @property
+    def _kind(self) -> str:
+        return str(self.classifier.get("classifier", COSINE))
 
     def difference(self, other: Setup) -> str | None:
         """Returns in words what keeps two results from being of one evaluation, or None.
 
-        Of a task that learns and one that does not, only what both depend on must be the same.
+        Of a task that learns and one that does not, only what both depend on must be the same; of
+        the classifier one of MTEB's and one of ours have nothing in common.
         """
         if self.encoder != other.encoder:
             same = self.encoder.digest == other.encoder.digest
@@ -90,6 +97,8 @@ class Setup:
         if representation != others:
             return "representation"
         first, second = json.loads(own), json.loads(others_own)
+        if (self._kind == MTEB) != (other._kind == MTEB):
+            return None
         names = {*first, *second} if self.learns == other.learns else SHARED_SETTINGS
         changed = sorted(name for name in names if first.get(name) != second.get(name))
         if changed == ["protocol_version"]:

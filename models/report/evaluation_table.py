@@ -37,7 +37,13 @@ from models.report.markdown import (
     with_interval,
     with_seeds,
 )
-from models.report.table_notes import data_remarks, derived_notes, doubts, task_title
+from models.report.table_notes import (
+    data_remarks,
+    derived_notes,
+    doubts,
+    scoring_notes,
+    task_title,
+)
 
 ABSENT = "absent"
 NOT_EVALUATED = "not evaluated"
@@ -102,7 +108,7 @@ def evaluation_table(folders: Sequence[Path], *, by_subset: bool = True) -> str:
     notes = [intervals_note(columns), *absence_notes(columns, tasks), *_lacks(columns, averages)]
     notes += undefined_notes(columns, tasks)
     notes += [note for column in columns for note in doubts(column.title, column.by_task(tasks))]
-    notes += data_remarks(scored) + derived_notes(corpora_of(scored))
+    notes += scoring_notes(scored) + data_remarks(scored) + derived_notes(corpora_of(scored))
     notes += [f"{declared.name}: {declared.description}." for declared in averages]
     rows += _average_rows(columns, averages)
     table = markdown_table(header, rows, num_text_columns=2)
@@ -184,9 +190,12 @@ def _rows(columns: Sequence[EncoderColumn], task: str, *, subsets: bool) -> list
     if not scored:
         return []
     names = [name for name in scored[0].scores if (":" in name) == subsets]
-    if subsets and len(names) <= 2:  # both correlations of an only subset are those of the task
+    if scored[0].task.score and not subsets:  # another library's tasks are known by one score
+        names = [scored[0].task.score]
+    if subsets and len({name.partition(":")[2] for name in names}) < 2:  # its scores are the task's
         return []
-    names.sort(key=lambda name: (SCORES_IN_ORDER.index(name), "") if not subsets else (0, name))
+    places = {name: place for place, name in enumerate(SCORES_IN_ORDER)}
+    names.sort(key=lambda name: (0 if subsets else places.get(name, len(places)), name))
     title = task_title(task, corpora_of(scored))
     return [
         [title, name, *(score_cell(column, task, name) for column in columns)] for name in names
