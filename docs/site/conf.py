@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(REPOSITORY), str(Path(__file__).parent)]
 
-from task_tables import tables  # noqa: E402: it stands beside this file
+from task_tables import tables  # noqa: E402
 
 FORGE = "https://github.com/treeviews/treeviews/tree/main"
 
