@@ -13,6 +13,7 @@ import re
 import shutil
 import sys
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,10 +50,12 @@ myst_heading_anchors = 4
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_default_options = {"members": True}
+highlight_language = "none"  # of blocks that do not say theirs
 default_role = "literal"  # docstrings write names in single backticks
 napoleon_use_rtype = False
 
 html_theme = "furo"
+html_favicon = "icon.svg"
 html_copy_source = False
 html_theme_options = {"navigation_with_keys": True}
 pygments_dark_style = "github-dark"
@@ -64,17 +67,18 @@ SECTIONS = {
         *("docs/encoding", "docs/training", "docs/frameworks", "docs/models", "data/*/*/card"),
     ],
     "Evaluation": ["docs/evaluation", "docs/evaluation-data", "docs/mteb"],
-    "Results": ["docs/results/README", "docs/results/*"],
+    "Results": ["docs/results/README"],
     "Reference": [
         *("docs/reference/treeviews", "docs/reference/encoders", "docs/reference/evaluation"),
         *("docs/reference/data-format", "docs/reference/tasks"),
     ],
     "Project": [
-        *("ARCHITECTURE", "docs/decisions/README", "docs/decisions/*"),
-        *("CONTRIBUTING", "CHANGELOG"),
+        *("ARCHITECTURE", "docs/decisions/README", "CONTRIBUTING", "CHANGELOG"),
     ],
 }
 """The navigation. A page that stands in no section is an error of the build."""
+INDEXES = ("docs/results/README", "docs/decisions/README")
+"""Pages under which the navigation has the other pages of their folder."""
 
 
 def navigation() -> str:
@@ -85,9 +89,13 @@ def navigation() -> str:
     blocks = []
     for caption, entries in SECTIONS.items():
         there = [entry for entry in entries if any(REPOSITORY.glob(f"{entry}.md"))]
-        options = f":hidden:\n:glob:\n:caption: {caption}\n"
-        blocks.append(f"```{{toctree}}\n{options}\n" + "\n".join(there) + "\n```\n")
+        blocks.append(contents(there, f":caption: {caption}\n"))
     return "\n".join(blocks)
+
+
+def contents(entries: Sequence[str], options: str = "") -> str:
+    """Returns a hidden tree of contents; an entry may be a pattern."""
+    return f"```{{toctree}}\n:hidden:\n:glob:\n{options}\n" + "\n".join(entries) + "\n```\n"
 
 
 FOLDER_LINK = re.compile(r"\]\((?P<target>[^):#\s]+)\)")
@@ -112,6 +120,8 @@ def complete(app: Sphinx, document: str, content: list[str]) -> None:
     content[0] = with_folders(content[0], document)
     if document == root_doc:
         content[0] += "\n" + navigation()
+    if document in INDEXES:
+        content[0] += "\n" + contents(["[!R]*"])
     if document == "docs/reference/tasks":
         content[0] += "\n" + tables()
 
