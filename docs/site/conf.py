@@ -1,0 +1,138 @@
+"""The site, by Sphinx: README.md, docs/, the cards of what ships, the reference from docstrings.
+
+    sphinx-build -W --keep-going -c docs/site . build/site
+
+Documents stay where they are and link to one another as files of the repository, so that the same
+links are right on a forge and on the site. Nothing that a page shows comes from another host.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import shutil
+import sys
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(REPOSITORY), str(Path(__file__).parent)]
+
+from task_tables import tables  # noqa: E402
+
+FORGE = "https://github.com/treeviews/treeviews/tree/main"
+
+project = "Treeviews"
+author = copyright = "The Treeviews maintainers"
+release = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))["project"]["version"]
+html_title = f"Treeviews {release}"
+
+root_doc = "README"
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+source_suffix = {".md": "markdown"}
+include_patterns = [
+    "README.md",
+    "ARCHITECTURE.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    "docs/*.md",
+    "docs/*/*.md",
+    "data/*/*/card.md",
+]
+exclude_patterns = ["docs/site"]
+
+myst_heading_anchors = 4
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_default_options = {"members": True}
+highlight_language = "none"  # of blocks that do not say theirs
+default_role = "literal"  # docstrings write names in single backticks
+napoleon_use_rtype = False
+
+html_theme = "furo"
+html_favicon = "icon.svg"
+html_copy_source = False
+html_theme_options = {"navigation_with_keys": True}
+pygments_dark_style = "github-dark"
+
+SECTIONS = {
+    "Start": ["docs/start", "docs/installation", "docs/command"],
+    "Text and trees": ["docs/running", "docs/parse-text", "docs/parsing", "docs/cluster"],
+    "Encoders": [
+        *("docs/encoding", "docs/training", "docs/frameworks", "docs/models", "data/*/*/card"),
+    ],
+    "Evaluation": ["docs/evaluation", "docs/evaluation-data", "docs/mteb"],
+    "Results": ["docs/results/README"],
+    "Reference": [
+        *("docs/reference/treeviews", "docs/reference/encoders", "docs/reference/evaluation"),
+        *("docs/reference/data-format", "docs/reference/tasks"),
+    ],
+    "Project": [
+        *("ARCHITECTURE", "docs/decisions/README", "CONTRIBUTING", "CHANGELOG"),
+    ],
+}
+"""The navigation. A page that stands in no section is an error of the build."""
+INDEXES = ("docs/results/README", "docs/decisions/README")
+"""Pages under which the navigation has the other pages of their folder."""
+
+
+def navigation() -> str:
+    """Returns the sections as Sphinx's directives, one hidden tree of contents a section.
+
+    A page that this checkout does not have is left out; a link to it is still an error.
+    """
+    blocks = []
+    for caption, entries in SECTIONS.items():
+        there = [entry for entry in entries if any(REPOSITORY.glob(f"{entry}.md"))]
+        blocks.append(contents(there, f":caption: {caption}\n"))
+    return "\n".join(blocks)
+
+
+def contents(entries: Sequence[str], options: str = "") -> str:
+    """Returns a hidden tree of contents; an entry may be a pattern."""
+    return f"```{{toctree}}\n:hidden:\n:glob:\n{options}\n" + "\n".join(entries) + "\n```\n"
+
+
+FOLDER_LINK = re.compile(r"\]\((?P<target>[^):#\s]+)\)")
+
+
+def with_folders(text: str, document: str) -> str:
+    """Returns a document whose links to folders lead to the folder's page, or to the forge."""
+
+    def led(match: re.Match[str]) -> str:
+        found = posixpath.normpath(posixpath.join(posixpath.dirname(document), match["target"]))
+        if not (REPOSITORY / found).is_dir():
+            return match[0]
+        if (REPOSITORY / found / "README.md").exists():
+            return f"]({match['target'].rstrip('/')}/README.md)"
+        return f"]({FORGE}/{found})"
+
+    return FOLDER_LINK.sub(led, text)
+
+
+def complete(app: Sphinx, document: str, content: list[str]) -> None:
+    """Adds what a page has on the site alone: the navigation, and the tables of tasks."""
+    content[0] = with_folders(content[0], document)
+    if document == root_doc:
+        content[0] += "\n" + navigation()
+    if document in INDEXES:
+        content[0] += "\n" + contents(["[!R]*"])
+    if document == "docs/reference/tasks":
+        content[0] += "\n" + tables()
+
+
+def begin_at_the_readme(app: Sphinx, error: Exception | None) -> None:
+    """Lets the site's root show the README's page."""
+    if error is None and app.builder.format == "html":
+        shutil.copyfile(Path(app.outdir) / "README.html", Path(app.outdir) / "index.html")
+
+
+def setup(app: Sphinx) -> None:
+    """Called by Sphinx."""
+    app.connect("source-read", complete)
+    app.connect("build-finished", begin_at_the_readme)

@@ -1,0 +1,196 @@
+"""What an example's command asks for, held against the programs that it names, without running it.
+
+Each check takes the command's words and raises an `AssertionError` (or what the program itself
+raises on a mistake) if the program would refuse them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import re
+import runpy
+import sys
+import tomllib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import luigi
+from luigi.cmdline_parser import CmdlineParser
+
+from tests.support.repository import REPOSITORY
+
+SHA256 = "0" * 64
+RUN_QUICKLY = ("encode", "evaluate", "compare", "inspect", "presets", "parse", "--version")
+"""Subcommands whose examples take seconds on the prepared folder, and are run."""
+MODELS_RUN_QUICKLY = ("list", "show", "export")
+"""Those of ``treeviews models`` that do."""
+
+
+def filled_in(words: Sequence[str], folder: Path) -> list[str]:
+    """Returns a command's words with what stands for something in its place.
+
+    ``NAME-…`` is what the folder has of that name, a single ``…`` after an option a sha256, one at
+    the end "and so on". ``HEX`` is a sha256, ``~`` the folder's home.
+    """
+    filled: list[str] = []
+    for place, word in enumerate(words):
+        if word == "…":
+            filled += [SHA256] if words[place - 1].endswith("sha256") else []
+        else:
+            filled.append(filled_in_text(word, folder))
+    return filled
+
+
+def filled_in_text(text: str, folder: Path) -> str:
+    """Returns a text with its names that end in ``…`` completed from the folder."""
+
+    def found(match: re.Match[str]) -> str:
+        (path,) = folder.glob(match[0].replace("…", "*"))
+        return str(path.relative_to(folder))
+
+    text = re.sub(r"\bHEX\b", SHA256, text.replace("https://…", "https://example.org/text.txt"))
+    text = re.sub(r"(?<![\w/])~(?=/)", str(folder / "home"), text)
+    return re.sub(r"[\w./-]+-…", found, text)
+
+
+def check(words: Sequence[str]) -> None:
+    """Holds a command against its program; the working folder is that of the examples."""
+    while words and re.fullmatch(r"\w+=.*", words[0]):
+        words = words[1:]
+    program = CHECKS.get(words[0], _is_not_ours)
+    program(list(words[1:]))
+
+
+def is_run(words: Sequence[str]) -> bool:
+    """Whether the command is quick, and harmless, on the prepared folder."""
+    if words[0] in ("printf", "mkdir", "cat"):
+        return True
+    if words[0] != "treeviews":
+        return False
+    is_quick = words[1] in RUN_QUICKLY
+    return is_quick or (words[1] == "models" and words[2] in MODELS_RUN_QUICKLY)
+
+
+def _is_not_ours(words: list[str]) -> None:
+    """Other people's programs: their own documents say what they take."""
+
+
+def _luigi(words: list[str]) -> None:
+    if "--help" in words:
+        words = [*words, "--module", "tasks"]
+        with contextlib.redirect_stdout(io.StringIO()) as shown, contextlib.suppress(SystemExit):
+            CmdlineParser(words)
+        assert "--work-folder" in shown.getvalue()
+        return
+    with CmdlineParser.global_instance(words, allow_override=True) as parser:
+        _build(parser.get_task_obj())
+
+
+def _treeviews(words: list[str]) -> None:
+    """Holds a command against ours, whose subcommands do nothing but for ``run``'s."""
+    if words[:1] == ["run"]:
+        named = len(words) > 1 and not words[1].startswith("-")
+        _luigi([*(words[1:] if named else ["RunAll", *words[1:]]), "--module", "tasks"])
+        return
+    import typer
+
+    from treeviews.command.app import app
+
+    command = typer.main.get_command(app)
+    _silence(command)
+    command(words, prog_name="treeviews", standalone_mode=False)
+
+
+def _silence(command: Any) -> None:
+    """Has a command and its subcommands do nothing once their arguments are accepted."""
+    for subcommand in getattr(command, "commands", {}).values():
+        _silence(subcommand)
+    command.callback = None
+
+
+def _build(task: luigi.Task) -> int:
+    """Makes the graph below a task, with every path in it; returns how many tasks it has."""
+    seen: set[str] = set()
+    waiting = [task]
+    while waiting:
+        one = waiting.pop()
+        if one.task_id not in seen:
+            seen.add(one.task_id)
+            luigi.task.flatten(one.output())
+            waiting += luigi.task.flatten(one.requires())
+    return len(seen)
+
+
+def _make(words: list[str]) -> None:
+    targets = re.findall(r"^([\w-]+):", (REPOSITORY / "Makefile").read_text("utf-8"), re.MULTILINE)
+    unknown = {word for word in words if "=" not in word} - set(targets)
+    assert not unknown, f"no target {unknown} in the Makefile"
+
+
+def _pip(words: list[str]) -> None:
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))["project"]
+    for word in words:
+        for extras in re.findall(r"(?:^\.|treeviews|\.whl)\[([\w,-]+)\]", word):
+            unknown = set(extras.split(",")) - set(project["optional-dependencies"])
+            assert not unknown, f"no extra {unknown} in pyproject.toml"
+
+
+def _python(words: list[str]) -> None:
+    if words[:1] != ["-m"] or words[1].split(".")[0] not in ("pipeline", "models", "benchmarks"):
+        return
+    _accepted_by_argparse(words[1], words[2:])
+
+
+class _AcceptedError(Exception):
+    """The options of a program were accepted; it is not to go on."""
+
+
+def _accepted_by_argparse(module: str, words: list[str]) -> None:
+    """Starts a program and ends it when its parser has accepted the words."""
+    original = argparse.ArgumentParser.parse_args
+
+    def parse_args(self: argparse.ArgumentParser, args: Sequence[str] | None = None) -> None:
+        original(self, args)
+        raise _AcceptedError
+
+    before = sys.argv
+    sys.argv = [module, *words]
+    argparse.ArgumentParser.parse_args = parse_args  # type: ignore[assignment]
+    try:
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+    except _AcceptedError:
+        return
+    except SystemExit as end:
+        raise AssertionError(f"python -m {module} refuses {' '.join(words)}") from end
+    finally:
+        argparse.ArgumentParser.parse_args = original  # type: ignore[method-assign]
+        sys.argv = before
+    raise AssertionError(f"python -m {module} parses no options")
+
+
+def _torchrun(words: list[str]) -> None:
+    if "-m" in words:
+        module = words[words.index("-m") + 1]
+        assert (REPOSITORY / Path(*module.split("."))).with_suffix(".py").exists(), module
+
+
+def _srun(words: list[str]) -> None:
+    """The options of srun, then a command."""
+    while words and words[0].startswith("-"):
+        words = words[1:]
+    if words:
+        check(words)
+
+
+CHECKS: dict[str, Callable[[list[str]], None]] = {
+    "luigi": _luigi,
+    "make": _make,
+    "pip": _pip,
+    "python": _python,
+    "srun": _srun,
+    "torchrun": _torchrun,
+    "treeviews": _treeviews,
+}

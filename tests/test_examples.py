@@ -1,0 +1,236 @@
+"""Every example of the documents: accepted by the program that it names, and run where it can be.
+
+`tests/support/document_examples.py` says how an example is marked that cannot run.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.support import example_commands
+from tests.support.document_examples import (
+    NOT_RUN,
+    OPTIONS_OF,
+    Example,
+    all_examples,
+    simple_commands,
+)
+from tests.support.example_folder import write_example_folder
+from tests.support.example_recipes import (
+    commands_of_script,
+    environment,
+    executable,
+    job_mistakes,
+    sbatch_mistakes,
+)
+from tests.support.repository import REPOSITORY
+
+EXAMPLES = all_examples()
+OTHER_LANGUAGES = ("text", "yaml", "json", "dockerfile")
+
+
+def chosen(examples: list[Example]) -> list[object]:
+    return [pytest.param(example, id=example.name) for example in examples]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_example_folder(tmp_path_factory.mktemp("examples"))
+
+
+@pytest.mark.parametrize("example", chosen(EXAMPLES))
+def test_what_an_example_is_can_be_told(example: Example) -> None:
+    is_known = example.is_shell or example.is_script
+    is_known = is_known or example.language in ("python", *OTHER_LANGUAGES)
+    assert is_known or example.mark, "name its language, or mark it with the reason it has none"
+
+
+@pytest.mark.parametrize("example", chosen([e for e in EXAMPLES if e.mark is not None]))
+def test_a_mark_says_why_an_example_is_not_run_or_whose_options_it_has(example: Example) -> None:
+    assert example.mark is not None
+    kind, _, rest = example.mark.partition(": ")
+    assert f"{kind}:" in (NOT_RUN, OPTIONS_OF)
+    assert len(rest.split()) >= 2
+
+
+@pytest.mark.parametrize("example", chosen([e for e in EXAMPLES if e.is_shell and e.is_tried]))
+def test_the_commands_of_an_example_are_accepted(
+    example: Example, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("HOME", str(folder / "home"))
+    for words in example.commands():
+        example_commands.check(example_commands.filled_in(words, folder))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "treeviews run --veiws DEP",
+        "treeviews run TrainEncoder --views DEP",
+        "treeviews run --views DEPP",
+        "treeviews encode english --poling max",
+        "treeviews encoed english",
+        "python -m pipeline.storage --nonsense",
+        "make tests",
+        "pip install '.[nonsense]'",
+        "srun --ntasks=2 treeviews run --veiws DEP",
+    ],
+)
+def test_a_wrong_command_would_be_found(
+    command: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    with pytest.raises(BaseException):  # noqa: B017 - each program has its own error
+        example_commands.check(simple_commands(command)[0])
+
+
+@pytest.mark.parametrize("example", chosen([e for e in EXAMPLES if e.language == "python"]))
+def test_python_examples_can_be_compiled(example: Example) -> None:
+    ast.parse(example.text)
+
+
+@pytest.mark.parametrize("example", chosen([e for e in EXAMPLES if e.is_script]))
+def test_what_a_script_for_a_scheduler_starts_is_accepted(
+    example: Example, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commands = commands_of_script(example.text, folder, tmp_path)
+
+    assert sbatch_mistakes(example.text) == []
+    assert commands
+    monkeypatch.chdir(folder)
+    for words in commands:
+        example_commands.check(words)
+
+
+@pytest.mark.parametrize("example", chosen([e for e in EXAMPLES if e.language == "yaml"]))
+def test_a_manifest_is_a_job_that_kubernetes_would_take(
+    example: Example, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    manifest = yaml.safe_load(example.text)
+
+    assert job_mistakes(manifest) == []
+    monkeypatch.chdir(folder)
+    for container in manifest["spec"]["template"]["spec"]["containers"]:
+        call = shlex.join([*container["command"], *container["args"]])
+        for words in commands_of_script(call, folder, tmp_path):
+            example_commands.check(words)
+
+
+def run(words: list[str] | str, folder: Path) -> str:
+    """Runs a program in the prepared folder and returns what it prints."""
+    result = subprocess.run(
+        words if isinstance(words, list) else ["bash", "-euo", "pipefail", "-c", words],
+        cwd=folder,
+        env=os.environ
+        | {
+            "HOME": str(folder / "home"),
+            "PATH": f"{folder / 'programs'}:{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "PYTHONPATH": f"{REPOSITORY}:{folder}",
+            "OMP_NUM_THREADS": "1",
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, f"{words}\n{result.stdout[-2000:]}\n{result.stderr[-3000:]}"
+    return result.stdout
+
+
+COMMAND = """#!/bin/sh
+exec "{python}" -c 'import sys; from treeviews.command import main; sys.exit(main())' "$@"
+"""
+
+
+@pytest.fixture(scope="module")
+def used_folder(folder: Path) -> Path:
+    """The folder with the command of this checkout, and results that examples compare."""
+    executable(folder / "programs" / "treeviews", COMMAND.format(python=sys.executable))
+    for name, encoder in {"one": "bag_of_words", "other": "sif"}.items():
+        scored = f"--data DIR --tasks MR --encoder {encoder} --out results/{name}"
+        run(f"treeviews evaluate {scored}", folder)
+    return folder
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("example", chosen([e for e in EXAMPLES if e.is_shell and e.is_tried]))
+def test_the_quick_commands_of_an_example_run(example: Example, used_folder: Path) -> None:
+    folder = used_folder
+    for line, commands in example.lines_with_commands():
+        if all(example_commands.is_run(words) for words in commands):
+            run(example_commands.filled_in_text(line, folder), folder)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "example", chosen([e for e in EXAMPLES if e.language == "python" and e.is_tried])
+)
+def test_a_python_example_runs_and_gives_what_it_says(
+    example: Example, used_folder: Path, tmp_path: Path
+) -> None:
+    folder = used_folder
+    program = tmp_path / "example.py"
+    program.write_text(example_commands.filled_in_text(example.text, folder), encoding="utf-8")
+    run([sys.executable, "-m", "tests.support.python_example", str(program)], folder)
+
+
+def script_of_array() -> str:
+    """The recipe by which the elements of a job array parse one text."""
+    (script,) = (e.text for e in EXAMPLES if e.is_script and "--array" in e.text)
+    return script
+
+
+@pytest.mark.slow
+def test_two_elements_of_the_job_array_parse_one_text_together(used_folder: Path) -> None:
+    elements = [
+        subprocess.Popen(
+            ["bash", "-c", script_of_array()],
+            env=environment(used_folder, used_folder / "programs") | {"OMP_NUM_THREADS": "1"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for _ in range(2)
+    ]
+    said = [element.communicate()[0] for element in elements]
+
+    assert [element.returncode for element in elements] == [0, 0], said
+    (corpus,) = (used_folder / "data" / "work" / "corpora").glob("files-*")
+    run(["treeviews", "inspect", "check", str(corpus)], used_folder)
+    assert {stage.name.split("-")[0] for stage in corpus.iterdir()} == {
+        *("sentences", "dependencies", "constituents")
+    }
+
+
+@pytest.mark.slow
+def test_the_recipe_for_the_gpus_of_a_machine_trains_on_processes_without_one(
+    used_folder: Path,
+) -> None:
+    (script,) = (e.text for e in EXAMPLES if e.is_script and "#SBATCH --gpus=4" in e.text)
+    changes = '{"hidden_size": 8, "epochs": 1, "batch_size": 8, "held_out_batches": 1}'
+    smaller = script.replace(
+        "--preset structured-views",
+        f"--preset structured-views --changes '{changes}' --held-out-fraction 0.5",
+    )
+    assert smaller != script
+
+    result = subprocess.run(
+        ["bash", "-c", smaller],
+        env=environment(used_folder, used_folder / "programs") | {"DEVICE": "cpu"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert result.returncode == 0, result.stderr[-4000:]
+    (job,) = (used_folder / "data" / "work" / "models").glob("*/job.json")
+    assert json.loads(job.read_text("utf-8"))["launch"]["processes"] == 2
