@@ -44,8 +44,8 @@ def scoring_notes(results: Iterable[TaskResult]) -> list[str]:
     notes = []
     if any(result.task.protocol == "similarity" for result in found):
         notes.append(
-            "spearman_all: 100 ρ by cosine over all pairs of a set at once, as MTEB's main score of "
-            "a set without subsets."
+            "spearman_all: 100 ρ by cosine over all pairs of a set at once, as MTEB's main score "
+            "of a set without subsets."
         )
     tasks: dict[str, list[str]] = {}
     for result in found:
