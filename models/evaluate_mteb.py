@@ -20,9 +20,29 @@ from typing import Any
 import torch
 
 from models.evaluate_tasks import check_folder, evaluation_of
+from models.evaluation.tasks.task import MTEB_TASK
 from models.mteb.evaluate import evaluate_mteb
 from models.mteb.tasks import mteb_task_names
 from pipeline.base.job import Progress, run_from_command_line
+
+
+def divided(names: str, *, senteval: bool) -> tuple[str, tuple[str, ...]]:
+    """Returns the tasks of SentEval's data and those of MTEB's, of one list of names.
+
+    Args:
+        names: separated by commas. ``mteb-STS17`` is MTEB's; without SentEval's data any name is.
+            ``all`` are those of both.
+        senteval: whether there are SentEval's data.
+
+    Returns:
+        The first as they were given, empty where there are none, and MTEB's.
+    """
+    wanted = [name.strip() for name in names.split(",") if name.strip()]
+    mtebs = tuple(
+        one for one in wanted if not senteval or one == "all" or one.startswith(MTEB_TASK)
+    )
+    ours = [one for one in wanted if senteval and not one.startswith(MTEB_TASK)]
+    return ",".join(ours), mtebs
 
 
 def execute(job: Mapping[str, Any], progress: Progress) -> None:

@@ -265,11 +265,17 @@ def standing_result(path: Path, task: EvaluationTask, evaluation: Evaluation) ->
 
 
 def status_of(result: Result) -> str:
-    """Returns a result in a few words."""
+    """Returns a result in a few words: its main score, and of pairs' cosines MTEB's, too."""
     if isinstance(result, AbsentResult):
         return "absent"
-    score = result.scores[main_metric(result.task)]
-    return f"{main_metric(result.task)} {score.value:.1f} [{score.low:.1f}, {score.high:.1f}]"
+    names = [main_metric(result.task)]
+    if result.task.protocol == "similarity" and not result.task.score:
+        names.append("spearman_all")
+    scores = {name: result.scores[name] for name in names}
+    return ", ".join(
+        f"{name} {score.value:.1f} [{score.low:.1f}, {score.high:.1f}]"
+        for name, score in scores.items()
+    )
 
 
 def _source(job: Mapping[str, Any]) -> str:

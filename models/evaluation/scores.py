@@ -298,12 +298,13 @@ class _Grouped:
 
     @classmethod
     def of(cls, task: EvaluationTask, encoders: Sequence[Predictions]) -> _Grouped:
-        first, groups = encoders[0], {}
+        first = encoders[0]
+        groups: dict[str, tuple[IntArray, FloatArray | RankedPairs]] = {}
         for number, name in enumerate(first.group_names):
             rows = np.flatnonzero(first.groups == number)
             parts = [one.predicted[rows] for one in encoders]
             places = [rows + len(first.gold) * place for place in range(len(encoders))]
-            scored = np.concatenate(parts)
+            scored: FloatArray | RankedPairs = np.concatenate(parts)
             if task.protocol == "ranked_pairs":
                 ranks = np.concatenate([average_ranks(part) for part in parts])
                 scored = RankedPairs.of(ranks, np.tile(first.gold[rows], len(encoders)))

@@ -35,6 +35,8 @@ from models.mteb.predictions import (
 from models.mteb.tasks import LoadedTask, load_mteb_task, mteb_task_names
 from pipeline.base.job import Progress
 
+_EXPECTED = (".*is superseded by", "lbfgs failed to converge")
+"""Warnings that MTEB's protocols give for any encoder: its classifiers stop after 100 steps."""
 ROUNDING = 1e-3
 """By how much, in percent, a score may differ from that of its items; MTEB rounds some to 1e-5."""
 
@@ -83,9 +85,7 @@ def evaluate_mteb(
                 result = _evaluated(loaded, evaluation, temporary / "predictions")
                 write_result(path, result)
             results.append(result)
-            figure = result.scores[main_metric(result.task)]
-            told = f"{figure.value:.1f} [{figure.low:.1f}, {figure.high:.1f}]"
-            progress((done + 1) / len(names), f"{result.task.name}: {result.task.score} {told}")
+            progress((done + 1) / len(names), f"{result.task.name}: {_told(result)}")
     return results
 
 
@@ -145,6 +145,12 @@ def _with_score(result: TaskResult, value: float) -> TaskResult:
         )
     figures = {**result.scores, name: replace(result.scores[name], value=value)}
     return replace(result, scores=figures)
+
+
+def _told(result: TaskResult) -> str:
+    name = main_metric(result.task)
+    figure = result.scores[name]
+    return f"{name} {figure.value:.1f} [{figure.low:.1f}, {figure.high:.1f}]"
 
 
 def _setup(evaluation: Evaluation) -> Setup:
@@ -210,7 +216,8 @@ def _quiet() -> Iterator[None]:
         for name in names:
             logging.getLogger(name).setLevel(logging.ERROR)
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message=".*is superseded by.*")
+            for message in _EXPECTED:
+                warnings.filterwarnings("ignore", message=message)
             yield
     finally:
         if shown:

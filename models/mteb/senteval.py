@@ -1,4 +1,4 @@
-"""SentEval's sets of graded pairs as MTEB's tasks of the same name, to score both on the same pairs."""
+"""SentEval's graded pairs as MTEB's tasks of the same names: both can score the same pairs."""
 
 from __future__ import annotations
 

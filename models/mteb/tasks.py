@@ -68,8 +68,8 @@ def _task(name: str, **chosen: Any) -> Any:
     try:
         return import_mteb().get_task(name, **chosen)
     except KeyError as error:
-        said = " ".join(str(error.args[0]).split())
-        raise ValueError(f"MTEB has no task {name!r}: {said}") from error
+        hint = " ".join(str(error.args[0]).split()).partition("not found. ")[2]
+        raise ValueError(f"MTEB has no task {name!r}; {hint or 'see its list of tasks'}") from error
 
 
 def load_mteb_task(name: str, data: Path, temporary: Path) -> LoadedTask:

@@ -42,10 +42,10 @@ def scoring_notes(results: Iterable[TaskResult]) -> list[str]:
     """
     found = list(results)
     notes = []
-    if any(result.task.protocol == "similarity" for result in found):
+    if any(one.task.protocol == "similarity" and not one.task.score for one in found):
         notes.append(
-            "spearman_all: 100 ρ by cosine over all pairs of a set at once, as MTEB's main score of "
-            "a set without subsets."
+            "spearman_all: 100 ρ by cosine over all pairs of a set at once, as MTEB's main score "
+            "of a set without subsets."
         )
     tasks: dict[str, list[str]] = {}
     for result in found:
