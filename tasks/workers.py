@@ -157,7 +157,6 @@ def _told_by_task(handle: Any) -> Any:
     def handle_told(process: TaskProcess, error: BaseException) -> Any:
         if not isinstance(process.task, ReportingTask):
             return handle(process, error)
-        logger.error("%s: failed; what does not wait for it goes on", process.task.task_family)
         process.task.trigger_event(luigi.Event.FAILURE, process.task, error)
         return process.task.on_failure(error)
 
