@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from models.evaluation.representations.representation import (
 from models.evaluation.task_result import AbsentResult, read_results, results_by_file
 from models.evaluation.tasks.declarations import DERIVED, TASKS, task_named, tasks_named
 from models.evaluation.tasks.load import derived_note
-from models.evaluation.tasks.task import OWN_PAIRS, EvaluationTask
+from models.evaluation.tasks.task import MTEB_TASK, OWN_PAIRS, EvaluationTask
 from pipeline.base.digest import digest_of, sha256_of_file
 from pipeline.base.job import Progress, available_cores
 from pipeline.downloads.evaluation_data import check_data_folder
@@ -41,10 +41,12 @@ class EvaluationRequest:
 
     encoder: str
     """Of the grammar of `models.encoding.encoder_names`."""
-    data: Path
+    data: Path | None = None
     """SentEval's data folder: it holds downstream/, probing/ and words/."""
+    mteb_data: Path | None = None
+    """The folder that has a folder an MTEB task."""
     tasks: str = "all"
-    """Names, separated by commas."""
+    """Names, separated by commas; with both kinds of data MTEB's begin with ``mteb-``."""
     out: Path | None = None
     """Folder of the results; by default results/ENCODER, with a digest where representation or
     protocol are not the default ones."""
@@ -80,9 +82,25 @@ def evaluate(request: EvaluationRequest, on_progress: Progress) -> Path:
     """
     from models.evaluate_tasks import execute
 
-    job = job_of(request)
-    check_results(job)
-    execute(job, on_progress)
+    names: str = request.tasks
+    mtebs: tuple[str, ...] = ()
+    if request.mteb_data is not None:
+        from models.evaluate_mteb import divided
+
+        names, mtebs = divided(request.tasks, senteval=request.data is not None)
+    job = job_of(replace(request, tasks=names))
+    if mtebs:
+        from models.evaluate_mteb import execute as execute_mteb
+        from models.mteb.tasks import mteb_task_names
+
+        assert request.mteb_data is not None
+        mtebs = tuple(mteb_task_names(mtebs, request.mteb_data))
+    scored = [*job["tasks"], *(f"{MTEB_TASK}{name}" for name in mtebs)]
+    check_results({**job, "tasks": scored})
+    if job["tasks"]:
+        execute(job, on_progress)
+    if mtebs:
+        execute_mteb({**job, "tasks": mtebs, "data": str(request.mteb_data)}, on_progress)
     return Path(job["out"])
 
 
@@ -142,7 +160,8 @@ def job_of(request: EvaluationRequest) -> dict[str, Any]:
     Raises:
         ValueError: no data folder, or an unknown task, preset or field.
     """
-    check_data_folder(request.data)
+    if request.data is not None:
+        check_data_folder(request.data)
     representation = representation_named(
         request.representation, **dict(request.representation_changes)
     )
@@ -152,7 +171,7 @@ def job_of(request: EvaluationRequest) -> dict[str, Any]:
         "encoder": request.encoder,
         "name": request.name or parse_encoder_name(request.encoder).shown,
         "tasks": [task.name for task in _tasks(request)],
-        "data": str(request.data),
+        "data": str(request.data or request.mteb_data),
         "out": str(out),
         "cache": str(request.cache),
         "parses": str(request.parses or request.cache.parent / "parses"),
@@ -169,6 +188,8 @@ def job_of(request: EvaluationRequest) -> dict[str, Any]:
 
 def _tasks(request: EvaluationRequest) -> tuple[EvaluationTask, ...]:
     """Returns the tasks that are asked for; all of derived data are others than of SentEval's."""
+    if request.data is None or not request.tasks:
+        return ()
     return tasks_named(request.tasks, derived=derived_note(DERIVED[0], request.data) is not None)
 
 

@@ -1,4 +1,4 @@
-"""``treeviews evaluate``: any encoder's scores on SentEval's tasks."""
+"""``treeviews evaluate``: any encoder's scores on SentEval's and MTEB's tasks."""
 
 from __future__ import annotations
 
@@ -48,6 +48,13 @@ def evaluate(
     data: Annotated[
         Path | None,
         typer.Option(help="SentEval's data folder: it holds downstream/, probing/ and words/."),
+    ] = None,
+    mteb_data: Annotated[
+        Path | None,
+        typer.Option(
+            help="A folder that has a folder an MTEB task; beside --data, its tasks are called "
+            "mteb-NAME."
+        ),
     ] = None,
     tasks: Annotated[
         str,
@@ -145,8 +152,10 @@ def evaluate(
     if list_tasks:
         _list_tasks(as_json)
         return
-    if encoder is None or data is None:
-        raise typer.BadParameter("give --encoder and --data, or --list for the tasks")
+    if encoder is None or (data is None and mteb_data is None):
+        raise typer.BadParameter(
+            "give --encoder and --data or --mteb-data, or --list for the tasks"
+        )
     protocol = json_object(protocol_changes, "--protocol-changes", '{"standardise": true}')
     if doubled := sorted(set(protocol) & set(OPTION_OF_PROTOCOL)):
         options = ", ".join(OPTION_OF_PROTOCOL[field] for field in doubled)
@@ -164,6 +173,7 @@ def evaluate(
         EvaluationRequest(
             encoder=encoder,
             data=data,
+            mteb_data=mteb_data,
             tasks=tasks,
             out=out,
             name=name,

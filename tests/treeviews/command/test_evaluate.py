@@ -225,7 +225,7 @@ def test_a_mistake_is_a_sentence_and_exit_code_two(
 def test_encoder_and_data_are_needed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 2
     assert capsys.readouterr().err.splitlines() == [
-        "error: give --encoder and --data, or --list for the tasks",
+        "error: give --encoder and --data or --mteb-data, or --list for the tasks",
         "help: treeviews evaluate --help",
     ]
 
