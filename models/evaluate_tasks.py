@@ -23,8 +23,9 @@ from __future__ import annotations
 import platform
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,7 @@ from models.evaluation.evaluate_task import MAX_REFUSED, Evaluation, evaluate_ta
 from models.evaluation.protocols.config import ProtocolConfig
 from models.evaluation.representations.representation import Representation
 from models.evaluation.scores import main_metric
+from models.evaluation.statistics.resampling import Interval
 from models.evaluation.task_result import (
     ANOTHER_VERSION,
     AbsentResult,
@@ -52,9 +54,10 @@ from models.evaluation.task_result import (
     read_result,
     result_path,
     results_by_file,
+    scored_results,
     write_result,
 )
-from models.evaluation.tasks.declarations import task_named
+from models.evaluation.tasks.declarations import DERIVED, task_named, tasks_named
 from models.evaluation.tasks.load import (
     AbsentDataError,
     derived_note,
@@ -62,8 +65,11 @@ from models.evaluation.tasks.load import (
     load_task,
 )
 from models.evaluation.tasks.task import EvaluationTask
+from models.kept_encoder import encoder_of
+from models.report.evaluation_table import evaluation_table
 from pipeline.base.digest import digest_of, sha256_of_file
 from pipeline.base.job import Progress, run_from_command_line
+from pipeline.downloads.evaluation_data import DATA_PARTS
 
 _NEEDED = ("encoder", "tasks", "data", "out")
 _OPTIONAL = (
@@ -82,8 +88,92 @@ _OPTIONAL = (
 )
 
 
-def execute(job: Mapping[str, Any], progress: Progress) -> None:
+@dataclass(frozen=True, slots=True, eq=False)
+class Scores(Mapping[str, Mapping[str, Interval]]):
+    """What an encoder reached: each task's scores by their names, with intervals, in percent.
+
+    Tasks whose data is absent are left out of the mapping, and are in ``results`` and the table.
+    """
+
+    results: Mapping[str, Result]
+    """By task; a `TaskResult` has every prediction, too."""
+    table: str
+    """As Markdown: scores, averages and what was evaluated."""
+
+    def __getitem__(self, task: str) -> Mapping[str, Interval]:
+        result = self.results[task]
+        if isinstance(result, AbsentResult):
+            raise KeyError(f"{task}: {result.reason}")
+        return result.scores
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(scored_results(self.results))
+
+    def __len__(self) -> int:
+        return len(scored_results(self.results))
+
+
+def scores_of(
+    encoder: object,
+    data: str | Path,
+    *,
+    tasks: str | Sequence[str] = "all",
+    out: str | Path | None = None,
+    name: str | None = None,
+    device: str = "cpu",
+    on_progress: Progress | None = None,
+) -> Scores:
+    """Returns the scores of an encoder, which may be a name, a folder, an object or a function.
+
+    Args:
+        encoder: see `models.kept_encoder.encoder_of`.
+        data: the folder that SentEval calls data.
+        tasks: names, separated by commas or listed.
+        out: folder of the results; None keeps none.
+        name: what the table calls the encoder.
+        device: torch's name of where to compute.
+        on_progress: told the share of the tasks done, and the last one's score in words.
+
+    Raises:
+        FileNotFoundError: no such data, or no such encoder.
+        ValueError: see `execute`.
+    """
+    if not any((Path(data) / part).is_dir() for part in DATA_PARTS):
+        raise FileNotFoundError(
+            f"{data}: holds none of {', '.join(DATA_PARTS)}; give the folder that SentEval calls "
+            "data"
+        )
+    names = tasks if isinstance(tasks, str) else ",".join(tasks)
+    derived = derived_note(DERIVED[0], Path(data)) is not None
+    found = tasks_named(names, derived=derived)
+    is_named = isinstance(encoder, str | Path)
+    called = str(encoder) if is_named else getattr(encoder, "name", type(encoder).__name__)
+    shown = parse_encoder_name(called).shown if is_named else called
+    threads = torch.get_num_threads()
+    with tempfile.TemporaryDirectory(prefix="treeviews-") as scratch:
+        folder = Path(out or scratch)
+        job = {
+            "encoder": called,
+            "name": name or shown,
+            "tasks": [task.name for task in found],
+            "data": str(data),
+            "out": str(folder),
+            "device": device,
+            "threads": threads,
+        }
+        given = None if is_named else encoder_of(encoder)
+        execute(job, on_progress or (lambda _share, _status: None), encoder=given)
+        results = {task.name: read_result(result_path(folder, task)) for task in found}
+        return Scores(results, evaluation_table([folder]))
+
+
+def execute(job: Mapping[str, Any], progress: Progress, *, encoder: Encoder | None = None) -> None:
     """Runs a job; a result is written as soon as it is there.
+
+    Args:
+        job: see above.
+        progress: told the share of the tasks done.
+        encoder: what the job's ``encoder`` names, where that is an object of this process.
 
     Raises:
         ValueError: a key is missing or unknown, a setting is out of range, or a task's data or an
@@ -100,11 +190,11 @@ def execute(job: Mapping[str, Any], progress: Progress) -> None:
         raise ValueError(f"threads must be 1 or more, got {threads}")
     torch.set_num_threads(threads)
     with tempfile.TemporaryDirectory() as temporary:
-        _evaluate({**job, "parses": job.get("parses") or temporary}, progress)
+        _evaluate({**job, "parses": job.get("parses") or temporary}, progress, encoder)
 
 
-def _evaluate(job: Mapping[str, Any], progress: Progress) -> None:
-    evaluation = evaluation_of(job)
+def _evaluate(job: Mapping[str, Any], progress: Progress, encoder: Encoder | None) -> None:
+    evaluation = evaluation_of(job, encoder)
     tasks = [task_named(name) for name in job["tasks"]]
     datasets = [task.dataset for task in tasks]
     tasks.sort(key=lambda task: datasets.index(task.dataset))  # those that share sentences together
@@ -138,14 +228,14 @@ def _folders(out: Any, tasks: Sequence[EvaluationTask]) -> dict[str, Path]:
     return {task.name: Path(out[task.name]) for task in tasks}
 
 
-def evaluation_of(job: Mapping[str, Any]) -> Evaluation:
-    """Returns what a job asks for, its encoder loaded."""
+def evaluation_of(job: Mapping[str, Any], encoder: Encoder | None = None) -> Evaluation:
+    """Returns what a job asks for, its encoder loaded unless it is given."""
     device = available_device(str(job.get("device", "cpu")))
     given = job.get("encoder_settings", {})
     settings = EncoderSettings.from_dict({**given, "device": device, "parses": job.get("parses")})
     representation = Representation.from_dict(job.get("representation", {}))
     source = _source(job)
-    encoder = resolve_encoder(str(job["encoder"]), settings)
+    encoder = encoder or resolve_encoder(str(job["encoder"]), settings)
     identity = _identity(job, encoder, source)
     cache_name = None
     if not isinstance(encoder, ViewEncoder):

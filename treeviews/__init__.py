@@ -3,6 +3,7 @@
     import treeviews
 
     vectors = treeviews.encode(["The cat sat.", "It slept."])      # float32 [2, 300]
+    cosines = treeviews.similarity(vectors)                        # float32 [2, 2]
     encoder = treeviews.load("english-trees")                      # load once, encode often
 
 Everything here stands in one of the floors below it (`tasks`, `models`, `pipeline`) and is loaded
@@ -12,10 +13,273 @@ when it is first called: importing this module loads no torch.
 from __future__ import annotations
 
 from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from models import load
 from pipeline.parsing.formats import write_parses
 from pipeline.parsing.parse_text import Parser, parse
 
-__all__ = ["Parser", "load", "parse", "write_parses"]
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    import numpy as np
+    import numpy.typing as npt
+    import pyarrow as pa
+    import torch
+
+    from models.config.views import Pooling
+    from models.encoding.reading_encoder import OnRefusal
+    from models.encoding.string_encoder import ArrayKind, StringEncoder
+    from models.evaluate_tasks import Scores
+    from models.search.exact import Hits, Score
+    from models.search.index import Index, Kind
+
+    FloatArray = npt.NDArray[np.float32]
+    AnyEncoder = str | Path | StringEncoder | Callable[[list[str]], Any] | object
+
+__all__ = [
+    "Parser",
+    "build_index",
+    "encode",
+    "evaluate",
+    "load",
+    "parse",
+    "read_shards",
+    "search",
+    "similarity",
+    "similarity_pairwise",
+    "write_parses",
+]
 __version__ = version("treeviews")
+
+
+@overload
+def encode(
+    sentences: str | Iterable[str],
+    encoder: AnyEncoder = ...,
+    *,
+    device: str = ...,
+    on_refusal: OnRefusal = ...,
+    pooling: Sequence[Pooling] = ...,
+    batch_size: int | None = ...,
+    show_progress: bool = ...,
+    normalize: bool = ...,
+    convert_to: Literal["numpy"] = ...,
+    processes: int = ...,
+) -> FloatArray: ...
+@overload
+def encode(
+    sentences: str | Iterable[str],
+    encoder: AnyEncoder = ...,
+    *,
+    device: str = ...,
+    on_refusal: OnRefusal = ...,
+    pooling: Sequence[Pooling] = ...,
+    batch_size: int | None = ...,
+    show_progress: bool = ...,
+    normalize: bool = ...,
+    convert_to: Literal["torch"],
+    processes: int = ...,
+) -> torch.Tensor: ...
+def encode(
+    sentences: str | Iterable[str],
+    encoder: AnyEncoder = "english",
+    *,
+    device: str = "cpu",
+    on_refusal: OnRefusal = "error",
+    pooling: Sequence[Pooling] = ("last",),
+    batch_size: int | None = None,
+    show_progress: bool = False,
+    normalize: bool = False,
+    convert_to: ArrayKind = "numpy",
+    processes: int = 1,
+) -> FloatArray | torch.Tensor:
+    """Returns the vectors of sentences, [n, d] of a list and [d] of one string.
+
+        treeviews.encode("It rains.")
+        treeviews.encode(["It rains.", "It pours."], "english-trees", normalize=True)
+
+    The encoder of the last call is kept, so a second call with the same name loads nothing.
+
+    Args:
+        sentences: raw text; each string is one sentence.
+        encoder: a name, a model's folder, an encoder that was loaded, or a function of your own
+            from a list of strings to a matrix; see `load`.
+        device: torch's name of where to parse and embed; of an encoder by name.
+        on_refusal: see `load`; of an encoder by name.
+        pooling: how a view's states become one vector; several stand side by side.
+        batch_size: sentences embedded at once.
+        show_progress: whether to draw a bar on standard error.
+        normalize: whether to give each vector length 1; one of zeros stays one.
+        convert_to: ``numpy`` or ``torch``.
+        processes: how many to share the sentences among.
+
+    Raises:
+        FileNotFoundError: no such encoder.
+        ValueError: no strings, a sentence that cannot be taken, or an option out of range.
+    """
+    from models.kept_encoder import encoder_of
+
+    found = encoder_of(encoder, device=device, on_refusal=on_refusal)
+    given = {"pooling": pooling, "batch_size": batch_size, "show_progress": show_progress}
+    given |= {"normalize": normalize, "convert_to": convert_to, "processes": processes}
+    vectors: FloatArray | torch.Tensor = found.encode(sentences, **given)  # type: ignore[call-overload]
+    return vectors
+
+
+def similarity(a: Any, b: Any = None, *, encoder: AnyEncoder = "english") -> Any:
+    """Returns the cosine of each of one list with each of another, float32 [n, m].
+
+        treeviews.similarity(["It rains.", "It pours."], ["The sun shines."])
+        treeviews.similarity(treeviews.encode(sentences))
+
+    What was given as tensors is answered in such. A vector of zeros is like nothing: its cosines
+    are 0.
+
+    Args:
+        a: vectors [n, d] or [d], or sentences.
+        b: likewise; None compares ``a`` with itself.
+        encoder: of sentences.
+
+    Raises:
+        ValueError: they are neither, or of different widths.
+    """
+    from models.kept_encoder import vectors_of
+    from models.search.similarity import similarity as of_vectors
+
+    return of_vectors(vectors_of(a, encoder), None if b is None else vectors_of(b, encoder))
+
+
+def similarity_pairwise(a: Any, b: Any, *, encoder: AnyEncoder = "english") -> Any:
+    """Returns the cosine of each with the one at its place in the other list, float32 [n].
+
+        treeviews.similarity_pairwise(["It rains.", "It pours."], ["It is dry.", "It is wet."])
+
+    Args:
+        a: vectors [n, d] or [d], or sentences.
+        b: as many.
+        encoder: of sentences.
+
+    Raises:
+        ValueError: they are neither, of different widths, or not as many.
+    """
+    from models.kept_encoder import vectors_of
+    from models.search.similarity import similarity_pairwise as of_vectors
+
+    return of_vectors(vectors_of(a, encoder), vectors_of(b, encoder))
+
+
+def search(
+    queries: Any,
+    matrix: Any,
+    k: int = 10,
+    *,
+    score: Score = "cosine",
+    encoder: AnyEncoder = "english",
+) -> Hits:
+    """Returns the k rows of a matrix that suit each query best, with their scores.
+
+        hits = treeviews.search("Where is the cat?", treeviews.encode(sentences), k=3)
+        [sentences[row] for row in hits.rows]
+
+    Looks at every row, a block at a time; of equal scores the lower row comes first. `build_index`
+    is for matrices that are searched often.
+
+    Args:
+        queries: vectors [q, d] or [d], or sentences.
+        matrix: vectors [m, d], may be mapped from a file; or sentences.
+        k: results of a query.
+        score: ``cosine`` or ``dot``.
+        encoder: of sentences.
+
+    Raises:
+        ValueError: they are neither, of different widths, or not finite.
+    """
+    from models.kept_encoder import vectors_of
+    from models.search.exact import search as in_matrix
+
+    wanted, rows = vectors_of(queries, encoder), vectors_of(matrix, encoder)
+    return in_matrix(wanted, rows, k, score=score)
+
+
+def build_index(matrix: Any, kind: Kind = "auto", *, score: Score = "cosine") -> Index:
+    """Returns an index over the rows of a matrix, for many searches.
+
+        index = treeviews.build_index(treeviews.encode(sentences))
+        index.search(treeviews.encode("Where is the cat?"), k=3).rows
+
+    Args:
+        matrix: vectors [m, d].
+        kind: ``exact``, ``faiss``, ``hnsw``, or ``auto``: exact for a small matrix, else the first
+            library that is installed, else exact.
+        score: ``cosine`` or ``dot``.
+
+    Raises:
+        ModuleNotFoundError: the library is not installed; names the remedy.
+        ValueError: no matrix, or another kind or score.
+    """
+    from models.search.index import build_index as over_rows
+
+    return over_rows(matrix, kind, score=score)
+
+
+def evaluate(
+    encoder: AnyEncoder,
+    data: str | Path,
+    *,
+    tasks: str | Sequence[str] = "all",
+    out: str | Path | None = None,
+    name: str | None = None,
+    device: str = "cpu",
+    on_progress: Callable[[float, str], None] | None = None,
+) -> Scores:
+    """Returns the scores of an encoder on evaluation tasks, with intervals.
+
+        scores = treeviews.evaluate("english", "senteval/data", tasks=["MR", "STSBenchmark"])
+        scores["MR"]["accuracy"].value, scores["MR"]["accuracy"].low
+        print(scores.table)
+
+    Args:
+        encoder: as in `encode`.
+        data: the folder that SentEval calls data.
+        tasks: names, or all; ``treeviews evaluate --list`` tells them.
+        out: folder of the results, one JSON file a task; None keeps none.
+        name: what the table calls the encoder.
+        device: torch's name of where to compute.
+        on_progress: told the share of the tasks done, and the last one's score in words.
+
+    Raises:
+        FileNotFoundError: no such data, or no such encoder.
+        ValueError: an unknown task, data that are not as they must be, or an encoder's answer that
+            is no embedding.
+    """
+    from models.evaluate_tasks import scores_of
+
+    return scores_of(
+        encoder, data, tasks=tasks, out=out, name=name, device=device, on_progress=on_progress
+    )
+
+
+def read_shards(folder: str | Path, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
+    """Yields the shards of a corpus or of one stage as tables, one in memory at a time.
+
+        for table in treeviews.read_shards("data/work/corpora/python-docs-…", ["tokens", "heads"]):
+            ...
+
+    Row i of a table is one sentence in all of its columns: a corpus' stages stand side by side.
+    What a parser could not take is null. Bytes are held against their checksums.
+
+    Args:
+        folder: of a corpus, which holds stages, or of one stage.
+        columns: of any stage, in this order; None for all.
+
+    Raises:
+        FileNotFoundError: no shards there, or a stage lacks one.
+        ValueError: no such column, or a shard is damaged.
+    """
+    from pathlib import Path as Place
+
+    from pipeline.inspect.dataset import read_tables
+
+    return read_tables(Place(folder), columns)

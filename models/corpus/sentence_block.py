@@ -135,6 +135,8 @@ class SentenceBlock:
 _EXTREMES = {"max": np.maximum, "min": np.minimum}
 _GATHERED_AT_ONCE = 4_096
 """Tokens whose vectors are gathered where extremes are looked for; they fit a core's cache."""
+_SUMMED_AT_ONCE = 256
+"""Sentences whose sums, and a word of each, fit a core's cache."""
 MAX_SUMMED_IN_ORDER = 64
 """Words of a sentence; a longer sum loses digits word by word, and less by numpy, in halves."""
 
@@ -149,20 +151,33 @@ def pooled_words(
     """
     if pooling in _EXTREMES:
         return _extreme_words(vectors, block, _EXTREMES[pooling])
-    import torch  # sums without a copy of the vectors
-    import torch.nn.functional as F
-
-    means: NDArray[np.float32] = F.embedding_bag(
-        torch.from_numpy(block.token_ids.astype(np.int64, copy=False)),
-        torch.from_numpy(vectors.matrix),
-        torch.from_numpy(block.offsets[:-1]),
-        mode="mean",
-    ).numpy()
+    means = _summed_words(vectors, block)
+    means /= np.maximum(block.lengths, 1)[:, None].astype(np.float32)
     for row in np.flatnonzero(block.lengths > MAX_SUMMED_IN_ORDER).tolist():
         part = block.slice(row, row + 1)
         words = vectors.matrix[part.token_ids]
         means[row] = np.add.reduceat(words, [0], axis=0)[0] / len(words)
     return means
+
+
+def _summed_words(vectors: WordVectors, block: SentenceBlock) -> NDArray[np.float32]:
+    """Returns each sentence's sum, float32 [N, E], word after word as torch's embedding bag sums.
+
+    The bits are the same, and torch, which takes a second to import, is not needed.
+    """
+    sums = np.zeros((len(block), vectors.size), dtype=np.float32)
+    by_length = np.argsort(-block.lengths, kind="stable")
+    for first in range(0, len(block), _SUMMED_AT_ONCE):
+        rows = by_length[first : first + _SUMMED_AT_ONCE]
+        starts, lengths = block.offsets[rows], block.lengths[rows]
+        own = np.zeros((len(rows), vectors.size), dtype=np.float32)
+        words = np.empty_like(own)
+        for place in range(min(int(lengths[0]), MAX_SUMMED_IN_ORDER)):
+            num = int(np.count_nonzero(lengths > place))
+            ids = block.token_ids[starts[:num] + place]
+            own[:num] += np.take(vectors.matrix, ids, axis=0, out=words[:num], mode="clip")
+        sums[rows] = own
+    return sums
 
 
 def _extreme_words(vectors: WordVectors, block: SentenceBlock, of: np.ufunc) -> NDArray[np.float32]:

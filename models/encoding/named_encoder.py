@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -44,6 +44,11 @@ from models.encoding.reading_encoder import (
     WordsEncoder,
     fail_if_any,
 )
+from models.encoding.static_encoder import (
+    is_static,
+    load_static_encoder,
+    untrained_static_encoder,
+)
 from models.encoding.string_encoder import (
     LAST,
     Asked,
@@ -57,12 +62,10 @@ from models.model.model_description import (
     read_model_description,
 )
 from models.words.vector_files import load_word_vectors
+from models.words.word_vectors import WordVectors
 from pipeline.base.bundled import BUNDLED_VECTORS
 from pipeline.base.digest import digest_of
 from pipeline.base.refusal import RefusedSentence
-
-if TYPE_CHECKING:
-    from models.encoding.text_encoder import TextEncoder
 
 
 def resolve_encoder(called: str, settings: EncoderSettings | None = None) -> Encoder:
@@ -138,18 +141,12 @@ def _resolved(called: str, settings: EncoderSettings) -> Encoder:
         case "bag_of_words":
             return words_encoder(settings)
         case "random":
-            from models.encoding.text_encoder import random_text_encoder
-
             assert name.seed is not None
-            return random_text_encoder(name.seed, settings)
+            return _untrained(name.seed, settings)
         case "sif":
-            from models.encoding.text_encoder import random_text_encoder
-
-            return random_text_encoder(0, replace(settings, config=SIF_WORDS))
+            return _untrained(0, replace(settings, config=SIF_WORDS))
         case "model":
-            from models.encoding.text_encoder import load_text_encoder
-
-            return load_text_encoder(name.parts[0].folder, settings)
+            return model_encoder(name.parts[0].folder, settings)
         case "joined":
             return _joined(name.parts, settings)
         case "function":
@@ -158,6 +155,30 @@ def _resolved(called: str, settings: EncoderSettings) -> Encoder:
         f"encoder {called!r}: only a run of Luigi knows what it trained; give the folder of the "
         f"model, one of this name as ./{called}"
     )
+
+
+def model_encoder(folder: Path, settings: EncoderSettings) -> ReadingEncoder:
+    """Returns the model of a folder; torch is loaded where it computes more than a mean of words.
+
+    Raises:
+        FileNotFoundError: no model there.
+        ValueError: see `models.encoding.text_encoder.load_text_encoder`.
+    """
+    static = load_static_encoder(folder, settings)
+    if static is not None:
+        return static
+    from models.encoding.text_encoder import load_text_encoder
+
+    return load_text_encoder(folder, settings)
+
+
+def _untrained(seed: int, settings: EncoderSettings) -> ReadingEncoder:
+    if is_static(settings.config, settings):
+        vectors = load_word_vectors(settings.vectors or BUNDLED_VECTORS)
+        return untrained_static_encoder(vectors, settings)
+    from models.encoding.text_encoder import random_text_encoder
+
+    return random_text_encoder(seed, settings)
 
 
 def words_encoder(settings: EncoderSettings) -> WordsEncoder:
@@ -179,34 +200,31 @@ def words_beside(encoder: Encoder, settings: EncoderSettings) -> WordsEncoder:
         FileNotFoundError: word vectors are not there.
         ValueError: joined models have different word vectors.
     """
-    models = _models_of(encoder)
-    if len({model.vectors.checksum for model in models}) > 1:
+    found = _words_of_models(encoder)
+    if len({vectors.checksum for vectors in found}) > 1:
         raise ValueError(
             "join_words: the joined models have different word vectors, so that no mean is that of "
             "all; leave join_words out, or join models of the same vectors"
         )
-    return WordsEncoder(models[0].vectors, settings) if models else words_encoder(settings)
+    return WordsEncoder(found[0], settings) if found else words_encoder(settings)
 
 
-def _models_of(encoder: Encoder) -> list[TextEncoder]:
-    """Returns the models that an encoder consists of; none of a function or a bag of words."""
-    from models.encoding.text_encoder import TextEncoder
-
+def _words_of_models(encoder: Encoder) -> list[WordVectors]:
+    """Returns the words of the models of which an encoder consists; a bag of words is none."""
     parts = encoder.encoders if isinstance(encoder, JoinedEncoder) else [encoder]
-    return [part for part in parts if isinstance(part, TextEncoder)]
+    models = (part for part in parts if isinstance(part, ReadingEncoder))
+    return [part.vectors for part in models if not isinstance(part, WordsEncoder)]
 
 
 def _joined(parts: Sequence[ModelViews], settings: EncoderSettings) -> JoinedEncoder:
     """Returns views of models, each model loaded once."""
-    from models.encoding.text_encoder import load_text_encoder
-
     folders = dict.fromkeys(part.folder.resolve() for part in parts)
     taken = {folder: _settings_taken(read_model_description(folder)) for folder in folders}
     by_any = set().union(*taken.values())
     loaded = {}
     for folder, own in taken.items():
         others: dict[str, Any] = dict.fromkeys(by_any - own)  # what none takes stays, to be refused
-        loaded[folder] = load_text_encoder(folder, replace(settings, **others))
+        loaded[folder] = model_encoder(folder, replace(settings, **others))
     return JoinedEncoder(
         [EncoderViews(loaded[part.folder.resolve()], part.views, part.name) for part in parts]
     )

@@ -29,7 +29,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from models.config.views import VIEWS, columns_read
@@ -114,6 +113,8 @@ def _read(piece: Path, stage: str, num_sentences: int) -> pa.Table:
         FileNotFoundError: no such piece.
         OSError, ValueError, KeyError, TypeError: it is damaged.
     """
+    import pyarrow.parquet as pq  # takes as long to import as numpy; few encoders keep anything
+
     manifest: dict[str, Any] = json.loads(_manifest_path(piece).read_text(encoding="utf-8"))
     content = piece.read_bytes()
     if hashlib.sha256(content).hexdigest() != manifest["sha256"]:
@@ -129,6 +130,8 @@ def _write(piece: Path, table: pa.Table, seconds: float) -> None:
 
     What writers that were killed left beside it is removed; what is young another may be writing.
     """
+    import pyarrow.parquet as pq
+
     sweep_unfinished(piece.parent, older_than_seconds=LEFT_SECONDS)
     stream = pa.BufferOutputStream()
     pq.write_table(table, stream, compression="zstd", compression_level=3)

@@ -103,6 +103,8 @@ class ReadingEncoder(StringEncoder):
         self.refused: list[RefusedSentence] = []
         """Sentences of the last call that became zeros."""
         self._reader = reader
+        self.vectors = reader.vectors
+        """Those that tokens are looked up by, as loaded."""
 
     @property
     def fails_on_refusal(self) -> bool:
@@ -214,7 +216,6 @@ class WordsEncoder(ReadingEncoder):
 
     def __init__(self, vectors: WordVectors, settings: EncoderSettings | None = None) -> None:
         super().__init__(SentenceReader(vectors, {}), settings)
-        self.vectors = vectors
 
     @cached_property
     def digest(self) -> str:

@@ -5,13 +5,11 @@ Legend: n sentences or chosen rows, b of a batch, H width of a view.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from threading import RLock
-from typing import Any, cast
 
 import numpy as np
 import torch
@@ -19,11 +17,11 @@ from numpy.typing import NDArray
 
 from models.config.views import Pooling, needed_stages
 from models.corpus.parsed_corpus import ParsedCorpus
-from models.corpus.sentence_block import SentenceBlock, pooled_words
+from models.corpus.sentence_block import SentenceBlock
 from models.encoding.encoder_interface import FloatArray
-from models.encoding.reading_encoder import EncoderSettings, ReadingEncoder, WordsEncoder
+from models.encoding.reading_encoder import EncoderSettings, ReadingEncoder
 from models.encoding.sentence_reader import Parsers, SentenceReader
-from models.encoding.versions import describe_encoding
+from models.encoding.versions import describe_architecture, describe_encoding, weights_digest
 from models.model.model_description import (
     OPTION_OF_STAGE,
     find_parser,
@@ -32,32 +30,11 @@ from models.model.model_description import (
 )
 from models.model.model_folder import load_model
 from models.model.sentence_model import SentenceModel, SentenceViews, batch_of, build_model
-from models.words.embedding import WordEmbedding
 from models.words.vector_files import load_word_vectors
 from pipeline.base.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS
 from pipeline.base.digest import digest_of
 from pipeline.parsers.adapters.device import automatic_device
 from pipeline.parsers.lazy_parser import LazyParser
-
-_ARCHITECTURE = (
-    "views",
-    "bidirectional",
-    "dep_cell",
-    "path_parts",
-    "added_to_words",
-    "read_rms",
-    "words_beside",
-    "shuffled",
-    "precision",
-    "word_weights",
-    "sif_a",
-    "unit_words",
-    "decoder",
-    "coupling_partition",
-    "coupling_activation",
-)
-"""Fields of a configuration that say what is computed with the weights, and are not their shapes.
-Without a decoder the last ones change nothing but the digest."""
 
 
 class TextEncoder(ReadingEncoder):
@@ -87,25 +64,19 @@ class TextEncoder(ReadingEncoder):
         super().__init__(SentenceReader(model.vectors, parsers), settings)
         self._turn = RLock()
         self.config = model.config
-        self.vectors = model.vectors
-        """Those that tokens are looked up by, as loaded."""
         self.device = torch.device(self.settings.device)
         self._views = SentenceViews(model).to(self.device).eval()
-        words = cast(WordEmbedding, model.encoder.embeddings[0])
-        is_bag = self.config.test_views == ("BOW",) and self.config.precision != "bfloat16"
-        self._is_bag_of_given = is_bag and words.changes_nothing and not len(model.removed)
-        if self._is_bag_of_given:
-            self._most_at_once = WordsEncoder._most_at_once
 
     @cached_property
     def digest(self) -> str:
         """Of weights, architecture, word vectors, parsers and tokenization."""
-        architecture = {name: getattr(self.config, name) for name in _ARCHITECTURE}
+        state = self._views.state_dict()
+        arrays = {name: tensor.detach().cpu().numpy() for name, tensor in state.items()}
         return digest_of(
             {
                 "encoding": describe_encoding(self.config.views),
-                "architecture": architecture,
-                "weights": _checksum(self._views),
+                "architecture": describe_architecture(self.config),
+                "weights": weights_digest(arrays),
                 "read_with": self._reader.describe(),
             }
         )
@@ -125,13 +96,10 @@ class TextEncoder(ReadingEncoder):
 
     @torch.no_grad()
     def _embed(self, block: SentenceBlock, pooling: Sequence[Pooling]) -> dict[str, FloatArray]:
-        if self._is_bag_of_given:  # no copy of any word's vector is made
-            arrays = [pooled_words(self.vectors, block, name) for name in pooling]
-        else:
-            batch = batch_of(block, self.config, with_nodes=set(pooling) != {"last"})
-            pooled = self._views.pool(batch.to(self.device), pooling)
-            vectors = [view[name] for view in pooled for name in pooling]
-            arrays = [vector.float().cpu().numpy() for vector in vectors]
+        batch = batch_of(block, self.config, with_nodes=set(pooling) != {"last"})
+        pooled = self._views.pool(batch.to(self.device), pooling)
+        vectors = [view[name] for view in pooled for name in pooling]
+        arrays = [vector.float().cpu().numpy() for vector in vectors]
         return dict(zip(self.widths(pooling), arrays, strict=True))
 
 
@@ -197,17 +165,6 @@ def available_device(name: str) -> str:
         reason = str(error).splitlines()[0]
         raise ValueError(f"device {name!r} is not to be had here ({reason}); use cpu") from error
     return name
-
-
-def _checksum(views: SentenceViews) -> str:
-    """Returns the sha256 of a module's saved state, the same on every device."""
-    digest = hashlib.sha256()
-    state: dict[str, Any] = views.state_dict()
-    for name in sorted(state):
-        array = state[name].detach().cpu().numpy()
-        digest.update(f"{name} {array.dtype} {array.shape}".encode())
-        digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()
 
 
 Rows = NDArray[np.int64]

@@ -5,9 +5,14 @@ The one source of caches' keys and of tasks' digests; loads neither torch nor a 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from models.config.training_config import TrainingConfig
 from models.config.views import needed_stages
 from models.corpus.sentence_block import MAX_TOKENS
 from pipeline.parsing.parse_shard import describe_parsing
@@ -21,6 +26,26 @@ ENCODING_VERSION = 1
 """Raised when the same weights, parsers and sentences would give other embeddings."""
 WORDS_ENCODING_VERSION = 2
 """Raised when the same word vectors and sentences would give another bag of words."""
+
+_ARCHITECTURE = (
+    "views",
+    "bidirectional",
+    "dep_cell",
+    "path_parts",
+    "added_to_words",
+    "read_rms",
+    "words_beside",
+    "shuffled",
+    "precision",
+    "word_weights",
+    "sif_a",
+    "unit_words",
+    "decoder",
+    "coupling_partition",
+    "coupling_activation",
+)
+"""Fields of a configuration that say what is computed with the weights, and are not their shapes.
+Without a decoder the last ones change nothing but the digest."""
 
 
 def describe_encoding(views: Sequence[str] | None) -> dict[str, Any]:
@@ -46,3 +71,18 @@ def describe_tokens() -> dict[str, Any]:
         "cleaning_version": CLEANING_VERSION,
         "max_tokens": MAX_TOKENS,
     }
+
+
+def describe_architecture(config: TrainingConfig) -> dict[str, Any]:
+    """Returns the fields of a configuration that say what is computed with the weights."""
+    return {name: getattr(config, name) for name in _ARCHITECTURE}
+
+
+def weights_digest(state: Mapping[str, NDArray[Any]]) -> str:
+    """Returns the sha256 of a module's saved state, the same on every device."""
+    digest = hashlib.sha256()
+    for name in sorted(state):
+        array = state[name]
+        digest.update(f"{name} {array.dtype} {array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()

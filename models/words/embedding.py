@@ -155,14 +155,6 @@ class WordEmbedding(nn.Module):
         """E."""
         return self.vectors.shape[1]
 
-    @property
-    def changes_nothing(self) -> bool:
-        """Whether a word's vector is the one that was given, on the processor and in float32."""
-        given = not isinstance(self.vectors, nn.Parameter) and self.vectors.dtype == torch.float32
-        is_weighted = self.weights is not None or self.log_weights is not None
-        here = self.scale.device.type == "cpu" and self.scale.dtype == torch.float32
-        return given and not is_weighted and here and self.scale.item() == 1
-
     def forward(self, word_ids: Tensor) -> Tensor:
         """Returns the vectors of ``word_ids`` [T], a tensor [T, E] of its own."""
         dtype = self.scale.dtype

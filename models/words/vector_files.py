@@ -88,26 +88,45 @@ def _load_folder(folder: Path) -> WordVectors:
     words = read_strings(folder / WORDS_FILE, remedy=_REMEDY)
     try:
         tensors = load_file(folder / VECTORS_FILE)
-        rows, counts = tensors["vectors"], tensors.get("counts")
-        rows = rows.astype(np.float32)
-        if "scales" in tensors:
-            rows *= tensors["scales"].astype(np.float32)[:, None]
+        rows, counts = (
+            _with_unknown(tensors["vectors"], tensors.get("scales")),
+            tensors.get("counts"),
+        )
     except (SafetensorError, KeyError, TypeError, ValueError, IndexError) as error:
         raise ValueError(
             f"{folder / VECTORS_FILE}: broken word vectors ({type(error).__name__}: {error}); "
             f"{_REMEDY}"
         ) from error
-    if rows.ndim != 2 or len(words) != len(rows):
-        raise ValueError(
-            f"{folder}: {len(words)} words but vectors of shape {list(rows.shape)}; {_REMEDY}"
-        )
+    if len(words) != len(rows) - 1:
+        shape = list(tensors["vectors"].shape)
+        raise ValueError(f"{folder}: {len(words)} words but vectors of shape {shape}; {_REMEDY}")
     if counts is not None and (counts.shape != (len(words),) or counts.min(initial=0) < 0):
         raise ValueError(
             f"{folder / VECTORS_FILE}: counts must be {len(words)} numbers from 0 on; {_REMEDY}"
         )
-    if not np.isfinite(rows.sum(dtype=np.float64)):
+    # A sum is quickly had, and where it is too large for float32, each number is looked at.
+    if not (np.isfinite(rows.sum(axis=0)).all() or np.isfinite(rows).all()):
         raise ValueError(f"{folder / VECTORS_FILE}: holds numbers that are not finite; {_REMEDY}")
-    return WordVectors.from_rows(words, rows, counts=counts)
+    return WordVectors.of_table(words, rows, counts=counts)
+
+
+def _with_unknown(
+    rows: NDArray[np.generic], scales: NDArray[np.generic] | None
+) -> NDArray[np.float32]:
+    """Returns vectors as float32 behind the zero row of the unknown word, written once.
+
+    Raises:
+        ValueError, TypeError, IndexError: they are no table of numbers, or the scales do not fit.
+    """
+    num_words, width = rows.shape
+    table = np.empty((num_words + 1, width), dtype=np.float32)
+    table[0] = 0
+    if scales is None:
+        table[1:] = rows
+    else:
+        wide = scales.astype(np.float32)[:, None]
+        np.multiply(rows, wide, out=table[1:], dtype=np.float32, casting="same_kind")
+    return table
 
 
 @dataclass

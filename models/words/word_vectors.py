@@ -84,6 +84,23 @@ class WordVectors:
         """
         unknown = np.zeros((1, rows.shape[1]), dtype=np.float32)
         matrix = np.concatenate([unknown, rows.astype(np.float32, copy=False)])
+        return cls.of_table(words, matrix, num_duplicates=num_duplicates, counts=counts)
+
+    @classmethod
+    def of_table(
+        cls,
+        words: Iterable[str],
+        matrix: NDArray[np.float32],
+        *,
+        num_duplicates: int = 0,
+        counts: NDArray[np.int64] | None = None,
+    ) -> WordVectors:
+        """Returns the vectors of known words, taken over with the unknown one's row.
+
+        Args:
+            matrix: float32 [V, E]; row 0 is zero.
+            counts: of the known words, [V - 1], or None.
+        """
         if counts is not None:
             counts = np.concatenate([[0], counts.astype(np.int64)])
         return cls((UNKNOWN_WORD, *words), matrix, num_duplicates, counts)
@@ -146,7 +163,7 @@ class WordVectors:
         """sha256 over words, values and, if known, counts; equal vectors give equal checksums."""
         digest = hashlib.sha256("\n".join(self.words).encode())
         digest.update(str(self.matrix.shape).encode())
-        digest.update(np.ascontiguousarray(self.matrix, dtype="<f4").tobytes())
+        digest.update(np.ascontiguousarray(self.matrix, dtype="<f4").data)
         if self.counts is not None:
             digest.update(np.ascontiguousarray(self.counts, dtype="<i8").tobytes())
         return digest.hexdigest()

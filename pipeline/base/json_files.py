@@ -71,6 +71,8 @@ def read_strings(path: Path, *, remedy: str) -> list[str]:
     value = read_json(path, remedy=remedy)
     if not isinstance(value, list):
         raise ValueError(f"{path}: must hold a list of strings, got {shortened(value)}; {remedy}")
+    if set(map(type, value)) <= {str} and not _SURROGATE.search("".join(value)):
+        return value
     for place, text in enumerate(value):
         if not isinstance(text, str) or (not text.isascii() and _SURROGATE.search(text)):
             raise ValueError(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -210,3 +211,53 @@ def read_rows(
     parts = [table.slice(start, count).to_pylist() for _, table in shards]
     for part in zip(*parts, strict=True):
         yield {name: value for columns in part for name, value in columns.items()}
+
+
+def read_tables(path: Path, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
+    """Yields the shards at a path as tables of aligned rows, one in memory at a time.
+
+    Args:
+        path: a folder that holds stages, whose columns then stand side by side (a later parse of a
+            stage wins), or a stage's folder, or a shard's Parquet file.
+        columns: in their order; None for all.
+
+    Raises:
+        FileNotFoundError: no shard there, or a stage lacks one that another has.
+        ValueError: a column that no stage has, a damaged shard, or stages that differ in rows.
+    """
+    selection = select(path)
+    folders = selection.folders
+    if path.is_file() or stage_in(path) is not None:  # parses come with their sentences
+        folders = folders[-1:]
+    of_column = {name: folder for folder in folders for name in STAGES[folder.stage].names}
+    wanted = list(of_column) if columns is None else list(columns)
+    _check_columns(wanted, list(of_column), path)
+    return _tables(selection, wanted, of_column)
+
+
+def _check_columns(wanted: Sequence[str], known: Sequence[str], path: Path) -> None:
+    for name in wanted:
+        if name not in known:
+            close = get_close_matches(name, known, n=1)
+            meant = f"; did you mean {close[0]!r}?" if close else ""
+            raise ValueError(f"{path}: no column {name!r}, only {', '.join(known)}{meant}")
+
+
+def _tables(
+    selection: Selection, wanted: Sequence[str], of_column: Mapping[str, StageFolder]
+) -> Iterator[pa.Table]:
+    folders = {folder.path: folder for folder in map(of_column.__getitem__, wanted)}
+    for number in selection.numbers():
+        parts = {}
+        for folder in folders.values():
+            names = [name for name in wanted if of_column[name] is folder]
+            parts[folder.path] = read_shard(folder.path, folder.stage, number, names)
+        rows = {place: table.num_rows for place, table in parts.items()}
+        if len(set(rows.values())) > 1:
+            first, other, *_ = rows
+            raise ValueError(
+                f"{shard_path(other, number)} has {rows[other]} rows, {shard_path(first, number)} "
+                f"has {rows[first]}; parse this shard again"
+            )
+        arrays = [parts[of_column[name].path].column(name) for name in wanted]
+        yield pa.table(arrays, names=list(wanted))

@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
+from supar.models.dep import BiaffineDependencyModel
 from torch import Tensor
 from transformers import PreTrainedTokenizerBase
 
@@ -23,7 +24,6 @@ from pipeline.parsers.checkpoints.transformer_folder import (
     write_transformer_parser,
 )
 from pipeline.parsers.dependency.model import (
-    BiaffineNetwork,
     DependencyModel,
     NetworkSizes,
     build_network,
@@ -44,7 +44,7 @@ _PRETRAINED = "pretrained.weight"
 _PRETRAINED_PROJECTION = "embed_proj."
 _NETWORK_ARGUMENTS = {
     name: parameter.default
-    for name, parameter in inspect.signature(BiaffineNetwork.__init__).parameters.items()
+    for name, parameter in inspect.signature(BiaffineDependencyModel.__init__).parameters.items()
     if name not in {"self", "kwargs"}
 }
 _UNUSED = ("bert", "elmo", "elmo_bos_eos", "n_tags")

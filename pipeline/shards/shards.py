@@ -12,11 +12,10 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from pipeline.base.atomic_files import (
     TEMPORARY_SUFFIX,
@@ -36,6 +35,9 @@ from pipeline.shards.manifests import (
     shard_path,
 )
 from pipeline.shards.schema import SCHEMA_VERSION, STAGE_KEY, VERSION_KEY, schema_for
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
 
 
 class FlatListColumn:
@@ -171,6 +173,8 @@ class ShardWriter:
 
     def _opened(self) -> pq.ParquetWriter:
         """Returns the file, which is there from the first rows on."""
+        import pyarrow.parquet as pq  # takes as long to import as numpy; many need none
+
         if self._file is None:
             self._folder.mkdir(parents=True, exist_ok=True)
             self._file = pq.ParquetWriter(self._temporary, self._schema, **packing(self._schema))
@@ -189,6 +193,8 @@ class ShardWriter:
         Raises:
             OSError: it does not read back with as many rows as were written.
         """
+        import pyarrow.parquet as pq
+
         self._opened().close()
         if pq.ParquetFile(self._temporary).metadata.num_rows != self._num_rows:
             raise OSError(f"{self._temporary} was not written whole; check the disk")
@@ -263,6 +269,8 @@ def _open_shard(path: Path, stage: str) -> pq.ParquetFile:
         FileNotFoundError: no such file.
         ValueError: not a whole Parquet file, another stage, or an unknown schema version.
     """
+    import pyarrow.parquet as pq
+
     if not path.exists():
         raise FileNotFoundError(f"{path}: no such shard; run the stage that writes it")
     with _naming_damage(path):

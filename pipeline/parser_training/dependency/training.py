@@ -33,8 +33,8 @@ from pipeline.parser_training.epochs.training import (
 )
 from pipeline.parsers.adapters.batches import shuffled_length_batches
 from pipeline.parsers.dependency.evaluate import evaluate_dependency_parser
+from pipeline.parsers.dependency.forward import Network
 from pipeline.parsers.dependency.model import (
-    BiaffineNetwork,
     DependencyModel,
     Dropouts,
     NetworkSizes,
@@ -87,7 +87,7 @@ class DependencyTraining(ParserTraining[DependencyTrainingConfig, TreebankSenten
             exclude_document_prefixes=self.config.exclude_document_prefixes,
         )
 
-    def _start(self, sentences: list[TreebankSentence]) -> BiaffineNetwork:
+    def _start(self, sentences: list[TreebankSentence]) -> Network:
         network, vocabulary = _start_network(self.config, sentences)
         self._treebank = GoldTreebank(
             sentences,
@@ -136,7 +136,7 @@ class DependencyTraining(ParserTraining[DependencyTrainingConfig, TreebankSenten
 
 def _start_network(
     config: DependencyTrainingConfig, sentences: list[TreebankSentence]
-) -> tuple[BiaffineNetwork, DependencyVocabulary]:
+) -> tuple[Network, DependencyVocabulary]:
     """Returns the network before the first step, and its vocabulary."""
     vectors = None
     if config.word_vectors is not None:
@@ -158,7 +158,7 @@ def _go_on_from(
     config: DependencyTrainingConfig,
     vectors: PretrainedVectors | None,
     sentences: list[TreebankSentence],
-) -> tuple[BiaffineNetwork, DependencyVocabulary]:
+) -> tuple[Network, DependencyVocabulary]:
     model, _ = load_dependency_model(folder)
     if model.sizes != config.sizes:
         raise ValueError(

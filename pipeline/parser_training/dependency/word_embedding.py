@@ -20,8 +20,8 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from pipeline.base.json_files import read_strings
+from pipeline.parsers.dependency.forward import Network
 from pipeline.parsers.dependency.model import (
-    BiaffineNetwork,
     DependencyModel,
     Dropouts,
     build_network,
@@ -131,7 +131,7 @@ class VectorWordEmbedding(nn.Embedding):
 
 
 def add_pretrained_vectors(
-    network: BiaffineNetwork,
+    network: Network,
     vocabulary: DependencyVocabulary,
     vectors: PretrainedVectors,
     *,
@@ -163,7 +163,7 @@ def add_pretrained_vectors(
 
 def extended_by_vectors(
     model: DependencyModel, vectors: PretrainedVectors, dropouts: Dropouts
-) -> tuple[BiaffineNetwork, DependencyVocabulary]:
+) -> tuple[Network, DependencyVocabulary]:
     """Returns a trained parser's network, and its vocabulary with the vectors' words added.
 
     The words that it knew keep their embeddings to the last bit but rounding. The others get what
@@ -189,7 +189,7 @@ def extended_by_vectors(
     return network, vocabulary
 
 
-def with_plain_embedding(network: BiaffineNetwork) -> BiaffineNetwork:
+def with_plain_embedding(network: Network) -> Network:
     """Returns a copy of a network with any pretrained vectors added into its word embedding."""
     plain = copy.copy(network)
     if isinstance(network.word_embed, VectorWordEmbedding):

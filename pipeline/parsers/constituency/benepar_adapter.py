@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 import torch
 
@@ -37,7 +38,7 @@ class BeneparConstituencyParser(BatchedParser[ConstituencyModel, ConstituencyPar
     default_batch_tokens = 2_000
     """Sentence marks included: enough for full speed, few enough for a core's cache."""
 
-    _load_model = staticmethod(load_constituency_model)
+    _load_model = staticmethod(partial(load_constituency_model, bare=True))
 
     def _position_limit(self, model: ConstituencyModel) -> int:
         return model.config.max_length - _MARKS

@@ -27,17 +27,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from benepar.parse_chart import ChartParser
 from numpy.typing import NDArray
 from torch import Tensor
 
 from pipeline.parsers.adapters.fast_layers import FixedProduct
 from pipeline.trees.flat import TOP_LABEL
 from pipeline.trees.parses import ConstituencyParse
+
+if TYPE_CHECKING:
+    from benepar.parse_chart import ChartParser
 
 _SPANS_AT_ONCE = {"cpu": 512, "cuda": 1 << 17}
 """On a CPU few enough that their activations stay in a core's cache."""

@@ -15,15 +15,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 import torch
 import torch.nn.functional as F
-from benepar.char_lstm import CharacterLSTM
-from benepar.parse_chart import ChartParser
-from benepar.partitioned_transformer import (
-    PartitionedMultiHeadAttention,
-    PartitionedTransformerEncoderLayer,
-)
 from torch import Tensor
 
 from pipeline.parsers.adapters.fast_layers import (
@@ -33,6 +28,14 @@ from pipeline.parsers.adapters.fast_layers import (
     last_states,
 )
 from pipeline.parsers.constituency.model import START_ROW, STOP_ROW, WordTable, word_table
+
+if TYPE_CHECKING:
+    from benepar.char_lstm import CharacterLSTM
+    from benepar.parse_chart import ChartParser
+    from benepar.partitioned_transformer import (
+        PartitionedMultiHeadAttention,
+        PartitionedTransformerEncoderLayer,
+    )
 
 MAX_WORD_CHARACTERS = 256
 """The model reads no further into a word, so that a giant token costs no more than a long one."""

@@ -8,19 +8,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
-from benepar.nkutil import HParams
-from benepar.parse_chart import ChartParser
 from torch import Tensor
 
 from pipeline.base.config_fields import Config, Count, Share
 from pipeline.parsers.adapters.fitting import built_to_fit
 from pipeline.parsers.adapters.folder_files import DESCRIPTION_NAME, PLAIN_CONSTITUENCY
 from pipeline.parsers.adapters.parser_folder import read_parser_folder, write_parser_folder
+from pipeline.parsers.constituency.bare_network import BareChartNetwork
 from pipeline.trees.flat import CHAIN_MARK
+
+if TYPE_CHECKING:
+    from benepar.parse_chart import ChartParser
 
 UNKNOWN, START_SENTENCE, START_WORD, STOP_WORD, STOP_SENTENCE = "\0", "\1", "\2", "\3", "\4"
 RESERVED_CHARACTERS = (UNKNOWN, START_SENTENCE, START_WORD, STOP_WORD, STOP_SENTENCE)
@@ -102,6 +104,9 @@ def from_benepar_label(label: str) -> str:
 
 def build_chart_parser(config: ChartModelConfig, vocabularies: ChartVocabularies) -> ChartParser:
     """Returns benepar's module with freshly drawn weights."""
+    from benepar.nkutil import HParams
+    from benepar.parse_chart import ChartParser
+
     hparams: dict[str, Any] = {
         "use_chars_lstm": True,
         "use_pretrained": False,
@@ -164,7 +169,7 @@ class ConstituencyModel:
 
     config: ChartModelConfig
     vocabularies: ChartVocabularies
-    network: ChartParser
+    network: ChartParser | BareChartNetwork
 
 
 def new_constituency_model(
@@ -183,11 +188,16 @@ def save_constituency_model(path: Path, model: ConstituencyModel, *, halved: boo
 
 
 def load_constituency_model(
-    path: Path, *, expected_checksum: str | None = None
+    path: Path, *, expected_checksum: str | None = None, bare: bool = False
 ) -> tuple[ConstituencyModel, str]:
     """Returns a model from its folder, ready for prediction, and its checksum.
 
     Leaves torch's global generator as it was.
+
+    Args:
+        path: the folder.
+        expected_checksum: where given, the folder must have exactly this checksum.
+        bare: whether the network is for prediction alone, see `BareChartNetwork`.
 
     Raises:
         ValueError: a file is missing, damaged, or not of this kind; names the file.
@@ -201,8 +211,9 @@ def load_constituency_model(
         vocabularies = ChartVocabularies(
             list(entries.characters), list(entries.labels), list(entries.tags)
         )
+        build = BareChartNetwork if bare else build_chart_parser
         network = built_to_fit(
-            lambda: build_chart_parser(config, vocabularies), tensors, num_layers=config.num_layers
+            lambda: build(config, vocabularies), tensors, num_layers=config.num_layers
         )
     except ValueError as error:
         raise ValueError(

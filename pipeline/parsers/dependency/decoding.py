@@ -16,8 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from pipeline.parsers.dependency.forward import arc_scores, relation_scores
-from pipeline.parsers.dependency.model import BiaffineNetwork
+from pipeline.parsers.dependency.forward import Network, arc_scores, relation_scores
 from pipeline.trees.parses import DependencyParse
 
 Scores = NDArray[np.floating[Any]]
@@ -25,7 +24,7 @@ Heads = NDArray[np.int64]
 
 
 def trees_of_states(
-    network: BiaffineNetwork, states_BTD: Tensor, lengths_B: Tensor, relations: Sequence[str]
+    network: Network, states_BTD: Tensor, lengths_B: Tensor, relations: Sequence[str]
 ) -> list[DependencyParse]:
     """Returns the trees that follow from contextual states, wherever these come from.
 

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import torch
 import torch.nn.functional as F
-from supar.modules import MLP, Biaffine
 from torch import Tensor, nn
 
 from pipeline.parsers.adapters.fast_layers import (
@@ -28,8 +28,13 @@ from pipeline.parsers.adapters.fast_layers import (
     last_states,
     read_by_length,
 )
-from pipeline.parsers.dependency.model import BiaffineNetwork
 from pipeline.parsers.dependency.vocabulary import DependencyVocabulary, TokenBatch
+
+if TYPE_CHECKING:
+    from supar.modules import MLP, Biaffine
+
+Network: TypeAlias = Any
+"""supar's ``BiaffineDependencyModel``, or `BareDependencyNetwork` for prediction alone."""
 
 _WIDTHS = (5, 8, 12)
 """Words of up to so many characters are read together: most are far shorter than the longest."""
@@ -41,7 +46,7 @@ ARCS_AT_ONCE = {"cpu": 128, "cuda": 1 << 14}
 
 
 def encode_spellings(
-    network: BiaffineNetwork, words: Sequence[str], vocabulary: DependencyVocabulary
+    network: Network, words: Sequence[str], vocabulary: DependencyVocabulary
 ) -> Tensor:
     """Returns ``[Y, D]``, one row for each word, with gradients where they are enabled."""
     spelled = [vocabulary.character_ids(word) for word in words]
@@ -55,7 +60,7 @@ def encode_spellings(
 
 
 def spelling_cache(
-    network: BiaffineNetwork, vocabulary: DependencyVocabulary, *, capacity: int
+    network: Network, vocabulary: DependencyVocabulary, *, capacity: int
 ) -> WordCache:
     """Returns an empty cache of the features of up to ``capacity`` words."""
     table = network.word_embed.weight.new_empty(capacity, network.char_embed.n_out).fill_(0)
@@ -73,7 +78,7 @@ def _widths(vocabulary: DependencyVocabulary) -> list[int]:
 
 
 def _read(
-    network: BiaffineNetwork,
+    network: Network,
     spelled: Sequence[Sequence[int]],
     width: int,
     vocabulary: DependencyVocabulary,
@@ -91,7 +96,7 @@ def _read(
 
 
 def encode(
-    network: BiaffineNetwork,
+    network: Network,
     batch: TokenBatch,
     spellings_YD: Tensor,
     *,
@@ -122,7 +127,7 @@ def encode(
     return contextual
 
 
-def arc_scores(network: BiaffineNetwork, states_BTD: Tensor, lengths_B: Tensor) -> Tensor:
+def arc_scores(network: Network, states_BTD: Tensor, lengths_B: Tensor) -> Tensor:
     """Returns the score of every ``[sentence, dependent, head]`` as float32 ``[B, T, T]``."""
     scores: Tensor = network.arc_attn(
         network.arc_mlp_d(states_BTD), network.arc_mlp_h(states_BTD)
@@ -132,7 +137,7 @@ def arc_scores(network: BiaffineNetwork, states_BTD: Tensor, lengths_B: Tensor) 
 
 
 def relation_scores(
-    network: BiaffineNetwork, states_BTD: Tensor, heads_BT: Tensor, chosen_BT: Tensor
+    network: Network, states_BTD: Tensor, heads_BT: Tensor, chosen_BT: Tensor
 ) -> Tensor:
     """Returns float32 ``[M, R]``: the relations of the chosen dependents to their given heads.
 
@@ -178,7 +183,7 @@ def _cell_weights(cell: nn.LSTMCell, recurrent_weight_dropout: float) -> list[Te
     return [cell.weight_ih, recurrent, cell.bias_ih, cell.bias_hh]
 
 
-def for_prediction(network: BiaffineNetwork, dtype: torch.dtype) -> BiaffineNetwork:
+def for_prediction(network: Network, dtype: torch.dtype) -> Network:
     """Returns a network for prediction alone, which shares all but its scorers and its encoder.
 
     Args:

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
-
-from supar.models.dep import BiaffineDependencyModel as BiaffineNetwork
+from typing import TYPE_CHECKING, ClassVar
 
 from pipeline.base.config_fields import Config, Count, ShareBelow1
 from pipeline.parsers.adapters.fitting import built_to_fit
 from pipeline.parsers.adapters.folder_files import DESCRIPTION_NAME, PLAIN_DEPENDENCY
 from pipeline.parsers.adapters.parser_folder import read_parser_folder, write_parser_folder
+from pipeline.parsers.dependency.bare_network import BareDependencyNetwork
 from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
 
-__all__ = ["BiaffineNetwork", "DependencyModel", "Dropouts", "NetworkSizes", "build_network"]
+if TYPE_CHECKING:
+    from supar.models.dep import BiaffineDependencyModel as BiaffineNetwork
 
 
 @dataclass(frozen=True)
@@ -95,8 +95,10 @@ def build_network(
     sizes: NetworkSizes, vocabulary: DependencyVocabulary, dropouts: Dropouts | None = None
 ) -> BiaffineNetwork:
     """Returns supar's model with fresh random weights and the given sizes."""
+    from supar.models.dep import BiaffineDependencyModel
+
     dropouts = dropouts or Dropouts()
-    return BiaffineNetwork(
+    return BiaffineDependencyModel(
         n_words=len(vocabulary.words),
         n_rels=len(vocabulary.relations),
         n_chars=len(vocabulary.characters),
@@ -124,7 +126,7 @@ def build_network(
 class DependencyModel:
     """A network with the vocabularies that its embeddings are indexed by."""
 
-    network: BiaffineNetwork
+    network: BiaffineNetwork | BareDependencyNetwork
     sizes: NetworkSizes
     vocabulary: DependencyVocabulary
 
@@ -152,13 +154,14 @@ def entries_of(vocabulary: DependencyVocabulary) -> VocabularyEntries:
 
 
 def load_dependency_model(
-    folder: Path, *, expected_checksum: str | None = None
+    folder: Path, *, expected_checksum: str | None = None, bare: bool = False
 ) -> tuple[DependencyModel, str]:
     """Returns the model of a parser folder, its weights as float32, and its checksum.
 
     Args:
         folder: one that ``save_dependency_model`` wrote.
         expected_checksum: where given, the folder must have exactly this checksum.
+        bare: whether the network is for prediction alone, see `BareDependencyNetwork`.
 
     Raises:
         ValueError: a file is missing or damaged, holds another kind of parser, or weights and
@@ -170,8 +173,9 @@ def load_dependency_model(
     try:
         description = _Description.from_dict(config)
         sizes, vocabulary = description.sizes, description.vocabulary.vocabulary()
+        build = BareDependencyNetwork if bare else build_network
         network = built_to_fit(
-            lambda: build_network(sizes, vocabulary), tensors, num_layers=sizes.lstm_layers
+            lambda: build(sizes, vocabulary), tensors, num_layers=sizes.lstm_layers
         )
     except ValueError as error:
         raise ValueError(

@@ -10,6 +10,7 @@ meant: a token spelled like a special of supar's (``<bos>``) is an unknown word,
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from pipeline.base.refusal import Refusal
 from pipeline.parsers.adapters.adapter import BatchedParser
@@ -30,7 +31,7 @@ class SuparDependencyParser(BatchedParser[DependencyModel, DependencyParse]):
     default_batch_tokens = 3000
     """Padded size, the artificial root of each sentence included."""
 
-    _load_model = staticmethod(load_dependency_model)
+    _load_model = staticmethod(partial(load_dependency_model, bare=True))
 
     def _take(self, model: DependencyModel) -> None:
         for name, limit in (("max_tokens", self._max_tokens), ("batch_tokens", self._batch_tokens)):

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import torch
+from supar.models.dep import BiaffineDependencyModel as BiaffineNetwork
 from torch import Tensor
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
@@ -26,7 +27,7 @@ from pipeline.parsers.adapters.fitting import check_sizes
 from pipeline.parsers.adapters.folder_files import TRANSFORMER_DEPENDENCY
 from pipeline.parsers.checkpoints.transformer_folder import read_transformer_parser
 from pipeline.parsers.dependency.decoding import trees_of_states
-from pipeline.parsers.dependency.model import BiaffineNetwork, VocabularyEntries
+from pipeline.parsers.dependency.model import VocabularyEntries
 from pipeline.parsers.dependency.vocabulary import ROOT_WORD, DependencyVocabulary
 from pipeline.trees.parses import DependencyParse
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,15 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.config.views import Pooling
 from models.corpus.sentence_block import MAX_TOKENS
 from models.encoding.reading_encoder import EncoderSettings, WordsEncoder
 from models.encoding.sentence_reader import SentenceReader
-from models.encoding.text_encoder import load_text_encoder
 from models.words.word_vectors import WordVectors
 from pipeline.text.tokenization import EnglishTokenizer, clean_text
-from tests.support.parsed_corpora import write_vectors
-from tests.support.saved_models import write_model
 
 WORDS = ("the", "The", "cat", "smile", ":", ")", ":)", "do", "n't", ",", ".", "straße", "i̇", "σας")
 TEXTS = (
@@ -94,22 +89,3 @@ def test_means_are_those_of_the_words() -> None:
 def test_only_refused_sentences_give_zeros() -> None:
     assert not WordsEncoder(VECTORS, EncoderSettings()).encode(["", " "]).any()
     assert WordsEncoder(VECTORS, EncoderSettings()).encode([]).shape == (0, 5)
-
-
-@pytest.mark.parametrize(("rms", "is_quick"), [(None, True), (1.0, False)])
-def test_a_model_that_is_a_bag_of_given_words_pools_as_its_module_does(
-    tmp_path: Path, rms: float | None, *, is_quick: bool
-) -> None:
-    vectors = write_vectors(tmp_path / "vectors")
-    views: dict[str, Any] = {"views": ("BOW",), "objective": "discriminative"}
-    model = write_model(tmp_path / "model", vectors, vector_rms=rms, **views)
-    encoder = load_text_encoder(model)
-    assert encoder._is_bag_of_given == is_quick
-    poolings: tuple[Pooling, ...] = ("last", "max", "min")
-    quick = encoder.encode_views(TEXTS, poolings)
-    encoder._is_bag_of_given = False
-    by_module = encoder.encode_views(TEXTS, poolings)
-    assert list(quick) == list(by_module)
-    for key, matrix in by_module.items():
-        np.testing.assert_allclose(quick[key], matrix, atol=1e-6)
-        assert matrix.any()

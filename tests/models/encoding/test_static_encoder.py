@@ -1,0 +1,149 @@
+"""Means of words without torch: the numbers, digests and errors of the model's own module."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import models
+from models.config.views import Pooling
+from models.corpus.sentence_block import SentenceBlock, pooled_words
+from models.encoding.named_encoder import resolve_encoder
+from models.encoding.reading_encoder import EncoderSettings
+from models.encoding.static_encoder import StaticEncoder
+from models.encoding.text_encoder import TextEncoder, load_text_encoder, random_text_encoder
+from models.model.model_folder import load_model, save_model
+from models.model.sentence_model import RemovedComponents
+from models.words.vector_files import load_word_vectors
+from models.words.word_vectors import WordVectors
+from pipeline.base.bundled import BUNDLED_MODELS
+from tests.support.parsed_corpora import write_vectors
+from tests.support.repository import REPOSITORY
+from tests.support.saved_models import write_model
+
+TEXTS = ["The cat sees the dog.", "a", "The dog the dog, the dog!", "cat " * 90, "unheard wörds"]
+POOLINGS: tuple[Pooling, ...] = ("last", "mean", "max", "min")
+BAG: dict[str, Any] = {"views": ("BOW",), "objective": "discriminative"}
+CONFIGS: list[dict[str, Any]] = [
+    {"vector_rms": None},
+    {"vector_rms": 0.7},
+    {"vector_rms": None, "word_weights": "sif"},
+    {"vector_rms": 0.7, "word_weights": "sif", "unit_words": True},
+    {"vector_rms": None, "unit_words": True},
+]
+
+
+@pytest.fixture(params=CONFIGS, ids=str)
+def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    vectors = write_vectors(tmp_path / "vectors")
+    return write_model(tmp_path / "model", vectors, **BAG, **request.param)
+
+
+def without_components(folder: Path, out: Path, count: int) -> Path:
+    """Writes the model again, rid of some directions."""
+    model = load_model(folder)
+    directions = torch.linalg.qr(torch.randn(model.vectors.size, count))[0].T
+    model.removed.append(RemovedComponents(directions))
+    path = str(folder.parent / "vectors")
+    out.mkdir()
+    save_model(out, model, {"vectors": {"path": path, "checksum": model.vectors.checksum}})
+    return out
+
+
+def assert_same(static: Any, module: TextEncoder) -> None:
+    assert isinstance(static, StaticEncoder)
+    found, expected = static.encode_views(TEXTS, POOLINGS), module.encode_views(TEXTS, POOLINGS)
+    assert list(found) == list(expected)
+    for key, matrix in expected.items():
+        np.testing.assert_allclose(found[key], matrix, atol=1e-6)
+        assert matrix.any()
+    assert static.digest == module.digest
+    assert static.widths(POOLINGS) == module.widths(POOLINGS)
+
+
+def test_a_model_of_given_words_is_what_its_module_computes(folder: Path) -> None:
+    assert_same(models.load(folder), load_text_encoder(folder))
+
+
+def test_so_is_one_that_is_rid_of_components(folder: Path, tmp_path: Path) -> None:
+    rid = without_components(folder, tmp_path / "rid", 2)
+    assert_same(models.load(rid), load_text_encoder(rid))
+    plain, without = models.load(folder).encode(TEXTS), models.load(rid).encode(TEXTS)
+    assert not np.allclose(plain, without)
+
+
+@pytest.mark.parametrize("name", ["english", "sif"])
+def test_so_are_those_that_ship(name: str) -> None:
+    found = models.load(name)
+    if name == "sif":
+        sif = resolve_encoder("sif")
+        assert isinstance(sif, StaticEncoder)
+        module = random_text_encoder(0, sif.settings)
+    else:
+        module = load_text_encoder(BUNDLED_MODELS[name])
+    assert_same(found, module)
+
+
+def test_other_models_are_computed_by_torch(tmp_path: Path) -> None:
+    vectors = write_vectors(tmp_path / "vectors")
+    trained = write_model(tmp_path / "trained", vectors, word_vectors="trained", **BAG)
+    assert isinstance(models.load(trained), TextEncoder)
+
+
+def test_a_damaged_one_is_refused_as_any_model_is(folder: Path) -> None:
+    (folder / "model.safetensors").write_bytes(b"0")
+    with pytest.raises(ValueError, match=r"model.safetensors: damaged"):
+        models.load(folder)
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(ValueError, match=r"model.safetensors: no such file"):
+        models.load(folder)
+
+
+def test_sums_have_the_bits_of_torchs_embedding_bag() -> None:
+    vectors = load_word_vectors(BUNDLED_MODELS["english"] / "words")
+    draw = np.random.default_rng(0)
+    lengths = np.concatenate([draw.integers(1, 64, 700), [0, 1, 64]])
+    draw.shuffle(lengths)
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    ids = (draw.zipf(1.3, offsets[-1]) % len(vectors.words)).astype(np.int32)
+    none = np.zeros(len(lengths), dtype=np.int32)
+    block = SentenceBlock(ids, offsets, none, none, np.arange(len(lengths)))
+    expected = torch.nn.functional.embedding_bag(
+        torch.from_numpy(ids.astype(np.int64)),
+        torch.from_numpy(vectors.matrix),
+        torch.from_numpy(offsets[:-1]),
+        mode="mean",
+    )
+    np.testing.assert_array_equal(pooled_words(vectors, block), expected.numpy())
+
+
+def test_no_sentences_have_a_width() -> None:
+    words = WordVectors.from_rows(["cat"], np.ones((1, 3), dtype=np.float32))
+    none = np.zeros(0, dtype=np.int32)
+    block = SentenceBlock(none, np.zeros(1, dtype=np.int64), none, none, none.astype(np.int64))
+    assert pooled_words(words, block).shape == (0, 3)
+
+
+@pytest.mark.parametrize("name", ["english", "bag_of_words", "sif"])
+def test_a_new_process_loads_neither_torch_nor_spacy(name: str) -> None:
+    code = (
+        f"import models, sys; found = models.load({name!r}).encode(['The cat sat, it rained.'])\n"
+        "assert found.any()\n"
+        "print([m for m in ('torch', 'spacy', 'thinc', 'scipy', 'nltk') if m in sys.modules])"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, check=True
+    )
+    assert found.stdout == "[]\n"
+
+
+def test_settings_of_parsers_are_refused_as_by_any_model(folder: Path) -> None:
+    with pytest.raises(ValueError, match="views BOW read no dependencies"):
+        models.load(folder, dependency_parser="anywhere")
+    assert isinstance(resolve_encoder(str(folder), EncoderSettings()), StaticEncoder)
