@@ -202,7 +202,7 @@ def test_an_error_that_nobody_foresaw_is_told_by_its_kind_and_exits_1(
     def fail(*arguments: object) -> None:
         raise RuntimeError("the wheel came off")
 
-    monkeypatch.setattr("models.presets.presets_table", fail)
+    monkeypatch.setattr("models.report.presets_table.presets_table", fail)
     assert main(["presets"]) == 1
     sentence, where = capsys.readouterr().err.splitlines()
     assert sentence == "error: RuntimeError: the wheel came off"
