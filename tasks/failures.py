@@ -51,6 +51,7 @@ class Failure:
         """
         sentence = sentence_of(error)
         kept = _KEPT_BY_JOB.search(sentence)
+        path: Path | None
         if kept is not None:
             sentence, path = sentence[: kept.start()], Path(kept["path"])
         else:

@@ -47,7 +47,7 @@ def compare(
     from pipeline.base.atomic_files import write_json_atomically
 
     asked = {"num_resamples": resamples, "confidence": confidence, "seed": seed}
-    resampling = Resampling(**{name: value for name, value in asked.items() if value is not None})
+    resampling = Resampling.from_dict({name: v for name, v in asked.items() if v is not None})
     found = compare_folders(
         [Path(folder) for folder in first.split(",")],
         [Path(folder) for folder in second.split(",")],
