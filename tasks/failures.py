@@ -24,8 +24,6 @@ from pipeline.base.mistakes import (
     sentence_of,
 )
 
-TRACEBACKS_FOLDER = "tracebacks"
-"""Of the work folder."""
 _KEPT_BY_JOB = re.compile(r" \[traceback: (?P<path>.+)\]$")
 
 
@@ -41,13 +39,10 @@ class Failure:
     traceback: Path | None
 
     @classmethod
-    def of(cls, task: luigi.Task, error: BaseException, folder: Path | None = None) -> Failure:
+    def of(cls, task: luigi.Task, error: BaseException) -> Failure:
         """Returns what an error of a task is told as, and keeps its traceback.
 
-        Args:
-            task: the one that failed.
-            error: what it raised.
-            folder: the work folder, if it may be written to; by default the system's temporary one.
+        Outside of the work folder, whose bytes tell nothing of runs that failed.
         """
         sentence = sentence_of(error)
         kept = _KEPT_BY_JOB.search(sentence)
@@ -55,7 +50,7 @@ class Failure:
         if kept is not None:
             sentence, path = sentence[: kept.start()], Path(kept["path"])
         else:
-            path = keep_traceback(error, folder and folder / TRACEBACKS_FOLDER)
+            path = keep_traceback(error)
         return cls(task.task_family, sentence, is_mistake(error), path)
 
 
