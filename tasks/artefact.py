@@ -59,8 +59,7 @@ class ReportingTask(luigi.Task):
 
         Without secrets. The run that asked for this task is told by it, too.
         """
-        failure = Failure.of(self, exception, getattr(self, "work_folder", None))
-        logger.warning("%s: failed: %s", failure.stage, failure.sentence)
+        failure = Failure.of(self, exception)
         trace = told("".join(traceback.format_exception(exception)), keep_lines=True)
         return ToldFailure(f"{failure.sentence}\n\n{trace}", failure)
 

@@ -62,6 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         code = typer.main.get_command(app)(arguments, prog_name=PROGRAM, standalone_mode=False)
+        sys.stdout.flush()
     except typer.TyperException as error:
         return _tell_usage(error)
     except (typer.Abort, KeyboardInterrupt):
