@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from models.encoding.named_encoder import resolve_encoder
-from pipeline.base.memory import peak_bytes
+from pipeline.base.machine import peak_bytes
 from pipeline.base.refusal import Refusal
 from pipeline.parsers.adapters.base import Sentence
 from pipeline.parsers.lazy_parser import LazyParser
