@@ -5,13 +5,13 @@ The parsers are those of the shard job, and what one of them refuses is refused 
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from pipeline.base.bundled import BUNDLED_PARSERS
+from pipeline.base.mistakes import did_you_mean
 from pipeline.base.refusal import Refusal, RefusedSentence, shortened
 from pipeline.parsers.adapters.base import MAX_TOKENS, reject_input
 from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder
@@ -252,11 +252,9 @@ def _folder_of(stage: str, given: str | Path | None) -> Path:
         return shipped.parent / str(given)
     path = Path(given)
     if not path.is_dir():
-        close = difflib.get_close_matches(str(given), names, n=1)
-        meant = f"; did you mean {close[0]}?" if close else ""
         raise FileNotFoundError(
             f"{shortened(str(given))}: no parser folder and no parser that ships "
-            f"({', '.join(names)}){meant}"
+            f"({', '.join(names)}){did_you_mean(str(given), known=names)}"
         )
     return path
 

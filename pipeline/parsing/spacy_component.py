@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -19,7 +19,7 @@ from pipeline.text.boundaries import sentence_ranges
 from pipeline.text.tokenization import clean_text
 
 if TYPE_CHECKING:
-    from spacy.tokens import Doc, Token
+    from spacy.tokens import Doc
 
 BATCH_SIZE = 256
 """Docs parsed together, unless the pipeline says another number."""
@@ -90,14 +90,16 @@ class SpacyParser:
             yield from batch
 
     def _parse(self, docs: list[Doc]) -> None:
-        sentences = [list(_sentences(doc)) for doc in docs]
-        words = [
-            [_word(doc[place]) for place in sentence.places]
-            for doc, own in zip(docs, sentences, strict=True)
+        # As parsers read them: nothing of white space and of what is not for print.
+        words = [[clean_text(token.text)[0] for token in doc] for doc in docs]
+        sentences = [list(_sentences(*pair)) for pair in zip(docs, words, strict=True)]
+        tokens = [
+            [of_doc[place] for place in sentence.places]
+            for of_doc, own in zip(words, sentences, strict=True)
             for sentence in own
             if sentence.places
         ]
-        found = iter(self._parser.parse_tokens(words))
+        found = iter(self._parser.parse_tokens(tokens))
         for doc, own in zip(docs, sentences, strict=True):
             trees = [next(found) if sentence.places else Trees() for sentence in own]
             self._report(own, trees)
@@ -140,46 +142,45 @@ class SpacyParser:
         return self
 
 
-def _sentences(doc: Doc) -> Iterator[DocSentence]:
-    """Yields the sentences of a doc, those that are set or else ours."""
+def _sentences(doc: Doc, words: Sequence[str]) -> Iterator[DocSentence]:
+    """Yields the sentences of a doc, those that are set or else ours.
+
+    Args:
+        words: of each token what a parser reads of it, if anything.
+    """
     if not len(doc):
         return
     if doc.has_annotation("SENT_START"):
         ranges = [(sentence.start, sentence.end) for sentence in doc.sents]
     else:
-        ranges = _split(doc)
+        ranges = _split(doc, words)
     for start, end in ranges:
-        yield DocSentence(start, end, [i for i in range(start, end) if _word(doc[i])])
+        yield DocSentence(start, end, [i for i in range(start, end) if words[i]])
 
 
-def _split(doc: Doc) -> list[tuple[int, int]]:
+def _split(doc: Doc, words: Sequence[str]) -> list[tuple[int, int]]:
     """Returns our sentences as ranges that cover the doc: white space goes with what it follows."""
     starts: list[int] = []
-    for places in _paragraphs(doc):
-        words = [_word(doc[place]) for place in places]
+    for places in _paragraphs(doc, words):
+        own = [words[place] for place in places]
         ends = [*places[1:], len(doc)]
         spaces = [
             bool(doc[place].whitespace_) or end > place + 1
             for place, end in zip(places, ends, strict=True)
         ]
-        starts += [places[start] for start, _ in sentence_ranges(words, spaces)]
+        starts += [places[start] for start, _ in sentence_ranges(own, spaces)]
     starts[:1] = [0]
     return list(zip(starts, [*starts[1:], len(doc)], strict=True))
 
 
-def _paragraphs(doc: Doc) -> Iterator[list[int]]:
+def _paragraphs(doc: Doc, words: Sequence[str]) -> Iterator[list[int]]:
     """Yields the places of the words of each paragraph, which a blank line ends."""
     places: list[int] = []
-    for token in doc:
-        if _word(token):
-            places.append(token.i)
-        elif token.text.count("\n") > 1 and places:
+    for place, word in enumerate(words):
+        if word:
+            places.append(place)
+        elif doc[place].text.count("\n") > 1 and places:
             yield places
             places = []
     if places:
         yield places
-
-
-def _word(token: Token) -> str:
-    """Returns a token as a parser reads it; nothing of white space and what is not for print."""
-    return clean_text(token.text)[0]

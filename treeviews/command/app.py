@@ -21,7 +21,17 @@ from pipeline.base.mistakes import (
     keep_traceback,
     sentence_of,
 )
-from treeviews.command import compare, data, encode, evaluate, inspect, models, presets, run
+from treeviews.command import (
+    compare,
+    data,
+    encode,
+    evaluate,
+    inspect,
+    models,
+    parse,
+    presets,
+    run,
+)
 
 PROGRAM = "treeviews"
 
@@ -36,6 +46,7 @@ app = typer.Typer(
 )
 run.add_to(app)
 encode.add_to(app)
+parse.add_to(app)
 evaluate.add_to(app)
 compare.add_to(app)
 inspect.add_to(app)

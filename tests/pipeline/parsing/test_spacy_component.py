@@ -73,7 +73,7 @@ def test_a_docs_text_is_the_sentences(text: str) -> None:
     assert doc.text == text
     words = [token for token in doc if token.tag_ != "_SP"]
     assert [(word.idx, word.idx + len(word)) for word in words] == sentence.offsets
-    assert [sent.text for sent in doc.sents] == [doc.text]
+    assert [sent.text_with_ws for sent in doc.sents] == [doc.text]
     assert [word.i for word in words if word.dep_ == "ROOT"] == [words[0].i]
 
 
