@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import subprocess
 import sys
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +14,7 @@ from models.report.report import REPORT_VERSION, write_report
 from models.report.run_sections import ReportInputs, StageRecord, installed_versions
 from pipeline.base.foreign_text import without_secrets
 from pipeline.base.json_files import read_json
+from pipeline.base.release import current_commit
 from pipeline.parsers.adapters.folder_files import read_scores
 from pipeline.shards.manifests import read_dataset_manifest
 from tasks.artefact import Artefact
@@ -230,14 +230,3 @@ def command_line() -> str | None:
     if program != "luigi":
         return None
     return without_secrets(shlex.join([program, *map(without_secrets, sys.argv[1:])]))
-
-
-def current_commit() -> str | None:
-    """Returns the commit of the working tree this code runs from, or None outside of git."""
-    repository = Path(__file__).resolve().parent
-    command = ["git", "-C", str(repository), "describe", "--always", "--dirty", "--abbrev=12"]
-    try:
-        result = subprocess.run(command, capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return result.stdout.strip() or None

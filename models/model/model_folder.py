@@ -1,16 +1,18 @@
 """The folder of a trained model: ``model.safetensors`` beside ``model.json``.
 
-Frozen word vectors are not copied into it, they may be gigabytes; ``model.json`` holds their path
-and checksum, and loading takes no others.
+Frozen word vectors are not copied into it, they may be gigabytes; ``model.json`` holds their
+checksum and where they lie from the work folder, and loading takes no others.
 """
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
@@ -20,6 +22,7 @@ from models.model.model_description import (
     MODEL_FILE,
     REMEDY,
     WEIGHTS_FILE,
+    found_nearby,
     load_recorded_vectors,
     read_model_description,
 )
@@ -32,6 +35,7 @@ from models.model.sentence_model import (
 from pipeline.base.atomic_files import write_by_library
 from pipeline.base.inside import inside
 from pipeline.base.json_files import check_file, read_object, write_sealed_json
+from pipeline.base.release import current_commit, current_version
 from pipeline.parsers.adapters.fitting import built_to_fit
 
 _REMOVED = "removed."
@@ -49,6 +53,7 @@ def save_model(folder: Path, model: SentenceModel, origin: Mapping[str, Any]) ->
     description = {
         "format_version": FORMAT_VERSION,
         "config": model.config.to_dict(),
+        "made": made_with(),
         **origin,
         "sizes": {
             "word_size": model.vectors.size,
@@ -58,6 +63,17 @@ def save_model(folder: Path, model: SentenceModel, origin: Mapping[str, Any]) ->
         },
     }
     write_sealed_json(folder / MODEL_FILE, description, [folder / WEIGHTS_FILE])
+
+
+def made_with() -> dict[str, str]:
+    """Returns what a model is made with: releases, and the commit where there is one."""
+    commit = current_commit()
+    return {
+        "treeviews": current_version(),
+        **({"commit": commit} if commit else {}),
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+    }
 
 
 def num_parameters(model: SentenceModel) -> int:
@@ -87,6 +103,8 @@ def load_model(folder: Path, *, vectors_path: Path | None = None) -> SentenceMod
                 f"vectors={vectors_path}"
             )
         place = inside(folder, str(recorded.path))
+    elif place is None:
+        place = found_nearby(folder, recorded.nearby)
     vectors = load_recorded_vectors(recorded.checksum, place, vectors_path)
     path = folder / WEIGHTS_FILE
     tensors = _tensors_of(path)
