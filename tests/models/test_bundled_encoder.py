@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 import models
-from models.encode import main as encode
 from models.encoding.text_encoder import TextEncoder
 from pipeline.base.bundled import BUNDLED_MODELS, BUNDLED_PARSERS, BUNDLED_VECTORS
+from tests.support.command import subcommand
+
+encode = subcommand("encode")
 
 MOST_BYTES = 25_000_000
 

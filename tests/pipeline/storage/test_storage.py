@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.inspect.__main__ import main as inspect
 from pipeline.shards.manifests import (
     MANIFEST_NAME,
     ShardManifest,
@@ -21,9 +20,12 @@ from pipeline.shards.shards import read_shard
 from pipeline.storage.__main__ import main
 from pipeline.storage.location import Storage, named_address, portable_address
 from pipeline.storage.stage import ShardOrigin, StoredStage
+from tests.support.command import subcommand
 from tests.support.edited_json import replace
 from tests.support.object_store import object_store
 from tests.support.sentence_shards import write_sentences
+
+inspect = subcommand("inspect")
 
 
 @pytest.fixture(scope="module")
