@@ -36,7 +36,8 @@ def load(
     nor among what ships.
 
     Args:
-        path: the model's folder, or the name of one that ships: ``english``. (Views of several,
+        path: the model's folder, the name of one that ships (``english``), or one of a hub:
+            ``hf://user/name``, with ``@revision`` or without. (Views of several,
             MODEL@VIEW+MODEL@VIEW, are for the command lines and
             `models.encoding.named_encoder.resolve_encoder`.)
         device: torch's device, or its name, of where to parse and embed.
@@ -55,7 +56,7 @@ def load(
     # torch is not loaded by importing the package: whoever defines tasks forks processes.
     from models.encoding.reading_encoder import EncoderSettings
     from models.encoding.text_encoder import load_text_encoder
-    from pipeline.base.bundled import BUNDLED_MODELS
+    from models.model.hub import folder_called
 
     settings = EncoderSettings.from_dict(
         {
@@ -66,4 +67,4 @@ def load(
             "constituency_parser": constituency_parser,
         }
     )
-    return load_text_encoder(BUNDLED_MODELS.get(str(path), Path(path)), settings)
+    return load_text_encoder(folder_called(path), settings)

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from models.evaluation.task_result import TaskResult, read_result
+from models.model.release import current_commit
 from models.report.probing_table import RowDeclaration, RowFiles, declare_rows
 from models.report.report import REPORT_VERSION, write_report
 from models.report.run_sections import ReportInputs, StageRecord, installed_versions
 from pipeline.base.foreign_text import without_secrets
 from pipeline.base.json_files import read_json
-from pipeline.base.release import current_commit
 from pipeline.parsers.adapters.folder_files import read_scores
 from pipeline.shards.manifests import read_dataset_manifest
 from tasks.artefact import Artefact

@@ -32,11 +32,14 @@ HOMES = {
     "tqdm": ("models/",),
     "triton": ("models/encoders/kernels/fused",),
     "ray": ("tasks/ray_engine.py",),
+    "huggingface_hub": ("models/model/hub.py",),
+    "sentence_transformers": ("models/exchange/sentence_transformers_module.py",),
 }
 
 MODELS_NEED_ONLY = {"torch", "numpy", "pyarrow", "safetensors", "models", "pipeline"}
-MODELS_MAY_IMPORT_LAZILY = {"matplotlib", "tqdm"}
-IMPORTED_IN_LAZY_FILES = {"triton"}  # at the top of files that are imported lazily themselves
+MODELS_MAY_IMPORT_LAZILY = {"matplotlib", "tqdm", "huggingface_hub"}
+# At the top of files that are imported lazily themselves:
+IMPORTED_IN_LAZY_FILES = {"triton", "sentence_transformers"}
 
 
 def modules(floor: str) -> list[Path]:

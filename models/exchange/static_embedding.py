@@ -1,9 +1,9 @@
 """Encoders that are means of word vectors, as the folder that other libraries have for them.
 
-sentence-transformers opens it as its own ``StaticEmbedding``, model2vec as its ``StaticModel``, both
-without a line of ours. All that an encoder of this kind does to words (weights, lengths, a linear
-map, a decoder's inverse, components that are taken out) ends in one vector a word, and a sentence's
-is the mean of its words': such an encoder is its answers to single words.
+sentence-transformers opens it as its own ``StaticEmbedding``, model2vec as its ``StaticModel``,
+both without a line of ours. All that an encoder of this kind does to words (weights, lengths, a
+linear map, a decoder's inverse, components that are taken out) ends in one vector a word, and a
+sentence's is the mean of its words': such an encoder is its answers to single words.
 
 Legend: V words, id 0 the unknown one; R rows, those of further spellings included; d width of all
 views together.
@@ -26,7 +26,7 @@ from models.corpus.sentence_block import SentenceBlock
 from models.exchange.tokenizer_json import tokenizer_json
 from models.model.sentence_model import SentenceModel, SentenceViews, batch_of
 from models.words.word_vectors import UNKNOWN_ID, WordVectors
-from pipeline.base.atomic_files import write_by_library, write_bytes_atomically, json_bytes
+from pipeline.base.atomic_files import json_bytes, write_by_library, write_bytes_atomically
 
 TENSOR = "embeddings"
 """Both libraries know a table of this name."""

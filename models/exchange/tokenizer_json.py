@@ -1,11 +1,11 @@
 """Our tokenizer as a file of the library ``tokenizers``: ``tokenizer.json``.
 
 Our tokenizer is spaCy's, which takes prefixes and suffixes off a chunk in turns until a special
-case, an operator or nothing is left, and then cuts the rest at infixes. ``tokenizers`` knows regular
-expressions (Oniguruma's) and no turns. So the rules stand here as a chain: text is cleaned; a mark
-is put behind each prefix that only prefixes stand before, then before each suffix that only
-suffixes stand behind, then between the parts of special cases; letters are made small where the
-words are; the text is cut at the marks, and what is no address at infixes.
+case, an operator or nothing is left, and then cuts the rest at infixes. ``tokenizers`` knows
+regular expressions (Oniguruma's) and no turns. So the rules stand here as a chain: text is
+cleaned; a mark is put behind each prefix that only prefixes stand before, then before each suffix
+that only suffixes stand behind, then between the parts of special cases; letters are made small
+where the words are; the text is cut at the marks, and what is no address at infixes.
 
 Differs from spaCy where special cases overlap with affixes in more ways than one: `docs/models.md`
 says how many tokens that are. A word's token has `WORD` before it, so that `WORD` alone, a token
@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from pipeline.text.tokenization import EnglishRules, english_rules
+from pipeline.text.tokenization import EnglishPatterns, english_patterns
 
 WORD = "\u2581"
 """Before each word; by itself the unknown word."""
@@ -75,11 +75,11 @@ def tokenizer_json(words: Mapping[str, int], *, lower_case: bool) -> dict[str, A
 @cache
 def _patterns() -> dict[str, str]:
     """Returns the rules as Oniguruma reads them."""
-    rules = english_rules()
+    rules = english_patterns()
     # spaCy joins parts that make up a special case; of marks alone, here they are never parted.
-    faces = [case for case in rules.special_cases if _FACE.fullmatch(case)]
-    prefix = _any_of(rules.prefixes)
-    suffix = f"(?>{_trie(faces)}|{_any_of(sorted(rules.suffixes, key=_is_no_run))})"
+    faces = _trie(case for case in rules.special_cases if _FACE.fullmatch(case))
+    prefix = f"(?>{faces}|{_any_of(rules.prefixes)})"
+    suffix = f"(?>{faces}|{_any_of(sorted(rules.suffixes, key=_is_no_run))})"
     begins = re.compile("|".join(f"(?:{one})" for one in rules.prefixes if one))
     ends = re.compile("|".join(f"(?:{one})$" for one in rules.suffixes if one))
     within = re.compile("|".join(one for one in rules.infixes if one))
@@ -102,12 +102,13 @@ def _patterns() -> dict[str, str]:
 
 def _marked() -> list[dict[str, Any]]:
     """Returns the steps that clean a text and mark where tokens end."""
-    rules, is_ = english_rules(), _patterns()
+    rules, is_ = english_patterns(), _patterns()
     run = f"(?=[^A-Za-z]|(?<=[0-9])[A-Za-z])(?:{is_['suffix']})+{_ENDS}"
     rest = f"(?:{is_['suffix']})*{_ENDS}"
     whole = f"(?:{is_['kept_before']}){rest}|(?:{is_['operator']}){_ENDS}"
     after_prefix = rf"(?:{_BEGINS}|\G(?!\A)(?<! ))(?!{whole})(?>{is_['prefix']})\K(?={_IN})"
-    first = rf"{_BEGINS}(?>(?:{is_['operator']}|{is_['prefix']}){_ENDS}|(?:{is_['kept_behind']})(?={rest})|{_IN}+?(?={run}))"
+    kept = rf"(?:{is_['operator']}|{is_['prefix']}){_ENDS}|(?:{is_['kept_behind']})(?={rest})"
+    first = rf"{_BEGINS}(?>{kept}|{_IN}+?(?={run}))"
     further = rf"\G(?!\A)(?<![ {_MARK}])(?:{is_['suffix']})"
     before_suffix = rf"(?:{first}|{further})\K(?={run})"
     pairs, tails = _parts(rules)
@@ -146,7 +147,7 @@ def _split(pattern: str, behaviour: str) -> dict[str, Any]:
     }
 
 
-def _parts(rules: EnglishRules) -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
+def _parts(rules: EnglishPatterns) -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
     """Returns special cases in two: behind the first token; behind the second, the first marked."""
     cases = [tuple(parts) for parts in rules.special_cases.values()]
     pairs = {(case[0], "".join(case[1:])) for case in cases if len(case) > 1}
@@ -182,7 +183,7 @@ def _ours(pattern: str) -> str:
     return _SURROGATES.sub("", plain)
 
 
-def _address(rules: EnglishRules) -> str:
+def _address(rules: EnglishPatterns) -> str:
     return _ours(rules.address.removeprefix("(?u)").removeprefix("^").removesuffix("$"))
 
 

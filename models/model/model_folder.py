@@ -6,13 +6,11 @@ checksum and where they lie from the work folder, and loading takes no others.
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
@@ -26,6 +24,7 @@ from models.model.model_description import (
     load_recorded_vectors,
     read_model_description,
 )
+from models.model.release import made_with
 from models.model.sentence_model import (
     RemovedComponents,
     SentenceModel,
@@ -35,7 +34,6 @@ from models.model.sentence_model import (
 from pipeline.base.atomic_files import write_by_library
 from pipeline.base.inside import inside
 from pipeline.base.json_files import check_file, read_object, write_sealed_json
-from pipeline.base.release import current_commit, current_version
 from pipeline.parsers.adapters.fitting import built_to_fit
 
 _REMOVED = "removed."
@@ -63,17 +61,6 @@ def save_model(folder: Path, model: SentenceModel, origin: Mapping[str, Any]) ->
         },
     }
     write_sealed_json(folder / MODEL_FILE, description, [folder / WEIGHTS_FILE])
-
-
-def made_with() -> dict[str, str]:
-    """Returns what a model is made with: releases, and the commit where there is one."""
-    commit = current_commit()
-    return {
-        "treeviews": current_version(),
-        **({"commit": commit} if commit else {}),
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-    }
 
 
 def num_parameters(model: SentenceModel) -> int:

@@ -159,7 +159,7 @@ _ONE_AT_A_TIME = Lock()
 
 
 @dataclass(frozen=True, slots=True)
-class EnglishRules:
+class EnglishPatterns:
     """How a text is cleaned and cut, as patterns that Python's ``re`` reads."""
 
     dropped: str
@@ -177,14 +177,14 @@ class EnglishRules:
 
 
 @functools.cache
-def english_rules() -> EnglishRules:
+def english_patterns() -> EnglishPatterns:
     """Returns spaCy's English rules with ours."""
     from spacy.attrs import ORTH
     from spacy.lang.en import English
 
     defaults = English.Defaults
     cases = defaults.tokenizer_exceptions.items()
-    return EnglishRules(
+    return EnglishPatterns(
         dropped=_WITHIN_WORDS.pattern,
         blank=rf"(?:[\s\x1c-\x1f]|{_UNPRINTABLE.pattern})",
         prefixes=tuple(
@@ -211,20 +211,20 @@ def _english() -> tuple[Any, Any, dict[str, list[str]]]:
     The last step looks for special cases among the parts of chunks. Both are built once a process,
     over a vocabulary of bare strings: a pipeline's finds out much of each word that nobody asks.
     """
+    from spacy.attrs import ORTH
     from spacy.lang.en import English
     from spacy.tokenizer import Tokenizer
     from spacy.util import compile_infix_regex, compile_prefix_regex, compile_suffix_regex
     from spacy.vocab import Vocab
 
-    rules = english_rules()
+    patterns = english_patterns()
     # Each rule asks for the beginning by itself, so a search would look at every place in vain.
-    find_prefix = _remembered(compile_prefix_regex(rules.prefixes).match)
-    find_in_tail = _remembered(compile_suffix_regex(rules.suffixes).search)
-    find_all_infixes = compile_infix_regex(rules.infixes).finditer
+    find_prefix = _remembered(compile_prefix_regex(patterns.prefixes).match)
+    find_in_tail = _remembered(compile_suffix_regex(patterns.suffixes).search)
+    find_all_infixes = compile_infix_regex(patterns.infixes).finditer
     find_infixes = _remembered(lambda text: tuple(find_all_infixes(text)))
-    cases = {
-        text: English.Defaults.tokenizer_exceptions[text] for text in rules.special_cases
-    }
+    exceptions = English.Defaults.tokenizer_exceptions
+    rules = {text: exceptions[text] for text in patterns.special_cases}
     vocab = Vocab()
     # A special case that no search divides while it is taken in is not looked for among parts.
     is_blind = False
@@ -236,7 +236,7 @@ def _english() -> tuple[Any, Any, dict[str, list[str]]]:
     def tokenizer() -> Any:
         return Tokenizer(
             vocab,
-            rules=cases,
+            rules=rules,
             prefix_search=lambda text: None if is_blind else find_prefix(text),
             suffix_search=lambda text: None if is_blind else find_suffix(text),
             infix_finditer=lambda text: () if is_blind else find_infixes(text),
@@ -248,7 +248,7 @@ def _english() -> tuple[Any, Any, dict[str, list[str]]]:
     is_blind = True
     in_parts = tokenizer()
     is_blind = False
-    return whole, in_parts, rules.special_cases
+    return whole, in_parts, {text: [part[ORTH] for part in rules[text]] for text in rules}
 
 
 class EnglishTokenizer:

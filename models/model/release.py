@@ -1,7 +1,8 @@
-"""Which release of this project runs, and from which commit."""
+"""What a model is made with: the release of this project, its commit, what it stands on."""
 
 from __future__ import annotations
 
+import platform
 import subprocess
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -18,9 +19,8 @@ def current_commit() -> str | None:
     here = Path(__file__).resolve()
     git = ["git", "-C", str(here.parent)]
     try:
-        known = subprocess.run([*git, "ls-files", "--error-unmatch", here.name], capture_output=True)
-        if known.returncode:
-            return None
+        is_ours = [*git, "ls-files", "--error-unmatch", here.name]
+        subprocess.run(is_ours, capture_output=True, check=True)
         command = [*git, "describe", "--always", "--dirty", "--abbrev=12"]
         result = subprocess.run(command, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
@@ -34,3 +34,14 @@ def current_version() -> str:
         return version("treeviews")
     except PackageNotFoundError:
         return "unknown"
+
+
+def made_with() -> dict[str, str]:
+    """Returns what a model is made with: releases, and the commit where there is one."""
+    commit = current_commit()
+    return {
+        "treeviews": current_version(),
+        **({"commit": commit} if commit else {}),
+        "python": platform.python_version(),
+        "torch": version("torch"),
+    }
