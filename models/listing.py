@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from models.config.views import needed_stages
+from models.model.card import CARD_FILE
+from models.model.hub import folder_called
 from models.model.model_description import (
     MODEL_FILE,
     read_model_description,
 )
 from pipeline.base.bundled import BUNDLED_MODELS
 from pipeline.base.mistakes import did_you_mean
-
-CARD = "card.md"
 
 
 def model_folder(called: str) -> Path:
@@ -22,7 +22,7 @@ def model_folder(called: str) -> Path:
     Raises:
         FileNotFoundError: there is none.
     """
-    folder = BUNDLED_MODELS.get(called, Path(called))
+    folder = folder_called(called)
     if not (folder / MODEL_FILE).is_file():
         raise FileNotFoundError(
             f"{called}: no model; give its folder, which holds {MODEL_FILE}, or one that ships: "
@@ -44,7 +44,8 @@ def model_facts(folder: Path) -> dict[str, Any]:
         FileNotFoundError: no model there.
         ValueError: it is damaged.
     """
-    config = read_model_description(folder).config
+    description = read_model_description(folder)
+    config = description.config
     return {
         "path": str(folder),
         "views": list(config.views),
@@ -52,11 +53,13 @@ def model_facts(folder: Path) -> dict[str, Any]:
         "needs": needed_stages(config.views),
         "bytes": sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()),
         "seed": config.seed,
+        "made": dict(description.made),
+        "licence": description.licence,
         "config": config.to_dict(),
     }
 
 
 def model_card(folder: Path) -> str | None:
     """Returns a model's card, if it has one."""
-    card = folder / CARD
+    card = folder / CARD_FILE
     return card.read_text(encoding="utf-8") if card.is_file() else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from models.config.training_config import TRAINING_VERSION, TrainingConfig
@@ -17,10 +18,13 @@ from models.encoding.versions import describe_encoding
 from models.model.model_description import (
     MODEL_FILE,
     OPTION_OF_STAGE,
+    REMEDY,
     WEIGHTS_FILE,
     read_model_description,
 )
 from pipeline.base.bundled import BUNDLED_MODELS, BUNDLED_PARSERS, BUNDLED_VECTORS
+from pipeline.base.digest import digest_of
+from pipeline.base.json_files import read_object
 from tasks.artefact import Artefact, checksum
 from tasks.parameters import (
     CorpusParameters,
@@ -142,7 +146,7 @@ class EncoderParameters(CorpusParameters, HeldOutParameters, ParserParameters, T
         descriptions = [read_model_description(part.folder) for part in name.parts]
         configs = [description.config for description in descriptions]
         taken = [_views_of(*pair) for pair in zip(name.parts, configs, strict=True)]
-        checksums = [checksum(part.folder, names=MODEL_FILES) for part in name.parts]
+        checksums = [_model_checksum(part.folder) for part in name.parts]
         if name.kind == "model":
             shown = label = name.parts[0].name
             content: dict[str, Any] = {"model": checksums[0]}
@@ -240,6 +244,24 @@ def _architecture(training: TrainEncoders) -> str:
         return f"{views} by {training.preset}"
     free = "" if config.orthonormal_rate else "free "
     return f"{views} by {training.preset}, {free}{config.decoder} decoder"
+
+
+def _model_checksum(folder: Path) -> str:
+    """Returns a digest of a model's folder: of its bytes, where it says nothing else.
+
+    What it says of the releases and the commit that made it, and of where things lay, determines
+    nothing: the same model made again is the same one.
+    """
+    value = read_object(folder / MODEL_FILE, (), remedy=REMEDY)
+    if "made" not in value:
+        return checksum(folder, names=MODEL_FILES)
+    records = [value.get("vectors", {}), *value.get("parsers", {}).values()]
+    known = {
+        "config": value.get("config"),
+        "checksums": [record.get("checksum") for record in records],
+    }
+    weights = checksum(folder, names=(WEIGHTS_FILE,))
+    return digest_of({WEIGHTS_FILE: weights, MODEL_FILE: known})
 
 
 def _views_of(part: ModelViews, config: TrainingConfig) -> list[str]:

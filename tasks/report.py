@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shlex
-import subprocess
 import sys
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from models.evaluation.task_result import TaskResult, read_result
+from models.model.release import current_commit
 from models.report.probing_table import RowDeclaration, RowFiles, declare_rows
 from models.report.report import REPORT_VERSION, write_report
 from models.report.run_sections import ReportInputs, StageRecord, installed_versions
@@ -230,14 +230,3 @@ def command_line() -> str | None:
     if program != "luigi":
         return None
     return without_secrets(shlex.join([program, *map(without_secrets, sys.argv[1:])]))
-
-
-def current_commit() -> str | None:
-    """Returns the commit of the working tree this code runs from, or None outside of git."""
-    repository = Path(__file__).resolve().parent
-    command = ["git", "-C", str(repository), "describe", "--always", "--dirty", "--abbrev=12"]
-    try:
-        result = subprocess.run(command, capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return result.stdout.strip() or None

@@ -41,11 +41,13 @@ HOMES = {
     "hnswlib": ("models/search/hnsw_index.py",),
     "mteb": ("models/mteb/",),
     "datasets": ("models/mteb/",),
+    "huggingface_hub": ("models/model/hub.py", "models/mteb/"),
+    "sentence_transformers": ("models/exchange/sentence_transformers_module.py",),
 }
 
 MODELS_NEED_ONLY = {"torch", "numpy", "pyarrow", "safetensors", "models", "pipeline"}
 MODELS_MAY_IMPORT_LAZILY = {"matplotlib", "tqdm", "mteb", "datasets", "huggingface_hub"}
-IMPORTED_IN_LAZY_FILES = {"triton", "faiss", "hnswlib"}
+IMPORTED_IN_LAZY_FILES = {"triton", "faiss", "hnswlib", "sentence_transformers"}
 """At the top of files that are imported lazily themselves."""
 
 

@@ -5,7 +5,7 @@
     bag_of_words                   pooled word vectors
     sif                            their mean, each of length 1 and weighted by its rarity
     english                        the encoder that ships
-    MODEL                          the folder of a trained model
+    MODEL                          the folder of a trained model, or hf://user/name[@revision]
     MODEL@VIEW+MODEL@VIEW          views of several models side by side
     package.module:name            a function of the user's own
 
@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from models.model.hub import folder_called
 from pipeline.base.bundled import BUNDLED_MODELS
 from pipeline.base.mistakes import did_you_mean
 
@@ -124,8 +125,8 @@ def _joined_models(called: str) -> list[ModelViews]:
 
 
 def _model_folder(called: str) -> Path:
-    """Returns the folder of a model that ships, by its name, or the path itself."""
-    return BUNDLED_MODELS.get(called, Path(called))
+    """Returns the folder of a model that ships or of a hub's, by its name, or the path itself."""
+    return folder_called(called)
 
 
 def _longest(pieces: list[str], called: str) -> tuple[int, ModelViews]:

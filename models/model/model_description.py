@@ -6,16 +6,17 @@ Loads no torch: ``model.json`` alone is read.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any, ClassVar
+from pathlib import Path, PurePosixPath
+from typing import ClassVar
 
 from models.config.training_config import TrainingConfig
 from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
 from pipeline.base.bundled import BUNDLED_MODELS, BUNDLED_PARSERS, SHIPPED_VECTORS
 from pipeline.base.config_fields import Config
+from pipeline.base.inside import inside
 from pipeline.base.json_files import read_json
 from pipeline.base.refusal import shortened
 from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder
@@ -43,12 +44,10 @@ class ParserRecord(Config):
     checksum: str
     """See `checksum_of_parser_folder`."""
     path: Path | None = None
-    """Where it lay in training; None if that is not known."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Returns the fields as JSON knows them."""
-        path = None if self.path is None else str(self.path.absolute())
-        return {"name": self.name, "checksum": self.checksum, "path": path}
+    """Where it lay in training, if that is known; one that is not absolute lies within the model's
+    folder. None: it is near, or among those that ship."""
+    nearby: str = ""
+    """Where it lies from one of the folders above the model's; see `place_of`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +58,13 @@ class VectorsRecord(Config):
 
     path: Path | None
     """Where they lay in training, which may be anywhere; one that is not absolute lies within the
-    model's folder. None: they are among those that ship."""
+    model's folder. None: they are near, or among those that ship."""
     checksum: str
     """See `WordVectors.checksum`."""
     rms: float = 0.0
     duplicates: int = 0
+    nearby: str = ""
+    """Where they lie from one of the folders above the model's; see `place_of`."""
 
     @property
     def are_own(self) -> bool:
@@ -73,7 +74,7 @@ class VectorsRecord(Config):
     @property
     def are_settled(self) -> bool:
         """Whether a model finds them wherever it is: within its folder, or among what ships."""
-        return self.path is None or self.are_own
+        return self.are_own or (self.path is None and not self.nearby)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,14 +89,19 @@ class ModelDescription(Config):
     """Stage -> folder in training."""
     parsers: Mapping[str, ParserRecord] = field(default_factory=dict)
     """Parse stage -> parser; empty in models made before parsers were recorded."""
+    made: Mapping[str, str] = field(default_factory=dict)
+    """What it was made with: releases of libraries, the commit if there was one."""
+    licence: str = ""
+    """Under which it may be passed on; empty if its maker did not say."""
 
 
 def read_model_description(folder: Path) -> ModelDescription:
-    """Returns ``model.json``.
+    """Returns ``model.json``; what it says is near stands where it was found.
 
     Raises:
         FileNotFoundError: no model there.
-        ValueError: it is damaged, or of a format that this release does not read.
+        ValueError: it is damaged, of a format that this release does not read, or names a parser
+            within the folder that would lie outside.
     """
     path = folder / MODEL_FILE
     if not path.is_file():
@@ -110,7 +116,57 @@ def read_model_description(folder: Path) -> ModelDescription:
             f"{path}: format version {shortened(version)}, this release reads {FORMAT_VERSION}; "
             "train again or install the release that wrote it"
         )
-    return ModelDescription.from_json(value, path, remedy=_REMEDY)
+    found = ModelDescription.from_json(value, path, remedy=_REMEDY)
+    parsers = {stage: _placed(record, folder) for stage, record in found.parsers.items()}
+    corpus = {stage: _near(place, folder) for stage, place in found.corpus.items()}
+    return replace(found, parsers=parsers, corpus=corpus)
+
+
+_NEAR = 4
+"""Folders above a model's in which things may be near: ``models``, the work folder, and two for a
+model that lies deeper, as ``best`` does."""
+
+
+def place_of(thing: Path, model_folder: Path, shipped: Iterable[Path] = ()) -> dict[str, str]:
+    """Returns what a model's folder says of where something lies: ``path``, ``nearby`` or nothing.
+
+    What ships is found by its checksum. What lies in the same work folder (the model lies two
+    folders deep in it) is named from there, so that the work folder can be moved. Only what lies
+    elsewhere has the place that it has on this machine.
+
+    Args:
+        shipped: places of what ships.
+    """
+    place = thing.absolute()
+    if any(place.resolve() == one.resolve() for one in shipped):
+        return {}
+    work_folder = model_folder.absolute().parent.parent
+    if work_folder != work_folder.parent and place.is_relative_to(work_folder):
+        return {"nearby": place.relative_to(work_folder).as_posix()}
+    return {"path": str(place)}
+
+
+def found_nearby(model_folder: Path, name: str) -> Path | None:
+    """Returns what `place_of` named from the work folder, wherever that is now; None if gone."""
+    parts = PurePosixPath(name)
+    if not name or parts.is_absolute() or ".." in parts.parts:
+        return None
+    above = model_folder.absolute().parents[:_NEAR]
+    return next((folder / name for folder in above if (folder / name).exists()), None)
+
+
+def _placed(record: ParserRecord, folder: Path) -> ParserRecord:
+    if record.path is None:
+        return replace(record, path=found_nearby(folder, record.nearby))
+    if record.path.is_absolute():
+        return record
+    return replace(record, path=inside(folder, str(record.path)))
+
+
+def _near(place: Path, folder: Path) -> Path:
+    if place.is_absolute():
+        return place
+    return found_nearby(folder, str(place)) or folder.absolute().parent.parent / place
 
 
 def parsers_of_corpus(

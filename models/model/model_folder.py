@@ -1,7 +1,7 @@
 """The folder of a trained model: ``model.safetensors`` beside ``model.json``.
 
-Frozen word vectors are not copied into it, they may be gigabytes; ``model.json`` holds their path
-and checksum, and loading takes no others.
+Frozen word vectors are not copied into it, they may be gigabytes; ``model.json`` holds their
+checksum and where they lie from the work folder, and loading takes no others.
 """
 
 from __future__ import annotations
@@ -20,9 +20,11 @@ from models.model.model_description import (
     MODEL_FILE,
     REMEDY,
     WEIGHTS_FILE,
+    found_nearby,
     load_recorded_vectors,
     read_model_description,
 )
+from models.model.release import made_with
 from models.model.sentence_model import (
     RemovedComponents,
     SentenceModel,
@@ -49,6 +51,7 @@ def save_model(folder: Path, model: SentenceModel, origin: Mapping[str, Any]) ->
     description = {
         "format_version": FORMAT_VERSION,
         "config": model.config.to_dict(),
+        "made": made_with(),
         **origin,
         "sizes": {
             "word_size": model.vectors.size,
@@ -87,6 +90,8 @@ def load_model(folder: Path, *, vectors_path: Path | None = None) -> SentenceMod
                 f"vectors={vectors_path}"
             )
         place = inside(folder, str(recorded.path))
+    elif place is None:
+        place = found_nearby(folder, recorded.nearby)
     vectors = load_recorded_vectors(recorded.checksum, place, vectors_path)
     path = folder / WEIGHTS_FILE
     tensors = _tensors_of(path)

@@ -9,9 +9,10 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from models.config.training_config import TrainingConfig
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Part, Selection
-from models.model.model_description import parsers_of_corpus
+from models.model.model_description import ParserRecord, parsers_of_corpus, place_of
 from models.training.launching import LaunchSettings
 from models.words.word_vectors import WordVectors
+from pipeline.base.bundled import BUNDLED_PARSERS, SHIPPED_VECTORS
 from pipeline.base.config_fields import Config, Count, Natural, at_least
 from pipeline.base.digest import digest_of
 from pipeline.shards.manifests import read_dataset_manifest
@@ -106,19 +107,28 @@ class TrainingJob(Config):
             "vectors": vectors.checksum,
         }
         origin = {
-            "corpus": {stage: str(folder.absolute()) for stage, folder in needed.items()},
+            "corpus": {
+                stage: next(iter(place_of(folder, self.out).values()))
+                for stage, folder in needed.items()
+            },
             "vectors": {
-                "path": str(self.vectors.absolute()),
+                "path": None,
+                **place_of(self.vectors, self.out, SHIPPED_VECTORS),
                 "checksum": vectors.checksum,
                 "rms": round(vectors.rms, 6),
                 "duplicates": vectors.num_duplicates,
             },
             "parsers": {
-                stage: record.to_dict()
+                stage: self._parser(stage, record)
                 for stage, record in parsers_of_corpus(needed, self.parsers).items()
             },
         }
         return Provenance(digest_of(content), origin)
+
+    def _parser(self, stage: str, record: ParserRecord) -> dict[str, Any]:
+        named = {"name": record.name, "checksum": record.checksum, "path": None}
+        place = record.path
+        return named | (place_of(place, self.out, [BUNDLED_PARSERS[stage]]) if place else {})
 
     def paired(self, vectors: WordVectors) -> ParsedCorpus:
         """Returns the sentences of the pairs; argument as of `part`.

@@ -16,9 +16,11 @@ from typing import Any
 import torch
 
 from models.corpus.parsed_corpus import CorpusFolders, CorpusSurvey
+from models.model.card import CARD_FILE, CardFacts, licence_of, model_card
 from models.model.model_description import MODEL_FILE, WEIGHTS_FILE
 from models.model.model_folder import load_weights, num_parameters, save_model
 from models.model.ranks import ALONE, Ranks
+from models.model.release import made_with
 from models.model.sentence_model import SentenceModel, build_model
 from models.training.batches import BatchesWithPairs, TrainingBatches, num_batches, seed_of_pairs
 from models.training.folder import CHECKPOINTS_FOLDER, PAIRS_FOLDER, keep_survey, surveyed
@@ -28,6 +30,7 @@ from models.training.loop import TrainingData, TrainingLoop
 from models.training.machine import peak_memory_gib, process_state_kept, versions
 from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
+from pipeline.base.atomic_files import write_text_atomically
 from pipeline.base.job import Progress
 from pipeline.base.json_files import write_sealed_json
 
@@ -92,7 +95,7 @@ def _train(
     data = _data(job, model.vectors, survey, provenance.identity, ranks)
     run = TrainingLoop(model, data, job.out, provenance, settings=job.settings, ranks=ranks)
     run.run(report)
-    _finish(run, survey, data.pairs, job.out, provenance)
+    _finish(run, survey, data.pairs, job, provenance)
 
 
 def _survey(job: TrainingJob, vectors: WordVectors, identity: str, ranks: Ranks) -> CorpusSurvey:
@@ -146,14 +149,15 @@ def _finish(
     run: TrainingLoop,
     survey: CorpusSurvey,
     pairs: CorpusSurvey | None,
-    out: Path,
+    job: TrainingJob,
     provenance: Provenance,
 ) -> None:
     """Leaves the result and, last, the summary; on the first rank."""
     if run.folder is None:
         return
-    best = run.folder.best
+    out, best = job.out, run.folder.best
     _save_result(out, run.model, provenance, best.path)
+    write_text_atomically(out / CARD_FILE, model_card(_card_facts(job, survey)))
     summary = summary_of(run, survey, metrics_of(out / METRICS_FILE), best.record)
     if pairs is not None:
         read = run.num_steps * run.config.sentences_in_pairs
@@ -173,6 +177,19 @@ def _save_result(
         if model.config.keep == "best":
             load_weights(best, model)
     save_model(out, model, provenance.origin)
+
+
+def _card_facts(job: TrainingJob, survey: CorpusSurvey) -> CardFacts:
+    """Returns what the card says; nobody has said under which licence the text is."""
+    parts = {"word vectors": licence_of(job.vectors)}
+    parts |= {f"parser of {stage}": licence_of(path) for stage, path in job.parsers.items()}
+    return CardFacts(
+        name=job.out.name,
+        config=job.config,
+        text=f"{survey.num_sentences:,} sentences of {job.corpus.sentences.parent.name}",
+        made=made_with(),
+        parts=parts,
+    )
 
 
 def _ignore(share: float, status: str) -> None:

@@ -171,6 +171,52 @@ _ONE_AT_A_TIME = Lock()
 """All tokenizers of a process share one vocabulary, and one thread frees what another uses."""
 
 
+@dataclass(frozen=True, slots=True)
+class EnglishPatterns:
+    """How a text is cleaned and cut, as patterns that Python's ``re`` reads."""
+
+    dropped: str
+    """Characters that clean text lacks."""
+    blank: str
+    """Characters of which a run becomes one space."""
+    prefixes: tuple[str, ...]
+    suffixes: tuple[str, ...]
+    infixes: tuple[str, ...]
+    operator: str
+    """What stays whole, as does an address: the pattern ends where the text does."""
+    address: str
+    special_cases: dict[str, list[str]]
+    """Text -> its tokens."""
+
+
+@functools.cache
+def english_patterns() -> EnglishPatterns:
+    """Returns spaCy's English rules with ours."""
+    from spacy.attrs import ORTH
+    from spacy.lang.en import English
+
+    defaults = English.Defaults
+    cases = defaults.tokenizer_exceptions.items()
+    return EnglishPatterns(
+        dropped=_WITHIN_WORDS.pattern,
+        blank=rf"(?:[\s\x1c-\x1f]|{_UNPRINTABLE.pattern})",
+        prefixes=tuple(
+            _LONE_LEADING_UNDERSCORE if p == _UNDERSCORE else p for p in defaults.prefixes
+        ),
+        suffixes=tuple(
+            _LONE_TRAILING_UNDERSCORE if s == _UNDERSCORE else s for s in defaults.suffixes
+        ),
+        infixes=tuple(i for i in defaults.infixes if _PERIOD_BEFORE_CAPITAL not in i),
+        operator=_OPERATOR.pattern,
+        address=defaults.url_match.__self__.pattern,
+        special_cases={
+            text: [part[ORTH] for part in parts]
+            for text, parts in cases
+            if not _LETTER_WITH_PERIOD.fullmatch(text)
+        },
+    )
+
+
 @functools.cache
 def _english() -> tuple[Any, Any, dict[str, list[str]]]:
     """Returns spaCy's English tokenizer with our rules, it without its last step, and its cases.
@@ -184,20 +230,14 @@ def _english() -> tuple[Any, Any, dict[str, list[str]]]:
     from spacy.util import compile_infix_regex, compile_prefix_regex, compile_suffix_regex
     from spacy.vocab import Vocab
 
-    defaults = English.Defaults
-    prefixes = [_LONE_LEADING_UNDERSCORE if p == _UNDERSCORE else p for p in defaults.prefixes]
-    suffixes = [_LONE_TRAILING_UNDERSCORE if s == _UNDERSCORE else s for s in defaults.suffixes]
-    infixes = [i for i in defaults.infixes if _PERIOD_BEFORE_CAPITAL not in i]
+    patterns = english_patterns()
     # Each rule asks for the beginning by itself, so a search would look at every place in vain.
-    find_prefix = _remembered(compile_prefix_regex(prefixes).match)
-    find_in_tail = _remembered(compile_suffix_regex(suffixes).search)
-    find_all_infixes = compile_infix_regex(infixes).finditer
+    find_prefix = _remembered(compile_prefix_regex(patterns.prefixes).match)
+    find_in_tail = _remembered(compile_suffix_regex(patterns.suffixes).search)
+    find_all_infixes = compile_infix_regex(patterns.infixes).finditer
     find_infixes = _remembered(lambda text: tuple(find_all_infixes(text)))
-    rules = {
-        text: rule
-        for text, rule in defaults.tokenizer_exceptions.items()
-        if not _LETTER_WITH_PERIOD.fullmatch(text)
-    }
+    exceptions = English.Defaults.tokenizer_exceptions
+    rules = {text: exceptions[text] for text in patterns.special_cases}
     vocab = Vocab()
     # A special case that no search divides while it is taken in is not looked for among parts.
     is_blind = False
@@ -214,7 +254,7 @@ def _english() -> tuple[Any, Any, dict[str, list[str]]]:
             suffix_search=lambda text: None if is_blind else find_suffix(text),
             infix_finditer=lambda text: () if is_blind else find_infixes(text),
             token_match=_OPERATOR.match,
-            url_match=_remembered(defaults.url_match),
+            url_match=_remembered(English.Defaults.url_match),
         )
 
     whole = tokenizer()

@@ -25,7 +25,7 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -213,21 +213,21 @@ def write_vectors(
     facts: Mapping[str, Any],
     *,
     counts: NDArray[np.int64] | None = None,
-    in_bytes: bool = False,
+    kept_as: Literal["float16", "float32", "bytes"] = "float16",
 ) -> None:
     """Writes ``vectors.safetensors``, ``words.json`` and, last, the facts of how they were made.
 
     Args:
         words: V of them.
-        vectors: [V, E]; kept as float16.
+        vectors: [V, E].
         counts: [V]; how often each word stands in the text, if that is known.
-        in_bytes: keeps a number as a byte, 127 being the largest of its row, whose scale stands
-            beside it: half the size of float16.
+        kept_as: in what numbers; a byte is 127 for the largest of its row, whose scale stands
+            beside it.
     """
     from safetensors.numpy import save_file
 
     folder.mkdir(parents=True, exist_ok=True)
-    tensors = _in_bytes(vectors) if in_bytes else {"vectors": vectors.astype(np.float16)}
+    tensors = _in_bytes(vectors) if kept_as == "bytes" else {"vectors": vectors.astype(kept_as)}
     if counts is not None:
         tensors["counts"] = counts.astype(np.int64)
     write_by_library(folder / VECTORS_FILE, partial(save_file, tensors))

@@ -24,6 +24,8 @@ def add_to(app: typer.Typer) -> None:
     group.command("list")(list_models)
     group.command("show")(show)
     group.command("export")(export)
+    group.command("push")(push)
+    group.command("fetch")(fetch)
     app.add_typer(group, name="models")
 
 
@@ -75,19 +77,102 @@ def show(model: ModelArgument, as_json: AsJson = False) -> None:
         print(f"\n{printable(card, keep_lines=True)}")
 
 
+_FORMATS = "treeviews, sentence-transformers or model2vec."
+_VectorsOption = Annotated[
+    Path | None, typer.Option(help="Where the word vectors lie, if not where the model says.")
+]
+_LicenceOption = Annotated[
+    str, typer.Option(help="Of the model; by default what its folder or its card says.")
+]
+_TextLicenceOption = Annotated[
+    str, typer.Option(help="Of the text that the model was trained on.")
+]
+_ResultsOption = Annotated[
+    Path | None, typer.Option(help="Folder of results, whose scores the card is to have.")
+]
+_RepoArgument = Annotated[str, typer.Argument(metavar="USER/NAME", help="The model on the hub.")]
+_EndpointOption = Annotated[
+    str | None, typer.Option(help="Address of the hub; by default that of HF_ENDPOINT.")
+]
+
+
 def export(
     model: ModelArgument,
     out: Annotated[Path, typer.Option(help="The new folder.")],
+    format_: Annotated[str, typer.Option("--format", help=f"Who opens it: {_FORMATS}")] = (
+        "treeviews"
+    ),
+    self_contained: Annotated[
+        bool, typer.Option("--self-contained", help="Put word vectors and parsers inside.")
+    ] = False,
     words: Annotated[
         int | None, typer.Option(help="Of a bag: only so many words, the most frequent ones.")
     ] = None,
     components: Annotated[int, typer.Option(help="Of a bag: so many are removed.")] = 0,
-    vectors: Annotated[
-        Path | None,
-        typer.Option(help="Where the word vectors lie, if not where the model says."),
+    vectors: _VectorsOption = None,
+    dependency_parser: Annotated[
+        Path | None, typer.Option(help="Where the parser lies, if not where the model says.")
     ] = None,
+    constituency_parser: Annotated[
+        Path | None, typer.Option(help="Where the parser lies, if not where the model says.")
+    ] = None,
+    licence: _LicenceOption = "",
+    text_licence: _TextLicenceOption = "",
+    results: _TextLicenceOption = Annotated[
+    str, typer.Option(help="Of the text that the model was trained on.")
+]
+_ResultsOption = None,
 ) -> None:
     """Make a model a folder to pass on: models export MODEL --out FOLDER."""
-    from models.export import export_model
+    from models.exchange.export import export_model
+    from models.exchange.export_options import ExportOptions
 
-    export_model(model, out, num_words=words, components=components, vectors_path=vectors)
+    options = ExportOptions(
+        format=format_,  # type: ignore[arg-type]
+        self_contained=self_contained,
+        num_words=words,
+        components=components,
+        vectors=vectors,
+        dependency_parser=dependency_parser,
+        constituency_parser=constituency_parser,
+        licence=licence,
+        text_licence=text_licence,
+        results=results,
+    )
+    export_model(model, out, options)
+
+
+def push(
+    model: ModelArgument,
+    repo: _RepoArgument,
+    private: Annotated[bool, typer.Option("--private", help="A new one is for you alone.")] = False,
+    vectors: _VectorsOption = None,
+    licence: _LicenceOption = "",
+    text_licence: _TextLicenceOption = "",
+    results: _TextLicenceOption = Annotated[
+    str, typer.Option(help="Of the text that the model was trained on.")
+]
+_ResultsOption = None,
+    endpoint: _EndpointOption = None,
+) -> None:
+    """Put a model on a hub, self-contained: models push MODEL USER/NAME."""
+    from models.exchange.export_options import ExportOptions
+    from models.exchange.push import push_model
+
+    options = ExportOptions(
+        vectors=vectors, licence=licence, text_licence=text_licence, results=results
+    )
+    print(push_model(model, repo, options, private=private, endpoint=endpoint))
+
+
+def fetch(
+    repo: _RepoArgument,
+    revision: Annotated[
+        str | None, typer.Option(help="Branch, tag or commit; by default the newest.")
+    ] = None,
+    endpoint: _EndpointOption = None,
+) -> None:
+    """Fetch a model of a hub, verified, and print its folder: models fetch USER/NAME."""
+    from models.model.hub import fetch_model
+
+    print(fetch_model(repo, revision=revision, endpoint=endpoint))

@@ -190,7 +190,7 @@ def test_a_finished_training_is_left_alone(data: Data, tmp_path: Path) -> None:
     assert run(data, tmp_path, replace(CONFIG, epochs=1)) == summary
     assert before == {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
     assert sorted(before) == [
-        "best", "metrics.jsonl", "model.json", "model.safetensors", "summary.json"
+        "best", "card.md", "metrics.jsonl", "model.json", "model.safetensors", "summary.json"
     ]  # fmt: skip
 
 

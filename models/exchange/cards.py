@@ -1,0 +1,109 @@
+"""The cards of exported folders."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from models.config.training_presets import SIF_WORDS
+from models.exchange.bag import WORDS_FOLDER
+from models.exchange.export_options import PARSERS_FOLDER, ExportOptions
+from models.model.card import (
+    CARD_FILE,
+    CardFacts,
+    front_matter,
+    licence_of,
+    model_card,
+)
+from models.model.model_description import ModelDescription, read_model_description
+from models.model.release import made_with
+from models.report.evaluation_table import evaluation_table
+from pipeline.base.atomic_files import write_text_atomically
+from pipeline.base.foreign_text import printable
+
+README = "README.md"
+"""What hubs show of a folder."""
+_LINK = re.compile(r"\[([^\]]*)\]\((?![a-z]+://|#)[^)]*\)")
+"""To a file beside the folder, which is not passed on with it."""
+
+
+def licence_said(folder: Path, description: ModelDescription, options: ExportOptions) -> str:
+    """Returns the licence that is asked for, or that the model's folder or its card says."""
+    return options.licence or description.licence or licence_of(folder)
+
+
+def write_baseline_card(out: Path, name: str, vectors: Path, options: ExportOptions) -> None:
+    """Writes the card of word vectors that are passed on as they are, or weighted.
+
+    Args:
+        vectors: where they lie, with their own card or without.
+    """
+    facts = CardFacts(
+        name=name,
+        config=SIF_WORDS,
+        text="none: the word vectors as they are",
+        made=made_with(),
+        licence=options.licence or licence_of(vectors),
+        parts={"word vectors": licence_of(vectors)},
+    )
+    write_text_atomically(out / CARD_FILE, model_card(facts))
+
+
+def write_card(folder: Path, out: Path, options: ExportOptions) -> None:
+    """Writes the card of the folder: its maker's with what was added, else one of what is known."""
+    description = read_model_description(folder)
+    maker = folder / CARD_FILE
+    if maker.is_file():
+        card = _LINK.sub(r"\1", maker.read_text(encoding="utf-8", errors="replace")).rstrip() + "\n"
+    else:
+        card = model_card(_facts(folder, description, options))
+    licence = licence_said(folder, description, options)
+    card = _with_licences(card, licence, options.text_licence)
+    if options.results is not None:
+        card += f"\n{evaluation_table([options.results], by_subset=False)}\n"
+    write_text_atomically(out / CARD_FILE, f"{card}\n{_this_folder(out, licence, options)}")
+
+
+def _with_licences(card: str, licence: str, of_text: str) -> str:
+    """Returns a card whose rows of licences say what is known now."""
+    for row, known in ((LICENCE_ROW, licence), (TEXT_ROW, of_text)):
+        if known:
+            said = f"| {row} | {printable(known).replace('|', '/')} |"
+            card = re.sub(rf"^\| {row} \|.*\|$", lambda _, said=said: said, card, flags=re.M)
+    return card
+
+
+def _facts(folder: Path, description: ModelDescription, options: ExportOptions) -> CardFacts:
+    return CardFacts(
+        name=folder.resolve().name,
+        config=description.config,
+        text="unknown: the folder has no card of its maker",
+        made=description.made or made_with(),
+        licence=licence_said(folder, description, options),
+        text_licence=options.text_licence,
+    )
+
+
+def _this_folder(out: Path, licence: str, options: ExportOptions) -> str:
+    made = ", ".join(f"{name} {number}" for name, number in made_with().items())
+    lines = [
+        "## This folder",
+        "",
+        f"- Exported in the format {options.format} with {made}.",
+        f"- Licence: {licence}.",
+        *([f"- Licence of the text: {options.text_licence}."] if options.text_licence else []),
+    ]
+    for place in sorted([*out.glob(f"{PARSERS_FOLDER}/*"), *out.glob(WORDS_FOLDER)]):
+        if (place / CARD_FILE).is_file():
+            lines.append(f"- `{place.relative_to(out)}` inside: licence {licence_of(place)}.")
+        else:
+            lines.append(f"- `{place.relative_to(out)}` inside.")
+    return "\n".join(lines) + "\n"
+
+
+def write_readme(out: Path, options: ExportOptions) -> None:
+    """Writes the card once more, as hubs look for it."""
+    card = (out / CARD_FILE).read_text(encoding="utf-8")
+    licence = options.licence or licence_of(out)
+    library = "sentence-transformers" if (out / "modules.json").is_file() else "treeviews"
+    write_text_atomically(out / README, front_matter(licence, library=library) + card)

@@ -1,0 +1,268 @@
+"""A model as a folder to pass on: ours, self-contained or not, or one of another library."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from models.config.training_presets import SIF_WORDS
+from models.config.views import UNORDERED_VIEWS, needed_stages
+from models.encoding.encoder_names import BAG_OF_WORDS, SIF
+from models.exchange.bag import WORDS_FOLDER, export_bag
+from models.exchange.cards import licence_said, write_baseline_card, write_card, write_readme
+from models.exchange.export_options import PARSERS_FOLDER, ExportOptions
+from models.exchange.static_embedding import (
+    StaticEncoder,
+    static_encoder,
+    static_words,
+    write_modules,
+    write_static,
+)
+from models.model.card import CARD_FILE, UNKNOWN_LICENCE
+from models.model.hub import folder_called
+from models.model.model_description import (
+    MODEL_FILE,
+    OPTION_OF_STAGE,
+    ModelDescription,
+    find_parser,
+    found_nearby,
+    read_model_description,
+    recorded_parsers,
+)
+from models.model.model_folder import load_model, save_model
+from models.model.release import made_with
+from models.model.sentence_model import SentenceModel, build_model
+from models.words.vector_files import FACTS_FILE, VECTORS_FILE, WORDS_FILE, load_word_vectors
+from models.words.word_vectors import WordVectors
+from pipeline.base.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS, SHIPPED_VECTORS, shown
+from pipeline.base.inside import inside
+from pipeline.base.json_files import read_object
+from pipeline.parsers.adapters.folder_files import (
+    CHECKSUMS_NAME,
+    SCORES_NAME,
+    parser_file_names,
+)
+from pipeline.vectors.train_word_vectors import write_vectors
+
+MODULE = "treeviews.sentence_transformers.ParsedSentences"
+"""What sentence-transformers reads a model of ours by that is no table of words."""
+
+
+def export_model(model: str | Path, out: Path, options: ExportOptions | None = None) -> None:
+    """Writes a model as a folder to pass on.
+
+    Args:
+        model: its folder, the name of one that ships or of one of a hub (``hf://user/name``), or
+            ``bag_of_words`` or ``sif``, which are of a format of another library alone.
+        out: the new folder.
+
+    Raises:
+        FileNotFoundError: no model there, or its corpus is gone and components are to be removed.
+        ValueError: ``out`` holds something, an option is of another kind of model, or words or
+            parsers are not found or could not be found by others; names the option that helps.
+    """
+    options = options or ExportOptions()
+    if out.exists() and any(out.iterdir()):
+        raise ValueError(f"{out}: not empty; give a new folder")
+    if str(model) in (BAG_OF_WORDS, SIF):
+        _export_baseline(str(model), out, options)
+    elif options.format == "treeviews":
+        _export_ours(folder_called(model), out, options)
+    else:
+        _export_for_others(folder_called(model), out, options)
+
+
+def _export_ours(folder: Path, out: Path, options: ExportOptions) -> None:
+    views = read_model_description(folder).config.views
+    is_of_bag = options.num_words is not None or options.components
+    if is_of_bag and "BOW" not in views:
+        raise ValueError(
+            f"{folder}: --words and --components are of a bag of words, and its views are "
+            f"{', '.join(views)}"
+        )
+    if is_of_bag or _is_trained_bag(folder):
+        export_bag(
+            folder,
+            out,
+            num_words=options.num_words,
+            components=options.components,
+            vectors_path=options.vectors,
+        )
+    else:
+        _export_whole(folder, out, options)
+    write_card(folder, out, options)
+
+
+def _is_trained_bag(folder: Path) -> bool:
+    config = read_model_description(folder).config
+    return set(config.views) == {"BOW"} and config.word_vectors == "trained"
+
+
+def _export_whole(folder: Path, out: Path, options: ExportOptions) -> None:
+    """Writes a model with its weights as they are."""
+    description = read_model_description(folder)
+    model = load_model(folder, vectors_path=options.vectors)
+    parsers = _parsers_found(folder, description, options)
+    own = description.vectors.are_own
+    ships = _ship(description.vectors.checksum)
+    if not (options.self_contained or own or ships):
+        raise ValueError(
+            f"{folder}: its word vectors are none that ship "
+            f"({', '.join(map(shown, SHIPPED_VECTORS))}), so nobody else would find them; give "
+            "--self-contained, which puts them inside"
+        )
+    out.mkdir(parents=True, exist_ok=True)
+    inside_it = own or options.self_contained
+    if inside_it:
+        _copy_words(folder, description, model, out / WORDS_FOLDER, options.vectors)
+    records = {
+        stage: _copied_parser(stage, path, out) if options.self_contained else None
+        for stage, path in parsers.items()
+    }
+    known = recorded_parsers(description, list(parsers))
+    origin: dict[str, Any] = {
+        "vectors": {
+            "path": WORDS_FOLDER if inside_it else None,
+            "checksum": description.vectors.checksum,
+            "rms": description.vectors.rms,
+        },
+        "parsers": {
+            stage: {"name": record.name, "checksum": record.checksum, "path": records[stage]}
+            for stage, record in known.items()
+            if record is not None
+        },
+        **_said(folder, description, options),
+    }
+    save_model(out, model, origin)
+
+
+def _said(folder: Path, description: ModelDescription, options: ExportOptions) -> dict[str, Any]:
+    """Returns what goes on with a model wherever it goes."""
+    value = read_object(folder / MODEL_FILE, (), remedy="get the folder anew")
+    licence = licence_said(folder, description, options)
+    kept = {"made": value.get("made", {}), "exported_with": made_with()}
+    kept |= {"trained": value["trained"]} if "trained" in value else {}
+    return kept | ({} if licence == UNKNOWN_LICENCE else {"licence": licence})
+
+
+def _ship(checksum: str) -> bool:
+    return checksum in {load_word_vectors(path).checksum for path in SHIPPED_VECTORS}
+
+
+def _parsers_found(
+    folder: Path, description: ModelDescription, options: ExportOptions
+) -> dict[str, Path]:
+    """Returns where the parsers lie that a model's views read.
+
+    Raises:
+        ValueError: one is not found, or others would not find it.
+    """
+    found = {}
+    records = recorded_parsers(description, needed_stages(description.config.views))
+    for stage, record in records.items():
+        given: Path | None = getattr(options, OPTION_OF_STAGE[stage])
+        found[stage] = find_parser(stage, record, given)
+        if options.self_contained:
+            continue
+        try:
+            find_parser(stage, record, BUNDLED_PARSERS[stage])
+        except ValueError as error:
+            raise ValueError(
+                f"{folder}: its parser of {stage} is none that ships, so nobody else would find "
+                "it; give --self-contained, which puts it inside"
+            ) from error
+    return found
+
+
+def _copy_words(
+    folder: Path,
+    description: ModelDescription,
+    model: SentenceModel,
+    target: Path,
+    given: Path | None,
+) -> None:
+    """Copies the word vectors, or writes them where they are a text file."""
+    recorded = description.vectors
+    if recorded.are_own:
+        place: Path | None = inside(folder, str(recorded.path))
+    else:
+        near = found_nearby(folder, recorded.nearby)
+        places = [given] if given else [recorded.path, near, *SHIPPED_VECTORS]
+        place = next((p for p in places if p and _holds(p, recorded.checksum)), None)
+    assert place is not None, "the model was loaded with them"
+    if place.is_dir():
+        target.mkdir()
+        for name in (VECTORS_FILE, WORDS_FILE, FACTS_FILE, CARD_FILE):
+            if (place / name).is_file():
+                shutil.copyfile(place / name, target / name)
+        card = place.parent / CARD_FILE  # of a model whose words they are
+        if not (target / CARD_FILE).is_file() and card.is_file():
+            shutil.copyfile(card, target / CARD_FILE)
+        return
+    whole: WordVectors = load_word_vectors(place)
+    facts = {"from": place.name, "words": len(whole.words) - 1}
+    write_vectors(target, whole.words[1:], whole.matrix[1:], facts, counts=None, kept_as="float32")
+
+
+def _holds(place: Path, checksum: str) -> bool:
+    try:
+        return load_word_vectors(place).checksum == checksum
+    except (OSError, ValueError):
+        return False
+
+
+def _copied_parser(stage: str, parser: Path, out: Path) -> str:
+    """Copies a parser into a model's folder; returns its place there."""
+    place = f"{PARSERS_FOLDER}/{stage}"
+    beside = (CHECKSUMS_NAME, SCORES_NAME, CARD_FILE)
+    for name in (*parser_file_names(parser), *beside):
+        if (source := parser / name).is_file():
+            target = out / place / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, target)
+    return place
+
+
+def _export_for_others(folder: Path, out: Path, options: ExportOptions) -> None:
+    """Writes a folder that sentence-transformers opens; a table of words model2vec opens, too."""
+    if options.num_words is not None or options.components:
+        raise ValueError(
+            "--words and --components are of --format treeviews: export with them first, then "
+            f"export that folder with --format {options.format}"
+        )
+    config = read_model_description(folder).config
+    is_static = set(config.test_views) <= UNORDERED_VIEWS and config.words_beside is None
+    if is_static or options.format == "model2vec":
+        try:
+            encoder = static_encoder(load_model(folder, vectors_path=options.vectors))
+        except ValueError as error:
+            raise ValueError(f"{folder}: no table of words: {error}") from error
+        out.mkdir(parents=True, exist_ok=True)
+        write_static(out, encoder)
+        write_card(folder, out, options)
+    else:
+        _export_whole(folder, out, replace(options, self_contained=True))
+        write_modules(out, MODULE)
+        write_card(folder, out, options)
+    write_readme(out, options)
+
+
+def _export_baseline(name: str, out: Path, options: ExportOptions) -> None:
+    """Writes word vectors themselves, or weighted by rarity, for another library."""
+    if options.format == "treeviews":
+        raise ValueError(
+            f"{name}: word vectors and no model; give --format sentence-transformers or model2vec"
+        )
+    place = options.vectors or BUNDLED_VECTORS
+    vectors = load_word_vectors(place)
+    encoder: StaticEncoder
+    if name == SIF:
+        encoder = static_encoder(build_model(SIF_WORDS, vectors, seed=0))
+    else:
+        encoder = static_words(vectors)
+    out.mkdir(parents=True, exist_ok=True)
+    write_static(out, encoder)
+    write_baseline_card(out, name, place, options)
+    write_readme(out, options)

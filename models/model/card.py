@@ -1,0 +1,167 @@
+"""The card of a model: what it is, from what it was made, under which licences, how to cite it.
+
+Written from what is known, by a training and by an export. What nobody said is named as unknown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from models.config.training_config import TrainingConfig
+from models.config.views import needed_stages
+from pipeline.base.foreign_text import printable
+
+CARD_FILE = "card.md"
+LICENCE_ROW, TEXT_ROW = "licence of this model", "the text of its training"
+UNKNOWN_LICENCE = "unknown: the maker did not say"
+_MAX_CARD_BYTES = 1 << 20
+_ROW = re.compile(r"^\|\s*licen[cs]e[^|]*\|\s*([^|]+?)\s*\|", re.IGNORECASE | re.MULTILINE)
+_SENTENCE = re.compile(r"(?:is|are) released under ([^,;]+?)(?:,|;|\.(?:\s|$))")
+
+_VIEWS = {
+    "SEQ": "the words in their order (GRU)",
+    "DEP": "the dependency tree (Tree-LSTM)",
+    "CONST": "the constituency tree (Tree-LSTM)",
+    "DEPSUM": "the paths of the dependency tree",
+    "CONSTSUM": "the paths of the constituency tree",
+    "LIN": "the mean of the words through a linear map",
+    "BOW": "the mean of the words",
+    "INV": "the inverse of the decoder, averaged over the words",
+}
+
+CITATION = """@software{treeviews,
+  title = {Treeviews: sentence representations from syntax, from raw text to scores},
+  author = {{The Treeviews maintainers}},
+  url = {https://github.com/treeviews/treeviews}
+}"""
+
+
+@dataclass(frozen=True, slots=True)
+class CardFacts:
+    """What a card says beside what the configuration says."""
+
+    name: str
+    config: TrainingConfig
+    text: str
+    """What was read in training, in words."""
+    made: Mapping[str, str]
+    """See `models.model.model_folder.made_with`."""
+    licence: str = ""
+    """Of the model; empty if nobody said."""
+    text_licence: str = ""
+    parts: Mapping[str, str] = field(default_factory=dict)
+    """Word vectors and parsers that it stands on -> their licence."""
+    measured: Sequence[tuple[str, str]] = ()
+    """What was measured in training: its name, the figure in words."""
+
+
+def licence_of(folder: Path) -> str:
+    """Returns the licence that the card in a folder names; a remark where it names none."""
+    card = folder / CARD_FILE
+    if not card.is_file() or card.stat().st_size > _MAX_CARD_BYTES:
+        return UNKNOWN_LICENCE
+    text = card.read_text(encoding="utf-8", errors="replace")
+    found = _ROW.search(text) or _SENTENCE.search(" ".join(text.split()))
+    return printable(found[1]) if found else UNKNOWN_LICENCE
+
+
+def model_card(facts: CardFacts) -> str:
+    """Returns a card as Markdown."""
+    config = facts.config
+    views = [f"- {view}: {_VIEWS[view]}" for view in dict.fromkeys(config.test_views)]
+    read = needed_stages(config.views)
+    parses = f"Sentences are parsed first ({', '.join(read)})." if read else "It needs no parser."
+    return "\n".join(
+        [
+            f"# {facts.name}",
+            "",
+            "A sentence encoder made with Treeviews. The vector of a sentence has these views side "
+            f"by side:\n\n{chr(10).join(views)}\n\n{parses}",
+            "",
+            "    import treeviews",
+            f'    vectors = treeviews.load("{facts.name}").encode(["The cat sat.", "It slept."])',
+            "",
+            "## How it was made",
+            "",
+            *_table(("", ""), _how(facts)),
+            "",
+            "## Licences",
+            "",
+            *_table(
+                ("what", "licence"),
+                [
+                    (LICENCE_ROW, facts.licence or UNKNOWN_LICENCE),
+                    (TEXT_ROW, facts.text_licence or UNKNOWN_LICENCE),
+                    *facts.parts.items(),
+                ],
+            ),
+            "",
+            "## Limits",
+            "",
+            *_limits(config),
+            "",
+            "## How to cite",
+            "",
+            f"```\n{CITATION}\n```",
+            "",
+        ]
+    )
+
+
+def front_matter(licence: str, *, library: str) -> str:
+    """Returns what a hub reads of a card, as YAML before the card itself.
+
+    Args:
+        licence: in words; one that is none of the hub's is "other" there.
+        library: what opens the folder.
+    """
+    known = re.sub(r"[^a-z0-9.]+", "-", licence.lower()).strip("-")
+    is_known = re.fullmatch(r"apache-2\.0|mit|cc0-1\.0|cc-by(?:-[ns][cad])*-\d\.0", known)
+    lines = [
+        "---",
+        f"license: {known if is_known else 'other'}",
+        f"library_name: {library}",
+        "language: en",
+        "pipeline_tag: sentence-similarity",
+        "tags: [sentence-embeddings, treeviews]",
+        "---",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _how(facts: CardFacts) -> list[tuple[str, str]]:
+    config = facts.config
+    made = ", ".join(f"{name} {number}" for name, number in facts.made.items())
+    objective = f"{config.objective}, {config.epochs} epochs, batches of {config.batch_size:,}"
+    rows = [
+        ("Text", facts.text),
+        ("Training", f"{objective}, seed {config.seed}"),
+        ("Held out", f"{config.held_out_fraction:.0%} of the text"),
+        ("Made with", made),
+    ]
+    return [*rows, *facts.measured]
+
+
+def _limits(config: TrainingConfig) -> list[str]:
+    limits = [
+        "- English alone: words, rules of tokens and parsers are English.",
+        "- The attitudes of the text are in the vectors.",
+        "- A sentence of words that are all unknown tells next to nothing.",
+    ]
+    if needed_stages(config.views):
+        limits += [
+            "- What the parsers get wrong, the trees have wrong.",
+            "- Sentences of more than 510 tokens are refused, or zeros if you ask for that.",
+        ]
+    else:
+        limits.append("- Empty sentences are refused, or zeros if you ask for that.")
+    return limits
+
+
+def _table(header: tuple[str, str], rows: Sequence[tuple[str, str]]) -> list[str]:
+    lines = [header, ("---", "---"), *rows]
+    return [f"| {first} | {printable(second).replace('|', '/')} |" for first, second in lines]

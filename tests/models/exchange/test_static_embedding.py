@@ -1,0 +1,124 @@
+"""Encoders that are means of words, as other libraries open them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tokenizers import Tokenizer
+
+import models
+from models.encoding.named_encoder import resolve_encoder
+from models.exchange.export import export_model
+from models.exchange.export_options import ExportOptions
+from models.exchange.tokenizer_json import WORD, tokenizer_json
+from pipeline.text.tokenization import EnglishTokenizer, clean_text
+from tests.support.parsed_corpora import write_vectors
+from tests.support.saved_models import write_model
+from tests.support.static_encoders import AWKWARD, means
+
+FOR_OTHERS = ExportOptions(format="sentence-transformers")
+
+
+@pytest.fixture(scope="module")
+def english(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("static") / "english"
+    export_model("english", out, FOR_OTHERS)
+    return out
+
+
+def tokens_of(text: str) -> list[str]:
+    tokenizer = Tokenizer.from_str(json.dumps(tokenizer_json({}, lower_case=False)))
+    marked = tokenizer.normalizer.normalize_str(text)
+    pieces = tokenizer.pre_tokenizer.pre_tokenize_str(marked)
+    return [piece.removeprefix(WORD) for piece, _ in pieces]
+
+
+@pytest.mark.parametrize("text", AWKWARD)
+def test_text_is_cut_as_ours_is(text: str) -> None:
+    (expected,) = EnglishTokenizer().tokenize([clean_text(text)[0]])
+    assert tokens_of(text) == expected.words
+
+
+def test_english_gives_the_same_vectors(english: Path) -> None:
+    expected = models.load("english").encode(AWKWARD)
+    np.testing.assert_allclose(means(english, AWKWARD), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["bag_of_words", "sif"])
+def test_baselines_give_the_same_vectors(name: str, tmp_path: Path) -> None:
+    export_model(name, tmp_path / "out", FOR_OTHERS)
+    known = [text for text in AWKWARD if "iPhone" not in text]
+    expected = resolve_encoder(name).encode(known)
+    np.testing.assert_allclose(means(tmp_path / "out", known), expected, atol=1e-6)
+
+
+def test_words_with_case_have_rows_for_their_spellings(tmp_path: Path) -> None:
+    export_model("bag_of_words", tmp_path / "out", FOR_OTHERS)
+    shouted = ["THE Committees WERE Quietly Waiting."]
+    expected = resolve_encoder("bag_of_words").encode(shouted)
+    np.testing.assert_allclose(means(tmp_path / "out", shouted), expected, atol=1e-6)
+
+
+STORY = ["the cat sees the dog", "Goats like zzz!", "the mouse is outside"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"views": ("LIN", "BOW")},
+        {"views": ("LIN",), "objective": "generative"},
+        {"views": ("BOW", "BOW"), "word_weights": "sif", "unit_words": True},
+    ],
+    ids=["a linear map", "the inverse of a decoder", "weights"],
+)
+def test_any_model_of_means_is_a_table(changes: dict[str, object], tmp_path: Path) -> None:
+    folder = write_model(tmp_path / "m", write_vectors(tmp_path / "v"), **changes)
+    export_model(folder, tmp_path / "out", FOR_OTHERS)
+    expected = models.load(folder).encode(STORY)
+    np.testing.assert_allclose(means(tmp_path / "out", STORY), expected, atol=1e-6)
+
+
+def test_an_unknown_word_counts_in_the_length(english: Path) -> None:
+    one, two = means(english, ["dog", "dog qzxvwwqk"])
+    np.testing.assert_allclose(two, one / 2, atol=1e-6)
+
+
+def test_trees_are_no_table_of_words(tmp_path: Path) -> None:
+    options = ExportOptions(format="model2vec")
+    with pytest.raises(ValueError, match="views DEP, CONST read the order or the trees"):
+        export_model("english-trees", tmp_path / "out", options)
+
+
+def test_a_baseline_is_of_other_libraries_alone(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="give --format sentence-transformers or model2vec"):
+        export_model("sif", tmp_path / "out")
+
+
+def test_a_format_that_is_none_is_told_which_there_are(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="must be one of treeviews, sentence-transformers, model2"):
+        ExportOptions(format="onnx")  # type: ignore[arg-type]
+
+
+def test_the_folder_has_a_card_with_the_licence(english: Path) -> None:
+    card = (english / "README.md").read_text(encoding="utf-8")
+    assert card.startswith("---\nlicense: cc-by-sa-4.0\nlibrary_name: sentence-transformers\n")
+    assert "Wikipedia" in card and "](../" not in card
+
+
+def test_sentence_transformers_opens_it_by_itself(english: Path) -> None:
+    library = pytest.importorskip("sentence_transformers")
+    model = library.SentenceTransformer(str(english), device="cpu")
+    expected = models.load("english").encode(AWKWARD)
+    np.testing.assert_allclose(model.encode(AWKWARD), expected, atol=1e-6)
+    assert not model.encode([""]).any()
+
+
+def test_model2vec_opens_it_too(english: Path) -> None:
+    library = pytest.importorskip("model2vec")
+    model = library.StaticModel.from_pretrained(english)
+    long = " ".join(["the cat sat"] * 400)
+    expected = models.load("english").encode([*AWKWARD, long])
+    np.testing.assert_allclose(model.encode([*AWKWARD, long]), expected, atol=1e-6)
