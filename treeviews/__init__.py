@@ -13,7 +13,11 @@ from __future__ import annotations
 
 from importlib.metadata import version
 
-from models import load
+from treeviews.own_floors import claim_floors
+
+claim_floors()
+
+from models import load  # noqa: E402 - only now is it surely ours
 
 __all__ = ["load"]
 __version__ = version("treeviews")

@@ -46,7 +46,7 @@ def trials(options: Options) -> Iterator[Trial]:
             yield Trial("calls that failed", store.num_failed > 0, store.so_far())
     except ModuleNotFoundError as error:
         yield Trial(
-            "a storage", False, f"could not be tried: pip install 'treeviews[dev]' ({error})"
+            "a storage", False, f"could not be tried: pip install -e '.[dev]' ({error})"
         )
 
 
