@@ -39,7 +39,7 @@ PACKAGES_OF_EXTRAS = {
     "tensorboard": "tensorboard",
     "gpu": "triton",
     "ray": "ray",
-    "bench": "scikit-learn pytorch-tree-lstm",
+    "bench": "pytorch-tree-lstm scikit-learn scipy",
     "hub": "huggingface-hub",
     "sentence-transformers": "'sentence-transformers<6'",
     "mteb": "'mteb<3'",
