@@ -13,7 +13,7 @@ from pathlib import Path
 
 from models.encoding.named_encoder import resolve_encoder
 from models.encoding.sentence_reader import LazyParser
-from pipeline.base.memory import peak_bytes
+from pipeline.base.machine import peak_bytes
 from pipeline.base.refusal import Refusal
 from pipeline.parsers.adapters.base import Sentence
 from pipeline.trees.parses import Parse

@@ -26,7 +26,7 @@ from benchmarks.report import Table, fail, header, print_last_line, print_table
 from pipeline.base.atomic_files import write_json_atomically
 from pipeline.base.bundled import BUNDLED_PARSERS
 from pipeline.base.job import job_environment
-from pipeline.base.memory import peak_bytes, resident_bytes
+from pipeline.base.machine import peak_bytes, resident_bytes
 from pipeline.base.watched import watched
 from pipeline.parsers.adapters.folder_files import STAGES
 from pipeline.shards.manifests import read_dataset_manifest

@@ -1,4 +1,4 @@
-"""Makes a trained model a folder to pass on: ``python -m models.export MODEL --out FOLDER``.
+"""Makes a trained model a folder to pass on, as ``treeviews models export`` does.
 
 Of a bag of words the trained table, weights included, becomes word vectors of a byte a number, and
 the model a mean of them; if asked, without the components that the sentences of its corpus share
@@ -12,9 +12,6 @@ Legend: V words, E word dimension, k components.
 
 from __future__ import annotations
 
-import argparse
-import sys
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +20,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from models.command_line import told
 from models.config.training_config import TrainingConfig
 from models.config.views import needed_stages
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
@@ -51,6 +47,44 @@ SAMPLE = 50_000
 _WORDS_AT_ONCE = 10_000
 _BAG = TrainingConfig(views=("BOW",), objective="discriminative", vector_rms=None)
 """What the folder computes: the mean of given vectors. It says nothing of how they were trained."""
+
+
+def export_model(
+    model: str | Path,
+    out: Path,
+    *,
+    num_words: int | None = None,
+    components: int = 0,
+    vectors_path: Path | None = None,
+) -> None:
+    """Writes a model as a folder to pass on; see `export_bag` and `export_views`.
+
+    Args:
+        model: its folder, or the name of one that ships.
+        out: the new folder.
+        num_words: of a bag of words, the most frequent ones; None takes all.
+        components: of a bag, how many are removed.
+        vectors_path: where the word vectors lie, if they were moved.
+
+    Raises:
+        FileNotFoundError: no model there.
+        ValueError: an argument out of range or of another kind of model, or as these two.
+    """
+    if components < 0 or (num_words is not None and num_words < 1):
+        raise ValueError("--components must be 0 or more, --words 1 or more")
+    folder = BUNDLED_MODELS.get(str(model), Path(model))
+    views = read_model_description(folder).config.views
+    if "BOW" in views:
+        export_bag(
+            folder, out, num_words=num_words, components=components, vectors_path=vectors_path
+        )
+    elif num_words is not None or components:
+        raise ValueError(
+            f"{folder}: --words and --components are of a bag of words, and its views are "
+            f"{', '.join(views)}"
+        )
+    else:
+        export_views(folder, out, vectors_path=vectors_path)
 
 
 def export_bag(
@@ -201,43 +235,3 @@ def _directions(block: SentenceBlock, vectors: WordVectors) -> NDArray[np.float3
     means = pooled_words(vectors, block, "mean")
     lengths = np.linalg.norm(means, axis=1, keepdims=True)
     return (means / np.where(lengths > 0, lengths, 1)).astype(np.float32)
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the command; returns 0, or 2 with one line that says what is wrong."""
-    parser = argparse.ArgumentParser(
-        prog="python -m models.export", description=(__doc__ or "").split("\n\n")[0]
-    )
-    add = parser.add_argument
-    add("model", type=Path, metavar="MODEL", help="folder of a trained model")
-    add("--out", type=Path, required=True, help="the new folder")
-    add("--words", type=int, help="of a bag: only so many words, the most frequent ones")
-    add("--vectors", type=Path, help="where the word vectors lie, if not where the model says")
-    add("--components", type=int, default=0, help="of a bag: so many are removed")
-    values = parser.parse_args(argv)
-    try:
-        if values.components < 0 or (values.words is not None and values.words < 1):
-            raise ValueError("--components must be 0 or more, --words 1 or more")
-        folder = BUNDLED_MODELS.get(str(values.model), values.model)
-        if "BOW" in (views := read_model_description(folder).config.views):
-            export_bag(
-                folder,
-                values.out,
-                num_words=values.words,
-                components=values.components,
-                vectors_path=values.vectors,
-            )
-        elif values.words is not None or values.components:
-            raise ValueError(
-                f"{folder}: --words and --components are of a bag of words, and its views are "
-                f"{', '.join(views)}"
-            )
-        else:
-            export_views(folder, values.out, vectors_path=values.vectors)
-    except (OSError, ValueError, KeyError) as error:
-        return told(error)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,13 +1,11 @@
-"""Lists the trainings known by name: ``python -m models.presets``.
+"""Lists the trainings known by name, as ``treeviews presets`` does.
 
 For each its views, its objective, and how many values it trains with word vectors of a given width.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
-from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,21 +18,33 @@ from models.report.markdown import count, markdown_table
 from models.words.word_vectors import WordVectors
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Prints the table; returns 0."""
-    parser = argparse.ArgumentParser(prog="python -m models.presets", description=__doc__)
-    parser.add_argument(
-        "--word-size", type=int, default=300, help="Width of the word vectors (default 300)."
-    )
-    options = parser.parse_args(arguments)
-    if options.word_size < 1:
-        parser.error(f"--word-size must be at least 1, not {options.word_size}")
-    print(presets_table(options.word_size))
-    return 0
+def presets_facts(word_size: int) -> list[dict[str, Any]]:
+    """Returns what is known of each preset, as JSON has it.
+
+    Raises:
+        ValueError: vectors of no width.
+    """
+    _check_width(word_size)
+    return [
+        {
+            "preset": name,
+            "views": list(config.views),
+            "objective": config.objective,
+            "widths": list(config.view_widths(word_size)),
+            "trained_parameters": _parameters(config, word_size),
+            "config": config.to_dict(),
+        }
+        for name, config in PRESETS.items()
+    ]
 
 
 def presets_table(word_size: int) -> str:
-    """Returns a row a preset, as Markdown."""
+    """Returns a row a preset, as Markdown.
+
+    Raises:
+        ValueError: vectors of no width.
+    """
+    _check_width(word_size)
     rows = [
         (
             name,
@@ -47,6 +57,11 @@ def presets_table(word_size: int) -> str:
     ]
     header = ("preset", "views", "objective", "width of a view", "trained parameters")
     return markdown_table(header, rows, num_text_columns=3)
+
+
+def _check_width(word_size: int) -> None:
+    if word_size < 1:
+        raise ValueError(f"--word-size must be at least 1, not {word_size}")
 
 
 def _parameters(config: TrainingConfig, word_size: int) -> str:
@@ -63,7 +78,3 @@ def trained_values(config: TrainingConfig, word_size: int, num_words: int = 1) -
     vectors = WordVectors.from_rows(words, np.ones((num_words, word_size), dtype=np.float32))
     with torch.device("meta"):
         return num_parameters(SentenceModel(config, vectors))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

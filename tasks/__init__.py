@@ -1,6 +1,7 @@
 """Every stage as a resumable Luigi task: ``luigi --module tasks RunAll --local-scheduler``."""
 
 from pipeline.base.foreign_text import guard_logs
+from tasks.command_line import teach_command_line
 from tasks.evaluation_data import DownloadSentEval
 from tasks.frameworks import CompareFrameworks
 from tasks.pairs import MakePairs
@@ -47,3 +48,4 @@ __all__ = [
 
 guard_logs()
 teach_luigi()
+teach_command_line()

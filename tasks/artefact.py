@@ -6,6 +6,7 @@ import atexit
 import logging
 import multiprocessing
 import secrets
+import traceback
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, ExitStack
 from functools import cached_property
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import luigi
+from luigi.parameter import ParameterVisibility
 
 from pipeline.base.atomic_files import (
     RUN_LOCK,
@@ -26,6 +28,7 @@ from pipeline.base.foreign_text import told, values_without_secrets
 from pipeline.base.job import run_job_process
 from pipeline.shards.manifests import stands_whole
 from pipeline.shards.schema import SCHEMA_VERSION
+from tasks.failures import Failure, ToldFailure
 
 logger = logging.getLogger("luigi-interface")
 
@@ -52,8 +55,27 @@ class ReportingTask(luigi.Task):
         self.set_progress_percentage(round(100 * fraction))
 
     def on_failure(self, exception: BaseException) -> str:
-        """Returns what Luigi's page shows of an error: the traceback, without secrets."""
-        return told(super().on_failure(exception), keep_lines=True)
+        """Returns what Luigi's page shows of an error: its sentence and the traceback.
+
+        Without secrets. The run that asked for this task is told by it, too.
+        """
+        failure = Failure.of(self, exception, getattr(self, "work_folder", None))
+        logger.warning("%s: failed: %s", failure.stage, failure.sentence)
+        trace = told("".join(traceback.format_exception(exception)), keep_lines=True)
+        return ToldFailure(f"{failure.sentence}\n\n{trace}", failure)
+
+    def _get_param_visibilities(self) -> dict[str, int]:
+        """Returns which parameters Luigi's page shows: those that differ from their defaults.
+
+        The others are handed over, too, so that the task can be made anew from them.
+        """
+        shown = super()._get_param_visibilities()
+        for name, parameter in self.get_params():
+            default = parameter._default
+            has_one = default is not luigi.parameter._no_value
+            if name in shown and has_one and getattr(self, name) == parameter.normalize(default):
+                shown[name] = ParameterVisibility.HIDDEN.serialize()
+        return shown
 
     def held(self, lock: Path, *, shared: bool = False) -> AbstractContextManager[None]:
         """Holds a lock for the time of a ``with`` block; says for whom it waits.

@@ -11,6 +11,7 @@ import luigi
 
 from models.model.model_description import OPTION_OF_STAGE
 from pipeline.base.digest import remembered_sha256
+from pipeline.base.mistakes import did_you_mean
 from pipeline.parser_training.job import ParserTrainingJob
 from pipeline.parsers.adapters.folder_files import (
     DESCRIPTION_NAME,
@@ -193,8 +194,8 @@ def used_parser(task: luigi.Task, stage: str) -> UsedParser:
     chosen = Path(getattr(task, option))
     if not chosen.exists() and str(chosen) not in OFFICIAL_PARSERS:
         raise FileNotFoundError(
-            f"{option} {chosen}: no such folder or file, and no published parser; these are "
-            f"{', '.join(OFFICIAL_PARSERS)}"
+            f"{option} {chosen}: no such folder or file, and no published parser{_meant(chosen)}; "
+            f"these are {', '.join(OFFICIAL_PARSERS)}"
         )
     if not _is_checkpoint(chosen):
         found, kind = checksum(chosen, names=PARSER_FILES), named_kind(chosen)
@@ -208,6 +209,12 @@ def used_parser(task: luigi.Task, stage: str) -> UsedParser:
         transformer=getattr(task, f"{option}_transformer"),
     )
     return UsedParser(conversion.folder, conversion.digest, requires={option: conversion})
+
+
+def _meant(chosen: Path) -> str:
+    """Returns a published parser, or what lies beside, that a name may have been meant for."""
+    beside = [str(path) for path in chosen.parent.glob("*")] if chosen.parent.is_dir() else []
+    return did_you_mean(str(chosen), known=[*OFFICIAL_PARSERS, *beside])
 
 
 def _check_folder(folder: Path, kind: str, stage: str, sha256: str) -> None:

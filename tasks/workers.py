@@ -1,6 +1,7 @@
 """What Luigi's worker is taught about the processes that it forks.
 
 They end with their parent, their end is told in words, and none that is killed takes a lock along.
+What fails is remembered (`tasks.failures`) in place of the traceback that Luigi would show.
 """
 
 from __future__ import annotations
@@ -9,16 +10,20 @@ import fcntl
 import logging
 import multiprocessing
 import re
+import sys
 import tempfile
 from functools import wraps
 from multiprocessing.util import register_after_fork
 from typing import Any
 
 import luigi
-from luigi.worker import Worker
+import luigi.worker
+from luigi.worker import TaskProcess, Worker
 
 from pipeline.base.job import end_in_words
 from pipeline.base.watched import end_with_parent
+from tasks.artefact import ReportingTask
+from tasks.failures import Failure, ToldFailure, any_failure, has_failed, remember_failure
 
 logger = logging.getLogger("luigi-interface")
 
@@ -33,6 +38,12 @@ def teach_luigi() -> None:
     register_after_fork(_watch_parent, lambda watch: watch())
     luigi.Task.event_handler(luigi.Event.PROCESS_FAILURE)(_explain_end)
     Worker.__init__ = _with_lasting_results(Worker.__init__)
+    Worker.run = _only_if_scheduled(Worker.run)
+    Worker._log_complete_error = _remember_unscheduled
+    Worker._log_dependency_error = _remember_unscheduled
+    Worker._email_task_failure = _remembering(Worker._email_task_failure)
+    luigi.worker.check_complete_cached = _keeping_errors(luigi.worker.check_complete_cached)
+    TaskProcess._handle_run_exception = _told_by_task(TaskProcess._handle_run_exception)
 
 
 class LockOfTheLiving:
@@ -79,4 +90,74 @@ def _explain_end(task: luigi.Task, message: str) -> None:
     """Says what the end of a forked worker means; Luigi gives its exit code alone."""
     code = re.search(r"exit code (-\d+)$", message)
     if code:
-        logger.error("%s: its process %s", task, end_in_words(int(code[1])))
+        said = f"{task.task_family}: its process {end_in_words(int(code[1]))}"
+        logger.error("%s", said)
+        remember_failure(Failure(task.task_family, said, False, None))
+
+
+_of_complete: dict[str, BaseException] = {}
+"""Task's id -> what its `complete` raised, of which Luigi keeps the text alone."""
+
+
+def _keeping_errors(check: Any) -> Any:
+    @wraps(check)
+    def check_and_keep(task: luigi.Task, *arguments: Any, **named: Any) -> Any:
+        try:
+            return check(task, *arguments, **named)
+        except Exception as error:
+            _of_complete[task.task_id] = error
+            raise
+
+    return check_and_keep
+
+
+def _remember_unscheduled(worker: Worker, task: luigi.Task, trace: str) -> None:
+    """Remembers why a task cannot be scheduled, in place of logging the traceback."""
+    error = _of_complete.pop(task.task_id, None) or sys.exc_info()[1]
+    if error is None:  # it was raised in another process, which gave its traceback alone
+        error = RuntimeError(trace.strip().splitlines()[-1])
+    remember_failure(Failure.of(task, error))
+
+
+def _only_if_scheduled(run: Any) -> Any:
+    """Returns the worker's loop, which runs nothing where something cannot be scheduled.
+
+    What is asked for could not be reached in any case: a mistake is told before the work begins.
+    """
+
+    @wraps(run)
+    def run_scheduled(worker: Worker) -> bool:
+        if any_failure() and not worker.add_succeeded:
+            return False
+        done: bool = run(worker)
+        return done
+
+    return run_scheduled
+
+
+def _remembering(email: Any) -> Any:
+    """Returns what the worker calls of every failure of a task; it is remembered, too."""
+
+    @wraps(email)
+    def email_and_remember(worker: Worker, task: luigi.Task, explanation: str) -> None:
+        if isinstance(explanation, ToldFailure):
+            remember_failure(explanation.failure)
+        elif not has_failed(task.task_family):  # no task of ours, or it took too long
+            last = (explanation.strip().splitlines() or ["failed"])[-1]
+            remember_failure(Failure(task.task_family, last, False, None))
+        email(worker, task, explanation)
+
+    return email_and_remember
+
+
+def _told_by_task(handle: Any) -> Any:
+    """Returns what handles an error of `run`: our tasks tell it themselves, without a traceback."""
+
+    @wraps(handle)
+    def handle_told(process: TaskProcess, error: BaseException) -> Any:
+        if not isinstance(process.task, ReportingTask):
+            return handle(process, error)
+        process.task.trigger_event(luigi.Event.FAILURE, process.task, error)
+        return process.task.on_failure(error)
+
+    return handle_told

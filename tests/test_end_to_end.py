@@ -105,7 +105,7 @@ def test_the_shards_pass_their_check(finished: tuple[Path, str]) -> None:
     work, _ = finished
     for corpus in (work / "corpora").iterdir():
         result = subprocess.run(
-            [sys.executable, "-m", "pipeline.inspect", "check", str(corpus)],
+            [sys.executable, "-m", "treeviews", "inspect", "check", str(corpus)],
             cwd=REPOSITORY,
             capture_output=True,
             text=True,
@@ -136,7 +136,7 @@ def test_the_command_line_gives_the_figures_of_the_report(
 
     result = subprocess.run(
         [
-            *(sys.executable, "-m", "models.evaluate", "--threads", "1"),
+            *(sys.executable, "-m", "treeviews", "evaluate", "--threads", "1"),
             *("--encoder", str(model(work)), "--data", str(data)),
             *("--tasks", ",".join(evaluation_tasks(expected["tasks"]))),
             *("--out", str(tmp_path / "out"), "--cache", str(tmp_path / "cache")),

@@ -25,6 +25,8 @@ from pipeline.base.config_fields import (
     at_least,
     marked,
 )
+from pipeline.base.mistakes import did_you_mean
+from pipeline.base.refusal import shortened
 
 TRAINING_VERSION = 5
 """Raised when the same configuration, corpus and word vectors would train to another model."""
@@ -330,7 +332,11 @@ class TrainingConfig(Config):
             ValueError: names the fields and what they must be.
         """
         if not 1 <= len(self.views) <= 2 or any(view not in VIEWS for view in self.views):
-            raise ValueError(f"views must be one or two of {', '.join(VIEWS)}, not {self.views}")
+            given = ",".join(map(str, self.views))
+            meant = did_you_mean(*(set(self.views) - set(VIEWS)), known=VIEWS)
+            raise ValueError(
+                f"views must be one or two of {', '.join(VIEWS)}, not {shortened(given)}{meant}"
+            )
         if self.bidirectional and self.hidden_size % 2:
             raise ValueError(
                 f"hidden_size must be even if bidirectional is true, not {self.hidden_size}"

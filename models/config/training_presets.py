@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from models.config.training_config import TrainingConfig
+from pipeline.base.mistakes import did_you_mean
 
 _PUBLISHED = TrainingConfig(
     vector_rms=None, epochs=1, learning_rate=5e-4, schedule="constant", warmup_fraction=0.0
@@ -124,5 +125,6 @@ def preset(name: str, **changes: Any) -> TrainingConfig:
         ValueError: no such preset or field, or a value of another type or out of range.
     """
     if name not in PRESETS:
-        raise ValueError(f"unknown training preset {name!r}; known: {', '.join(PRESETS)}")
+        meant = did_you_mean(name, known=PRESETS)
+        raise ValueError(f"unknown training preset {name!r}; known: {', '.join(PRESETS)}{meant}")
     return PRESETS[name].changed(changes)

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Literal
 
 from pipeline.base.bundled import BUNDLED_MODELS
+from pipeline.base.mistakes import did_you_mean
 
 BAG_OF_WORDS = "bag_of_words"
 SIF = "sif"
@@ -98,7 +99,8 @@ def parse_encoder_name(called: str) -> EncoderName:
         if not all(called.partition(":")[::2]):
             raise ValueError(f"{called!r}: give package.module:name")
         return EncoderName(called, "function")
-    raise ValueError(f"encoder {called!r}: no such folder and no known name; give {FORMS}")
+    meant = did_you_mean(called, known=("trained", *READY))
+    raise ValueError(f"encoder {called!r}: no such folder and no known name{meant}; give {FORMS}")
 
 
 def _joined_models(called: str) -> list[ModelViews]:

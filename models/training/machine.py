@@ -14,7 +14,7 @@ import torch
 from models.config.training_config import Precision
 from models.encoders.kernels.gemm import GemmBackend, choose_gemm, gemm_kept, use_gemm
 from models.training.job import GemmChoice
-from pipeline.base.memory import peak_bytes
+from pipeline.base.machine import peak_bytes
 
 GIB = 1 << 30
 

@@ -18,7 +18,6 @@ import math
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import MISSING, dataclass, fields, replace
-from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
@@ -37,6 +36,7 @@ from typing import (
 )
 
 from pipeline.base.json_files import read_json
+from pipeline.base.mistakes import did_you_mean
 from pipeline.base.refusal import shortened
 
 M = TypeVar("M")
@@ -120,10 +120,9 @@ class Config:
         """
         known = sorted(field.name for field in fields(cls))
         if unknown := sorted(set(names) - set(known), key=str)[:_SHOWN_NAMES]:
-            close = [m for name in unknown for m in get_close_matches(str(name), known, n=1)]
-            meant = f"; did you mean {', '.join(close)}?" if close else ""
+            meant = did_you_mean(*map(str, unknown), known=known)
             raise ValueError(
-                f"unknown {cls._several()} {shortened(unknown)}; known: {known}{meant}"
+                f"unknown {cls._several()} {shortened(unknown)}{meant}; known: {known}"
             )
 
     @classmethod

@@ -1,8 +1,9 @@
 """Jobs that run in processes of their own: one JSON file in, progress lines out.
 
 A job is started as ``python -m <module> JOB.json``. It prints one JSON object a line on standard
-output, ``{"progress": 0.4, "status": "..."}``, and exits 0 when done. When it cannot, it exits 1
-with one line on standard error, and the traceback stands beside the job file. It ends when the
+output, ``{"progress": 0.4, "status": "..."}``, and exits 0 when done. When it cannot, it exits with
+one line on standard error, and the traceback stands beside the job file: 2 if the user can mend it,
+such as a file that is not there, else 1. It ends when the
 process that started it does (`watched`), so a killed run leaves no job behind that writes beside
 its successor. Whoever schedules jobs, on this machine or on others, starts them by
 `run_job_process`, so that all of them run in the same environment.
@@ -13,21 +14,23 @@ from __future__ import annotations
 import glob
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import threading
 import traceback
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Any, ClassVar, TypeVar
 
 from pipeline.base.atomic_files import held_locks, write_json_atomically
 from pipeline.base.config_fields import Config
 from pipeline.base.foreign_text import printable, told
-from pipeline.base.memory import free_memory
+from pipeline.base.machine import free_memory
+from pipeline.base.mistakes import MISTAKE, code_of
 from pipeline.base.watched import watched
 
 J = TypeVar("J", bound=Config)
@@ -39,6 +42,8 @@ THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"
 """Where numerical libraries read, when they are loaded, how many threads they may use."""
 
 KEPT_ERROR_LINES = 40
+_TOLD_END = re.compile(r"(?P<kind>\w+): (?P<text>.*)(?P<trace> \[traceback: .+\])")
+"""The line that a job ends with on standard error when it cannot do its work."""
 
 
 def available_cores() -> int:
@@ -82,9 +87,9 @@ def run_from_command_line(
         execute(job, print_progress)
     except Exception as error:
         trace = _write_traceback(_traceback_path(path, part))
-        text = told(f"{type(error).__name__}: {error}{trace}", keep_lines=True)
-        print(text, file=sys.stderr)
-        return 1
+        text = " ".join(f"{type(error).__name__}: {error}{trace}".splitlines())
+        print(told(text), file=sys.stderr)
+        return code_of(error)
     return 0
 
 
@@ -119,7 +124,20 @@ def _write_traceback(path: Path) -> str:
     return ""
 
 
-class JobKilledError(RuntimeError):
+class JobFailedError(RuntimeError):
+    """A job could not do its work; the text is its own sentence, and where its traceback lies."""
+
+    is_told: ClassVar[bool] = True
+    """The text is for people as it stands, without this error's name."""
+
+
+class JobMistakeError(JobFailedError):
+    """The same, of what the user can mend."""
+
+    is_mistake: ClassVar[bool] = True
+
+
+class JobKilledError(JobFailedError):
     """A job was ended by a signal, such as the one a machine short of memory sends."""
 
 
@@ -136,7 +154,9 @@ def run_job_process(
 
     Raises:
         JobKilledError: a signal ended the job.
-        RuntimeError: the job failed; carries the last lines it wrote on standard error.
+        JobMistakeError: the job failed by what the user can mend.
+        JobFailedError: it failed otherwise. Both carry its own sentence and its traceback's path,
+            or the last lines on its standard error if it said none.
     """
     job_path.parent.mkdir(parents=True, exist_ok=True)
     write_json_atomically(job_path, dict(job))
@@ -161,8 +181,21 @@ def run_job_process(
         process.kill()
         reader.join(timeout=5)
     if code != 0:
-        kind = JobKilledError if code < 0 else RuntimeError
-        raise kind(f"{module} {end_in_words(code)}:\n" + "".join(errors).strip())
+        raise _failure(module, code, errors)
+
+
+def _failure(module: str, code: int, errors: Iterable[str]) -> JobFailedError:
+    """Returns the error of a job that ended with a code, from what it said on standard error."""
+    if code < 0:
+        said = "".join(errors).strip()
+        return JobKilledError(f"{module} {end_in_words(code)}{f': {said}' if said else ''}")
+    for line in reversed(list(errors)):
+        if found := _TOLD_END.fullmatch(line.strip()):
+            if code == MISTAKE:
+                return JobMistakeError(found["text"] + found["trace"])
+            return JobFailedError(line.strip())
+    kind = JobMistakeError if code == MISTAKE else JobFailedError
+    return kind(f"{module} {end_in_words(code)}:\n" + "".join(errors).strip())
 
 
 def end_in_words(code: int) -> str:

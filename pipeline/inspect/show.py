@@ -100,12 +100,7 @@ def show_lines(selection: Selection, *, shard: int, row: int, binary: bool) -> I
     Raises:
         ValueError: the shard has no such row, or the sentences are not beside the parses.
     """
-    if selection.sentences is None:
-        raise ValueError("no sentences beside this stage; give the folder that holds both")
-    found = list(printable_rows(selection, shard, start=row, count=1)) if row >= 0 else []
-    if not found:
-        raise ValueError(f"shard {shard} has no row {row}; see its rows with `stats`")
-    values = found[0]
+    values = {name: _printable(value) for name, value in row_of(selection, shard, row).items()}
     tokens = values["tokens"]
     yield _sentence_line(values, f"{shard}:{row}")
     if "heads" in values:
@@ -123,6 +118,30 @@ def show_lines(selection: Selection, *, shard: int, row: int, binary: bool) -> I
         if binary:
             yield "\nbinarized"
             yield draw_binary(tokens, values["binary_left"], values["binary_right"])
+
+
+def first_rows(selection: Selection, num_rows: int) -> Iterator[dict[str, Any]]:
+    """Yields the first rows with their parses and places, as they are in the shards."""
+    left = num_rows
+    for number in selection.shared_numbers():
+        rows = list(read_rows(selection, number, count=left)) if left > 0 else []
+        left -= len(rows)
+        for position, row in enumerate(rows):
+            yield {"shard": number, "row": position, **row}
+
+
+def row_of(selection: Selection, shard: int, row: int) -> dict[str, Any]:
+    """Returns one sentence with its trees, as it is in the shards.
+
+    Raises:
+        ValueError: the shard has no such row, or the sentences are not beside the parses.
+    """
+    if selection.sentences is None:
+        raise ValueError("no sentences beside this stage; give the folder that holds both")
+    found = list(read_rows(selection, shard, start=row, count=1)) if row >= 0 else []
+    if not found:
+        raise ValueError(f"shard {shard} has no row {row}; see its rows with `stats`")
+    return found[0]
 
 
 def printable_rows(*arguments: Any, **keywords: Any) -> Iterator[dict[str, Any]]:

@@ -12,11 +12,13 @@ from safetensors.numpy import load_file, save_file
 
 import models
 from models.config.training_presets import preset
-from models.export import main
 from models.words.vector_files import load_word_vectors
 from pipeline.base.bundled import BUNDLED_VECTORS
+from tests.support.command import subcommand
 from tests.support.edited_json import edit as edit_json
 from tests.support.training_runs import make_data, run
+
+main = subcommand("models", "export")
 
 CONFIG = preset("weighted-words", batch_size=32, epochs=2, held_out_fraction=0.2)
 SENTENCES = ["the cat sees the dog", "the goat likes the mouse outside", "a bird"]

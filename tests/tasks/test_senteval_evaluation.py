@@ -14,7 +14,6 @@ import luigi
 import numpy as np
 import pytest
 
-from models.compare import main as compare
 from models.evaluate_tasks import evaluation_of, execute
 from models.evaluation.task_result import AbsentResult, TaskResult, read_result, read_results
 from pipeline.base.bundled import BUNDLED_MODELS
@@ -23,6 +22,7 @@ from pipeline.downloads.evaluation_data.manifest import DataManifest, DatasetEnt
 from tasks import EvaluateAll, EvaluateTask, RunAll, TrainEncoders, WriteReport
 from tasks.artefact import ShardStage
 from tasks.senteval import EvaluateEncoder, SentEvalStage
+from tests.support.command import subcommand
 from tests.support.parsed_corpora import write_vectors
 from tests.support.repository import REPOSITORY
 from tests.support.saved_models import write_model, write_multi_view_model
@@ -302,7 +302,7 @@ def test_all_encoders_stand_in_one_table(
     bag, own = task.folder / "bag_of_words", task.folder / "own_letters-letters"
     assert set(read_results(bag)) == set(read_results(own)) == {"TREC", "SICK-E", "SICK14", "CR"}
     capsys.readouterr()
-    assert compare([str(bag), str(own), "--resamples", "50"]) == 0
+    assert subcommand("compare")([str(bag), str(own), "--resamples", "50"]) == 0
     assert "SICK-E" in capsys.readouterr().out
 
     assert [sorted(job["tasks"]) for job in jobs] == 2 * [["CR", "SICK-E", "SICK14", "TREC"]]

@@ -1,1 +1,5 @@
-"""The command ``treeviews``: one file a subcommand."""
+"""The command ``treeviews``; a file a subcommand."""
+
+from treeviews.command.app import main
+
+__all__ = ["main"]

@@ -16,7 +16,7 @@ from benchmarks.chaos.tiny_run import TinyRun
 from benchmarks.chaos.trial import Options, Trial
 from benchmarks.shard_memory import follow_job
 from pipeline.base.bundled import BUNDLED_PARSERS
-from pipeline.base.memory import resident_bytes
+from pipeline.base.machine import resident_bytes
 from pipeline.parsers.adapters.folder_files import STAGES
 from pipeline.shards.manifests import complete_shards
 from pipeline.shards.shards import ROW_GROUP_ROWS, ShardWriter, rows_in_shard

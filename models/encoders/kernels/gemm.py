@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 import torch
 from torch import Tensor
 
-from pipeline.base.processor import mkl_is_at_home
+from pipeline.base.machine import mkl_is_at_home
 
 GemmBackend = Literal["default", "onednn"]
 

@@ -34,6 +34,7 @@ from models.evaluation.representations.linear_maps import (
 )
 from models.evaluation.tasks.task import Protocol
 from pipeline.base.config_fields import Config, Natural, at_least
+from pipeline.base.mistakes import did_you_mean
 
 Combine = Literal["concatenate", "average"]
 Components = Mapping[str, FloatArray]
@@ -298,8 +299,8 @@ def representation_named(name: str, /, **changes: Any) -> Representation:
     """
     if name not in REPRESENTATIONS:
         raise ValueError(
-            f"unknown representation {name!r}; known: {', '.join(REPRESENTATIONS)}; options are "
-            "changed by field"
+            f"unknown representation {name!r}{did_you_mean(name, known=REPRESENTATIONS)}; known: "
+            f"{', '.join(REPRESENTATIONS)}; options are changed by field"
         )
     return REPRESENTATIONS[name].changed(changes)
 

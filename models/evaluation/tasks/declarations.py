@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from models.evaluation.tasks.task import OWN_PAIRS, EvaluationTask, Features
+from pipeline.base.mistakes import did_you_mean
 
 _NEGATIVE_POSITIVE = ("negative", "positive")
 _MARELLI = (
@@ -323,10 +324,12 @@ def task_named(name: str) -> EvaluationTask:
     if re.fullmatch(f"{OWN_PAIRS}[A-Za-z0-9][A-Za-z0-9._-]*", own):
         file = f"words/{own.removeprefix(OWN_PAIRS)}.tsv"
         return _similarity(own, own, f"Similarity by cosine: the pairs of {file}", "none given")
-    known = ", ".join(task.name for task in TASKS)
+    names = [task.name for task in TASKS]
+    known = ", ".join(names)
     raise ValueError(
-        f"no evaluation task is named {name!r}; known are {known}, and {OWN_PAIRS}NAME for the "
-        "pairs of words/NAME.tsv, its NAME of letters, digits, '.', '_' and '-'"
+        f"no evaluation task is named {name!r}{did_you_mean(name, known=names)}; known "
+        f"are {known}, and {OWN_PAIRS}NAME for the pairs of words/NAME.tsv, its NAME of letters, "
+        "digits, '.', '_' and '-'"
     )
 
 

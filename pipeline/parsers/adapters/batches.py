@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 
-from pipeline.base.memory import free_memory, own_memory
+from pipeline.base.machine import free_memory, own_memory
 from pipeline.base.refusal import Refusal
 from pipeline.parsers.adapters.base import ParserFailedError
 

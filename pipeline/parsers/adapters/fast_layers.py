@@ -22,7 +22,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from pipeline.base.processor import mkl_is_at_home
+from pipeline.base.machine import mkl_is_at_home
 
 BLOCK_ROWS = 256
 """Enough rows at once for oneDNN's full speed, few enough to stay in a core's cache."""

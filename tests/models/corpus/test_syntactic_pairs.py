@@ -21,17 +21,19 @@ from models.training.launching import LaunchSettings
 from models.training.logs import read_metrics
 from models.training.train_views import train
 from models.words.vector_files import load_word_vectors
-from pipeline.inspect.__main__ import main as inspect
 from pipeline.shards.manifests import read_dataset_manifest
 from pipeline.shards.shards import read_shard
 from pipeline.transformations.registry import TRANSFORMATIONS
 from pipeline.transformations.sentence_tree import SentenceTree
 from pipeline.trees.binarize import binarize
 from pipeline.trees.parses import ConstituencyParse
+from tests.support.command import subcommand
 from tests.support.parsed_corpora import stories, write_corpus, write_vectors
 from tests.support.repository import REPOSITORY
 from tests.support.shard_files import sentence_rows, write_stage
 from tests.support.training_runs import SETTINGS, assert_same_weights
+
+inspect = subcommand("inspect")
 
 NOUNS = ("dogs", "cats", "girls", "boys", "birds")
 VERBS = ("see", "hear", "chase", "find")

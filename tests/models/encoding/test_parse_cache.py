@@ -21,7 +21,6 @@ from models.encoding.parse_cache import ParseCache
 from models.encoding.reading_encoder import EncoderSettings, WordsEncoder
 from models.encoding.sentence_reader import ReadSentences, SentenceReader
 from models.encoding.text_encoder import TextEncoder
-from models.evaluate import main
 from models.evaluate_tasks import evaluation_of
 from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
@@ -29,8 +28,11 @@ from pipeline.base.refusal import Refusal
 from pipeline.parsers.adapters.base import Sentence, SentenceParser
 from pipeline.trees.parses import ConstituencyParse, DependencyParse, Parse
 from tasks.senteval import EvaluateTask
+from tests.support.command import subcommand
 from tests.support.parsed_corpora import write_vectors
 from tests.support.saved_models import random_model
+
+main = subcommand("evaluate")
 
 SENTENCES = ["the cat sees the dog", "", "the mouse", "crash here", "dog", "no tree of it", "a b c"]
 REFUSED = {"dependencies": "crash", "constituents": "no"}
@@ -416,7 +418,7 @@ def test_the_command_keeps_parses_beside_the_embeddings(
         jobs.append(job)
         raise ValueError("enough is known")
 
-    monkeypatch.setattr("models.evaluate.execute", execute)
+    monkeypatch.setattr("models.evaluate_tasks.execute", execute)
     (tmp_path / "downstream").mkdir()
 
     assert main(["--encoder", "bag_of_words", "--data", str(tmp_path), *options]) == 2

@@ -20,7 +20,6 @@ import models
 from models.config.training_config import TrainingConfig
 from models.config.training_presets import preset
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus
-from models.encode import main
 from models.encoding.reading_encoder import EncoderSettings, WordsEncoder
 from models.encoding.text_encoder import TextEncoder, encode_corpus, load_text_encoder
 from models.model.model_description import (
@@ -41,9 +40,12 @@ from pipeline.parsing.parse_shard import ParseJob, parse_shard
 from pipeline.shards.manifests import write_dataset_manifest
 from pipeline.shards.schema import schema_for
 from pipeline.shards.shards import write_shard
+from tests.support.command import subcommand
 from tests.support.edited_json import edit
 from tests.support.parsed_corpora import write_vectors
 from tests.support.repository import REPOSITORY
+
+main = subcommand("encode")
 
 NOUNS = ("cat", "dog", "bird", "fish")
 SENTENCES = [
@@ -401,7 +403,7 @@ def test_importing_the_package_loads_no_torch() -> None:
 def test_the_command_line_reads_and_writes_standard_streams(run: Run, encoder: TextEncoder) -> None:
     text = b"The cat sees the dog\n\nthe bird\n"
     found = subprocess.run(
-        [sys.executable, "-m", "models.encode", str(run.model), "--on-refusal", "zero"],
+        [sys.executable, "-m", "treeviews", "encode", str(run.model), "--on-refusal", "zero"],
         cwd=REPOSITORY,
         input=text,
         capture_output=True,
@@ -435,10 +437,14 @@ def test_the_command_line_takes_files_and_poolings(
         (b"fine\n\xff\n", [], "in.txt:2: not UTF-8"),
         (b"\n", [], "sentence 0 (from 0): empty"),
         (b"cat\n", ["--pooling", "sum"], "pooling must name one or several of last, max"),
-        (b"cat\n", ["--batch-size", "0"], "batch_size must be at least 1"),
+        (
+            b"cat\n",
+            ["--batch-size", "0"],
+            "'--batch-size': Input should be greater than or equal to 1",
+        ),
     ],
 )
-def test_the_command_line_says_in_one_line_what_is_wrong(
+def test_the_command_line_says_in_a_sentence_what_is_wrong(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     content: bytes,

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.compare import main
 from models.evaluation.comparison import TESTS, ComparisonConfig, Test, compare
 from models.evaluation.protocols.outcome import Predictions
 from models.evaluation.scores import score_intervals
@@ -24,7 +23,10 @@ from models.evaluation.task_result import (
     write_result,
 )
 from models.report.comparison_table import comparison_table
+from tests.support.command import subcommand
 from tests.support.evaluation_examples import answers, predictions, result, similarities, task
+
+main = subcommand("compare")
 
 FAST = ComparisonConfig(resampling=Resampling(num_resamples=400))
 
@@ -249,7 +251,7 @@ def test_the_command_line_prints_a_table_and_writes_json(
     more = written(tmp_path / "a2", results("trained", made, seed=1))
     b = written(tmp_path / "b", results("random", other))
     out = tmp_path / "comparison.json"
-    assert main([f"{a},{more}", b, "--resamples", "200", "--json", str(out)]) == 0
+    assert main([f"{a},{more}", b, "--resamples", "200", "--out", str(out)]) == 0
     printed = capsys.readouterr().out.splitlines()
     assert printed[0].startswith("| task | score | trained | random | difference [95%] | p |")
     assert printed[2].startswith("| MR | accuracy | 90.0 ± 0.0 (2) | 60.0 | +30.0 [+")

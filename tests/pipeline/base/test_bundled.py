@@ -41,7 +41,7 @@ def test_help_names_folders_as_they_stand_in_the_repository() -> None:
 
 
 def test_parsers_and_vectors_are_found_from_another_folder(tmp_path: Path) -> None:
-    said = run_in(tmp_path, "-m", "models.encode", "random-0", "--output", "out.npy")
+    said = run_in(tmp_path, "-m", "treeviews", "encode", "random-0", "--output", "out.npy")
 
     assert "1 sentences, 0 refused" in said
     assert [path.name for path in tmp_path.iterdir()] == ["out.npy"]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.base import processor
-from pipeline.base.processor import mkl_is_at_home
+from pipeline.base import machine
+from pipeline.base.machine import mkl_is_at_home
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ def test_the_library_follows_from_the_processor(
 ) -> None:
     if vendor is not None:
         (tmp_path / "cpuinfo").write_text(f"processor : 0\nvendor_id : {vendor}\n")
-    monkeypatch.setattr(processor, "_PROCESSORS", tmp_path / "cpuinfo")
+    monkeypatch.setattr(machine, "_PROCESSORS", tmp_path / "cpuinfo")
     mkl_is_at_home.cache_clear()
     try:
         assert mkl_is_at_home() is at_home

@@ -10,12 +10,14 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from pipeline.inspect.__main__ import main
 from pipeline.inspect.show import draw_binary, draw_constituents, draw_dependencies
 from pipeline.shards.manifests import shard_path, write_dataset_manifest
 from pipeline.trees.parses import ConstituencyParse
+from tests.support.command import subcommand
 from tests.support.edited_json import edit, replace
 from tests.support.shard_files import write_rows, write_stage
+
+main = subcommand("inspect")
 
 TOKENS = [["She", "saw", "the", "owl"], ["Odd", "one"], ["Go"]]
 SENTENCE_ROWS = [
@@ -378,7 +380,7 @@ def test_check_finds_changed_and_cut_files(corpus, capsys):
     assert main(["check", str(path)]) == 1
     assert f"{path}: sha256 differs" in capsys.readouterr().out
     assert main(["stats", str(path)]) == 2
-    assert capsys.readouterr().err.startswith(f"{path}: sha256 differs")
+    assert capsys.readouterr().err.startswith(f"error: {path}: sha256 differs")
 
 
 def test_check_finds_missing_manifests(corpus, capsys):
@@ -598,7 +600,7 @@ def test_a_stage_without_its_manifest_is_shown_as_incomplete(corpus, capsys, com
 )
 def test_a_path_without_shards_is_an_error(tmp_path, capsys, name, problem):
     assert main(["stats", str(tmp_path / name)]) == 2
-    assert capsys.readouterr().err.startswith(f"{tmp_path / name}: {problem}")
+    assert capsys.readouterr().err.startswith(f"error: {tmp_path / name}: {problem}")
 
 
 def test_a_parquet_file_that_is_no_shard_is_an_error(tmp_path, capsys):
@@ -610,7 +612,7 @@ def test_a_parquet_file_that_is_no_shard_is_an_error(tmp_path, capsys):
 
 
 def test_the_module_runs_from_the_command_line(corpus):
-    command = [sys.executable, "-m", "pipeline.inspect", str(corpus), "check"]
+    command = [sys.executable, "-m", "treeviews", "inspect", str(corpus), "check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 

@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.inspect.__main__ import main
+from tests.support.command import subcommand
 from tests.support.shard_files import sentence_rows, write_stage
+
+main = subcommand("inspect")
 
 TOKENS = [["Dogs", "see", "old", "cats", "."], ["Odd", "one"], ["Go"]]
 NO_TREE = {"heads": None, "deprels": None}

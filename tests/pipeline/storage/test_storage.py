@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.inspect.__main__ import main as inspect
 from pipeline.shards.manifests import (
     MANIFEST_NAME,
     ShardManifest,
@@ -21,9 +20,12 @@ from pipeline.shards.shards import read_shard
 from pipeline.storage.__main__ import main
 from pipeline.storage.location import Storage, named_address, portable_address
 from pipeline.storage.stage import ShardOrigin, StoredStage
+from tests.support.command import subcommand
 from tests.support.edited_json import replace
 from tests.support.object_store import object_store
 from tests.support.sentence_shards import write_sentences
+
+inspect = subcommand("inspect")
 
 
 @pytest.fixture(scope="module")
@@ -271,6 +273,5 @@ def test_an_unknown_setting_is_named() -> None:
 
 
 def test_looking_at_a_url_says_how_to_copy_it(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        inspect(["stats", "s3://bucket/corpora/c/sentences"])
+    assert inspect(["stats", "s3://bucket/corpora/c/sentences"]) == 2
     assert "python -m pipeline.storage URL FOLDER" in capsys.readouterr().err

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from models.evaluate import main
 from models.evaluation.comparison import compare
 from models.evaluation.derived.build import read_summary
 from models.evaluation.derived.classes import Candidate
@@ -37,9 +36,12 @@ from models.evaluation.tasks.load import (
 from models.evaluation.tasks.readers import SPLITS as PROBING_SPLITS
 from models.report.comparison_table import comparison_table
 from models.report.probing_sections import exported_section
+from tests.support.command import subcommand
 from tests.support.evaluation_examples import answers, result, task
 from tests.support.probing_examples import built, sentence
 from tests.support.senteval_files import load, rows, write_files
+
+main = subcommand("evaluate")
 
 NAMES = [task.name for task in TASKS]
 DISCOURSE = ("SP", "BSO", "DC", "SSP")

@@ -1,11 +1,14 @@
-"""What memory a process takes, has taken and may have, and what the machine has free."""
+"""The machine: what memory a process takes and may have, and which processor computes."""
 
 from __future__ import annotations
 
+import functools
 import re
 import resource
 import sys
 from pathlib import Path
+
+_PROCESSORS = Path("/proc/cpuinfo")
 
 
 def resident_bytes(process: int) -> int:
@@ -47,6 +50,21 @@ def own_memory() -> str:
     limits = (resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA))
     least = min((limit for limit in limits if limit != resource.RLIM_INFINITY), default=None)
     return said if least is None else f"{said} and may have {least >> 20:,}"
+
+
+@functools.cache
+def mkl_is_at_home() -> bool:
+    """Says whether this processor is one that MKL is written for; True where nobody can tell.
+
+    The processor decides, and no measurement: runs must not differ by chance.
+
+    MKL's products of float32 reached 95 GFLOPS a core on an AMD EPYC 9005, oneDNN's 220.
+    """
+    try:
+        described = _PROCESSORS.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return True
+    return "AuthenticAMD" not in described
 
 
 def _of_process(process: int | str, field: str) -> int:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from models.config.training_presets import PRESETS
-from models.presets import main
+from tests.support.command import subcommand
+
+main = subcommand("presets")
 
 
 def test_every_preset_stands_with_its_views_objective_and_parameters(
@@ -22,7 +26,13 @@ def test_every_preset_stands_with_its_views_objective_and_parameters(
 
 
 def test_a_width_of_nothing_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["--word-size", "0"])
+    assert main(["--word-size", "0"]) == 2
+    assert "'--word-size': Input should be greater than or equal to 1" in capsys.readouterr().err
 
-    assert "--word-size must be at least 1, not 0" in capsys.readouterr().err
+
+def test_presets_are_json_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--json"]) == 0
+    found = {one["preset"]: one for one in json.loads(capsys.readouterr().out)}
+    assert list(found) == list(PRESETS)
+    assert found["B-D"]["views"] == ["SEQ", "LIN"]
+    assert found["B-D"]["config"] == PRESETS["B-D"].to_dict()

@@ -1,4 +1,4 @@
-"""``python -m models.evaluate``: a table out, or one line that says what is wrong."""
+"""``treeviews evaluate``: a table out, or one line that says what is wrong."""
 
 from __future__ import annotations
 
@@ -7,16 +7,20 @@ import json
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from models.compare import main as compare
-from models.evaluate import _parser, job_of, main
+from models.evaluate import EvaluationRequest, job_of
 from models.evaluation.tasks.declarations import TASKS
+from tests.support.command import subcommand
 from tests.support.parsed_corpora import write_vectors
 from tests.support.saved_models import write_model, write_multi_view_model
 from tests.support.senteval_files import write_files
 from tests.support.tiny_senteval import write_tiny_senteval
+
+main = subcommand("evaluate")
+compare = subcommand("compare")
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -94,7 +98,7 @@ def test_words_of_the_users_own_are_scored_and_unknown_ones_told(
     assert main(command(here / "data", "--tasks", "words-mine", "--out", "other")) == 2
     told = capsys.readouterr().err
     assert "mine.tsv, line 5: 2 columns where 3 are needed; correct the file" in told
-    assert len(told.splitlines()) == 1
+    assert len(told.splitlines()) == 2
 
 
 def test_the_bag_of_words_is_scored_and_compared_with_a_function(
@@ -168,9 +172,12 @@ def test_the_loss_of_the_compatibility_classifier_is_an_option(
     assert "use --compatibility-loss" in capsys.readouterr().err
 
 
-def test_the_help_says_what_runs_code_and_what_todays_pytorch_does() -> None:
-    said = " ".join(_parser().format_help().split())
-    assert "a function of your own from a list of strings to a matrix: its module's code is" in said
+def test_the_help_says_what_runs_code_and_what_todays_pytorch_does(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["--help"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "a function of your own, whose module's code is run" in said
     assert "mean, which is what SentEval does on a PyTorch of today" in said
 
 
@@ -178,18 +185,24 @@ def test_the_help_says_what_runs_code_and_what_todays_pytorch_does() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--representation-changes", "{normalise}"], "--representation-changes: not JSON"),
-        (["--changes", "[1]"], "--changes: must be an object such as"),
+        (
+            ["--representation-changes", "{normalise}"],
+            "--representation-changes must be a JSON",
+        ),
+        (["--changes", "[1]"], "--changes must be a JSON object such as"),
         (["--representation-changes", '{"normalize": true}'], "normalize"),
         (
             ["--protocol-changes", '{"num_folds": 5, "classifier": "compatibility"}'],
             "--protocol-changes sets classifier, num_folds: use --classifier, --folds",
         ),
-        (["--representation", "multiview"], "unknown representation 'multiview'; known: plain"),
+        (
+            ["--representation", "multiview"],
+            "did you mean multi-view?",
+        ),
         (["--tasks", "MR,MRS"], "MRS"),
         (["--preset", "desktop"], "desktop"),
         (["--folds", "1"], "num_folds must be at least 2, got 1"),
-        (["--threads", "-1"], "threads must be 1 or more, got -1"),
+        (["--threads", "-1"], "'--threads': Input should be greater than or equal to 0"),
         (["--device", "gpu"], "device 'gpu' is not to be had here"),
         (["--encoder", "own_letters:missing"], "nothing called 'missing' there"),
         (["--encoder", "nowhere"], "encoder 'nowhere': no such folder and no known name"),
@@ -199,21 +212,22 @@ def test_the_help_says_what_runs_code_and_what_todays_pytorch_does() -> None:
         (["--data", "nowhere"], "nowhere: holds none of downstream, probing, words"),
     ],
 )
-def test_a_mistake_is_one_line_and_exit_code_two(
+def test_a_mistake_is_a_sentence_and_exit_code_two(
     data: Path, options: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tasks = [] if "--tasks" in options else ["--tasks", "MR"]
     assert main(command(data, *tasks, *options)) == 2
     printed = capsys.readouterr()
-    assert message in printed.err and len(printed.err.splitlines()) == 1
+    assert message in printed.err.splitlines()[0] and len(printed.err.splitlines()) == 2
     assert printed.out == ""
 
 
 def test_encoder_and_data_are_needed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 2
-    assert capsys.readouterr().err == (
-        "ValueError: give --encoder and --data, or --list for the tasks\n"
-    )
+    assert capsys.readouterr().err.splitlines() == [
+        "error: give --encoder and --data, or --list for the tasks",
+        "help: treeviews evaluate --help",
+    ]
 
 
 @pytest.mark.usefixtures("here")
@@ -228,38 +242,39 @@ def test_a_folder_of_another_encoder_is_left_alone(
 
 
 @pytest.mark.usefixtures("here")
-def test_where_an_own_function_failed_is_shown_on_request(
+def test_where_an_own_function_failed_stands_in_a_file(
     data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    call = command(data, "--tasks", "MR", encoder="own_letters:fails")
-    assert main(call) == 2
-    assert capsys.readouterr().err.rstrip().endswith("; --traceback shows where")
-    assert main([*call, "--traceback"]) == 2
-    told = capsys.readouterr().err
-    assert 'own_letters.py", line' in told
-    assert told.splitlines()[-1].startswith("OwnEncoderError: own_letters:fails: raised RuntimeE")
+    assert main(command(data, "--tasks", "MR", encoder="own_letters:fails")) == 2
+    sentence, where = capsys.readouterr().err.splitlines()
+    assert sentence.startswith("error: own_letters:fails: raised RuntimeError: out of memory")
+    trace = Path(where.removeprefix("traceback: ")).read_text(encoding="utf-8")
+    assert 'own_letters.py", line' in trace
+    assert "OwnEncoderError: own_letters:fails: raised RuntimeError: out of" in trace
 
 
-def out_of(*options: str) -> str:
-    common = ["--encoder", "own_letters:letters", "--data", "data"]
-    return str(job_of(_parser().parse_args([*common, *options]))["out"])
+def out_of(**options: Any) -> str:
+    request = EvaluationRequest(encoder="own_letters:letters", data=Path("data"), **options)
+    return str(job_of(request)["out"])
 
 
 def test_what_is_scored_otherwise_goes_into_another_folder(here: Path) -> None:
     (here / "data/downstream").mkdir(parents=True)
-    changes = ("--representation-changes", '{"normalise": true}')
+    changes: dict[str, Any] = {"representation_changes": {"normalise": True}}
     found = [
         out_of(),
-        out_of("--folds", "5"),
-        out_of("--classifier", "compatibility"),
-        out_of("--representation", "multi-view"),
-        out_of(*changes),
+        out_of(protocol={"num_folds": 5}),
+        out_of(protocol={"classifier": "compatibility"}),
+        out_of(representation="multi-view"),
+        out_of(**changes),
     ]
-    assert found[0] == "results/own_letters-letters" == out_of("--folds", "10", "--tasks", "MR")
+    assert (
+        found[0] == "results/own_letters-letters" == out_of(protocol={"num_folds": 10}, tasks="MR")
+    )
     assert len(set(found)) == len(found)
     assert all(folder.startswith(f"{found[0]}-") for folder in found[1:])
-    assert out_of(*changes) == found[-1]
-    assert out_of(*changes, "--out", "mine") == "mine"
+    assert out_of(**changes) == found[-1]
+    assert out_of(**changes, out=Path("mine")) == "mine"
 
 
 @pytest.mark.usefixtures("here")

@@ -1,0 +1,62 @@
+"""What is known of a model's folder without loading it: what ``treeviews models`` shows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from models.config.views import needed_stages
+from models.model.model_description import (
+    MODEL_FILE,
+    read_model_description,
+)
+from pipeline.base.bundled import BUNDLED_MODELS
+from pipeline.base.mistakes import did_you_mean
+
+CARD = "card.md"
+
+
+def model_folder(called: str) -> Path:
+    """Returns the folder of a model that ships, by its name, or of another, by its path.
+
+    Raises:
+        FileNotFoundError: there is none.
+    """
+    folder = BUNDLED_MODELS.get(called, Path(called))
+    if not (folder / MODEL_FILE).is_file():
+        raise FileNotFoundError(
+            f"{called}: no model; give its folder, which holds {MODEL_FILE}, or one that ships: "
+            f"{', '.join(BUNDLED_MODELS)}{did_you_mean(called, known=BUNDLED_MODELS)}"
+        )
+    return folder
+
+
+def models_in(folder: Path) -> dict[str, Path]:
+    """Returns the folders of models right below a folder, by name; none where it is not there."""
+    found = sorted(folder.glob(f"*/{MODEL_FILE}"))
+    return {path.parent.name: path.parent for path in found}
+
+
+def model_facts(folder: Path) -> dict[str, Any]:
+    """Returns what a model is, as JSON has it.
+
+    Raises:
+        FileNotFoundError: no model there.
+        ValueError: it is damaged.
+    """
+    config = read_model_description(folder).config
+    return {
+        "path": str(folder),
+        "views": list(config.views),
+        "objective": config.objective,
+        "needs": needed_stages(config.views),
+        "bytes": sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()),
+        "seed": config.seed,
+        "config": config.to_dict(),
+    }
+
+
+def model_card(folder: Path) -> str | None:
+    """Returns a model's card, if it has one."""
+    card = folder / CARD
+    return card.read_text(encoding="utf-8") if card.is_file() else None

@@ -1,0 +1,100 @@
+"""What a command answers a person: whose fault an error is, what was meant, where the details lie.
+
+A command ends with one of three codes wherever it is started, and tells an error in its own
+sentence: what is wrong and what to do about it. Where it was raised is for whoever asks, in a file.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import traceback
+from collections.abc import Iterable
+from contextlib import suppress
+from difflib import get_close_matches
+from pathlib import Path
+
+from pipeline.base.foreign_text import told
+
+DONE, FAILED, MISTAKE = 0, 1, 2
+"""Exit codes: the work is done; it failed; it was not asked for rightly, which the user mends."""
+
+_MISTAKES = (
+    ValueError,
+    FileNotFoundError,
+    FileExistsError,
+    NotADirectoryError,
+    IsADirectoryError,
+    PermissionError,
+    ModuleNotFoundError,
+)
+
+_REMEDIES = {
+    FileNotFoundError: "; check the path",
+    PermissionError: "; ask for access, or give another place",
+    IsADirectoryError: "; give a file",
+    NotADirectoryError: "; give a folder",
+}
+"""What to do about an error of the system, which says none."""
+
+
+def is_mistake(error: BaseException) -> bool:
+    """Says whether an error is the user's to mend: their input, parameters, files, installation."""
+    return isinstance(error, _MISTAKES) or getattr(error, "is_mistake", False)
+
+
+def code_of(error: BaseException) -> int:
+    """Returns the exit code of a command that ends with this error."""
+    return MISTAKE if is_mistake(error) else FAILED
+
+
+def sentence_of(error: BaseException) -> str:
+    """Returns in one line what is wrong, without secrets; an unforeseen error says its kind."""
+    text = " ".join(str(error).split())
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        text = f"{error.filename}: {error.strerror}{_REMEDIES.get(type(error), '')}"
+        if error.filename2 is not None:
+            text = f"{error.filename} to {error.filename2}: {error.strerror}"
+    kind = type(error).__name__
+    plain = text and (is_mistake(error) or getattr(error, "is_told", False))
+    return told(text if plain else f"{kind}: {text}" if text else kind)
+
+
+def did_you_mean(*names: str, known: Iterable[str]) -> str:
+    """Returns ``; did you mean X?`` for names that resemble known ones, or nothing.
+
+    Names of another case resemble one another, too.
+    """
+    by_small = {name.lower(): name for name in known}
+    found = [
+        by_small[match]
+        for name in names
+        for match in get_close_matches(str(name).lower(), list(by_small), n=1)
+    ]
+    return f"; did you mean {', '.join(dict.fromkeys(found))}?" if found else ""
+
+
+def keep_traceback(error: BaseException, folder: Path | None = None) -> Path | None:
+    """Writes where an error was raised into a new file, without secrets; returns its path.
+
+    Args:
+        folder: where it goes, if it can be made; by default the system's temporary folder.
+
+    Returns:
+        None where nothing can be written, which must not hide the error itself.
+    """
+    lines = told("".join(traceback.format_exception(error)), keep_lines=True)
+    for place in dict.fromkeys([folder, None]):
+        with suppress(OSError):
+            if place is not None:
+                place.mkdir(parents=True, exist_ok=True)
+            number, name = tempfile.mkstemp(".traceback.txt", "treeviews-", place)
+            with os.fdopen(number, "w", encoding="utf-8") as stream:
+                stream.write(lines)
+            return Path(name)
+    return None
+
+
+def error_lines(sentence: str, where: Path | None = None) -> list[str]:
+    """Returns what a command ends with on standard error: the sentence, and where it came from."""
+    return [f"error: {sentence}", *([f"traceback: {where}"] if where is not None else [])]

@@ -1,0 +1,95 @@
+"""What ``treeviews run --help`` says: the stages, and the parameters of each, in groups."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+
+import luigi
+from luigi import interface
+
+from tasks.artefact import ReportingTask
+from tasks.command_line import stages
+
+SHOWN_SETTINGS = ("workers", "scheduler_host", "scheduler_port", "scheduler_url", "log_level")
+"""Of Luigi's own settings."""
+_MACHINE = "The machine, which changes no result"
+
+
+def stages_help() -> str:
+    """Returns the stages with a line each."""
+    width = max(map(len, stages()))
+    lines = [f"  {name:{width}}  {_first_line(stage)}" for name, stage in stages().items()]
+    return "\n".join(
+        [
+            "usage: treeviews run [STAGE] [--parameter VALUE ...]",
+            "",
+            "Runs a stage (by default RunAll) with all that it needs and is not there.",
+            "A run that was stopped goes on where it was. Exit codes: 0 done, 1 the work failed,",
+            "2 it was not asked for rightly.",
+            "",
+            "stages:",
+            *lines,
+            "",
+            "treeviews run STAGE --help has a stage's parameters.",
+        ]
+    )
+
+
+def parameters_help(name: str) -> str:
+    """Returns the parameters of a stage, in groups, with their defaults.
+
+    Args:
+        name: of a stage that there is.
+    """
+    stage = stages()[name]
+    parser = argparse.ArgumentParser(
+        prog=f"treeviews run {name}",
+        usage=f"treeviews run {name} [--parameter VALUE ...]",
+        description=" ".join((stage.__doc__ or "").split()),
+        formatter_class=_formatter,
+        add_help=False,
+    )
+    groups: dict[str, argparse._ArgumentGroup] = {}
+    asked = sorted(stage.get_params(), key=lambda item: not item[1].significant)
+    for parameter_name, parameter in asked:
+        title = _MACHINE if not parameter.significant else _group(stage, parameter_name)
+        if title not in groups:
+            groups[title] = parser.add_argument_group(title)
+        _add(groups[title], parameter_name, parameter)
+    luigis = parser.add_argument_group("Luigi")
+    for setting in SHOWN_SETTINGS:
+        _add(luigis, setting, getattr(interface.core, setting))
+    return parser.format_help()
+
+
+def _formatter(prog: str) -> argparse.HelpFormatter:
+    width = min(shutil.get_terminal_size().columns, 100)
+    return argparse.HelpFormatter(prog, max_help_position=34, width=width)
+
+
+def _group(stage: type[ReportingTask], parameter: str) -> str:
+    """Returns what a parameter is about: what the class that declares it says of itself."""
+    owner = next(cls for cls in stage.__mro__ if parameter in vars(cls))
+    return "This stage" if owner is stage else _first_line(owner)
+
+
+def _first_line(documented: type) -> str:
+    return (documented.__doc__ or "").strip().splitlines()[0].rstrip(".")
+
+
+def _add(group: argparse._ArgumentGroup, name: str, parameter: luigi.Parameter) -> None:
+    said = (parameter.description or "").replace("%", "%%")
+    if isinstance(parameter, luigi.ChoiceParameter):
+        said = f"{said.partition('Choices: {')[0]}One of {', '.join(sorted(parameter._choices))}."
+    default = "needed" if parameter._default is luigi.parameter._no_value else _default(parameter)
+    group.add_argument(
+        f"--{name.replace('_', '-')}",
+        metavar="" if isinstance(parameter, luigi.BoolParameter) else "VALUE",
+        help=f"{said} [{default}]",
+    )
+
+
+def _default(parameter: luigi.Parameter) -> str:
+    shown = parameter.serialize(parameter._default) if parameter._default is not None else ""
+    return f"default: {shown or 'none'}".replace("%", "%%")

@@ -1,0 +1,104 @@
+"""``treeviews``: its subcommands, its exit codes, and how it ends on an error."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+import typer
+
+from pipeline.base.foreign_text import told
+from pipeline.base.mistakes import (
+    DONE,
+    FAILED,
+    MISTAKE,
+    code_of,
+    did_you_mean,
+    error_lines,
+    keep_traceback,
+    sentence_of,
+)
+from treeviews.command import compare, data, encode, evaluate, inspect, models, presets, run
+
+PROGRAM = "treeviews"
+
+app = typer.Typer(
+    help="Sentence embeddings from syntax: text to trees, encoders and scores.\n\n"
+    "Results go to standard output, messages to standard error. Exit codes: 0 done, 1 the work "
+    "failed, 2 it was not asked for rightly.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+run.add_to(app)
+encode.add_to(app)
+evaluate.add_to(app)
+compare.add_to(app)
+inspect.add_to(app)
+models.add_to(app)
+presets.add_to(app)
+data.add_to(app)
+
+
+@app.callback(invoke_without_command=True)
+def _options(version: bool = typer.Option(False, "--version", help="Show the version.")) -> None:
+    if version:
+        from importlib.metadata import version as installed
+
+        print(f"{PROGRAM} {installed('treeviews')}")
+        raise typer.Exit(DONE)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the command; returns its exit code: 0 done, 1 the work failed, 2 a user's mistake.
+
+    Args:
+        argv: the arguments; by default those of the process.
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        code = typer.main.get_command(app)(arguments, prog_name=PROGRAM, standalone_mode=False)
+    except typer.TyperException as error:
+        return _tell_usage(error)
+    except (typer.Abort, KeyboardInterrupt):
+        return _tell(["error: interrupted"], FAILED)
+    except BrokenPipeError:
+        # Whoever reads, such as a pager, has enough; Python must not write to it at its end.
+        with suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except SystemExit as error:  # told already
+        return error.code if isinstance(error.code, int) else FAILED
+    except Exception as error:
+        return _tell(error_lines(sentence_of(error), keep_traceback(error)), code_of(error))
+    return code if isinstance(code, int) else DONE
+
+
+def _tell(lines: Sequence[str], code: int) -> int:
+    sys.stdout.flush()
+    print(*lines, sep="\n", file=sys.stderr)
+    return code
+
+
+def _tell_usage(error: Any) -> int:
+    """Tells what of the command line is wrong, and what may have been meant."""
+    context = getattr(error, "ctx", None)
+    if type(error).__name__ == "NoArgsIsHelpError":
+        print(error.format_message(), file=sys.stderr)
+        return MISTAKE
+    if unknown := getattr(error, "option_name", None):
+        known = [o for p in context.command.params for o in p.opts] if context else []
+        sentence = f"{error.message}{did_you_mean(unknown, known=known)}"
+    else:
+        sentence = error.format_message().removeprefix("Invalid value: ").rstrip(".")
+        choices = getattr(getattr(getattr(error, "param", None), "type", None), "choices", ())
+        given = error.message.partition("'")[2].partition("'")[0]
+        sentence += did_you_mean(given, known=choices) if choices else ""
+    lines = error_lines(told(" ".join(sentence.split())))
+    if context is not None:
+        lines.append(f"help: {context.command_path} --help")
+    return _tell(lines, MISTAKE)

@@ -1,0 +1,64 @@
+"""``treeviews compare``: two encoders by their results on the same items."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from treeviews.command.output import AsJson, print_json
+
+_FOLDERS = "Folder of task results; those of several seeds joined by commas."
+
+
+def add_to(app: typer.Typer) -> None:
+    """Adds the subcommand."""
+    app.command("compare")(compare)
+
+
+def compare(
+    first: Annotated[str, typer.Argument(metavar="A", help=_FOLDERS)],
+    second: Annotated[str, typer.Argument(metavar="B", help=_FOLDERS)],
+    test: Annotated[
+        Literal["permutation", "bootstrap"], typer.Option(help="Of the differences.")
+    ] = "permutation",
+    correction: Annotated[Literal["holm", "bh", "none"], typer.Option(help="Over tasks.")] = "holm",
+    tasks: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="Comma separated; by default all.")
+    ] = None,
+    all_scores: Annotated[
+        bool, typer.Option("--all-scores", help="Every score, not only each task's main one.")
+    ] = False,
+    resamples: Annotated[int | None, typer.Option(help="How often items are drawn.")] = None,
+    confidence: Annotated[float | None, typer.Option(help="Of intervals; 0.95.")] = None,
+    seed: Annotated[int, typer.Option(help="Of the resampling.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Writes the figures there, too, as JSON.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare two encoders: compare results/one results/other."""
+    from dataclasses import asdict
+
+    from models.compare import compare_folders
+    from models.evaluation.comparison import ComparisonConfig
+    from models.evaluation.statistics.resampling import Resampling
+    from models.report.comparison_table import comparison_table
+    from pipeline.base.atomic_files import write_json_atomically
+
+    asked = {"num_resamples": resamples, "confidence": confidence, "seed": seed}
+    resampling = Resampling(**{name: value for name, value in asked.items() if value is not None})
+    found = compare_folders(
+        [Path(folder) for folder in first.split(",")],
+        [Path(folder) for folder in second.split(",")],
+        ComparisonConfig(test, correction, all_scores, resampling),
+        None if tasks is None else [name.strip() for name in tasks.split(",")],
+    )
+    content = {"format": "treeviews comparison", "format_version": 1, **asdict(found)}
+    if out is not None:
+        write_json_atomically(out, content)
+    if as_json:
+        print_json(content)
+    else:
+        print(comparison_table(found))

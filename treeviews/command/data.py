@@ -1,0 +1,86 @@
+"""``treeviews data``: what ships and where it lies, and downloads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from treeviews.command.output import AsJson, print_json
+
+
+def add_to(app: typer.Typer) -> None:
+    """Adds the subcommand with its own ones."""
+    group = typer.Typer(
+        no_args_is_help=True, rich_markup_mode=None, help="What ships, and downloads."
+    )
+    group.command("list")(list_data)
+    downloads = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Download data.")
+    downloads.callback()(_downloads)
+    downloads.command("senteval")(senteval)
+    group.add_typer(downloads, name="download")
+    app.add_typer(group, name="data")
+
+
+def _downloads() -> None:
+    """Download data: data download senteval."""
+
+
+def list_data(as_json: AsJson = False) -> None:
+    """List the parsers, word vectors and encoders that ship, and where they lie."""
+    from models.report.markdown import markdown_table
+    from pipeline.base.bundled import BUNDLED_MODELS, BUNDLED_PARSERS, BUNDLED_VECTORS
+
+    parsers = {
+        folder.name: folder
+        for bundled in BUNDLED_PARSERS.values()
+        for folder in sorted(bundled.parent.glob(f"{bundled.name}*"))
+    }
+    found = [
+        {
+            "kind": kind,
+            "name": name,
+            "path": str(folder),
+            "bytes": sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()),
+        }
+        for kind, folders in (
+            ("parser", parsers),
+            ("word vectors", {BUNDLED_VECTORS.name: BUNDLED_VECTORS}),
+            ("encoder", BUNDLED_MODELS),
+        )
+        for name, folder in folders.items()
+    ]
+    if as_json:
+        print_json(found)
+        return
+    rows = [(one["kind"], one["name"], one["path"], f"{one['bytes'] / 1e6:.1f}") for one in found]
+    print(markdown_table(("what", "name", "where", "MB"), rows, num_text_columns=3))
+
+
+def senteval(
+    sets: Annotated[
+        list[str] | None, typer.Argument(help="Names, such as MR SST2; by default all.")
+    ] = None,
+    mirror: Annotated[
+        str, typer.Option(help="Address under which all downloads stand by their names.")
+    ] = "",
+    accept_unverified: Annotated[
+        bool,
+        typer.Option("--accept-unverified", help="Take sets whose sha256 nobody has published."),
+    ] = False,
+    allow_absent: Annotated[
+        bool, typer.Option("--allow-absent", help="Succeed although sets are absent.")
+    ] = False,
+    work_folder: Annotated[
+        Path, typer.Option(help="Folder that holds everything a run makes.")
+    ] = Path("data/work"),
+) -> int:
+    """Download SentEval's data; the last line printed is the folder for evaluate --data."""
+    from tasks.command_line import run_stage
+
+    arguments = ["--datasets", ",".join(sets or ["all"]), "--work-folder", str(work_folder)]
+    arguments += ["--mirror", mirror] if mirror else []
+    arguments += ["--accept-unverified"] if accept_unverified else []
+    arguments += ["--allow-absent"] if allow_absent else []
+    return run_stage("DownloadSentEval", arguments)

@@ -1,0 +1,118 @@
+"""``treeviews encode``: sentences in, a matrix out."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from treeviews.command.encoder_options import (
+    BatchSize,
+    ConstituencyParser,
+    DependencyParser,
+    Device,
+    EncoderArgument,
+    Refusal,
+    Vectors,
+    given,
+)
+from treeviews.command.output import say
+
+SECONDS_BETWEEN_REPORTS = 5.0
+
+
+def add_to(app: typer.Typer) -> None:
+    """Adds the subcommand."""
+    app.command("encode")(encode)
+
+
+def encode(
+    encoder: EncoderArgument,
+    source: Annotated[
+        Path | None, typer.Option("--input", help="Text file; by default standard input.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--out", "--output", help="File; by default standard output.")
+    ] = None,
+    pooling: Annotated[
+        str, typer.Option(help="One or several of last, max, mean, min, separated by commas.")
+    ] = "last",
+    device: Device = "cpu",
+    batch_size: BatchSize = None,
+    on_refusal: Annotated[
+        Refusal, typer.Option(help="A sentence that cannot be taken: an error, or a row of zeros.")
+    ] = "error",
+    vectors: Vectors = None,
+    dependency_parser: DependencyParser = None,
+    constituency_parser: ConstituencyParser = None,
+) -> None:
+    """Embed sentences: encode english < sentences.txt > embeddings.npy.
+
+    One sentence a line of UTF-8 text goes in; a float32 .npy comes out, a row a sentence, in the
+    same order.
+    """
+    if output is None and sys.stdout.isatty():
+        raise typer.BadParameter("embeddings are binary: redirect standard output, or give --out")
+    if output is not None:
+        _check_output(output)
+    content = sys.stdin.buffer.read() if source is None else source.read_bytes()
+
+    from models.embedded_lines import embed, lines_of, write_matrix, write_stream
+
+    sentences = lines_of(content, "standard input" if source is None else str(source))
+
+    from models.encoding.named_encoder import resolve_encoder
+    from models.encoding.reading_encoder import EncoderSettings
+
+    settings = given(
+        device=device,
+        batch_size=batch_size,
+        on_refusal=on_refusal,
+        vectors=vectors,
+        dependency_parser=dependency_parser,
+        constituency_parser=constituency_parser,
+    )
+    found = resolve_encoder(encoder, EncoderSettings.from_dict(settings))
+    started = time.perf_counter()
+    poolings = tuple(name.strip() for name in pooling.split(","))
+    embeddings = embed(found, encoder, sentences, poolings, _reporter(len(sentences)))  # type: ignore[arg-type]
+    seconds = time.perf_counter() - started
+    refused = getattr(found, "refused", [])
+    for refusal in refused:
+        say(f"zeros for {refusal}")
+    say(
+        f"{len(sentences)} sentences, {len(refused)} refused, width {embeddings.shape[1]}, "
+        f"{seconds:.1f} s, {len(sentences) / max(seconds, 1e-9):.0f} sentences/s"
+    )
+    if output is None:
+        write_stream(embeddings, sys.stdout.buffer)
+    else:
+        write_matrix(embeddings, output)
+
+
+def _check_output(output: Path) -> None:
+    """Refuses, before anything is encoded, a place that no file can be written to."""
+    if output.is_dir():
+        raise typer.BadParameter(f"{output} is a folder; give --out a file in it")
+    if not output.parent.is_dir():
+        raise typer.BadParameter(f"{output.parent}: no such folder; make it first")
+    if not os.access(output.parent, os.W_OK):
+        raise typer.BadParameter(f"{output.parent}: not writable; give --out another place")
+
+
+def _reporter(num_sentences: int) -> Callable[[float], None]:
+    """Returns what tells every few seconds how far it is."""
+    last_report = time.monotonic()
+
+    def report(share: float) -> None:
+        nonlocal last_report
+        if time.monotonic() - last_report >= SECONDS_BETWEEN_REPORTS:
+            last_report = time.monotonic()
+            say(f"{share:.0%} of {num_sentences} sentences")
+
+    return report

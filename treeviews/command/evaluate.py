@@ -1,0 +1,218 @@
+"""``treeviews evaluate``: any encoder's scores on SentEval's tasks."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from pipeline.base.foreign_text import printable
+from treeviews.command.encoder_options import (
+    BatchSize,
+    ConstituencyParser,
+    DependencyParser,
+    Device,
+    Refusal,
+    Vectors,
+    given,
+)
+from treeviews.command.json_option import json_object
+from treeviews.command.output import AsJson, print_json, say
+
+OPTION_OF_PROTOCOL = {
+    "classifier": "--classifier",
+    "num_folds": "--folds",
+    "grid_scale": "--grid-scale",
+    "compatibility_loss": "--compatibility-loss",
+}
+"""The option that sets a field of the protocol; the other fields are changed by JSON."""
+
+
+def add_to(app: typer.Typer) -> None:
+    """Adds the subcommand."""
+    app.command("evaluate")(evaluate)
+
+
+def evaluate(
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            help="english or another that ships, a model's folder, bag_of_words, sif, random-SEED, "
+            "views as MODEL@VIEW+MODEL@VIEW, or package.module:name of a function of your own, "
+            "whose module's code is run."
+        ),
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(help="SentEval's data folder: it holds downstream/, probing/ and words/."),
+    ] = None,
+    tasks: Annotated[
+        str,
+        typer.Option(
+            help="Names separated by commas, or all; --list names them. words-NAME has the graded "
+            "pairs of words/NAME.tsv; all leaves such out."
+        ),
+    ] = "all",
+    list_tasks: Annotated[bool, typer.Option("--list", help="List the tasks and end.")] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of the results; by default results/ENCODER, with a digest where "
+            "representation or protocol are not the default ones."
+        ),
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="What tables call the encoder.")] = None,
+    cache: Annotated[Path, typer.Option(help="Folder that keeps embeddings.")] = Path(
+        "results/embeddings"
+    ),
+    parses: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder that keeps tokens and parses for other encoders; by default parses/ "
+            "beside --cache."
+        ),
+    ] = None,
+    encoder_version: Annotated[
+        str | None,
+        typer.Option(
+            help="For a function of your own: what its embeddings and results are kept under, "
+            "beside the checksum of its module; change it when anything else changes that the "
+            "function reads or imports. Without it both are made anew each time."
+        ),
+    ] = None,
+    representation: Annotated[str, typer.Option(help="plain or multi-view.")] = "plain",
+    representation_changes: Annotated[
+        str, typer.Option(help="Its fields to change, as JSON: '{\"normalise\": true}'.")
+    ] = "{}",
+    classifier: Annotated[
+        Literal["logistic_regression", "compatibility"],
+        typer.Option(help="compatibility is SentEval's own, trained by Adam."),
+    ] = "logistic_regression",
+    folds: Annotated[
+        int, typer.Option(help="Outer and inner folds; SentEval's quick way is 5.")
+    ] = 10,
+    grid_scale: Annotated[
+        float,
+        typer.Option(
+            help="Factor on every C of SentEval's grids; 4 suits views of length 1, as multi-view "
+            "has."
+        ),
+    ] = 1.0,
+    compatibility_loss: Annotated[
+        Literal["sum", "mean"],
+        typer.Option(
+            help="How the compatibility classifier joins a batch's losses: sum, as SentEval asks "
+            "PyTorch to, or mean, which is what SentEval does on a PyTorch of today."
+        ),
+    ] = "sum",
+    protocol_changes: Annotated[
+        str,
+        typer.Option(
+            help="Further fields of the protocol to change, as JSON: '{\"standardise\": true}'."
+        ),
+    ] = "{}",
+    threads: Annotated[
+        int, typer.Option(min=0, help="CPU threads; 0 takes half of the cores.")
+    ] = 0,
+    preset: Annotated[
+        str, typer.Option(help="Of random-SEED; treeviews presets lists them.")
+    ] = "laptop",
+    changes: Annotated[
+        str, typer.Option(help="Of random-SEED: fields of the preset to change, as JSON.")
+    ] = "{}",
+    device: Device = "cpu",
+    batch_size: BatchSize = None,
+    on_refusal: Annotated[
+        Refusal | None,
+        typer.Option(
+            help="Sentences that the encoder cannot take: zeros, counted below the table, or an "
+            "error. By default zeros, and an error where they are many."
+        ),
+    ] = None,
+    vectors: Vectors = None,
+    dependency_parser: DependencyParser = None,
+    constituency_parser: ConstituencyParser = None,
+    as_json: AsJson = False,
+) -> None:
+    """Score any encoder: evaluate --encoder english --data ~/SentEval/data --tasks STS14,MR.
+
+    One JSON file a task goes to --out, a table to standard output. A task whose result stands
+    already is not scored again.
+    """
+    if list_tasks:
+        _list_tasks(as_json)
+        return
+    if encoder is None or data is None:
+        raise typer.BadParameter("give --encoder and --data, or --list for the tasks")
+    protocol = json_object(protocol_changes, "--protocol-changes", '{"standardise": true}')
+    if doubled := sorted(set(protocol) & set(OPTION_OF_PROTOCOL)):
+        options = ", ".join(OPTION_OF_PROTOCOL[field] for field in doubled)
+        raise typer.BadParameter(f"--protocol-changes sets {', '.join(doubled)}: use {options}")
+    representation_fields = json_object(
+        representation_changes, "--representation-changes", '{"normalise": true}'
+    )
+    preset_fields = json_object(changes, "--changes", '{"hidden_size": 600}')
+
+    from models.evaluate import EvaluationRequest
+    from models.evaluate import evaluate as evaluate_request
+
+    sys.path.insert(0, str(Path.cwd()))  # where a function of the user's own is looked for
+    folder = evaluate_request(
+        EvaluationRequest(
+            encoder=encoder,
+            data=data,
+            tasks=tasks,
+            out=out,
+            name=name,
+            cache=cache,
+            parses=parses,
+            encoder_version=encoder_version,
+            representation=representation,
+            representation_changes=representation_fields,
+            protocol={
+                **protocol,
+                "classifier": classifier,
+                "num_folds": folds,
+                "grid_scale": grid_scale,
+                "compatibility_loss": compatibility_loss,
+            },
+            threads=threads,
+            preset=preset,
+            changes=preset_fields,
+            device=device,
+            encoder_settings=given(
+                batch_size=batch_size,
+                on_refusal=on_refusal,
+                vectors=vectors,
+                dependency_parser=dependency_parser,
+                constituency_parser=constituency_parser,
+            ),
+        ),
+        lambda fraction, status: say(f"{100 * fraction:3.0f} %  {printable(status)}"),
+    )
+    _print_results(folder, as_json)
+    say(printable(f"results: {folder}"))
+
+
+def _list_tasks(as_json: bool) -> None:
+    from models.evaluate import known_tasks
+
+    shown = known_tasks()
+    if as_json:
+        print_json([asdict(task) for task in shown])
+        return
+    width = max(len(task.name) for task in shown)
+    print(*(f"{task.name:{width}}  {task.description}" for task in shown), sep="\n")
+
+
+def _print_results(folder: Path, as_json: bool) -> None:
+    from models.evaluate import scores_in
+    from models.report.evaluation_table import evaluation_table
+
+    if as_json:
+        print_json({"folder": str(folder), "tasks": scores_in(folder)})
+    else:
+        print(evaluation_table([folder]))

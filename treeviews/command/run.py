@@ -1,0 +1,49 @@
+"""``treeviews run``: a stage of the pipeline with all that it needs."""
+
+from __future__ import annotations
+
+import typer
+
+DEFAULT_STAGE = "RunAll"
+
+
+def add_to(app: typer.Typer) -> None:
+    """Adds the subcommand."""
+    app.command(
+        "run",
+        add_help_option=False,
+        context_settings={
+            "allow_extra_args": True,
+            "ignore_unknown_options": True,
+            "allow_interspersed_args": False,
+            "help_option_names": [],
+        },
+    )(run)
+
+
+def run(context: typer.Context) -> int:
+    """Run the pipeline, or a stage of it by name: run TrainEncoders --views DEP.
+
+    Its parameters are Luigi's; `treeviews run STAGE --help` lists them.
+    """
+    arguments = list(context.args)
+    named = bool(arguments) and not arguments[0].startswith("-")
+    stage = arguments.pop(0) if named else DEFAULT_STAGE
+    if {"-h", "--help"} & set(arguments):
+        return _print_help(stage if named else None)
+    from tasks.command_line import run_stage
+
+    return run_stage(stage, arguments)
+
+
+def _print_help(stage: str | None) -> int:
+    """Prints the stages, or the parameters of one."""
+    from tasks.command_line import check_stage
+    from tasks.stage_help import parameters_help, stages_help
+
+    if stage is None:
+        print(stages_help())
+        return 0
+    check_stage(stage)
+    print(parameters_help(stage))
+    return 0
