@@ -1,7 +1,7 @@
 """Sees to it that ``pipeline``, ``models`` and ``tasks`` are ours, whoever else has such packages.
 
 The names of the floors are common ones: a program's own folder may have a package ``models``, and
-Python finds that first. This module imports the standard library alone until ours come first.
+Python finds that first.
 """
 
 from __future__ import annotations
@@ -27,10 +27,8 @@ def claim_floors() -> None:
             _refuse_foreign(name)
         else:
             _warn_of_hidden(name)
-    _load_first_floor()
-    from pipeline.base.watched import OwnPackages
-
-    OwnPackages.come_first()
+    if "pipeline" not in sys.modules:
+        _load_first_floor()
 
 
 def _refuse_foreign(name: str) -> None:
@@ -60,9 +58,7 @@ def _is_ours(name: str, file: str) -> bool:
 
 
 def _load_first_floor() -> None:
-    """Imports ``pipeline`` from beside this package."""
-    if "pipeline" in sys.modules:
-        return
+    """Imports ``pipeline`` from beside this package; it has the others found beside it, too."""
     spec = PathFinder.find_spec("pipeline", [str(_FOLDER)])
     assert spec is not None and spec.loader is not None, f"no pipeline/ in {_FOLDER}"
     sys.modules["pipeline"] = module_from_spec(spec)

@@ -90,3 +90,18 @@ def test_our_floors_may_be_loaded_before(tmp_path: Path) -> None:
     done = run_script(tmp_path, "import models\n" + USES_TREEVIEWS, "-W", "error::UserWarning")
 
     assert done.returncode == 0, done.stderr
+
+
+def test_luigi_finds_our_floors_in_such_a_folder(tmp_path: Path) -> None:
+    """Python looks there first, and `tasks` is all that Luigi is told of."""
+    done = subprocess.run(
+        [sys.executable, "-m", "luigi", "--module", "tasks", "SplitSentences", "--help"],
+        cwd=package(tmp_path, "models", "treeviews"),
+        env=os.environ | {"PYTHONPATH": f"{tmp_path}:{REPOSITORY}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert "--work-folder" in done.stdout

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Literal
@@ -159,7 +158,6 @@ def evaluate(
     from models.evaluate import EvaluationRequest
     from models.evaluate import evaluate as evaluate_request
 
-    sys.path.insert(0, str(Path.cwd()))  # where a function of the user's own is looked for
     folder = evaluate_request(
         EvaluationRequest(
             encoder=encoder,
