@@ -14,7 +14,16 @@ from packaging.utils import canonicalize_name
 from pipeline.base.bundled import PACKAGES_OF_EXTRAS, data_folder, how_to_install
 from tests.support.repository import REPOSITORY
 
-FOR_OTHER_JOBS = {"triton", "ray", "moto", "mypy", "tensorboard", "gensim", "scikit-learn", "pytest"}
+FOR_OTHER_JOBS = {
+    "triton",
+    "ray",
+    "moto",
+    "mypy",
+    "tensorboard",
+    "gensim",
+    "scikit-learn",
+    "pytest",
+}
 MOST_BYTES = 1_500_000_000
 PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 

@@ -42,7 +42,7 @@ PACKAGES_OF_EXTRAS = {
     "bench": "pytorch-tree-lstm scikit-learn scipy",
     "hub": "huggingface-hub",
     "sentence-transformers": "'sentence-transformers<6'",
-    "mteb": "'mteb<3'",
+    "mteb": "'mteb<3' 'datasets<5'",
     "search": "faiss-cpu",
 }
 """Extra of this package -> what pip installs in its stead; the index has no package of ours."""

@@ -50,7 +50,9 @@ def test_ours_come_first_and_a_sentence_names_both(tmp_path: Path, names: tuple[
     warned = [line for line in done.stderr.splitlines() if "UserWarning" in line]
     assert len(warned) == len(names)
     for name, line in zip(sorted(names), sorted(warned), strict=True):
-        assert line.startswith(f"{tmp_path / 'script.py'}:2: UserWarning: `import {name}` now gives")
+        assert line.startswith(
+            f"{tmp_path / 'script.py'}:2: UserWarning: `import {name}` now gives"
+        )
         assert str(REPOSITORY / name) in line
         assert str(tmp_path / name / "__init__.py") in line
 

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from models.evaluation.protocols.classes import IntArray, stratified_folds
 
-sklearn = pytest.importorskip("sklearn.model_selection", reason="compared with scikit-learn: the extra bench")
+sklearn = pytest.importorskip(
+    "sklearn.model_selection", reason="compared with scikit-learn: the extra bench"
+)
 
 
 def scikit_learn_folds(labels: IntArray, num_folds: int, seed: int) -> IntArray:

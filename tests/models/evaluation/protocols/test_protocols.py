@@ -25,7 +25,9 @@ from models.evaluation.protocols.config import (
 from models.evaluation.protocols.outcome import Outcome
 from models.evaluation.protocols.search import Search, run_searches
 
-linear_model = pytest.importorskip("sklearn.linear_model", reason="compared with scikit-learn: the extra bench")
+linear_model = pytest.importorskip(
+    "sklearn.linear_model", reason="compared with scikit-learn: the extra bench"
+)
 model_selection = pytest.importorskip("sklearn.model_selection")
 preprocessing = pytest.importorskip("sklearn.preprocessing")
 
