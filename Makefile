@@ -2,41 +2,67 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed
+RUNS := $(VENV)/.can-run
+TESTS := $(VENV)/.can-test
+# Bytecode of what is never imported would be a fifth of the installation; Python writes the rest.
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+INSTALL := $(PIP) install --quiet --no-compile -c constraints.txt
+# PyTorch for CPUs is tried here first, since the one on the index brings several GB of CUDA;
+# `make run TORCH_INDEX=` takes that one.
+TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
+FROM_TORCH := --no-deps --retries 0 --extra-index-url "$(TORCH_INDEX)"
 
-.PHONY: run test test-slow check format clean help
+.PHONY: run test test-slow check format docs wheel wheels clean help
 
 help:
-	@echo "make run     install, then run the whole pipeline on the embedded default corpus"
-	@echo "make test    install, then run the tests"
-	@echo "make test-slow  the tests that start trainings and benchmarks of their own"
-	@echo "make check   install, then ruff and mypy"
+	@echo "make run     install what it needs, then run the whole pipeline on the embedded corpus"
+	@echo "make test    install what tests need, too, then run them"
+	@echo "make test-slow  the tests that start trainings, benchmarks and wheels of their own"
+	@echo "make check   ruff and mypy"
+	@echo "make docs    the site, into build/site"
+	@echo "make wheel   the wheel, with all that ships, into dist/"
+	@echo "make wheels  it and all wheels that it needs, into wheels/, for a machine offline"
 	@echo "make clean   remove the environment (data/work, the results, stays)"
 
-run: $(STAMP)
+run: $(RUNS)
 	$(BIN)/luigi --module tasks RunAll --local-scheduler
 
-test: $(STAMP)
+test: $(TESTS)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow" -n 2 --dist loadfile
 
-test-slow: $(STAMP)
+test-slow: $(TESTS)
 	$(BIN)/python -m pytest -m slow
 
-check: $(STAMP)
+check: $(TESTS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-format: $(STAMP)
+format: $(TESTS)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+docs: $(TESTS)
+	$(BIN)/sphinx-build -W --keep-going -q -c docs/site . build/site
+
+wheel: $(RUNS)
+	$(PIP) wheel --quiet --no-deps --wheel-dir dist .
+
+wheels: $(RUNS)
+	test -z "$(TORCH_INDEX)" || $(PIP) wheel --quiet --wheel-dir wheels -c constraints.txt $(FROM_TORCH) torch
+	$(PIP) wheel --quiet --wheel-dir wheels -c constraints.txt --find-links wheels .
+
 # Installed again only when the ranges or the pins change.
-$(STAMP): pyproject.toml constraints.txt
+$(RUNS): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(None if (3, 11) <= v < (3, 13) else "Treeviews needs Python 3.11 or 3.12, found %d.%d: run make PYTHON=python3.11 ..." % v)'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,vectors]'
-	@touch $(STAMP)
+	test -z "$(TORCH_INDEX)" || $(INSTALL) $(FROM_TORCH) torch
+	$(INSTALL) -e .
+	@touch $(RUNS)
+
+$(TESTS): $(RUNS)
+	$(INSTALL) -e '.[dev]'
+	@touch $(TESTS)
 
 clean:
-	rm -rf $(VENV)
+	rm -rf $(VENV) build dist

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import luigi
 
 from pipeline.base.atomic_files import RUN_LOCK, write_json_atomically
+from pipeline.base.bundled import how_to_install
 from pipeline.base.digest import digest_of
 from pipeline.parsers.adapters.folder_files import (
     STAGES,
@@ -46,7 +47,7 @@ def _ray_engine() -> ModuleType:
         if error.name != "ray":
             raise
         raise ModuleNotFoundError(
-            "engine is ray, which is not installed: pip install 'treeviews[ray]' here and on the "
+            f"engine is ray, which is not installed: {how_to_install('ray')} here and on the "
             "cluster's machines, or leave engine at local"
         ) from error
     return ray_engine

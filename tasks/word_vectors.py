@@ -31,7 +31,7 @@ VECTORS_VERSION = 1
 
 
 class TrainWordVectors(CorpusParameters, HeldOutParameters, VectorTrainingParameters, Artefact):
-    """Trains skip-gram word vectors on the corpus, by gensim (``pip install treeviews[vectors]``).
+    """Trains skip-gram word vectors on the corpus, by gensim (``pip install gensim``).
 
     Input: the sentence shards, whose tokens are taken as they are; held-out documents are left out.
     Output: a folder of word vectors, as ``--vectors`` takes it. On one thread, since only then the

@@ -15,9 +15,13 @@ from __future__ import annotations
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from models import load
-from pipeline.parsing.formats import write_parses
-from pipeline.parsing.parse_text import Parser, parse
+from treeviews.own_floors import claim_floors
+
+claim_floors()
+
+from models import load  # noqa: E402 - only now is it surely ours
+from pipeline.parsing.formats import write_parses  # noqa: E402
+from pipeline.parsing.parse_text import Parser, parse  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.machinery import ModuleSpec, PathFinder, all_suffixes
@@ -18,6 +19,7 @@ import numpy as np
 from models.encoding.encoder_interface import Encoder, FloatArray
 from models.encoding.string_encoder import LAST, Asked, Progress, StringEncoder
 from pipeline.base.digest import digest_of, sha256_of_file
+from pipeline.base.watched import OwnPackages
 
 Function = Callable[[list[str]], Any]
 
@@ -206,12 +208,12 @@ def import_encoder(spec: str) -> tuple[Any, Function]:
         ValueError: no such module or name, or it is no encoder; names the remedy.
     """
     module_name, _, attribute = spec.partition(":")
+    _look_in_working_folder_first()
     try:
         found: Any = importlib.import_module(module_name)
     except ImportError as error:
         raise ValueError(
-            f"{spec}: {module_name} cannot be imported ({error}); run from the folder that holds "
-            "it, or put that into PYTHONPATH"
+            f"{spec}: {module_name} cannot be imported ({error}); {_remedy(module_name)}"
         ) from error
     except Exception as error:
         raise OwnEncoderError(
@@ -234,6 +236,20 @@ def import_encoder(spec: str) -> tuple[Any, Function]:
             "strings to a matrix [n, d], or an object with such a method encode"
         )
     return found, function
+
+
+def _look_in_working_folder_first() -> None:
+    """As for a program that was started there; commands and jobs of ours are started elsewhere."""
+    folder = str(Path.cwd())
+    if folder not in sys.path[:1]:
+        sys.path.insert(0, folder)
+
+
+def _remedy(module: str) -> str:
+    top = module.partition(".")[0]
+    if top in OwnPackages.names:
+        return f"{top} is Treeviews' own package: give yours another name"
+    return "run from the folder that holds it, or put that into PYTHONPATH"
 
 
 def _in_words(error: Exception) -> str:

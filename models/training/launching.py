@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
@@ -71,6 +72,7 @@ def launch(module: str, arguments: Sequence[str], settings: LaunchSettings) -> N
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 
     how = ["--standalone", f"--nproc-per-node={settings.processes}", "--max-restarts=0"]
+    how += ["--no-python", sys.executable, "-u"]
     for restart in range(settings.max_restarts + 1):
         try:
             torchrun.run(torchrun.parse_args([*how, *watched(module, *arguments)]))

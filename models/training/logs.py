@@ -17,6 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from pipeline.base.bundled import how_to_install
 from pipeline.base.json_files import FILES, read_object
 
 logger = logging.getLogger(__name__)
@@ -163,7 +164,8 @@ def tensorboard_is_wanted(asked: bool | None) -> bool:
     installed = find_spec("tensorboard") is not None
     if asked and not installed:
         raise ValueError(
-            "tensorboard is true but TensorBoard is not installed; install treeviews[tensorboard]"
+            "tensorboard is true but TensorBoard is not installed: "
+            f"{how_to_install('tensorboard')}, or leave it out"
         )
     return installed if asked is None else asked
 

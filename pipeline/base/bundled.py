@@ -1,20 +1,30 @@
-"""What ships with the code, found from wherever a program starts."""
+"""What ships with the code, found from wherever a program starts; how to install what does not."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+PACKAGES = Path(__file__).resolve().parents[2]
+"""The folder that holds our packages: the repository, or ``site-packages`` of an installed wheel."""
+
+
+def data_folder(packages: Path) -> Path:
+    """Returns the folder of what ships: within the package in a wheel, ``data/`` in a clone."""
+    in_wheel = packages / "treeviews" / "data"
+    return in_wheel if in_wheel.is_dir() else packages / "data"
+
+
+DATA = data_folder(PACKAGES)
 BUNDLED_PARSERS = {
-    "dependencies": REPOSITORY / "data" / "parsers" / "dependency",
-    "constituents": REPOSITORY / "data" / "parsers" / "constituency",
+    "dependencies": DATA / "parsers" / "dependency",
+    "constituents": DATA / "parsers" / "constituency",
 }
 """Parse stage -> folder of its parser."""
-BUNDLED_VECTORS = REPOSITORY / "data" / "vectors" / "english"
+BUNDLED_VECTORS = DATA / "vectors" / "english"
 """Folder of word vectors."""
-BUNDLED_FORMS = REPOSITORY / "data" / "tokens" / "english.json"
+BUNDLED_FORMS = DATA / "tokens" / "english.json"
 """What spaCy makes of the forms of ordinary text; see `pipeline.text.forms`."""
-_MODELS = REPOSITORY / "data" / "models"
+_MODELS = DATA / "models"
 BUNDLED_MODELS = {name: _MODELS / name for name in ("english", "english-trees")}
 """Name -> folder of a trained encoder."""
 SHIPPED_VECTORS = (BUNDLED_VECTORS, BUNDLED_MODELS["english"] / "words")
@@ -23,4 +33,29 @@ SHIPPED_VECTORS = (BUNDLED_VECTORS, BUNDLED_MODELS["english"] / "words")
 
 def shown(path: Path) -> str:
     """Returns a bundled folder as help texts name it: ``data/parsers/dependency``."""
-    return path.relative_to(REPOSITORY).as_posix()
+    return f"data/{path.relative_to(DATA).as_posix()}"
+
+
+PACKAGES_OF_EXTRAS = {
+    "vectors": "gensim",
+    "tensorboard": "tensorboard",
+    "gpu": "triton",
+    "ray": "ray",
+    "bench": "pytorch-tree-lstm scikit-learn scipy",
+    "hub": "huggingface-hub",
+    "sentence-transformers": "'sentence-transformers<6'",
+    "mteb": "'mteb<3' 'datasets<5'",
+    "search": "faiss-cpu",
+}
+"""Extra of this package -> what pip installs in its stead; the index has no package of ours."""
+
+
+def how_to_install(extra: str) -> str:
+    """Returns the words that tell how to install what an extra needs.
+
+    They hold for a wheel and for a clone: ``pip install ray`` (in a clone: …).
+    """
+    return (
+        f"pip install {PACKAGES_OF_EXTRAS[extra]} (in a clone of Treeviews: "
+        f"pip install -c constraints.txt -e '.[{extra}]')"
+    )

@@ -1,33 +1,59 @@
-"""Processes that end when the one that started them does, whatever they are at.
+"""How our processes start: they end with the one that started them, and find our packages.
 
-    python -m pipeline.base.watched PARENT_ID MODULE ARGUMENTS…
+    python -P …/pipeline/base/watched.py PARENT_ID MODULE ARGUMENTS…
 
 runs a module as ``python -m MODULE ARGUMENTS…`` does, but watches the parent before a line of the
-module is read: to import its libraries takes seconds, from a cold disk much longer. This module
-imports the standard library alone.
+module is read: to import its libraries takes seconds, from a cold disk much longer. And `models`,
+`pipeline` and the like are those beside this file, also where the working folder or PYTHONPATH has
+packages of these names. So it is started by its path, and imports the standard library alone.
 """
 
 from __future__ import annotations
 
-import ctypes
 import os
 import runpy
 import signal
 import sys
 import threading
 import time
+from collections.abc import Sequence
+from contextlib import suppress
+from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
+from types import ModuleType
 
 ORPHANED_EXIT_CODE = 75
 PARENT_POLL_SECONDS = 0.5
 _PR_SET_PDEATHSIG = 1
 
 
+class OwnPackages:
+    """Finds our packages beside this one; one of the finders in ``sys.meta_path``."""
+
+    names = ("pipeline", "models", "tasks", "treeviews")
+    folder = str(Path(__file__).resolve().parents[2])
+
+    @classmethod
+    def find_spec(
+        cls, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Returns where one of our packages is, or None for any other module."""
+        return PathFinder.find_spec(name, [cls.folder]) if name in cls.names else None
+
+    @classmethod
+    def come_first(cls) -> None:
+        """From now on, this process imports our packages, whatever sys.path has first."""
+        if cls not in sys.meta_path:
+            sys.meta_path.insert(0, cls)
+
+
 def watched(module: str, *arguments: str) -> list[str]:
     """Returns what Python is given to run a module that ends with this process.
 
     It must be started, and waited for, by one thread: to the kernel, that thread is the parent.
+    Python does not look for modules in the working folder first, but last.
     """
-    return ["-m", __name__, str(os.getpid()), module, *arguments]
+    return ["-P", str(Path(__file__).resolve()), str(os.getpid()), module, *arguments]
 
 
 def end_with_parent(parent_id: int) -> None:
@@ -37,6 +63,8 @@ def end_with_parent(parent_id: int) -> None:
     run; elsewhere a thread does, within `PARENT_POLL_SECONDS`.
     """
     if sys.platform == "linux":
+        import ctypes
+
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
     def watch() -> None:
@@ -53,6 +81,9 @@ def main() -> None:
     """Runs the module that the command line names."""
     parent_id, module, *arguments = sys.argv[1:]
     end_with_parent(int(parent_id))
+    OwnPackages.come_first()
+    with suppress(FileNotFoundError):  # the folder is gone
+        sys.path.append(os.getcwd())  # noqa: PTH109
     sys.argv = [module, *arguments]
     runpy.run_module(module, run_name="__main__", alter_sys=True)
 

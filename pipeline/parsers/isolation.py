@@ -15,7 +15,6 @@ import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from pipeline.base.bundled import REPOSITORY
 from pipeline.base.job import THREAD_VARIABLES, end_in_words
 from pipeline.base.watched import watched
 
@@ -72,8 +71,8 @@ def run_isolated(job: ConversionJob) -> str:
         ValueError: the checkpoint cannot be taken over, or the process did not survive it.
     """
     environment = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
-    environment |= dict.fromkeys(THREAD_VARIABLES, "1") | {"PYTHONPATH": str(REPOSITORY)}
-    command = [sys.executable, "-P", "-s", *watched(_PROCESS)]
+    environment |= dict.fromkeys(THREAD_VARIABLES, "1")
+    command = [sys.executable, "-s", *watched(_PROCESS)]
     name = Path(job.checkpoint).name
     try:
         ended = subprocess.run(
@@ -108,6 +107,7 @@ def _end_in_words(code: int, errors: str) -> str:
 
 def main() -> int:
     """In the process: converts as standard input says; returns 0 also for a refusal."""
+    sys.path.remove(os.getcwd())  # noqa: PTH109 - nothing is imported from what is written there
     job = ConversionJob(**json.load(sys.stdin))
     _limit(job)
     try:

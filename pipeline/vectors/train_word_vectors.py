@@ -2,7 +2,7 @@
 
 Run as ``python -m pipeline.vectors.train_word_vectors --text PATHS... --out DIR``; on the sentences
 of a corpus ``models.train_word_vectors`` does it. Needs gensim, which only this file imports
-(``pip install treeviews[vectors]``).
+(``pip install gensim``).
 
 Text is read and tokenised as the sentences stage does it, so that a word of the corpus is a word
 of the vectors. Words keep their case. One thread: gensim's workers race, and the same command has
@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.base.atomic_files import write_by_library
+from pipeline.base.bundled import how_to_install
 from pipeline.base.config_fields import Config, Count, Natural, Positive, at_least
 from pipeline.base.foreign_text import guard_logs, told
 from pipeline.base.json_files import write_sealed_json
@@ -174,8 +175,8 @@ def imported_gensim() -> ModuleType:
         import gensim.models.word2vec
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
-            f"word vectors are trained by gensim, which cannot be imported ({error}): install it "
-            "by pip install 'treeviews[vectors]', or give word vectors that are there (--vectors)"
+            f"word vectors are trained by gensim, which cannot be imported ({error}): "
+            f"{how_to_install('vectors')}, or give word vectors that are there (--vectors)"
         ) from error
     module: ModuleType = gensim
     return module

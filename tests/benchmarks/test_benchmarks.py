@@ -45,6 +45,7 @@ needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA d
 @pytest.fixture
 def one_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Has all implementations measured in this process, as others take seconds to start."""
+    pytest.importorskip("treelstm", reason="compared with pytorch-tree-lstm: the extra bench")
     here = partial(compare, start=lambda *which: nullcontext(Runner(*which)))
     monkeypatch.setattr(tree_lstm, "compare", here)
 
@@ -139,6 +140,7 @@ def test_tree_lstm_compares_ours_with_nothing_and_others_with_ours(
 def test_tree_lstm_measures_each_in_its_own_process(
     corpus: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    pytest.importorskip("treelstm", reason="compared with pytorch-tree-lstm: the extra bench")
     arguments = ("--corpus", str(corpus), "--sentences", "30", "--hidden", "8", *QUICK)
     assert tree_lstm.main(arguments) == 0
     assert last_line(capsys)["dep_8_vs_pytorch_tree_lstm"]

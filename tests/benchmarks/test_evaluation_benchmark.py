@@ -16,6 +16,8 @@ from benchmarks.references.sklearn_protocol import CONVERGED, SklearnProtocol
 from tests.support.parsed_corpora import stories, write_corpus
 from tests.support.tiny_senteval import write_tiny_senteval
 
+pytest.importorskip("sklearn", reason="compared with scikit-learn: the extra bench")
+
 QUICK = ("--encoder", "bag_of_words", "--poolings", "mean", "--folds", "3", "--cores", "1")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Literal
@@ -168,7 +167,6 @@ def evaluate(
     from models.evaluation_request import EvaluationRequest
     from models.evaluation_request import evaluate as evaluate_request
 
-    sys.path.insert(0, str(Path.cwd()))  # where a function of the user's own is looked for
     folder = evaluate_request(
         EvaluationRequest(
             encoder=encoder,

@@ -27,6 +27,7 @@ from benchmarks.chaos.tiny_run import (
     write_tiny_text,
 )
 from benchmarks.chaos.trial import Options, Trial
+from pipeline.base.bundled import how_to_install
 
 STAGES = (
     "ParseDependencies",
@@ -55,7 +56,7 @@ def trials(options: Options) -> Iterator[Trial]:
     try:
         import ray  # noqa: F401
     except ModuleNotFoundError:
-        yield Trial("a cluster", False, "could not be tried: pip install 'treeviews[ray]'")
+        yield Trial("a cluster", False, f"could not be tried: {how_to_install('ray')}")
         return
     stages: Sequence[str] = STAGES
     root: tuple[str, ...] = ("BuildProbing", *PROBING_SETTINGS)

@@ -45,9 +45,7 @@ def trials(options: Options) -> Iterator[Trial]:
             yield from _over_storage(run, root, store, options)
             yield Trial("calls that failed", store.num_failed > 0, store.so_far())
     except ModuleNotFoundError as error:
-        yield Trial(
-            "a storage", False, f"could not be tried: pip install 'treeviews[dev]' ({error})"
-        )
+        yield Trial("a storage", False, f"could not be tried: pip install -e '.[dev]' ({error})")
 
 
 def _over_storage(

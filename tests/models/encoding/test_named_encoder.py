@@ -200,6 +200,27 @@ def test_random_encoders_are_a_function_of_the_seed(vectors: Path) -> None:
     assert first.digest == again.digest != other.digest
 
 
+def test_a_users_own_encoder_is_found_in_the_working_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also by a command, for which Python does not look there."""
+    (tmp_path / "encoder_of_here.py").write_text(OWN)
+    monkeypatch.setattr(sys, "path", [place for place in sys.path if place not in ("", ".")])
+    monkeypatch.chdir(tmp_path)
+    assert resolve_encoder("encoder_of_here:lengths").encode(SENTENCES).shape == (3, 2)
+
+
+def test_a_users_own_encoder_cannot_have_the_name_of_our_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "mine.py").write_text(OWN)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match="models is Treeviews' own package: give yours another"):
+        resolve_encoder("models.mine:lengths")
+
+
 def test_a_model_is_joined_with_its_own_words(vectors: Path, tmp_path: Path) -> None:
     config = preset("laptop", views=("SEQ", "LIN"), hidden_size=3)
     settings = EncoderSettings(vectors=vectors, config=config)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from models.evaluation.protocols.outcome import Predictions
 from models.evaluation.scores import (
@@ -18,6 +17,8 @@ from models.evaluation.scores import (
 from models.evaluation.statistics.resampling import Resampling, bootstrap_weights
 from models.evaluation.tasks.task import EvaluationTask
 from tests.support.evaluation_examples import answers, predictions, similarities, task
+
+stats = pytest.importorskip("scipy.stats", reason="compared with scipy: the extra bench")
 
 
 def drawn_items(of: EvaluationTask, made: Predictions, resampling: Resampling) -> list[list[int]]:

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.base.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS, REPOSITORY, shown
+from pipeline.base.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS, shown
 from tasks.senteval import EvaluateTask
+from tests.support.repository import REPOSITORY
 
 STAGES = ("dependencies", "constituents")
 

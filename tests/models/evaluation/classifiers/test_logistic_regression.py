@@ -6,7 +6,6 @@ import math
 
 import pytest
 import torch
-from sklearn.linear_model import LogisticRegression
 from torch import Tensor
 
 from models.evaluation.classifiers import logistic_regression
@@ -243,7 +242,10 @@ def test_the_default_tolerance_holds_where_classes_are_nearly_separated(
     models = fit_logistic_regression(
         features, labels, torch.tensor([1 / c]), num_classes=num_classes
     )
-    oracle = LogisticRegression(C=c, tol=1e-8, max_iter=20_000).fit(features, labels)
+    sklearn = pytest.importorskip(
+        "sklearn.linear_model", reason="compared with scikit-learn: the extra bench"
+    )
+    oracle = sklearn.LogisticRegression(C=c, tol=1e-8, max_iter=20_000).fit(features, labels)
     least = objective(
         features,
         labels,

@@ -8,14 +8,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.model_selection import StratifiedKFold
 
 from models.evaluation.protocols.classes import IntArray, stratified_folds
+
+sklearn = pytest.importorskip(
+    "sklearn.model_selection", reason="compared with scikit-learn: the extra bench"
+)
 
 
 def scikit_learn_folds(labels: IntArray, num_folds: int, seed: int) -> IntArray:
     found = np.full(len(labels), -1)
-    splitter = StratifiedKFold(num_folds, shuffle=True, random_state=seed)
+    splitter = sklearn.StratifiedKFold(num_folds, shuffle=True, random_state=seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that a class has fewer items than there are folds
         for fold, (_, held_out) in enumerate(splitter.split(labels, labels)):

@@ -9,9 +9,6 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import torch
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import StratifiedKFold
-from sklearn.preprocessing import StandardScaler
 from torch import Tensor
 
 from models.evaluation.classifiers.senteval_models import fit_adam
@@ -27,6 +24,12 @@ from models.evaluation.protocols.config import (
 )
 from models.evaluation.protocols.outcome import Outcome
 from models.evaluation.protocols.search import Search, run_searches
+
+linear_model = pytest.importorskip(
+    "sklearn.linear_model", reason="compared with scikit-learn: the extra bench"
+)
+model_selection = pytest.importorskip("sklearn.model_selection")
+preprocessing = pytest.importorskip("sklearn.preprocessing")
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -100,12 +103,12 @@ def answer(problem: Problem, config: ProtocolConfig) -> Outcome:
 
 
 def folds(labels: IntArray, num_folds: int) -> Iterator[tuple[IntArray, IntArray]]:
-    splitter = StratifiedKFold(num_folds, shuffle=True, random_state=1111)
+    splitter = model_selection.StratifiedKFold(num_folds, shuffle=True, random_state=1111)
     yield from splitter.split(labels, labels)
 
 
 def by_scikit_learn(train: Items, items: FloatArray, c: float) -> IntArray:
-    model = LogisticRegression(C=c, tol=1e-10, max_iter=100_000).fit(*train)
+    model = linear_model.LogisticRegression(C=c, tol=1e-10, max_iter=100_000).fit(*train)
     answers: IntArray = model.predict(items)
     return answers
 
@@ -187,7 +190,7 @@ STRONGEST_FIRST = PENALTIES[::-1]
 
 def standardised(train: Items, held: Items, penalty: float) -> IntArray:
     """Fits on features of mean 0 and deviation 1 on its training items, with a penalty an item."""
-    scaler = StandardScaler().fit(train[0])
+    scaler = preprocessing.StandardScaler().fit(train[0])
     scaled = scaler.transform(train[0]), train[1]
     return by_scikit_learn(scaled, scaler.transform(held[0]), 1.0 / (len(train[1]) * penalty))
 
@@ -336,7 +339,7 @@ def test_of_equally_good_regularisers_the_first_is_taken() -> None:
 
 
 def boundary(train: Items, c: float) -> float:
-    model = LogisticRegression(C=c, tol=1e-12).fit(*train)
+    model = linear_model.LogisticRegression(C=c, tol=1e-12).fit(*train)
     return float(-model.intercept_[0] / model.coef_[0, 0])
 
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from models.evaluation.statistics.weighted_scores import (
     Correlation,
@@ -14,6 +13,8 @@ from models.evaluation.statistics.weighted_scores import (
     pearson,
     standardised,
 )
+
+stats = pytest.importorskip("scipy.stats", reason="compared with scipy: the extra bench")
 
 
 def test_equal_numbers_share_the_mean_of_their_ranks() -> None:

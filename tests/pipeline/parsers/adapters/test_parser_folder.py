@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 import torch
 
-from pipeline.base.bundled import REPOSITORY
 from pipeline.parsers.adapters.folder_files import (
     CHECKSUMS_NAME,
     DESCRIPTION_NAME,
@@ -14,6 +13,7 @@ from pipeline.parsers.adapters.folder_files import (
     read_description,
 )
 from pipeline.parsers.adapters.parser_folder import read_parser_folder, write_parser_folder
+from tests.support.repository import REPOSITORY
 
 TENSORS = {"weight": torch.tensor([[0.5, -1.25]]), "counts": torch.tensor([3, 4])}
 

@@ -34,7 +34,6 @@ from pipeline.trees.parses import ConstituencyParse
 from tests.support.constituency_trees import TINY, tiny_model, toy_treebank
 from tests.support.dependency_examples import treebank
 from tests.support.library_parsers import benepar_file, from_supar, supar_parser
-from tests.support.repository import REPOSITORY
 from tests.support.tiny_transformers import tiny_bert, tiny_electra
 
 
@@ -395,22 +394,22 @@ def test_an_unknown_name_is_answered_with_the_known_ones(tmp_path: Path) -> None
 def test_a_process_that_does_not_survive_a_file_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, seconds: int, message: str
 ) -> None:
-    (tmp_path / "deadly.py").write_text(code)
-    monkeypatch.setattr(isolation, "REPOSITORY", f"{tmp_path}:{REPOSITORY}")
+    described = job(tmp_path / "file.pt", max_seconds=seconds)
+    Path(described.folder, "deadly.py").write_text(code)
     monkeypatch.setattr(isolation, "_PROCESS", "deadly")
     with pytest.raises(ValueError, match=rf"file\.pt: .*{message}"):
-        run_isolated(job(tmp_path / "file.pt", max_seconds=seconds))
+        run_isolated(described)
 
 
 def test_the_process_sees_no_secrets_of_this_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "telling.py").write_text(
+    described = job(tmp_path / "file.pt")
+    Path(described.folder, "telling.py").write_text(
         "import json, os; print(json.dumps({'checksum': ' '.join(sorted(os.environ))}))"
     )
-    monkeypatch.setattr(isolation, "REPOSITORY", f"{tmp_path}:{REPOSITORY}")
     monkeypatch.setattr(isolation, "_PROCESS", "telling")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
-    seen = run_isolated(job(tmp_path / "file.pt")).split()
+    seen = run_isolated(described).split()
     assert "PATH" in seen
     assert "AWS_SECRET_ACCESS_KEY" not in seen
