@@ -183,18 +183,28 @@ def test_a_python_example_runs_and_gives_what_it_says(
     run([sys.executable, "-m", "tests.support.python_example", str(program)], folder)
 
 
-def script_of_array() -> str:
-    """The recipe by which the elements of a job array parse one text."""
-    (script,) = (e.text for e in EXAMPLES if e.is_script and "--array" in e.text)
+@pytest.fixture
+def cluster(used_folder: Path, tmp_path: Path) -> tuple[Path, dict[str, str]]:
+    """A folder with a text, and the environment of a job that was submitted in it."""
+    (tmp_path / "my-texts").symlink_to(used_folder / "my-texts")
+    return tmp_path, environment(tmp_path, used_folder / "programs") | {"OMP_NUM_THREADS": "1"}
+
+
+def script_with(line: str) -> str:
+    """Returns the one script of the documents that has a line."""
+    (script,) = (e.text for e in EXAMPLES if e.is_script and line in e.text.splitlines())
     return script
 
 
 @pytest.mark.slow
-def test_two_elements_of_the_job_array_parse_one_text_together(used_folder: Path) -> None:
+def test_two_elements_of_the_job_array_parse_one_text_together(
+    cluster: tuple[Path, dict[str, str]],
+) -> None:
+    work, job = cluster
     elements = [
         subprocess.Popen(
-            ["bash", "-c", script_of_array()],
-            env=environment(used_folder, used_folder / "programs") | {"OMP_NUM_THREADS": "1"},
+            ["bash", "-c", script_with("#SBATCH --array=0-7")],
+            env=job,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -204,33 +214,30 @@ def test_two_elements_of_the_job_array_parse_one_text_together(used_folder: Path
     said = [element.communicate()[0] for element in elements]
 
     assert [element.returncode for element in elements] == [0, 0], said
-    (corpus,) = (used_folder / "data" / "work" / "corpora").glob("files-*")
-    run(["treeviews", "inspect", "check", str(corpus)], used_folder)
-    assert {stage.name.split("-")[0] for stage in corpus.iterdir()} == {
-        *("sentences", "dependencies", "constituents")
-    }
+    (corpus,) = (work / "data" / "work" / "corpora").glob("files-*")
+    stages = {stage.name.split("-")[0] for stage in corpus.iterdir()}
+    assert stages == {"sentences", "dependencies", "constituents"}
+    subprocess.run(["treeviews", "inspect", "check", str(corpus)], env=job, check=True)
 
 
 @pytest.mark.slow
 def test_the_recipe_for_the_gpus_of_a_machine_trains_on_processes_without_one(
-    used_folder: Path,
+    cluster: tuple[Path, dict[str, str]],
 ) -> None:
-    (script,) = (e.text for e in EXAMPLES if e.is_script and "#SBATCH --gpus=4" in e.text)
+    work, job = cluster
     changes = '{"hidden_size": 8, "epochs": 1, "batch_size": 8, "held_out_batches": 1}'
-    smaller = script.replace(
-        "--preset structured-views",
-        f"--preset structured-views --changes '{changes}' --held-out-fraction 0.5",
-    )
-    assert smaller != script
+    preset = "--preset structured-views"
+    script = script_with("#SBATCH --gpus=4")
+    assert preset in script
 
     result = subprocess.run(
-        ["bash", "-c", smaller],
-        env=environment(used_folder, used_folder / "programs") | {"DEVICE": "cpu"},
+        ["bash", "-c", script.replace(preset, f"{preset} --changes '{changes}'")],
+        env=job | {"DEVICE": "cpu"},
         capture_output=True,
         text=True,
         check=False,
     )
 
     assert result.returncode == 0, result.stderr[-4000:]
-    (job,) = (used_folder / "data" / "work" / "models").glob("*/job.json")
-    assert json.loads(job.read_text("utf-8"))["launch"]["processes"] == 2
+    (described,) = (work / "data" / "work" / "models").glob("*/job.json")
+    assert json.loads(described.read_text("utf-8"))["launch"]["processes"] == 2
