@@ -32,6 +32,8 @@ from tests.support.example_recipes import (
     job_mistakes,
     sbatch_mistakes,
 )
+from tests.support.python_example import SAID, matches
+from tests.support.python_example import run as run_python
 from tests.support.repository import REPOSITORY
 
 EXAMPLES = all_examples()
@@ -97,6 +99,13 @@ def test_a_wrong_command_would_be_found(
 @pytest.mark.parametrize("example", chosen([e for e in EXAMPLES if e.language == "python"]))
 def test_python_examples_can_be_compiled(example: Example) -> None:
     ast.parse(example.text)
+
+
+def test_what_a_python_example_says_of_its_results_is_compared() -> None:
+    assert run_python("n = 1 + 1  # → 2\nprint([n, n])  # → [2, …]\nn  # no arrow\n") == 2
+    for wrong in ("n = 1 + 1  # → 3\n", "print(2)  # → 3\n", "1 + 1  # → 3\n"):
+        with pytest.raises(AssertionError, match="'3', not '2'"):
+            run_python(wrong)
 
 
 @pytest.mark.parametrize("example", chosen([e for e in EXAMPLES if e.is_script]))
@@ -167,7 +176,9 @@ def test_the_quick_commands_of_an_example_run(example: Example, used_folder: Pat
     folder = used_folder
     for line, commands in example.lines_with_commands():
         if all(example_commands.is_run(words) for words in commands):
-            run(example_commands.filled_in_text(line, folder), folder)
+            printed = run(example_commands.filled_in_text(line, folder), folder)
+            if said := SAID.search(line):
+                assert matches(f"…{said[1]}…", printed)
 
 
 @pytest.mark.slow
