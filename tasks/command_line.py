@@ -154,7 +154,8 @@ def _told_at_the_end(run: Callable[..., Any]) -> Callable[..., Any]:
         failures.forget_failures()
         _check_settings()
         result = run(*arguments, **named)
-        failures.tell(failures.told_failures()) if failures.any_failure() else None
+        if lines := failures.told_failures():
+            logger.error("\n".join(lines))
         return result
 
     return told_run

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -108,11 +107,16 @@ def exit_code() -> int:
 
 
 def told_failures() -> list[str]:
-    """Returns the lines that a run ends with: the first failure, and that there are others."""
+    """Returns the lines that a run ends with: the first failure, and that there are others.
+
+    Without the word ``error`` before them, which a logger says. None if nothing failed.
+    """
     if not _failures:
         return []
     first, *others = _failures
-    lines = error_lines(first.sentence, first.traceback)
+    lines = [first.sentence]
+    if first.traceback is not None:
+        lines.append(f"traceback: {first.traceback}")
     if others:
         stages = ", ".join(dict.fromkeys(failure.stage for failure in others))
         lines.insert(1, f"{len(others)} more failed, too: {stages}")
@@ -125,11 +129,7 @@ def refuse(sentence: str, *, remedy: str = "") -> NoReturn:
     Raises:
         SystemExit: always, with the code of a mistake.
     """
-    tell([*error_lines(sentence), *([remedy] if remedy else [])])
-    raise SystemExit(MISTAKE)
-
-
-def tell(lines: Sequence[str]) -> None:
-    """Writes lines to standard error."""
     sys.stdout.flush()
+    lines = [*error_lines(sentence), *([remedy] if remedy else [])]
     print(*lines, sep="\n", file=sys.stderr, flush=True)
+    raise SystemExit(MISTAKE)

@@ -29,6 +29,14 @@ _MISTAKES = (
     ModuleNotFoundError,
 )
 
+_REMEDIES = {
+    FileNotFoundError: "; check the path",
+    PermissionError: "; ask for access, or give another place",
+    IsADirectoryError: "; give a file",
+    NotADirectoryError: "; give a folder",
+}
+"""What to do about an error of the system, which says none."""
+
 
 def is_mistake(error: BaseException) -> bool:
     """Says whether an error is the user's to mend: their input, parameters, files, installation."""
@@ -44,7 +52,7 @@ def sentence_of(error: BaseException) -> str:
     """Returns in one line what is wrong, without secrets; an unforeseen error says its kind."""
     text = " ".join(str(error).split())
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
-        text = f"{error.filename}: {error.strerror}"
+        text = f"{error.filename}: {error.strerror}{_REMEDIES.get(type(error), '')}"
         if error.filename2 is not None:
             text = f"{error.filename} to {error.filename2}: {error.strerror}"
     kind = type(error).__name__

@@ -41,8 +41,7 @@ def compare(
     """Compare two encoders: compare results/one results/other."""
     from dataclasses import asdict
 
-    from models.compare import compare_folders
-    from models.evaluation.comparison import ComparisonConfig
+    from models.evaluation.comparison import ComparisonConfig, compare_folders
     from models.evaluation.statistics.resampling import Resampling
     from models.report.comparison_table import comparison_table
     from pipeline.base.atomic_files import write_json_atomically
