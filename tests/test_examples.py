@@ -32,6 +32,8 @@ from tests.support.example_recipes import (
     job_mistakes,
     sbatch_mistakes,
 )
+from tests.support.python_example import SAID, matches
+from tests.support.python_example import run as run_python
 from tests.support.repository import REPOSITORY
 
 EXAMPLES = all_examples()
@@ -97,6 +99,13 @@ def test_a_wrong_command_would_be_found(
 @pytest.mark.parametrize("example", chosen([e for e in EXAMPLES if e.language == "python"]))
 def test_python_examples_can_be_compiled(example: Example) -> None:
     ast.parse(example.text)
+
+
+def test_what_a_python_example_says_of_its_results_is_compared() -> None:
+    assert run_python("n = 1 + 1  # → 2\nprint([n, n])  # → [2, …]\nn  # no arrow\n") == 2
+    for wrong in ("n = 1 + 1  # → 3\n", "print(2)  # → 3\n", "1 + 1  # → 3\n"):
+        with pytest.raises(AssertionError, match="'3', not '2'"):
+            run_python(wrong)
 
 
 @pytest.mark.parametrize("example", chosen([e for e in EXAMPLES if e.is_script]))
@@ -167,7 +176,9 @@ def test_the_quick_commands_of_an_example_run(example: Example, used_folder: Pat
     folder = used_folder
     for line, commands in example.lines_with_commands():
         if all(example_commands.is_run(words) for words in commands):
-            run(example_commands.filled_in_text(line, folder), folder)
+            printed = run(example_commands.filled_in_text(line, folder), folder)
+            if said := SAID.search(line):
+                assert matches(f"…{said[1]}…", printed)
 
 
 @pytest.mark.slow
@@ -183,18 +194,28 @@ def test_a_python_example_runs_and_gives_what_it_says(
     run([sys.executable, "-m", "tests.support.python_example", str(program)], folder)
 
 
-def script_of_array() -> str:
-    """The recipe by which the elements of a job array parse one text."""
-    (script,) = (e.text for e in EXAMPLES if e.is_script and "--array" in e.text)
+@pytest.fixture
+def cluster(used_folder: Path, tmp_path: Path) -> tuple[Path, dict[str, str]]:
+    """A folder with a text, and the environment of a job that was submitted in it."""
+    (tmp_path / "my-texts").symlink_to(used_folder / "my-texts")
+    return tmp_path, environment(tmp_path, used_folder / "programs") | {"OMP_NUM_THREADS": "1"}
+
+
+def script_with(line: str) -> str:
+    """Returns the one script of the documents that has a line."""
+    (script,) = (e.text for e in EXAMPLES if e.is_script and line in e.text.splitlines())
     return script
 
 
 @pytest.mark.slow
-def test_two_elements_of_the_job_array_parse_one_text_together(used_folder: Path) -> None:
+def test_two_elements_of_the_job_array_parse_one_text_together(
+    cluster: tuple[Path, dict[str, str]],
+) -> None:
+    work, job = cluster
     elements = [
         subprocess.Popen(
-            ["bash", "-c", script_of_array()],
-            env=environment(used_folder, used_folder / "programs") | {"OMP_NUM_THREADS": "1"},
+            ["bash", "-c", script_with("#SBATCH --array=0-7")],
+            env=job,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -204,33 +225,30 @@ def test_two_elements_of_the_job_array_parse_one_text_together(used_folder: Path
     said = [element.communicate()[0] for element in elements]
 
     assert [element.returncode for element in elements] == [0, 0], said
-    (corpus,) = (used_folder / "data" / "work" / "corpora").glob("files-*")
-    run(["treeviews", "inspect", "check", str(corpus)], used_folder)
-    assert {stage.name.split("-")[0] for stage in corpus.iterdir()} == {
-        *("sentences", "dependencies", "constituents")
-    }
+    (corpus,) = (work / "data" / "work" / "corpora").glob("files-*")
+    stages = {stage.name.split("-")[0] for stage in corpus.iterdir()}
+    assert stages == {"sentences", "dependencies", "constituents"}
+    subprocess.run(["treeviews", "inspect", "check", str(corpus)], env=job, check=True)
 
 
 @pytest.mark.slow
 def test_the_recipe_for_the_gpus_of_a_machine_trains_on_processes_without_one(
-    used_folder: Path,
+    cluster: tuple[Path, dict[str, str]],
 ) -> None:
-    (script,) = (e.text for e in EXAMPLES if e.is_script and "#SBATCH --gpus=4" in e.text)
+    work, job = cluster
     changes = '{"hidden_size": 8, "epochs": 1, "batch_size": 8, "held_out_batches": 1}'
-    smaller = script.replace(
-        "--preset structured-views",
-        f"--preset structured-views --changes '{changes}' --held-out-fraction 0.5",
-    )
-    assert smaller != script
+    preset = "--preset structured-views"
+    script = script_with("#SBATCH --gpus=4")
+    assert preset in script
 
     result = subprocess.run(
-        ["bash", "-c", smaller],
-        env=environment(used_folder, used_folder / "programs") | {"DEVICE": "cpu"},
+        ["bash", "-c", script.replace(preset, f"{preset} --changes '{changes}'")],
+        env=job | {"DEVICE": "cpu"},
         capture_output=True,
         text=True,
         check=False,
     )
 
     assert result.returncode == 0, result.stderr[-4000:]
-    (job,) = (used_folder / "data" / "work" / "models").glob("*/job.json")
-    assert json.loads(job.read_text("utf-8"))["launch"]["processes"] == 2
+    (described,) = (work / "data" / "work" / "models").glob("*/job.json")
+    assert json.loads(described.read_text("utf-8"))["launch"]["processes"] == 2

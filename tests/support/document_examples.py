@@ -82,6 +82,8 @@ class Example:
         if self.mark is not None and self.mark.startswith(OPTIONS_OF):
             before = self.mark.removeprefix(OPTIONS_OF).strip() + " "
         lines = [line for line in joined.splitlines() if line.strip() and not line.startswith("#")]
+        if self.language == "console":  # what is typed stands behind the prompt, the rest is said
+            lines = [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
         return [before + line for line in lines]
 
 

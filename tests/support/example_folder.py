@@ -61,6 +61,7 @@ def write_example_folder(folder: Path) -> Path:
     write_corpus(corpus, stories(12), says_what_was_parsed=True)
     for stage in ("dependencies", "constituents"):
         (corpus / stage).rename(corpus / f"{stage}-{DIGEST}")
+    corpus.with_name(f"files-{DIGEST}").symlink_to(corpus)
     (folder / "CORPUS").symlink_to(corpus)
     own = folder / f"data/work/parsers/dependency-own-{DIGEST}"
     own.parent.mkdir()
