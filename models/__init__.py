@@ -38,8 +38,8 @@ def load(
     nor among what ships.
 
     Args:
-        path: ``english``, ``english-trees``, ``bag_of_words``, ``sif``, a model's folder, one of a hub
-            (``hf://user/name``, with ``@revision`` or without), views of several
+        path: ``english``, ``english-trees``, ``bag_of_words``, ``sif``, a model's folder, one of a
+            hub (``hf://user/name``, with ``@revision`` or without), views of several
             (``MODEL@VIEW+MODEL@VIEW``) or ``package.module:function`` of your own; see
             `models.encoding.encoder_names`.
         device: torch's device, or its name, of where to parse and embed.
