@@ -12,9 +12,10 @@ INSTALL := $(PIP) install --quiet --no-compile -c constraints.txt
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 FROM_TORCH := --no-deps --retries 0 --extra-index-url "$(TORCH_INDEX)"
 
-.PHONY: run test test-slow check format docs wheel wheels clean help
+.PHONY: install run test test-slow check format docs wheel wheels clean help
 
 help:
+	@echo "make install what it needs, into .venv"
 	@echo "make run     install what it needs, then run the whole pipeline on the embedded corpus"
 	@echo "make test    install what tests need, too, then run them"
 	@echo "make test-slow  the tests that start trainings, benchmarks and wheels of their own"
@@ -23,6 +24,8 @@ help:
 	@echo "make wheel   the wheel, with all that ships, into dist/"
 	@echo "make wheels  it and all wheels that it needs, into wheels/, for a machine offline"
 	@echo "make clean   remove the environment (data/work, the results, stays)"
+
+install: $(RUNS)
 
 run: $(RUNS)
 	$(BIN)/luigi --module tasks RunAll --local-scheduler
