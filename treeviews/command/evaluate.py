@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Literal
@@ -18,6 +17,7 @@ from treeviews.command.encoder_options import (
     Refusal,
     Vectors,
     given,
+    look_here_for_functions,
 )
 from treeviews.command.json_option import json_object
 from treeviews.command.output import AsJson, print_json, say
@@ -159,7 +159,7 @@ def evaluate(
     from models.evaluation_request import EvaluationRequest
     from models.evaluation_request import evaluate as evaluate_request
 
-    sys.path.insert(0, str(Path.cwd()))  # where a function of the user's own is looked for
+    look_here_for_functions()
     folder = evaluate_request(
         EvaluationRequest(
             encoder=encoder,
