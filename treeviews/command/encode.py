@@ -20,6 +20,7 @@ from treeviews.command.encoder_options import (
     Refusal,
     Vectors,
     given,
+    look_here_for_functions,
 )
 from treeviews.command.output import say
 
@@ -77,6 +78,7 @@ def encode(
         dependency_parser=dependency_parser,
         constituency_parser=constituency_parser,
     )
+    look_here_for_functions()
     found = resolve_encoder(encoder, EncoderSettings.from_dict(settings))
     started = time.perf_counter()
     poolings = tuple(name.strip() for name in pooling.split(","))

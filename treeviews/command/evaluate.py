@@ -17,6 +17,7 @@ from treeviews.command.encoder_options import (
     Refusal,
     Vectors,
     given,
+    look_here_for_functions,
 )
 from treeviews.command.json_option import json_object
 from treeviews.command.output import AsJson, print_json, say
@@ -167,6 +168,7 @@ def evaluate(
     from models.evaluation_request import EvaluationRequest
     from models.evaluation_request import evaluate as evaluate_request
 
+    look_here_for_functions()
     folder = evaluate_request(
         EvaluationRequest(
             encoder=encoder,

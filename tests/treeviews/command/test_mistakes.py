@@ -123,12 +123,16 @@ MISTAKES = {
         says=("empty: holds none of downstream", "the folder that SentEval calls data"),
     ),
     "wrong folder of data in a run": mistake(
-        "run", "--senteval-data", "empty", says=("the folder that SentEval calls data",)
+        *(*FILES, "text.txt", "--senteval-data", "empty"),
+        says=("empty: holds none of", "the folder that SentEval calls data"),
     ),
     "task misspelt": mistake(*SCORES, "english", "--tasks", "SICK-D", says=("mean SICK-",)),
     "data set misspelt": mistake("data", "download", "senteval", "MRP", says=("'MRP'", "mean MR")),
     "function not found": mistake(
         *SCORES, "own:encode", "--tasks", "MR", says=("own cannot be imported", "PYTHONPATH")
+    ),
+    "choice of an option misspelt": mistake(
+        *(*SCORES, "english", "--classifier", "compatability"), says=("mean compatibility?",)
     ),
     "options that exclude each other": mistake(
         *(*SCORES, "english", "--folds", "5", "--protocol-changes", '{"num_folds": 5}'),
