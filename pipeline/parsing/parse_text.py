@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cache, lru_cache
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from pipeline.base.bundled import BUNDLED_PARSERS
@@ -39,7 +40,7 @@ _KEPT_PARSERS = 4
 class Parser:
     """A dependency and a constituency parser, loaded once, over raw text.
 
-    Not for several threads at once: parsers reuse their buffers.
+    Several threads may parse at once and take turns, for parsers reuse their buffers.
     """
 
     def __init__(
@@ -69,6 +70,7 @@ class Parser:
         """
         folders = _folders(dependencies, constituents, dependency_parser, constituency_parser)
         device = _device(device)
+        self._turn = Lock()
         self.parsers: dict[str, LazyParser] = {
             stage: LazyParser(stage, folder, device=device) for stage, folder in folders.items()
         }
@@ -145,7 +147,8 @@ class Parser:
         found: dict[str, dict[int, Any]] = {}
         for stage, parser in self.parsers.items():
             asked = [i for i in range(len(sentences)) if i not in refused]
-            answers = parser.parse([sentences[i] for i in asked])
+            with self._turn:
+                answers = parser.parse([sentences[i] for i in asked])
             found[stage] = dict(zip(asked, answers, strict=True))
             for i, answer in found[stage].items():
                 if isinstance(row := row_of(answer, sentences[i]), Refusal):

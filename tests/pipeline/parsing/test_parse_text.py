@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -208,6 +209,16 @@ def test_parsers_stay_loaded_between_calls(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("pipeline.parsers.load.load_parser", None)
 
     assert parse(["It rains."], **NAMES) == first
+
+
+def test_threads_take_turns() -> None:
+    texts = [[f"It took {'very ' * i}long."] * 5 for i in range(8)]
+    expected = [small_parser().parse(one) for one in texts]
+
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(small_parser().parse, texts))
+
+    assert found == expected
 
 
 def test_a_folder_that_changed_is_another_parser(tmp_path: Path) -> None:
