@@ -9,8 +9,10 @@ import ast
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -37,7 +39,7 @@ from tests.support.python_example import run as run_python
 from tests.support.repository import REPOSITORY
 
 EXAMPLES = all_examples()
-OTHER_LANGUAGES = ("text", "yaml", "json", "dockerfile")
+OTHER_LANGUAGES = ("text", "yaml", "json", "ini", "toml", "dockerfile")
 
 
 def chosen(examples: list[Example]) -> list[object]:
@@ -51,7 +53,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("example", chosen(EXAMPLES))
 def test_what_an_example_is_can_be_told(example: Example) -> None:
-    is_known = example.is_shell or example.is_script
+    is_known = example.is_shell or example.is_script or example.is_dialogue
     is_known = is_known or example.language in ("python", *OTHER_LANGUAGES)
     assert is_known or example.mark, "name its language, or mark it with the reason it has none"
 
@@ -136,8 +138,15 @@ def test_a_manifest_is_a_job_that_kubernetes_would_take(
 
 
 def run(words: list[str] | str, folder: Path) -> str:
-    """Runs a program in the prepared folder and returns what it prints."""
-    result = subprocess.run(
+    """Runs a program in the prepared folder and returns what it prints; it has to succeed."""
+    result = result_of(words, folder)
+    assert result.returncode == 0, f"{words}\n{result.stdout[-2000:]}\n{result.stderr[-3000:]}"
+    return result.stdout
+
+
+def result_of(words: list[str] | str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Runs a program in the prepared folder."""
+    return subprocess.run(
         words if isinstance(words, list) else ["bash", "-euo", "pipefail", "-c", words],
         cwd=folder,
         env=os.environ
@@ -151,8 +160,6 @@ def run(words: list[str] | str, folder: Path) -> str:
         text=True,
         check=False,
     )
-    assert result.returncode == 0, f"{words}\n{result.stdout[-2000:]}\n{result.stderr[-3000:]}"
-    return result.stdout
 
 
 COMMAND = """#!/bin/sh
@@ -170,10 +177,28 @@ def used_folder(folder: Path) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def own_folder(
+    used_folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[Example], Path]:
+    """Gives the examples of a document a folder of their own, in which they run in order."""
+    folders: dict[str, Path] = {}
+
+    def found(example: Example) -> Path:
+        if example.document not in folders:
+            folders[example.document] = tmp_path_factory.mktemp("document") / "folder"
+            shutil.copytree(used_folder, folders[example.document], symlinks=True)
+        return folders[example.document]
+
+    return found
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("example", chosen([e for e in EXAMPLES if e.is_shell and e.is_tried]))
-def test_the_quick_commands_of_an_example_run(example: Example, used_folder: Path) -> None:
-    folder = used_folder
+def test_the_quick_commands_of_an_example_run(
+    example: Example, own_folder: Callable[[Example], Path]
+) -> None:
+    folder = own_folder(example)
     for line, commands in example.lines_with_commands():
         if all(example_commands.is_run(words) for words in commands):
             printed = run(example_commands.filled_in_text(line, folder), folder)
@@ -182,13 +207,21 @@ def test_the_quick_commands_of_an_example_run(example: Example, used_folder: Pat
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("example", chosen([e for e in EXAMPLES if e.is_dialogue and e.is_tried]))
+def test_what_is_said_in_a_dialogue_is_said(example: Example, used_folder: Path) -> None:
+    for command, said in example.turns():
+        result = result_of(command, used_folder)
+        assert matches(said, result.stdout + result.stderr)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "example", chosen([e for e in EXAMPLES if e.language == "python" and e.is_tried])
 )
 def test_a_python_example_runs_and_gives_what_it_says(
-    example: Example, used_folder: Path, tmp_path: Path
+    example: Example, own_folder: Callable[[Example], Path], tmp_path: Path
 ) -> None:
-    folder = used_folder
+    folder = own_folder(example)
     program = tmp_path / "example.py"
     program.write_text(example_commands.filled_in_text(example.text, folder), encoding="utf-8")
     run([sys.executable, "-m", "tests.support.python_example", str(program)], folder)

@@ -1,7 +1,8 @@
 """The examples of the documents: fenced blocks, what each is, and the commands in it.
 
-A block says what it is after its first fence: ``python``, ``yaml``, ``text`` (nothing to run) or
-``bash``. A block without a word is of commands if it begins with a program that `PROGRAMS` knows.
+A block says what it is after its first fence: ``python``, ``yaml``, ``text`` (nothing to run),
+``console`` (commands behind ``$``, and what is said to each) or ``bash``. A block without a word is
+of commands if it begins with a program that `PROGRAMS` knows.
 What cannot run here bears a mark in the line before it, with the reason::
 
     <!-- example: not run: needs a cluster -->
@@ -25,7 +26,7 @@ FENCE = re.compile(r"^( *)(`{3,})(\S*).*$")
 MARK = re.compile(r"^\s*<!-- example: (?P<what>.*?) *-->\s*$")
 NOT_RUN = "not run:"
 OPTIONS_OF = "options of:"
-SHELL = ("bash", "sh", "console")
+SHELL = ("bash", "sh")
 PROGRAMS = (
     *("luigi", "treeviews", "python", "python3", "make", "git", "pip", "ray", "printf", "cd"),
     *("source", "torchrun", "tensorboard", "mkdir", "srun", "sbatch", "kubectl", "docker"),
@@ -63,6 +64,16 @@ class Example:
         return (self.language in SHELL or bool(known) or is_options) and not self.is_script
 
     @property
+    def is_dialogue(self) -> bool:
+        """Whether it has commands behind prompts, and what is said to each."""
+        return self.language == "console"
+
+    def turns(self) -> list[tuple[str, str]]:
+        """Returns every command of a dialogue with what is said to it."""
+        parts = re.split(r"^\$ (.*)\n", self.text, flags=re.MULTILINE)[1:]
+        return list(zip(parts[::2], parts[1::2], strict=True))
+
+    @property
     def is_tried(self) -> bool:
         """Whether it is not marked as one that cannot run."""
         return self.mark is None or not self.mark.startswith(NOT_RUN)
@@ -82,8 +93,6 @@ class Example:
         if self.mark is not None and self.mark.startswith(OPTIONS_OF):
             before = self.mark.removeprefix(OPTIONS_OF).strip() + " "
         lines = [line for line in joined.splitlines() if line.strip() and not line.startswith("#")]
-        if self.language == "console":  # what is typed stands behind the prompt, the rest is said
-            lines = [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
         return [before + line for line in lines]
 
 
