@@ -26,7 +26,10 @@ HOMES = {
     "benepar": ("pipeline/parsers/", "pipeline/parser_training/"),
     "nltk": ("pipeline/",),
     "gensim": ("pipeline/vectors/",),
-    "torch": ("pipeline/parsers/", "pipeline/parser_training/", "models/"),
+    "torch": (
+        *("pipeline/parsers/", "pipeline/parser_training/", "models/"),
+        "treeviews/__init__.py",  # for annotations alone
+    ),
     "zstandard": ("pipeline/text/file_list.py",),
     "matplotlib": ("models/report/",),
     "tqdm": ("models/",),
