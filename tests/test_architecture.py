@@ -31,7 +31,10 @@ HOMES = {
     ),
     "nltk": ("pipeline/",),
     "gensim": ("pipeline/vectors/",),
-    "torch": ("pipeline/parsers/", "pipeline/parser_training/", "models/"),
+    "torch": (
+        *("pipeline/parsers/", "pipeline/parser_training/", "models/"),
+        "treeviews/__init__.py",  # for annotations alone
+    ),
     "zstandard": ("pipeline/text/file_list.py",),
     "matplotlib": ("models/report/",),
     "tqdm": ("models/",),

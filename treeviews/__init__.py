@@ -126,9 +126,15 @@ def encode(
     from models.kept_encoder import encoder_of
 
     found = encoder_of(encoder, device=device, on_refusal=on_refusal)
-    given = {"pooling": pooling, "batch_size": batch_size, "show_progress": show_progress}
-    given |= {"normalize": normalize, "convert_to": convert_to, "processes": processes}
-    vectors: FloatArray | torch.Tensor = found.encode(sentences, **given)  # type: ignore[call-overload]
+    vectors: FloatArray | torch.Tensor = found.encode(  # type: ignore[call-overload]
+        sentences,
+        pooling=pooling,
+        batch_size=batch_size,
+        show_progress=show_progress,
+        normalize=normalize,
+        convert_to=convert_to,
+        processes=processes,
+    )
     return vectors
 
 

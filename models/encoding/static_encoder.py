@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,7 +96,7 @@ class StaticEncoder(ReadingEncoder):
         """Returns what the vectors are multiplied by, one after another, each [] or [V, 1]."""
         scale, config = self._weights[_SCALE], self.config
         factors = [] if scale == 1 else [scale]
-        weights = None
+        weights: NDArray[Any] | None = None
         if config.word_weights == "sif":
             weights = sif_weights(self.vectors, config.sif_a)
         if config.unit_words:
@@ -105,9 +106,9 @@ class StaticEncoder(ReadingEncoder):
     def _embed(self, block: SentenceBlock, pooling: Sequence[Pooling]) -> dict[str, FloatArray]:
         pooled = {}
         for name in pooling:
-            vectors = pooled_words(self._table, block, name)
+            vectors: FloatArray = pooled_words(self._table, block, name)
             if self._removed is not None and name in ("last", "mean"):
-                vectors = vectors - (vectors @ self._removed.T) @ self._removed
+                vectors -= (vectors @ self._removed.T) @ self._removed
             pooled[f"0-BOW.{name}"] = vectors
         return pooled
 

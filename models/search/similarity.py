@@ -87,11 +87,10 @@ def _two_of_length_1(a: Any, b: Any) -> tuple[Any, Any]:
         import torch.nn.functional as F
 
         device = (a if is_tensor(a) else b).device
-        first, second = (torch.as_tensor(each, device=device).float() for each in (a, b))
-        first, second = _matrix(first), _matrix(second)
-        _check_widths(first, second)
-        return F.normalize(first, dim=1), F.normalize(second, dim=1)
-    first, second = (matrix_of(each) for each in (a, b))
+        tensors = [_matrix(torch.as_tensor(each, device=device).float()) for each in (a, b)]
+        _check_widths(*tensors)
+        return F.normalize(tensors[0], dim=1), F.normalize(tensors[1], dim=1)
+    first, second = matrix_of(a), matrix_of(b)
     _check_widths(first, second)
     return normalized(first), normalized(second)
 

@@ -14,7 +14,10 @@ from tests.support.repository import REPOSITORY
 
 pytestmark = pytest.mark.usefixtures("machine_as_before")
 
-FIGURES = ("sentences_per_second", "cold_sentences_per_second", "first_call_seconds", "peak_mib")
+FIGURES = (
+    *("sentences_per_second", "cold_sentences_per_second", "first_call_seconds", "peak_mib"),
+    *("warm_start_seconds", "warm_start_processor_seconds"),
+)
 
 
 def write_text(folder: Path, lines: int) -> str:

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from pipeline.parsers.dependency.forward import (
-    Network,
     arc_scores,
     encode,
     encode_spellings,
     relation_scores,
 )
+from pipeline.parsers.dependency.model import Network
 from pipeline.parsers.dependency.vocabulary import (
     ROOT_WORD,
     DependencyVocabulary,

@@ -33,10 +33,10 @@ from pipeline.parser_training.epochs.training import (
 )
 from pipeline.parsers.adapters.batches import shuffled_length_batches
 from pipeline.parsers.dependency.evaluate import evaluate_dependency_parser
-from pipeline.parsers.dependency.forward import Network
 from pipeline.parsers.dependency.model import (
     DependencyModel,
     Dropouts,
+    Network,
     NetworkSizes,
     build_network,
     load_dependency_model,

@@ -20,10 +20,10 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from pipeline.base.json_files import read_strings
-from pipeline.parsers.dependency.forward import Network
 from pipeline.parsers.dependency.model import (
     DependencyModel,
     Dropouts,
+    Network,
     build_network,
 )
 from pipeline.parsers.dependency.vocabulary import DependencyVocabulary

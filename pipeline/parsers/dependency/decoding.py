@@ -16,7 +16,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from pipeline.parsers.dependency.forward import Network, arc_scores, relation_scores
+from pipeline.parsers.dependency.forward import arc_scores, relation_scores
+from pipeline.parsers.dependency.model import Network
 from pipeline.trees.parses import DependencyParse
 
 Scores = NDArray[np.floating[Any]]

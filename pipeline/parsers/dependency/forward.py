@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -28,13 +28,11 @@ from pipeline.parsers.adapters.fast_layers import (
     last_states,
     read_by_length,
 )
+from pipeline.parsers.dependency.model import Network
 from pipeline.parsers.dependency.vocabulary import DependencyVocabulary, TokenBatch
 
 if TYPE_CHECKING:
     from supar.modules import MLP, Biaffine
-
-Network: TypeAlias = Any
-"""supar's ``BiaffineDependencyModel``, or `BareDependencyNetwork` for prediction alone."""
 
 _WIDTHS = (5, 8, 12)
 """Words of up to so many characters are read together: most are far shorter than the longest."""

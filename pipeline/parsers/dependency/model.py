@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from pipeline.base.config_fields import Config, Count, ShareBelow1
 from pipeline.parsers.adapters.fitting import built_to_fit
@@ -18,6 +18,9 @@ from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
 
 if TYPE_CHECKING:
     from supar.models.dep import BiaffineDependencyModel as BiaffineNetwork
+
+Network: TypeAlias = Any
+"""supar's ``BiaffineDependencyModel``, or `BareDependencyNetwork` for prediction alone."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +129,7 @@ def build_network(
 class DependencyModel:
     """A network with the vocabularies that its embeddings are indexed by."""
 
-    network: BiaffineNetwork | BareDependencyNetwork
+    network: Network
     sizes: NetworkSizes
     vocabulary: DependencyVocabulary
 

@@ -1,0 +1,177 @@
+"""A file of sentences, one a line, to a ``.npy`` file with a row each, piece by piece.
+
+However long the text is, a piece of it and its vectors are in memory. Rows are written as they
+come; the file's header, which says how many there are, keeps its length and is written again at the
+end. Pieces are cut where encoders cut, so the rows are those of encoding all lines at once.
+
+Legend: n sentences, d width of an embedding.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from models.encoding.encoder_interface import FloatArray
+from models.encoding.string_encoder import Asked, StringEncoder
+from models.search.similarity import normalized
+from pipeline.base.atomic_files import TEMPORARY_SUFFIX
+from pipeline.base.refusal import RefusedSentence
+
+LINES_AT_ONCE = 32_768
+"""Of each process; a whole number of what encoders read at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """What was written."""
+
+    sentences: int
+    """n."""
+    width: int
+    """d."""
+    refused: tuple[RefusedSentence, ...]
+    """Sentences that became zeros, numbered over all lines from 0."""
+
+
+def encode_file(
+    encoder: StringEncoder,
+    lines: IO[bytes],
+    name: str,
+    target: Path,
+    asked: Asked | None = None,
+    *,
+    normalize: bool = False,
+    on_progress: Callable[[int], None] | None = None,
+) -> Encoded:
+    """Writes the vectors of a text's lines to a file, which appears whole or not at all.
+
+    Args:
+        encoder: any, as `models.load` gives it.
+        lines: UTF-8; a last line without a break counts, an empty rest does not.
+        name: of the text, for messages.
+        target: the ``.npy`` file.
+        asked: how to encode.
+        normalize: whether each row is given length 1.
+        on_progress: told the number of sentences done, piece by piece.
+
+    Raises:
+        OSError: the file cannot be written there.
+        ValueError: no lines, one that is not UTF-8, or what the encoder refuses; names the line.
+    """
+    temporary = target.with_name(f"{target.name}.{os.getpid()}{TEMPORARY_SUFFIX}")
+    try:
+        with temporary.open("w+b") as stream:
+            found = encode_lines(
+                encoder, lines, name, stream, asked, normalize=normalize, on_progress=on_progress
+            )
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return found
+
+
+def encode_lines(
+    encoder: StringEncoder,
+    lines: IO[bytes],
+    name: str,
+    out: IO[bytes],
+    asked: Asked | None = None,
+    *,
+    normalize: bool = False,
+    on_progress: Callable[[int], None] | None = None,
+) -> Encoded:
+    """Writes the vectors of a text's lines to a stream; arguments as of `encode_file`.
+
+    A stream without positions, such as a pipe, is written when all vectors are known: they wait in
+    a temporary file.
+
+    Raises:
+        OSError, ValueError: see `encode_file`.
+    """
+    asked = asked or Asked()
+    if not out.seekable():
+        with tempfile.TemporaryFile() as waiting:
+            found = encode_lines(
+                encoder, lines, name, waiting, asked, normalize=normalize, on_progress=on_progress
+            )
+            waiting.seek(0)
+            shutil.copyfileobj(waiting, out, 1 << 20)
+            out.flush()
+        return found
+    start, done, width = out.tell(), 0, 0
+    refused: list[RefusedSentence] = []
+    for piece in _pieces(lines, name, LINES_AT_ONCE * asked.processes):
+        vectors = _encoded(encoder, piece, asked, done)
+        if normalize:
+            vectors = normalized(vectors)
+        if not done:
+            width = vectors.shape[1]
+            _write_header(out, 0, width)
+        out.write(np.ascontiguousarray(vectors).data)
+        refused += [
+            RefusedSentence(done + one.index, one.reason, one.detail)
+            for one in getattr(encoder, "refused", ())
+        ]
+        done += len(piece)
+        if on_progress is not None:
+            on_progress(done)
+    if not done:
+        raise ValueError(f"{name}: no sentences; give one a line")
+    out.seek(start)
+    _write_header(out, done, width)
+    out.seek(0, os.SEEK_END)
+    out.flush()
+    return Encoded(done, width, tuple(refused))
+
+
+def _encoded(encoder: StringEncoder, piece: Sequence[str], asked: Asked, first: int) -> FloatArray:
+    """Returns the vectors of a piece.
+
+    Raises:
+        ValueError: the encoder refuses sentences; says from which line on they are counted.
+    """
+    try:
+        return encoder.encode(
+            piece,
+            pooling=asked.pooling,
+            batch_size=asked.batch_size,
+            processes=asked.processes,
+        )
+    except ValueError as error:
+        if not first:
+            raise
+        raise ValueError(f"counted from line {first + 1:,} on: {error}") from error
+
+
+def _pieces(lines: IO[bytes], name: str, size: int) -> Iterator[list[str]]:
+    """Yields the lines in pieces of a size.
+
+    Raises:
+        ValueError: one is not UTF-8; names it.
+    """
+    # Only a line feed ends a line; other breaks are white space in a sentence.
+    numbered = enumerate(iter(lines.readline, b""), 1)
+    while piece := list(islice(numbered, size)):
+        yield [_decoded(line, number, name) for number, line in piece]
+
+
+def _decoded(line: bytes, number: int, name: str) -> str:
+    try:
+        return line.removesuffix(b"\n").decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{name}:{number}: not UTF-8 ({error.reason}); convert it") from error
+
+
+def _write_header(out: IO[bytes], num_rows: int, width: int) -> None:
+    """Writes what says of the file that it is a float32 matrix; as long for any number of rows."""
+    described = {"descr": "<f4", "fortran_order": False, "shape": (num_rows, width)}
+    np.lib.format.write_array_header_1_0(out, described)

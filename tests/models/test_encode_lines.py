@@ -1,0 +1,103 @@
+"""Files of sentences encoded piece by piece have the rows of encoding them at once."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import models
+from models import encode_lines
+from models.encode_lines import encode_file
+from models.encoding.string_encoder import Asked
+
+SENTENCES = ["The cat sat.", "It rained\x0cand rained.", "Äpfel fallen.", "  ", "Why?"] * 3
+
+
+@pytest.fixture(scope="module")
+def english() -> Any:
+    return models.load("english", on_refusal="zero")
+
+
+@pytest.fixture(autouse=True)
+def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encode_lines, "LINES_AT_ONCE", 4)
+
+
+def text(end: str = "\n") -> io.BytesIO:
+    return io.BytesIO(("\n".join(SENTENCES) + end).encode())
+
+
+class Pipe(io.RawIOBase):
+    def __init__(self) -> None:
+        self.content = b""
+
+    def writable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return False
+
+    def write(self, data: Any) -> int:
+        self.content += bytes(data)
+        return len(bytes(data))
+
+
+@pytest.mark.parametrize("end", ["\n", ""])
+def test_rows_are_those_of_all_at_once(english: Any, tmp_path: Path, end: str) -> None:
+    done: list[int] = []
+    target = tmp_path / "vectors.npy"
+    found = encode_file(english, text(end), "text", target, on_progress=done.append)
+    expected = english.encode(SENTENCES)
+    np.testing.assert_array_equal(np.load(target), expected)
+    assert (found.sentences, found.width) == expected.shape
+    assert [one.index for one in found.refused] == [3, 8, 13]
+    assert done == [4, 8, 12, 15]
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_the_file_may_be_mapped_and_grow_any_number_of_rows(english: Any, tmp_path: Path) -> None:
+    headers = []
+    for rows in (0, 7, 10**12):
+        stream = io.BytesIO()
+        encode_lines._write_header(stream, rows, 300)
+        headers.append(len(stream.getvalue()))
+    assert len(set(headers)) == 1
+    encode_file(english, text(), "text", tmp_path / "vectors.npy")
+    assert np.load(tmp_path / "vectors.npy", mmap_mode="r").shape == (15, 300)
+
+
+def test_a_pipe_is_given_the_whole_file(english: Any) -> None:
+    pipe: Any = Pipe()
+    encode_lines.encode_lines(english, text(), "text", pipe, normalize=True)
+    found = np.load(io.BytesIO(pipe.content))
+    np.testing.assert_array_equal(found, english.encode(SENTENCES, normalize=True))
+
+
+def test_how_to_encode_is_passed_on(english: Any, tmp_path: Path) -> None:
+    asked = Asked(pooling=("mean", "max"), batch_size=2)
+    encode_file(english, text(), "text", tmp_path / "vectors.npy", asked)
+    expected = english.encode(SENTENCES, pooling=("mean", "max"))
+    np.testing.assert_allclose(np.load(tmp_path / "vectors.npy"), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "notes.txt: no sentences; give one a line"),
+        (b"fine\n" * 5 + b"\xff\n", "notes.txt:6: not UTF-8"),
+        (b"fine\n" * 5 + b"\n", "counted from line 5 on: sentence 1 (from 0): empty"),
+        (b"\n", "sentence 0 (from 0): empty"),
+    ],
+)
+def test_a_mistake_names_its_line_and_leaves_no_file(
+    tmp_path: Path, content: bytes, said: str
+) -> None:
+    strict = models.load("english")
+    with pytest.raises(ValueError) as raised:
+        encode_file(strict, io.BytesIO(content), "notes.txt", tmp_path / "vectors.npy")
+    assert said in str(raised.value)
+    assert list(tmp_path.iterdir()) == []
