@@ -277,7 +277,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--data", type=Path, help="SentEval's data folder; by default the default run's sentences")
     add("--tasks", default="MR", help="with --data: names separated by commas, or all")
     add("--corpus", type=Path, help="without --data: folder of a parsed corpus")
-    add("--encoder", default="random-0", help="as python -m models.evaluate takes it")
+    add("--encoder", default="random-0", help="as treeviews evaluate takes it")
     add("--preset", default="laptop", help="of a random encoder")
     add("--changes", default=WIDE_ENCODER, help="of the preset, as JSON")
     add("--poolings", default="max,mean,min,last", help="of each view's states, side by side")

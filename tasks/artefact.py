@@ -59,7 +59,7 @@ class ReportingTask(luigi.Task):
 
         Without secrets. The run that asked for this task is told by it, too.
         """
-        failure = Failure.of(self, exception, getattr(self, "work_folder", None))
+        failure = Failure.of(self, exception)
         trace = told("".join(traceback.format_exception(exception)), keep_lines=True)
         return ToldFailure(f"{failure.sentence}\n\n{trace}", failure)
 
@@ -70,7 +70,9 @@ class ReportingTask(luigi.Task):
         """
         shown = super()._get_param_visibilities()
         for name, parameter in self.get_params():
-            if name in shown and getattr(self, name) == parameter.normalize(parameter._default):
+            default = parameter._default
+            has_one = default is not luigi.parameter._no_value
+            if name in shown and has_one and getattr(self, name) == parameter.normalize(default):
                 shown[name] = ParameterVisibility.HIDDEN.serialize()
         return shown
 

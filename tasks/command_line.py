@@ -61,6 +61,9 @@ def teach_command_line() -> None:
     interface.core.workers._default = DEFAULT_WORKERS
     interface.core.log_level._default = "INFO"
     CmdlineParser._build_parser = staticmethod(_refusing(CmdlineParser._build_parser))
+    CmdlineParser._possibly_exit_with_help = staticmethod(
+        _refusing_no_stage(CmdlineParser._possibly_exit_with_help)
+    )
     CmdlineParser._get_task_kwargs = _task_values
     CmdlineParser.get_task_obj = _asked_task(CmdlineParser.get_task_obj)
     factory = interface._WorkerSchedulerFactory
@@ -86,7 +89,7 @@ def check_stage(name: str) -> None:
     if name not in Register.task_names():
         refuse(
             f"no stage is called {told(name)!r}{did_you_mean(name, known=stages())}",
-            remedy=f"stages, which stand before their parameters: {', '.join(stages())}",
+            remedy=_stages_in_words(),
         )
 
 
@@ -154,7 +157,8 @@ def _told_at_the_end(run: Callable[..., Any]) -> Callable[..., Any]:
         failures.forget_failures()
         _check_settings()
         result = run(*arguments, **named)
-        failures.tell(failures.told_failures()) if failures.any_failure() else None
+        if lines := failures.told_failures():
+            logger.error("\n".join(lines))
         return result
 
     return told_run
@@ -183,6 +187,22 @@ def _refusing(build: Callable[..., argparse.ArgumentParser]) -> Callable[..., An
         return parser
 
     return build_refusing
+
+
+def _refusing_no_stage(show_help: Callable[..., None]) -> Callable[..., None]:
+    """Returns what shows help where it is asked for, and refuses a command without a stage."""
+
+    @wraps(show_help)
+    def show_help_or_refuse(parser: argparse.ArgumentParser, known: argparse.Namespace) -> None:
+        show_help(parser, known)
+        if not known.root_task:
+            refuse("no stage is named", remedy=_stages_in_words())
+
+    return show_help_or_refuse
+
+
+def _stages_in_words() -> str:
+    return f"stages, which stand before their parameters: {', '.join(stages())}"
 
 
 def _refuse_options(parser: argparse.ArgumentParser, message: str, stage: str | None) -> NoReturn:

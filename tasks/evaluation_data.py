@@ -16,6 +16,7 @@ from pipeline.downloads.evaluation_data import (
     DataManifest,
     Dataset,
     FetchConfig,
+    check_data_folder,
     collect_datasets,
     datasets_named,
     digest_of_declaration,
@@ -60,6 +61,15 @@ class DownloadSentEval(EvaluationDataParameters, Artefact):
         """The sets that are asked for."""
         return datasets_named(self.datasets)
 
+    def requires(self) -> list[luigi.Task]:
+        """Returns nothing; refuses sets that there are none of before the work begins.
+
+        Raises:
+            ValueError: a name is unknown.
+        """
+        datasets_named(self.datasets)
+        return []
+
     def content(self) -> dict[str, Any]:
         """Returns the declaration's digest and, of a user's folder, the files' checksums."""
         if not self.senteval_data:
@@ -68,6 +78,7 @@ class DownloadSentEval(EvaluationDataParameters, Artefact):
                 "tokenization_version": TOKENIZATION_VERSION,
             }
         root = Path(self.senteval_data)
+        check_data_folder(root)
         paths = [file.path for dataset in SENTEVAL_SETS for file in dataset.files]
         present = [path for path in paths if (root / path).is_file()]
         return {

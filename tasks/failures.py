@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -25,8 +24,6 @@ from pipeline.base.mistakes import (
     sentence_of,
 )
 
-TRACEBACKS_FOLDER = "tracebacks"
-"""Of the work folder."""
 _KEPT_BY_JOB = re.compile(r" \[traceback: (?P<path>.+)\]$")
 
 
@@ -42,20 +39,18 @@ class Failure:
     traceback: Path | None
 
     @classmethod
-    def of(cls, task: luigi.Task, error: BaseException, folder: Path | None = None) -> Failure:
+    def of(cls, task: luigi.Task, error: BaseException) -> Failure:
         """Returns what an error of a task is told as, and keeps its traceback.
 
-        Args:
-            task: the one that failed.
-            error: what it raised.
-            folder: the work folder, if it may be written to; by default the system's temporary one.
+        Outside of the work folder, whose bytes tell nothing of runs that failed.
         """
         sentence = sentence_of(error)
         kept = _KEPT_BY_JOB.search(sentence)
+        path: Path | None
         if kept is not None:
             sentence, path = sentence[: kept.start()], Path(kept["path"])
         else:
-            path = keep_traceback(error, folder and folder / TRACEBACKS_FOLDER)
+            path = keep_traceback(error)
         return cls(task.task_family, sentence, is_mistake(error), path)
 
 
@@ -108,11 +103,16 @@ def exit_code() -> int:
 
 
 def told_failures() -> list[str]:
-    """Returns the lines that a run ends with: the first failure, and that there are others."""
+    """Returns the lines that a run ends with: the first failure, and that there are others.
+
+    Without the word ``error`` before them, which a logger says. None if nothing failed.
+    """
     if not _failures:
         return []
     first, *others = _failures
-    lines = error_lines(first.sentence, first.traceback)
+    lines = [first.sentence]
+    if first.traceback is not None:
+        lines.append(f"traceback: {first.traceback}")
     if others:
         stages = ", ".join(dict.fromkeys(failure.stage for failure in others))
         lines.insert(1, f"{len(others)} more failed, too: {stages}")
@@ -125,11 +125,7 @@ def refuse(sentence: str, *, remedy: str = "") -> NoReturn:
     Raises:
         SystemExit: always, with the code of a mistake.
     """
-    tell([*error_lines(sentence), *([remedy] if remedy else [])])
-    raise SystemExit(MISTAKE)
-
-
-def tell(lines: Sequence[str]) -> None:
-    """Writes lines to standard error."""
     sys.stdout.flush()
+    lines = [*error_lines(sentence), *([remedy] if remedy else [])]
     print(*lines, sep="\n", file=sys.stderr, flush=True)
+    raise SystemExit(MISTAKE)

@@ -63,7 +63,7 @@ class CompareFrameworks(
     What is compared is declared in `models.frameworks.frameworks`; presets and representations are
     the frameworks' own. Output: ``frameworks.md``, our scores with the papers' beside them, random
     weights of the same architectures and the mean of the same word vectors, plain and with SIF
-    weights; and a folder a row of the results, as ``python -m models.compare`` takes them.
+    weights; and a folder a row of the results, as ``treeviews compare`` takes them.
     """
 
     marker = "frameworks.json"

@@ -194,8 +194,8 @@ def used_parser(task: luigi.Task, stage: str) -> UsedParser:
     chosen = Path(getattr(task, option))
     if not chosen.exists() and str(chosen) not in OFFICIAL_PARSERS:
         raise FileNotFoundError(
-            f"{option} {chosen}: no such folder or file, and no published parser; these are "
-            f"{', '.join(OFFICIAL_PARSERS)}{_meant(chosen)}"
+            f"{option} {chosen}: no such folder or file, and no published parser{_meant(chosen)}; "
+            f"these are {', '.join(OFFICIAL_PARSERS)}"
         )
     if not _is_checkpoint(chosen):
         found, kind = checksum(chosen, names=PARSER_FILES), named_kind(chosen)

@@ -12,7 +12,7 @@ import luigi
 from pipeline.base.atomic_files import RUN_LOCK
 from pipeline.base.foreign_text import told, values_without_secrets, without_secrets
 from pipeline.downloads.connection import file_name_of
-from pipeline.downloads.download import MAX_BYTES, DownloadConfig, download
+from pipeline.downloads.download import MAX_BYTES, DownloadConfig, check_sha256, download
 from pipeline.text.files import FilesConfig, TextFiles
 from pipeline.text.paragraphs import Source
 from pipeline.text.python_docs import PythonDocs
@@ -79,6 +79,8 @@ class SplitSentences(CorpusParameters, ShardStage):
                 f"source is {self.source!r} and url is {told(self.url)!r}: give --source url "
                 "together with --url and --sha256, and no other source"
             )
+        if self.source == "url":
+            check_sha256(self.url, self.sha256)
 
     @cached_property
     def opened_source(self) -> Source:

@@ -303,7 +303,7 @@ class EvaluateAll(SentEvalStage):
     """Scores encoders on all of SentEval's tasks, or the derived ones, and puts them side by side.
 
     Output: ``evaluation.md``, a table with intervals, and a folder an encoder of the results, as
-    ``python -m models.compare`` takes them. Tasks whose data is absent are listed as absent; each
+    ``treeviews compare`` takes them. Tasks whose data is absent are listed as absent; each
     new run asks for them once more.
     """
 

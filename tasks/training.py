@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -129,6 +130,15 @@ class TrainEncoders(
         kind = [] if config.objective == "contrastive" else [config.objective]
         return self.work_folder / "models" / "-".join([*config.views, *kind])
 
+    @property
+    def tensorboard_folder(self) -> Path:
+        """Folder of TensorBoard's events, whose name tells trainings apart on its page.
+
+        Such as ``DEP-CONST_laptop_seed0_1a2b3c``; those of all trainings stand side by side.
+        """
+        name = f"{self.place().name}_{self.preset}_seed{self.seed}_{self.digest[:6]}"
+        return self.work_folder / "tensorboard" / name
+
     def launch(self) -> LaunchSettings:
         """Returns how many processes and threads the job takes.
 
@@ -172,7 +182,8 @@ class TrainEncoders(
 
     def fill(self) -> None:
         """Runs the training, which resumes at its last checkpoint."""
-        launch, settings = self.launch(), self.settings()
+        launch = self.launch()
+        settings = replace(self.settings(), tensorboard_folder=self.tensorboard_folder)
         if idle := self.config.idle(self.changes):
             logger.warning(
                 "%s: no effect under the %s objective of %s",

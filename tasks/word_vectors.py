@@ -17,6 +17,7 @@ from pipeline.vectors.train_word_vectors import (
     WORDS_FILE,
     SkipGramConfig,
     gensim_version,
+    imported_gensim,
 )
 from tasks.artefact import Artefact, checksum, run_job
 from tasks.parameters import CorpusParameters, HeldOutParameters, VectorTrainingParameters
@@ -55,7 +56,13 @@ class TrainWordVectors(CorpusParameters, HeldOutParameters, VectorTrainingParame
         return HoldOut.of(self)
 
     def requires(self) -> SplitSentences:
-        """Returns the sentences."""
+        """Returns the sentences.
+
+        Raises:
+            ModuleNotFoundError: gensim is not installed; names the remedy.
+        """
+        if gensim_version() is None:
+            imported_gensim()
         sentences: SplitSentences = self.clone(SplitSentences)
         return sentences
 

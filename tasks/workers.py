@@ -142,6 +142,9 @@ def _remembering(email: Any) -> Any:
     def email_and_remember(worker: Worker, task: luigi.Task, explanation: str) -> None:
         if isinstance(explanation, ToldFailure):
             remember_failure(explanation.failure)
+            if worker._running_tasks.keys() - {task.task_id}:  # it is told again at the end
+                failure = explanation.failure
+                logger.warning("%s: failed: %s", failure.stage, failure.sentence)
         elif not has_failed(task.task_family):  # no task of ours, or it took too long
             last = (explanation.strip().splitlines() or ["failed"])[-1]
             remember_failure(Failure(task.task_family, last, False, None))
@@ -157,7 +160,6 @@ def _told_by_task(handle: Any) -> Any:
     def handle_told(process: TaskProcess, error: BaseException) -> Any:
         if not isinstance(process.task, ReportingTask):
             return handle(process, error)
-        logger.error("%s: failed; what does not wait for it goes on", process.task.task_family)
         process.task.trigger_event(luigi.Event.FAILURE, process.task, error)
         return process.task.on_failure(error)
 

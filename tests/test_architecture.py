@@ -21,6 +21,7 @@ ALLOWED_BELOW = {floor: set(FLOORS[: place + 1]) for place, floor in enumerate(F
 # A library -> the places (path prefixes) that may import it.
 HOMES = {
     "luigi": ("tasks/",),
+    "typer": ("treeviews/command/",),
     "spacy": ("pipeline/text/tokenization.py",),
     "supar": ("pipeline/parsers/",),
     "benepar": ("pipeline/parsers/", "pipeline/parser_training/"),

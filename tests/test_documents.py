@@ -9,11 +9,14 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import typer
 
+import tasks
 from tests.support.repository import REPOSITORY
+from treeviews.command.app import app
 
 WITH_PATHS = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")
-ROOTS = ("pipeline", "models", "tasks", "data", "tests", "docs", "benchmarks")
+ROOTS = ("pipeline", "models", "tasks", "treeviews", "data", "tests", "docs", "benchmarks")
 MADE_BY_RUNS = "data/work"
 LINK = re.compile(r"\]\(([^)\s]+)\)|<(?:img|a) [^>]*(?:src|href)=\"([^\"]+)\"")
 CODE = re.compile(r"`([^`\n]+)`")
@@ -76,15 +79,17 @@ def test_what_the_documents_import_exists() -> None:
 
 
 def test_every_command_of_the_documents_exists() -> None:
-    """But in the changelog, which also names those that went."""
+    """But in the changelog and in results, which also name those that went."""
     missing = []
-    for document in set(documents()) - {REPOSITORY / "CHANGELOG.md"}:
+    results = {path for path in documents() if path.parent == REPOSITORY / "docs" / "results"}
+    for document in set(documents()) - {REPOSITORY / "CHANGELOG.md"} - results:
         for name in re.findall(r"python -m ([a-z][\w.]*)", document.read_text(encoding="utf-8")):
             folder = REPOSITORY / name.replace(".", "/")
-            is_ours = name.split(".")[0] in ROOTS
-            if is_ours and not (
-                folder.with_suffix(".py").exists() or (folder / "__main__.py").exists()
-            ):
+            file, main = folder.with_suffix(".py"), folder / "__main__.py"
+            runs = main.exists() or (
+                file.exists() and '__name__ == "__main__"' in file.read_text(encoding="utf-8")
+            )
+            if name.split(".")[0] in ROOTS and not runs:
                 missing.append(f"{document.relative_to(REPOSITORY)}: {name}")
     assert missing == []
 
@@ -120,3 +125,23 @@ def test_the_newest_version_of_the_changelog_is_the_packages() -> None:
 
 def test_readme_is_a_page() -> None:
     assert len((REPOSITORY / "README.md").read_text(encoding="utf-8").splitlines()) <= 200
+
+
+def test_every_subcommand_of_the_documents_exists() -> None:
+    """``treeviews NAME`` in code; the results keep the commands of their time."""
+    known = set(typer.main.get_command(app).commands)
+    stages = set(tasks.__all__)
+    missing = []
+    for document in documents():
+        if document.name == "CHANGELOG.md" or document.parent.name == "results":
+            continue
+        text = document.read_text(encoding="utf-8")
+        for name, next_word in re.findall(
+            r"^(?:    |`|\$ )?treeviews ([a-z]\w*)(?: ([A-Z]\w+))?", text, re.MULTILINE
+        ):
+            place = document.relative_to(REPOSITORY)
+            if name not in known:
+                missing.append(f"{place}: treeviews {name}")
+            if name == "run" and next_word and next_word not in stages | {"STAGE"}:
+                missing.append(f"{place}: treeviews run {next_word}")
+    assert missing == []

@@ -163,7 +163,7 @@ def kept_checksum(spec: str) -> str:
         raise ValueError(
             f"encoder {spec}: no file of the module {spec.partition(':')[0]} is found, so nothing "
             "tells when it changes; run from the folder that holds it, put that into PYTHONPATH, "
-            "or, with models.evaluate, leave out --encoder-version, which keeps nothing"
+            "or, with treeviews evaluate, leave out --encoder-version, which keeps nothing"
         )
     return checksum
 

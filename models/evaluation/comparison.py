@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
@@ -47,10 +48,12 @@ from models.evaluation.task_result import (
     Setup,
     TaskResult,
     corpora_of,
+    read_results,
     scored_results,
     shown_setup,
 )
 from pipeline.base.config_fields import Config
+from pipeline.base.mistakes import did_you_mean
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -146,6 +149,41 @@ def compare(first: Seeds, second: Seeds, config: ComparisonConfig | None = None)
         corpora_of(first[0][name] for name in present),
         *average_differences(a, b, how.resampling),
     )
+
+
+def compare_folders(
+    first: Sequence[Path],
+    second: Sequence[Path],
+    config: ComparisonConfig,
+    tasks: Sequence[str] | None = None,
+) -> Comparison:
+    """Returns the comparison of two encoders on the items of the tasks that both were scored on.
+
+    Args:
+        first: folders with one result file a task, as the evaluation writes them; several are those
+            of the seeds of one encoder.
+        second: the same of the other encoder.
+        config: how they are compared.
+        tasks: which ones; None takes all.
+
+    Raises:
+        FileNotFoundError: no such folder.
+        ValueError: a task without a result, or results that cannot be compared.
+    """
+    sides = [[_chosen(folder, tasks) for folder in folders] for folders in (first, second)]
+    return compare(sides[0], sides[1], config)
+
+
+def _chosen(folder: Path, tasks: Sequence[str] | None) -> Mapping[str, Result]:
+    results = read_results(folder)
+    if tasks is None:
+        return results
+    if missing := [name for name in tasks if name not in results]:
+        meant = did_you_mean(*missing, known=results)
+        raise ValueError(
+            f"{folder}: no result of {', '.join(missing)}; it has {', '.join(results)}{meant}"
+        )
+    return {name: results[name] for name in tasks}
 
 
 def _compare_task(

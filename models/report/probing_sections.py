@@ -212,7 +212,7 @@ def exported_section(probing_folder: Path, tasks: Sequence[str]) -> str:
         tasks: the probing tasks that the corpus was large enough for.
     """
     command = (
-        "python -m models.evaluate --encoder package.module:function \\\n"
+        "treeviews evaluate --encoder package.module:function \\\n"
         f"  --data {probing_folder / SENTEVAL_FOLDER} \\\n"
         f"  --tasks {','.join(evaluation_tasks(tasks))}"
     )

@@ -118,7 +118,7 @@ def run_section(inputs: ReportInputs) -> str:
 def vectors_section(model: Path) -> str:
     """Returns how sentences of one's own become vectors, by what ships and by the trained model."""
     encoders = [*BUNDLED_MODELS, shlex.quote(str(model))]
-    commands = [f"python -m models.encode {one} < sentences.txt > vectors.npy" for one in encoders]
+    commands = [f"treeviews encode {one} < sentences.txt > vectors.npy" for one in encoders]
     return section(
         "Vectors of your own sentences",
         f"By what ships ({', '.join(BUNDLED_MODELS)}), and by the model that this run trained "

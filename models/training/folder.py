@@ -117,7 +117,9 @@ class TrainingFolder:
         if tensorboard_is_wanted(settings.tensorboard):
             step = None if checkpoint is None else checkpoint.step
             self._tensorboard = TensorBoardLog(
-                out / TENSORBOARD_FOLDER, last_step=last_step, after_step=step
+                settings.tensorboard_folder or out / TENSORBOARD_FOLDER,
+                last_step=last_step,
+                after_step=step,
             )
 
     def write(self, record: Mapping[str, Any]) -> None:

@@ -64,7 +64,7 @@ def launch(module: str, arguments: Sequence[str], settings: LaunchSettings) -> N
 
     Raises:
         RuntimeError: a process was killed, once more often than ``max_restarts``.
-        SystemExit: a process failed; it has said why on standard error.
+        SystemExit: a process failed, with its own code; it has said why on standard error.
     """
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # each sets its own; torchrun warns if it is not
     from torch.distributed import run as torchrun
@@ -78,7 +78,7 @@ def launch(module: str, arguments: Sequence[str], settings: LaunchSettings) -> N
         except ChildFailedError as error:
             killed = _killed(error)
             if killed is None:
-                raise SystemExit(1) from error
+                raise SystemExit(error.get_first_failure()[1].exitcode) from error
             rank, failure = killed
             fate = f"rank {rank} of {settings.processes} {end_in_words(failure.exitcode)}"
             if restart == settings.max_restarts:

@@ -122,7 +122,7 @@ class Config:
         if unknown := sorted(set(names) - set(known), key=str)[:_SHOWN_NAMES]:
             meant = did_you_mean(*map(str, unknown), known=known)
             raise ValueError(
-                f"unknown {cls._several()} {shortened(unknown)}; known: {known}{meant}"
+                f"unknown {cls._several()} {shortened(unknown)}{meant}; known: {known}"
             )
 
     @classmethod

@@ -29,6 +29,14 @@ _MISTAKES = (
     ModuleNotFoundError,
 )
 
+_REMEDIES = {
+    FileNotFoundError: "; check the path",
+    PermissionError: "; ask for access, or give another place",
+    IsADirectoryError: "; give a file",
+    NotADirectoryError: "; give a folder",
+}
+"""What to do about an error of the system, which says none."""
+
 
 def is_mistake(error: BaseException) -> bool:
     """Says whether an error is the user's to mend: their input, parameters, files, installation."""
@@ -44,7 +52,7 @@ def sentence_of(error: BaseException) -> str:
     """Returns in one line what is wrong, without secrets; an unforeseen error says its kind."""
     text = " ".join(str(error).split())
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
-        text = f"{error.filename}: {error.strerror}"
+        text = f"{error.filename}: {error.strerror}{_REMEDIES.get(type(error), '')}"
         if error.filename2 is not None:
             text = f"{error.filename} to {error.filename2}: {error.strerror}"
     kind = type(error).__name__
@@ -66,24 +74,20 @@ def did_you_mean(*names: str, known: Iterable[str]) -> str:
     return f"; did you mean {', '.join(dict.fromkeys(found))}?" if found else ""
 
 
-def keep_traceback(error: BaseException, folder: Path | None = None) -> Path | None:
-    """Writes where an error was raised into a new file, without secrets; returns its path.
+def keep_traceback(error: BaseException) -> Path | None:
+    """Writes where an error was raised into a new file of the system's temporary folder.
 
-    Args:
-        folder: where it goes, if it can be made; by default the system's temporary folder.
+    Without secrets.
 
     Returns:
-        None where nothing can be written, which must not hide the error itself.
+        Its path; None where nothing can be written, which must not hide the error itself.
     """
     lines = told("".join(traceback.format_exception(error)), keep_lines=True)
-    for place in dict.fromkeys([folder, None]):
-        with suppress(OSError):
-            if place is not None:
-                place.mkdir(parents=True, exist_ok=True)
-            number, name = tempfile.mkstemp(".traceback.txt", "treeviews-", place)
-            with os.fdopen(number, "w", encoding="utf-8") as stream:
-                stream.write(lines)
-            return Path(name)
+    with suppress(OSError):
+        number, name = tempfile.mkstemp(".traceback.txt", "treeviews-")
+        with os.fdopen(number, "w", encoding="utf-8") as stream:
+            stream.write(lines)
+        return Path(name)
     return None
 
 

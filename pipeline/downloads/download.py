@@ -138,7 +138,21 @@ def _check_arguments(url: str, destination: Path, sha256: str | None) -> None:
     checked_address(url)
     if destination.name in {"", ".."} or destination.is_dir():
         raise ValueError(f"{told(destination)}: is a folder; give the name of a file")
-    if sha256 is not None and not _SHA256.fullmatch(sha256.lower()):
+    if sha256 is not None:
+        check_sha256(url, sha256)
+
+
+def check_sha256(url: str, sha256: str) -> None:
+    """Refuses what is no sha256 of a file.
+
+    Args:
+        url: of the file, for the message.
+        sha256: that was given for it.
+
+    Raises:
+        ValueError: it is none; says how to get one.
+    """
+    if not _SHA256.fullmatch(sha256.lower()):
         raise ValueError(
             f"{told(url)}: sha256 is {sha256!r}, not 64 hexadecimal digits; compute it from a copy "
             "you trust with `sha256sum FILE`"

@@ -1,4 +1,4 @@
-"""The command line that looks at shards: ``python -m pipeline.inspect [COMMAND] PATH``.
+"""The command line that looks at shards: ``treeviews inspect [COMMAND] PATH``.
 
 In: a corpus folder, a stage's folder or one shard, which `dataset` finds the stages of. Out: lines
 of text. ``stats`` counts (`stats`), ``head`` and ``show`` print sentences with their parses

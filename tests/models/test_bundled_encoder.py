@@ -108,14 +108,14 @@ def test_a_parser_that_no_view_reads_is_refused() -> None:
         models.load("english", dependency_parser=BUNDLED_PARSERS["dependencies"])
 
 
-def test_the_command_line_says_so_in_one_line(
+def test_the_command_line_says_so_in_a_sentence(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     text = tmp_path / "sentences.txt"
     text.write_text("A dog sleeps.\n", encoding="utf-8")
     options = ["--vectors", str(BUNDLED_VECTORS), "--output", str(tmp_path / "out.npy")]
     assert encode(["english", "--input", str(text), *options]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
+    line, _ = capsys.readouterr().err.splitlines()
     assert "takes no others; leave out vectors=" in line
 
 

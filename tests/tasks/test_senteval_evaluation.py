@@ -23,6 +23,7 @@ from tasks import EvaluateAll, EvaluateTask, RunAll, TrainEncoders, WriteReport
 from tasks.artefact import ShardStage
 from tasks.senteval import EvaluateEncoder, SentEvalStage
 from tests.support.command import subcommand
+from tests.support.edited_json import edit
 from tests.support.parsed_corpora import write_vectors
 from tests.support.repository import REPOSITORY
 from tests.support.saved_models import write_model, write_multi_view_model

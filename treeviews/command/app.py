@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -24,6 +25,7 @@ from pipeline.base.mistakes import (
 from treeviews.command import compare, data, encode, evaluate, inspect, models, presets, run
 
 PROGRAM = "treeviews"
+_NO_CHOICE = re.compile(r"'(?P<given>[^']*)' is not one of (?P<choices>.*)")
 
 app = typer.Typer(
     help="Sentence embeddings from syntax: text to trees, encoders and scores.\n\n"
@@ -62,6 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         code = typer.main.get_command(app)(arguments, prog_name=PROGRAM, standalone_mode=False)
+        sys.stdout.flush()
     except typer.TyperException as error:
         return _tell_usage(error)
     except (typer.Abort, KeyboardInterrupt):
@@ -95,9 +98,10 @@ def _tell_usage(error: Any) -> int:
         sentence = f"{error.message}{did_you_mean(unknown, known=known)}"
     else:
         sentence = error.format_message().removeprefix("Invalid value: ").rstrip(".")
-        choices = getattr(getattr(getattr(error, "param", None), "type", None), "choices", ())
-        given = error.message.partition("'")[2].partition("'")[0]
-        sentence += did_you_mean(given, known=choices) if choices else ""
+        sentence = sentence.replace("Value error, ", "")
+        if refused := _NO_CHOICE.search(sentence):
+            known = re.findall(r"'([^']*)'", refused["choices"])
+            sentence += did_you_mean(refused["given"], known=known)
     lines = error_lines(told(" ".join(sentence.split())))
     if context is not None:
         lines.append(f"help: {context.command_path} --help")

@@ -41,14 +41,13 @@ def compare(
     """Compare two encoders: compare results/one results/other."""
     from dataclasses import asdict
 
-    from models.compare import compare_folders
-    from models.evaluation.comparison import ComparisonConfig
+    from models.evaluation.comparison import ComparisonConfig, compare_folders
     from models.evaluation.statistics.resampling import Resampling
     from models.report.comparison_table import comparison_table
     from pipeline.base.atomic_files import write_json_atomically
 
     asked = {"num_resamples": resamples, "confidence": confidence, "seed": seed}
-    resampling = Resampling(**{name: value for name, value in asked.items() if value is not None})
+    resampling = Resampling.from_dict({name: v for name, v in asked.items() if v is not None})
     found = compare_folders(
         [Path(folder) for folder in first.split(",")],
         [Path(folder) for folder in second.split(",")],

@@ -38,12 +38,7 @@ def list_data(as_json: AsJson = False) -> None:
         for folder in sorted(bundled.parent.glob(f"{bundled.name}*"))
     }
     found = [
-        {
-            "kind": kind,
-            "name": name,
-            "path": str(folder),
-            "bytes": sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()),
-        }
+        (kind, name, str(folder), sum(f.stat().st_size for f in folder.rglob("*") if f.is_file()))
         for kind, folders in (
             ("parser", parsers),
             ("word vectors", {BUNDLED_VECTORS.name: BUNDLED_VECTORS}),
@@ -52,9 +47,11 @@ def list_data(as_json: AsJson = False) -> None:
         for name, folder in folders.items()
     ]
     if as_json:
-        print_json(found)
+        print_json(
+            [dict(zip(("kind", "name", "path", "bytes"), one, strict=True)) for one in found]
+        )
         return
-    rows = [(one["kind"], one["name"], one["path"], f"{one['bytes'] / 1e6:.1f}") for one in found]
+    rows = [(*named, f"{size / 1e6:.1f}") for *named, size in found]
     print(markdown_table(("what", "name", "where", "MB"), rows, num_text_columns=3))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from treeviews.command.encoder_options import (
     Refusal,
     Vectors,
     given,
+    look_here_for_functions,
 )
 from treeviews.command.output import say
 
@@ -57,6 +59,8 @@ def encode(
     """
     if output is None and sys.stdout.isatty():
         raise typer.BadParameter("embeddings are binary: redirect standard output, or give --out")
+    if output is not None:
+        _check_output(output)
     content = sys.stdin.buffer.read() if source is None else source.read_bytes()
 
     from models.embedded_lines import embed, lines_of, write_matrix, write_stream
@@ -74,6 +78,7 @@ def encode(
         dependency_parser=dependency_parser,
         constituency_parser=constituency_parser,
     )
+    look_here_for_functions()
     found = resolve_encoder(encoder, EncoderSettings.from_dict(settings))
     started = time.perf_counter()
     poolings = tuple(name.strip() for name in pooling.split(","))
@@ -90,6 +95,16 @@ def encode(
         write_stream(embeddings, sys.stdout.buffer)
     else:
         write_matrix(embeddings, output)
+
+
+def _check_output(output: Path) -> None:
+    """Refuses, before anything is encoded, a place that no file can be written to."""
+    if output.is_dir():
+        raise typer.BadParameter(f"{output} is a folder; give --out a file in it")
+    if not output.parent.is_dir():
+        raise typer.BadParameter(f"{output.parent}: no such folder; make it first")
+    if not os.access(output.parent, os.W_OK):
+        raise typer.BadParameter(f"{output.parent}: not writable; give --out another place")
 
 
 def _reporter(num_sentences: int) -> Callable[[float], None]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Literal
@@ -18,6 +17,7 @@ from treeviews.command.encoder_options import (
     Refusal,
     Vectors,
     given,
+    look_here_for_functions,
 )
 from treeviews.command.json_option import json_object
 from treeviews.command.output import AsJson, print_json, say
@@ -156,10 +156,10 @@ def evaluate(
     )
     preset_fields = json_object(changes, "--changes", '{"hidden_size": 600}')
 
-    from models.evaluate import EvaluationRequest
-    from models.evaluate import evaluate as evaluate_request
+    from models.evaluation_request import EvaluationRequest
+    from models.evaluation_request import evaluate as evaluate_request
 
-    sys.path.insert(0, str(Path.cwd()))  # where a function of the user's own is looked for
+    look_here_for_functions()
     folder = evaluate_request(
         EvaluationRequest(
             encoder=encoder,
@@ -198,7 +198,7 @@ def evaluate(
 
 
 def _list_tasks(as_json: bool) -> None:
-    from models.evaluate import known_tasks
+    from models.evaluation_request import known_tasks
 
     shown = known_tasks()
     if as_json:
@@ -209,7 +209,7 @@ def _list_tasks(as_json: bool) -> None:
 
 
 def _print_results(folder: Path, as_json: bool) -> None:
-    from models.evaluate import scores_in
+    from models.evaluation_request import scores_in
     from models.report.evaluation_table import evaluation_table
 
     if as_json:

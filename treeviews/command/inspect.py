@@ -48,15 +48,12 @@ def add_to(app: typer.Typer) -> None:
         rich_markup_mode=None,
         help="Look at parsed shards: inspect PATH, or inspect COMMAND PATH.",
     )
-    for name, command in {
-        "overview": overview,
-        "head": head,
-        "show": show,
-        "pairs": pairs,
-        "stats": stats,
-        "check": check,
-    }.items():
-        group.command(name)(command)
+    group.command("overview")(overview)
+    group.command("head")(head)
+    group.command("show")(show)
+    group.command("pairs")(pairs)
+    group.command("stats")(stats)
+    group.command("check")(check)
     app.add_typer(group, name="inspect")
 
 

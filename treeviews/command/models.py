@@ -70,7 +70,7 @@ def show(model: ModelArgument, as_json: AsJson = False) -> None:
     if as_json:
         print_json({**facts, "card": card})
         return
-    for name in ("path", "views", "objective", "needs", "bytes", "seed"):
+    for name in ("path", "views", "objective", "needs", "bytes", "seed", "licence"):
         value = facts[name]
         print(f"{name:>10}  {printable(', '.join(value) if isinstance(value, list) else value)}")
     if card is not None:

@@ -4,7 +4,7 @@ SentEval's probing tasks are one file each, ``tr|va|te TAB class TAB tokens`` (C
 ``data/probing`` of its repository). Those on discourse have a column a sentence, ``tr|va|te TAB
 class TAB tokens TAB tokens …``; DiscoEval's own files (Chen et al. 2019) are one a split and
 begin with the class. The files lie below ``senteval/``, a folder that
-``python -m models.evaluate --data`` takes, beside a table of their sentences with documents and
+``treeviews evaluate --data`` takes, beside a table of their sentences with documents and
 parses, and a note that they are not the published ones (see ``models.evaluation.tasks.load``).
 """
 

@@ -6,6 +6,7 @@ folder laid out as SentEval's ``data``, and its manifest. Everybody else imports
 
 from pipeline.downloads.evaluation_data.collect import (
     EXAMINATION_VERSION,
+    check_data_folder,
     collect_datasets,
     examine_folder,
 )
@@ -32,6 +33,7 @@ __all__ = [
     "Dataset",
     "FetchConfig",
     "FileEntry",
+    "check_data_folder",
     "collect_datasets",
     "datasets_named",
     "digest_of_declaration",

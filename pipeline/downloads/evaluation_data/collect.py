@@ -142,6 +142,19 @@ def _count_lines(content: bytes) -> int:
     return content.count(b"\n") + (not content.endswith(b"\n") and bool(content))
 
 
+def check_data_folder(folder: Path) -> None:
+    """Refuses a folder that is not laid out as SentEval's.
+
+    Raises:
+        ValueError: it holds none of `DATA_PARTS`; names the folder that is wanted.
+    """
+    if not any((folder / part).is_dir() for part in DATA_PARTS):
+        raise ValueError(
+            f"{folder}: holds none of {', '.join(DATA_PARTS)}; give the folder that SentEval calls "
+            "data (`treeviews data download senteval` brings one)"
+        )
+
+
 def examine_folder(datasets: Sequence[Dataset], folder: Path) -> DataManifest:
     """Returns what is there of these sets in a folder of the user's own, laid out as SentEval's.
 
@@ -152,11 +165,7 @@ def examine_folder(datasets: Sequence[Dataset], folder: Path) -> DataManifest:
     Raises:
         ValueError: the folder holds none of `DATA_PARTS`.
     """
-    if not any((folder / part).is_dir() for part in DATA_PARTS):
-        raise ValueError(
-            f"{folder}: holds none of {', '.join(DATA_PARTS)}; senteval_data is the folder that "
-            "SentEval calls data"
-        )
+    check_data_folder(folder)
     return DataManifest({dataset.name: _examine(dataset, folder) for dataset in datasets})
 
 

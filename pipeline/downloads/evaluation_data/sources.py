@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from pipeline.base.mistakes import did_you_mean
 from pipeline.downloads.evaluation_data.manifest import (
     DataFile,
     Dataset,
@@ -344,5 +345,6 @@ def datasets_named(names: str) -> tuple[Dataset, ...]:
     unknown = sorted(wanted - set(known) - {"all"})
     if unknown or not wanted:
         listed = ", ".join(dataset.name for dataset in SENTEVAL_SETS)
-        raise ValueError(f"datasets is {names!r}: give 'all' or some of {listed}")
+        meant = did_you_mean(*unknown, known=[dataset.name for dataset in SENTEVAL_SETS])
+        raise ValueError(f"datasets is {names!r}{meant}; give 'all' or some of {listed}")
     return tuple(known[name] for name in known if "all" in wanted or name in wanted)

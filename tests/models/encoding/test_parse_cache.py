@@ -418,7 +418,7 @@ def test_the_command_keeps_parses_beside_the_embeddings(
         jobs.append(job)
         raise ValueError("enough is known")
 
-    monkeypatch.setattr("models.evaluate.execute", execute)
+    monkeypatch.setattr("models.evaluate_tasks.execute", execute)
     (tmp_path / "downstream").mkdir()
 
     assert main(["--encoder", "bag_of_words", "--data", str(tmp_path), *options]) == 2

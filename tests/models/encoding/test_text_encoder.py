@@ -437,10 +437,14 @@ def test_the_command_line_takes_files_and_poolings(
         (b"fine\n\xff\n", [], "in.txt:2: not UTF-8"),
         (b"\n", [], "sentence 0 (from 0): empty"),
         (b"cat\n", ["--pooling", "sum"], "pooling must name one or several of last, max"),
-        (b"cat\n", ["--batch-size", "0"], "batch_size must be at least 1"),
+        (
+            b"cat\n",
+            ["--batch-size", "0"],
+            "'--batch-size': Input should be greater than or equal",
+        ),
     ],
 )
-def test_the_command_line_says_in_one_line_what_is_wrong(
+def test_the_command_line_says_in_a_sentence_what_is_wrong(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     content: bytes,

@@ -14,7 +14,7 @@ from models.config.training_presets import PRESETS, preset
 from models.corpus.parsed_corpus import ParsedCorpus, Selection
 from models.model.model_folder import load_model
 from models.model.sentence_model import SentenceViews
-from models.presets import trained_values
+from models.report.presets_table import trained_values
 from models.training.learner import held_out_accuracy
 from models.training.logs import read_metrics
 from tests.support.training_runs import (

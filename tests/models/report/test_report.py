@@ -170,8 +170,8 @@ def test_report_states_what_a_reader_looks_for(inputs: ReportInputs, tmp_path: P
         "- object_number: only 7 train sentences",
         "probing/senteval \\\n  --tasks SentLen,Tense\n",
         "| trained | 6.00 | 0.25 | 24.0 |",
-        "python -m models.encode english-trees < sentences.txt > vectors.npy\n"
-        f"python -m models.encode {inputs.training_folder} < sentences.txt",
+        "treeviews encode english-trees < sentences.txt > vectors.npy\n"
+        f"treeviews encode {inputs.training_folder} < sentences.txt",
         "| sentences | 12,000 | too long 7 | kept intact 9 | 20.0 | 600 |",
         "| dependencies | bundled | ffffffffffff | LAS 83.1 |",
         "Commit: 0123abc.",

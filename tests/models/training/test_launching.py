@@ -185,7 +185,7 @@ def test_a_mistake_is_named_by_the_ranks_once_and_not_again_by_their_parent(
     process = start("-m", "models.train", str(job))
     _, errors = process.communicate(timeout=SECONDS)
 
-    assert process.returncode == 1
+    assert process.returncode == 2
     refusals = r"ValueError: views must be one or two of .*json\.rank-(\d)\.traceback"
     ranks = re.findall(refusals, errors)
     assert ranks

@@ -8,7 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.base.job import end_in_words, run_from_command_line
+from pipeline.base.job import (
+    JobFailedError,
+    JobMistakeError,
+    end_in_words,
+    run_from_command_line,
+    run_job_process,
+)
+from tests.support.repository import REPOSITORY
 
 
 def write_job(folder: Path, **job: object) -> str:
@@ -33,15 +40,22 @@ def test_progress_is_one_json_object_a_line(
 
 
 @pytest.mark.parametrize(
-    "error", [ValueError("row 7 is no tree"), OSError("disk full"), KeyError("k"), TypeError("t")]
+    ("error", "code"),
+    [
+        (ValueError("row 7 is no tree"), 2),
+        (FileNotFoundError("no such text"), 2),
+        (OSError("disk full"), 1),
+        (KeyError("k"), 1),
+        (TypeError("t"), 1),
+    ],
 )
-def test_a_failure_is_one_line_and_exit_1_and_its_traceback_a_file(
-    error: Exception, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_a_failure_is_one_line_and_its_traceback_a_file(
+    error: Exception, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def where_it_happens(job: object, progress: object) -> None:
         raise error
 
-    assert run_from_command_line(where_it_happens, [write_job(tmp_path)]) == 1
+    assert run_from_command_line(where_it_happens, [write_job(tmp_path)]) == code
     path = tmp_path / "job.json.traceback.txt"
     name = type(error).__name__
     assert capsys.readouterr().err == f"{name}: {error} [traceback: {path}]\n"
@@ -56,7 +70,7 @@ def test_a_kept_traceback_holds_no_secret(tmp_path: Path) -> None:
 
     path = tmp_path / "job.json"
     path.write_text("{}")
-    assert run_from_command_line(fail, [str(path)]) == 1
+    assert run_from_command_line(fail, [str(path)]) == 2
     kept = (tmp_path / "job.json.traceback.txt").read_text()
     assert "https://***@host/" in kept
     assert "hunter2" not in kept
@@ -76,7 +90,7 @@ def test_processes_of_one_job_leave_a_traceback_each(tmp_path: Path) -> None:
 
     path = write_job(tmp_path)
     for part in ("rank-0", "rank-1"):
-        assert run_from_command_line(fail, [path], part=part) == 1
+        assert run_from_command_line(fail, [path], part=part) == 2
     names = ["job.json.rank-0.traceback.txt", "job.json.rank-1.traceback.txt"]
     assert sorted(trace.name for trace in tmp_path.glob("*.txt")) == names
 
@@ -97,7 +111,7 @@ def test_a_traceback_that_cannot_be_written_hides_no_error(
 
     path = write_job(tmp_path)
     monkeypatch.setattr(Path, "write_text", full)
-    assert run_from_command_line(execute, [path]) == 1
+    assert run_from_command_line(execute, [path]) == 2
     assert capsys.readouterr().err == "ValueError: row 7 is no tree\n"
 
 
@@ -121,3 +135,32 @@ def test_an_end_by_sigkill_speaks_of_memory() -> None:
     assert words.startswith("was ended by SIGKILL, most often sent by the kernel because memory")
     assert "MiB of memory are free" in words
     assert "--workers" in words
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "told"),
+    [
+        ("raise ValueError('row 7 is no tree\\n; cut it')", JobMistakeError, "row 7 is no tree"),
+        ("raise KeyError('k')", JobFailedError, "KeyError: 'k'"),
+    ],
+)
+def test_whoever_started_a_job_gets_its_own_sentence_and_its_traceback(
+    content: str, kind: type[Exception], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "failing_job.py").write_text(
+        "import sys\n"
+        "from pipeline.base.job import run_from_command_line\n"
+        "def execute(job, progress):\n"
+        "    print('a line of a library', file=sys.stderr)\n"
+        f"    {content}\n"
+        "sys.exit(run_from_command_line(execute))\n",
+        encoding="utf-8",
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{REPOSITORY}")
+    path = tmp_path / "job.json"
+    with pytest.raises(kind) as caught:
+        run_job_process("failing_job", {}, path, lambda *_: None, threads=1)
+    assert type(caught.value) is kind
+    assert str(caught.value).startswith(told)
+    assert str(caught.value).endswith(f" [traceback: {path}.traceback.txt]")

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from models.evaluate import EvaluationRequest, job_of
 from models.evaluation.tasks.declarations import TASKS
+from models.evaluation_request import EvaluationRequest, job_of
 from tests.support.command import subcommand
 from tests.support.parsed_corpora import write_vectors
 from tests.support.saved_models import write_model, write_multi_view_model

@@ -28,7 +28,7 @@ from models.evaluation.tasks.load import derived_note
 from models.evaluation.tasks.task import OWN_PAIRS, EvaluationTask
 from pipeline.base.digest import digest_of, sha256_of_file
 from pipeline.base.job import Progress, available_cores
-from pipeline.downloads.evaluation_data import DATA_PARTS
+from pipeline.downloads.evaluation_data import check_data_folder
 
 DEFAULT_PRESET = "laptop"
 """Whose architecture an untrained encoder has."""
@@ -75,7 +75,7 @@ def evaluate(request: EvaluationRequest, on_progress: Progress) -> Path:
     """Scores an encoder; returns the folder with a result a task.
 
     Raises:
-        FileNotFoundError: no such data folder, model or word vectors.
+        FileNotFoundError: no such model or word vectors.
         ValueError: whatever is wrong with the request, the data or the encoder.
     """
     from models.evaluate_tasks import execute
@@ -140,14 +140,9 @@ def job_of(request: EvaluationRequest) -> dict[str, Any]:
     """Returns the job of `models.evaluate_tasks` that a request stands for.
 
     Raises:
-        FileNotFoundError: no such data folder.
-        ValueError: an unknown task, preset or field.
+        ValueError: no data folder, or an unknown task, preset or field.
     """
-    if not any((request.data / part).is_dir() for part in DATA_PARTS):
-        raise FileNotFoundError(
-            f"{request.data}: holds none of {', '.join(DATA_PARTS)}; --data is the folder that "
-            "SentEval calls data"
-        )
+    check_data_folder(request.data)
     representation = representation_named(
         request.representation, **dict(request.representation_changes)
     )

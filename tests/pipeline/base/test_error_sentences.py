@@ -1,0 +1,79 @@
+"""Whose fault an error is, how it is told, what may have been meant."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.base.job import JobFailedError, JobMistakeError
+from pipeline.base.mistakes import code_of, did_you_mean, keep_traceback, sentence_of
+
+
+def error_of_opening(path: Path) -> OSError:
+    try:
+        path.open()
+    except OSError as error:
+        return error
+    raise AssertionError("it can be opened")
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "sentence"),
+    [
+        (ValueError("epochs must be at least 1"), 2, "epochs must be at least 1"),
+        (ValueError("first\n  second"), 2, "first second"),
+        (ModuleNotFoundError("no ray: pip install ray"), 2, "no ray: pip install ray"),
+        (ValueError(), 2, "ValueError"),
+        (KeyError("views"), 1, "KeyError: 'views'"),
+        (OSError(28, "No space left on device"), 1, "OSError: [Errno 28] No space left on device"),
+        (JobFailedError("KeyError: 'a'"), 1, "KeyError: 'a'"),
+        (JobMistakeError("no such text"), 2, "no such text"),
+        (ValueError("https://me:secret@host/ is gone"), 2, "https://***@host/ is gone"),
+        (ValueError("a\x1b[31mred"), 2, "a\\x1b[31mred"),
+    ],
+)
+def test_an_error_is_one_sentence_and_a_code(error: Exception, code: int, sentence: str) -> None:
+    assert (code_of(error), sentence_of(error)) == (code, sentence)
+
+
+def test_an_error_of_the_system_is_told_with_a_remedy(tmp_path: Path) -> None:
+    missing, folder = tmp_path / "none", tmp_path
+    told = sentence_of(error_of_opening(missing))
+    assert told == f"{missing}: No such file or directory; check the path"
+    assert sentence_of(error_of_opening(folder)) == f"{folder}: Is a directory; give a file"
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        (["DEPP"], "; did you mean DEP?"),
+        (["seq"], "; did you mean SEQ?"),
+        (["DEPP", "CONTS"], "; did you mean DEP, CONST?"),
+        (["DEPP", "DEPS"], "; did you mean DEP?"),
+        (["nothing like it"], ""),
+        ([], ""),
+    ],
+)
+def test_what_may_have_been_meant(given: list[str], meant: str) -> None:
+    assert did_you_mean(*given, known=["SEQ", "DEP", "CONST"]) == meant
+
+
+def test_a_traceback_is_kept_without_secrets() -> None:
+    try:
+        raise ValueError("https://me:secret@host/ is gone")
+    except ValueError as error:
+        kept = keep_traceback(error)
+    assert kept is not None
+    text = kept.read_text(encoding="utf-8")
+    kept.unlink()
+    assert "test_a_traceback_is_kept_without_secrets" in text
+    assert text.endswith("ValueError: https://***@host/ is gone\n")
+
+
+def test_a_traceback_that_cannot_be_kept_hides_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*arguments: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("tempfile.mkstemp", full)
+    assert keep_traceback(ValueError("row 7 is no tree")) is None

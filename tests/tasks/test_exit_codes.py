@@ -1,0 +1,116 @@
+"""Which code a run exits with, and what its last lines are, by either command."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pipeline.base.job import JobKilledError
+from tests.support.repository import REPOSITORY
+from treeviews.command import main
+
+
+def luigi_command(*arguments: str, here: Path) -> subprocess.CompletedProcess[str]:
+    command = ["-m", "luigi", "--module", "tasks", *arguments, "--local-scheduler"]
+    return subprocess.run(
+        [sys.executable, *command],
+        capture_output=True,
+        text=True,
+        cwd=here,
+        env=os.environ | {"PYTHONPATH": str(REPOSITORY)},
+        check=False,
+    )
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "text.txt").write_text("A cat sat here. A dog sat there.\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+SPLIT = ("run", "SplitSentences", "--source", "files", "--paths", "text.txt", "--workers", "1")
+
+
+def test_what_is_done_exits_0(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(SPLIT) == 0
+    said = capsys.readouterr().err.splitlines()
+    assert said[0] == "SplitSentences: begins"
+    assert said[1].startswith("SplitSentences: done in ")
+    assert main(SPLIT) == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "told"),
+    [
+        (OSError(28, "No space left on device"), 1, "OSError: [Errno 28] No space left on device"),
+        (RuntimeError("the server is down"), 1, "RuntimeError: the server is down"),
+        (JobKilledError("a job was ended by SIGKILL"), 1, "a job was ended by SIGKILL"),
+        (ValueError("max_tokens is 0; give 1"), 2, "max_tokens is 0; give 1"),
+        (ValueError("https://user:hunter2@host\nis wrong"), 2, "https://***@host is wrong"),
+    ],
+)
+def test_what_failed_at_work_exits_by_whose_fault_it_is(
+    error: Exception,
+    code: int,
+    told: str,
+    here: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def fail(*arguments: object, **named: object) -> None:
+        raise error
+
+    monkeypatch.setattr("tasks.sentences.split_sentences", fail)
+    assert main(SPLIT) == code
+    begins, sentence, where = capsys.readouterr().err.splitlines()
+    assert begins == "SplitSentences: begins"
+    assert sentence == f"error: {told}"
+    kept = Path(where.removeprefix("traceback: "))
+    assert not kept.is_relative_to(here)
+    assert "in fail\n" in kept.read_text(encoding="utf-8")
+    assert "hunter2" not in kept.read_text(encoding="utf-8")
+
+
+def test_several_failures_are_told_by_the_first(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(task: object, *arguments: object, **named: object) -> None:
+        raise ValueError(f"{type(task).__name__} cannot be")
+
+    monkeypatch.setattr("tasks.parsing.ParseStage._begin", fail)
+    shared = [*SPLIT[2:], "--views", "DEP,CONST"]
+    assert main(["run", "TrainEncoders", *shared]) == 2
+    first, others, where = capsys.readouterr().err.splitlines()[-3:]
+    assert first.startswith("error: Parse")
+    assert others.startswith("1 more failed, too: Parse")
+    assert where.startswith("traceback: ")
+
+
+def test_luigis_own_command_ends_alike_and_a_users_own_code_counts_more(here: Path) -> None:
+    asked = ("SplitSentences", "--source", "files", "--paths", "nowhere.txt")
+    ended = luigi_command(*asked, here=here)
+    assert ended.returncode == 2
+    (here / "luigi.cfg").write_text("[retcode]\nscheduling_error = 35\n", encoding="utf-8")
+    again = luigi_command(*asked, here=here)
+    assert again.returncode == 35
+    for said in (ended.stderr, again.stderr):
+        sentence, where = said.splitlines()[-2:]
+        assert sentence == "ERROR: nowhere.txt: no such file, folder or match; check the path"
+        assert where.startswith("traceback: ")
+        assert "Traceback" not in said
+
+
+def test_nothing_is_run_where_something_cannot_be(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Sentences could be split, but the vectors that are asked for are not there."""
+    shared = [*SPLIT[2:], "--views", "SEQ,LIN", "--vectors", "nowhere"]
+    assert main(["run", "WriteReport", *shared]) == 2
+    assert "begins" not in capsys.readouterr().err
+    assert not (here / "data").exists()

@@ -1,0 +1,143 @@
+"""The command as a whole: help, completion, JSON, how soon it is there."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tasks
+from pipeline.base.bundled import BUNDLED_MODELS
+from tests.support.repository import REPOSITORY
+from tests.support.shard_files import write_rows
+from treeviews.command import main
+
+SUBCOMMANDS = ("run", "encode", "evaluate", "compare", "inspect", "models", "presets", "data")
+MOST_CPU_SECONDS = 0.5
+
+
+def json_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
+    assert main(arguments) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    rows = [{"document_id": "a", "sentence_index": i, "tokens": ["It", "rains"]} for i in (0, 1)]
+    write_rows(tmp_path / "sentences", "sentences", 0, rows, quarantine=None)
+    return tmp_path
+
+
+def test_help_names_every_subcommand_and_the_exit_codes(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["--help"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert [name for name in SUBCOMMANDS if f" {name} " not in said] == []
+    assert "0 done, 1 the work failed, 2 it was not asked for rightly" in said
+
+
+def test_help_comes_soon() -> None:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    code = (
+        "import sys; from treeviews.command import main; code = main(['--help']); "
+        "heavy = [m for m in ('torch', 'luigi', 'spacy', 'pyarrow') if m in sys.modules]; "
+        "sys.exit(code or heavy or 0)"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, check=False
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert ended.returncode == 0, ended.stderr
+    taken = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    assert taken < MOST_CPU_SECONDS
+
+
+def test_help_of_run_names_every_stage(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "--help"]) == 0
+    said = capsys.readouterr().out
+    assert [name for name in tasks.__all__ if f"  {name} " not in said] == []
+
+
+def test_help_of_a_stage_groups_its_parameters(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "TrainEncoders", "--help"]) == 0
+    said = capsys.readouterr().out
+    text, training = (
+        said.index("Where the text comes from and how it is cut into sentences:"),
+        said.index("What is trained: a preset"),
+    )
+    machine = said.index("The machine, which changes no result:")
+    assert text < said.index("--source") < training < said.index("--preset") < machine
+    assert machine < said.index("--threads")
+    assert "[default: python-docs]" in said
+    for name, _ in tasks.TrainEncoders.get_params():
+        assert f"--{name.replace('_', '-')} " in said
+
+
+def test_the_shell_is_told_what_completes(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-m", "treeviews"],
+        cwd=REPOSITORY,
+        env={
+            "PATH": "/usr/bin:/bin",
+            "_TREEVIEWS_COMPLETE": "complete_bash",
+            "COMP_WORDS": "treeviews en",
+            "COMP_CWORD": "1",
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.stdout.split() == ["encode"]
+
+
+def test_what_ships_is_json_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    encoders = {one["name"]: one for one in json_of(capsys, "models", "list", "--json")}
+    assert encoders["english"]["views"] == ["BOW"] and encoders["english"]["needs"] == []
+    assert encoders["english-trees"]["needs"] == ["dependencies", "constituents"]
+    shown = json_of(capsys, "models", "show", "english-trees", "--json")
+    assert shown["path"] == str(BUNDLED_MODELS["english-trees"])
+    assert shown["card"].startswith("# english-trees")
+    data = json_of(capsys, "data", "list", "--json")
+    assert {one["kind"] for one in data} == {"parser", "word vectors", "encoder"}
+    assert all(Path(one["path"]).is_dir() and one["bytes"] > 1000 for one in data)
+
+
+def test_a_corpus_is_json_for_programs(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (stage,) = json_of(capsys, "inspect", "stats", str(corpus), "--json")
+    assert (stage["rows"], stage["tokens"], stage["documents"]) == (2, 4, 1)
+    assert stage["tokens_a_row"]["mean"] == 2.0
+    both = json_of(capsys, "inspect", str(corpus), "--json")
+    assert [row["tokens"] for row in both["rows"]] == [["It", "rains"]] * 2
+    assert both["stages"] == [stage]
+    row = json_of(capsys, "inspect", "show", str(corpus), "--row", "1", "--json")
+    assert (row["shard"], row["row"], row["sentence_index"]) == (0, 1, 1)
+    assert main(["inspect", "check", str(corpus), "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert not found["right"]
+    assert "not complete" in found["faults"][0]["problem"]
+
+
+def test_the_tasks_are_json_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    listed = json_of(capsys, "evaluate", "--list", "--json")
+    assert {"MR", "STS14", "words-NAME"} <= {one["name"] for one in listed}
+
+
+def test_who_reads_no_further_hears_of_no_error() -> None:
+    reads, writes = os.pipe()
+    os.close(reads)
+    ended = subprocess.run(
+        [sys.executable, "-m", "treeviews", "evaluate", "--list"],
+        cwd=REPOSITORY,
+        stdout=writes,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    os.close(writes)
+    assert (ended.returncode, ended.stderr) == (1, b"")

@@ -1,0 +1,238 @@
+"""Mistakes that people make: each is answered by a sentence with its remedy, and exit code 2.
+
+At most three lines on standard error, no traceback among them, nothing on standard output.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from pipeline.base.bundled import BUNDLED_MODELS, BUNDLED_PARSERS
+from tests.support.repository import REPOSITORY
+from tests.support.tiny_senteval import write_tiny_senteval
+from treeviews.command import main
+
+MOST_LINES = 3
+TYPO_OF_PARSER = str(BUNDLED_PARSERS["dependencies"]).replace("dependency", "dependancy")
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A command line, and what its answer says: what is wrong, and the remedy."""
+
+    arguments: tuple[str, ...]
+    says: tuple[str, ...]
+
+
+def mistake(*arguments: str, says: tuple[str, ...]) -> Mistake:
+    return Mistake(arguments, says)
+
+
+FILES = ("run", "--source", "files", "--paths")
+URL = ("run", "--source", "url", "--url", "https://example.org/text.txt")
+ENGLISH = ("encode", "english", "--input", "text.txt", "--out", "out.npy")
+SCORES = ("evaluate", "--data", "senteval", "--encoder")
+
+MISTAKES = {
+    # commands, options and parameters
+    "subcommand misspelt": mistake("encod", says=("'encod'", "mean 'encode'")),
+    "argument left out": mistake("encode", says=("Missing argument", "treeviews encode --help")),
+    "option misspelt": mistake(*ENGLISH, "--poling", "mean", says=("--poling", "mean --pooling?")),
+    "stage misspelt": mistake("run", "TrainEncodres", says=("mean TrainEncoders?",)),
+    "parameter misspelt": mistake("run", "--viws", "DEP", says=("--viws", "mean --views?")),
+    "parameter left out": mistake("run", "DownloadCorpus", says=("DownloadCorpus needs --url",)),
+    "value of another kind": mistake("run", "--seed", "one", says=("--seed must be a whole",)),
+    "setting of Luigi malformed": mistake("run", "--workers", "two", says=("--workers must be a",)),
+    "choice misspelt": mistake("run", "--source", "file", says=("--source", "mean files?")),
+    "view misspelt": mistake("run", "--views", "DEPP", says=("'DEPP'", "mean DEP?")),
+    "preset misspelt": mistake("run", "--preset", "laptob", says=("'laptob'", "mean laptop?")),
+    "JSON malformed": mistake(
+        "run", "--changes", "{epochs: 2}", says=("--changes must be a JSON object such as '{\"",)
+    ),
+    "JSON, but no object": mistake("run", "--changes", "[5]", says=("--changes must be a JSON",)),
+    "field misspelt": mistake(
+        "run", "--changes", '{"hiden_size": 5}', says=("hiden_size", "mean hidden_size?")
+    ),
+    "value out of range": mistake(
+        "run", "--changes", '{"epochs": 0}', says=("epochs must be at least 1, got 0",)
+    ),
+    "no scheduler there": mistake(
+        *("run", "--scheduler-port", "9"), says=("no scheduler answers at", "--local-scheduler")
+    ),
+    # text
+    "no such text": mistake(*FILES, "nowhere.txt", says=("nowhere.txt: no such", "check the path")),
+    "folder without text": mistake(*FILES, "empty", says=("no text in this folder; looked for",)),
+    "paths of no files": mistake("run", "--paths", "text.txt", says=("give --source files",)),
+    "address without sha256": mistake(*URL, says=("not 64 hexadecimal digits", "sha256sum FILE")),
+    "sha256 cut": mistake(*URL, "--sha256", "12ab", says=("'12ab', not 64 hexadecimal digits",)),
+    "empty text": mistake(
+        *("run", "SplitSentences", *FILES[1:], "empty.txt", "--workers", "1"),
+        says=("no sentence could be taken", "empty_file", "remove it from the paths"),
+    ),
+    "text in another encoding": mistake(
+        *("run", "SplitSentences", *FILES[1:], "latin.txt", "--workers", "1"),
+        says=("bytes that are not utf-8; convert the file or set its encoding",),
+    ),
+    "sentences in another encoding": mistake(
+        *("encode", "english", "--input", "latin.txt", "--out", "out.npy"),
+        says=("latin.txt:1: not UTF-8", "convert it"),
+    ),
+    "no such sentences": mistake(
+        *("encode", "english", "--input", "nowhere.txt", "--out", "out.npy"),
+        says=("nowhere.txt: No such file", "check the path"),
+    ),
+    # what else is read
+    "parser misspelt": mistake(
+        "run", "--dependency-parser", TYPO_OF_PARSER, says=("no such folder", "mean /")
+    ),
+    "no such vectors": mistake("run", "--vectors", "nowhere", says=("nowhere", "check the path")),
+    "encoder misspelt": mistake(
+        *("encode", "englsh", *ENGLISH[2:]), says=("'englsh'", "mean english?")
+    ),
+    "model damaged": mistake("encode", "damaged", *ENGLISH[2:], says=("damaged", "restore")),
+    "no such device": mistake(*ENGLISH, "--device", "cuda:7", says=("'cuda:7' is not", "use cpu")),
+    "extra not installed": mistake(
+        "run", "TrainWordVectors", says=("gensim, which cannot be imported", "pip install")
+    ),
+    # what is written
+    "no such folder of the output": mistake(
+        *ENGLISH[:-1], "nowhere/out.npy", says=("nowhere: no such folder; make it first",)
+    ),
+    "a folder for the output": mistake(
+        *ENGLISH[:-1], "empty", says=("empty is a folder; give --out a file in it",)
+    ),
+    "a full folder for a model": mistake(
+        "models", "export", "english", "--out", "senteval", says=("not empty; give a new folder",)
+    ),
+    "binary on a terminal": mistake(
+        "encode",
+        "english",
+        "--input",
+        "text.txt",
+        says=("redirect standard output, or give",),
+    ),
+    # evaluation and looking at results
+    "wrong folder of data": mistake(
+        *("evaluate", "--data", "empty", "--encoder", "english"),
+        says=("empty: holds none of downstream", "the folder that SentEval calls data"),
+    ),
+    "wrong folder of data in a run": mistake(
+        *(*FILES, "text.txt", "--senteval-data", "empty"),
+        says=("empty: holds none of", "the folder that SentEval calls data"),
+    ),
+    "task misspelt": mistake(*SCORES, "english", "--tasks", "SICK-D", says=("mean SICK-",)),
+    "data set misspelt": mistake("data", "download", "senteval", "MRP", says=("'MRP'", "mean MR")),
+    "function not found": mistake(
+        *SCORES, "own:encode", "--tasks", "MR", says=("own cannot be imported", "PYTHONPATH")
+    ),
+    "choice of an option misspelt": mistake(
+        *(*SCORES, "english", "--classifier", "compatability"), says=("mean compatibility?",)
+    ),
+    "options that exclude each other": mistake(
+        *(*SCORES, "english", "--folds", "5", "--protocol-changes", '{"num_folds": 5}'),
+        says=("--protocol-changes sets num_folds: use --folds",),
+    ),
+    "nothing to compare": mistake("compare", "empty", "empty", says=("run the evaluation first",)),
+    "no shard": mistake("inspect", "text.txt", says=("not named like a shard, such as",)),
+    "a URL to look at": mistake("inspect", "s3://b/c", says=("copy each stage",)),
+}
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a text, and things that are not as they should be."""
+    folder = tmp_path_factory.mktemp("mistakes")
+    (folder / "text.txt").write_text("A cat sat here.\n", encoding="utf-8")
+    (folder / "empty.txt").touch()
+    (folder / "latin.txt").write_bytes("Un caf\xe9.\n".encode("latin-1"))
+    (folder / "empty").mkdir()
+    write_tiny_senteval(folder / "senteval")
+    shutil.copytree(BUNDLED_MODELS["english"], folder / "damaged")
+    weights = folder / "damaged" / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:100])
+    return folder
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_common_mistake_is_answered_by_its_remedy(
+    name: str,
+    prepared: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(prepared)
+    if "terminal" in name:
+        monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    if "extra" in name:
+        monkeypatch.setattr("tasks.word_vectors.gensim_version", lambda: None)
+        monkeypatch.setitem(sys.modules, "gensim", None)
+    asked = MISTAKES[name]
+
+    assert main(asked.arguments) == 2
+
+    printed = capfd.readouterr()
+    lines = [line for line in printed.err.splitlines() if not line.endswith(": begins")]
+    assert len(lines) <= MOST_LINES
+    assert lines[0].startswith("error: ")
+    assert "Traceback" not in printed.err
+    assert [words for words in asked.says if words not in " ".join(lines)] == []
+    assert printed.out == ""
+
+
+def test_there_are_more_than_thirty_of_them() -> None:
+    assert len(MISTAKES) > 30
+
+
+def test_the_traceback_stands_in_the_file_that_is_named(
+    prepared: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(prepared)
+    assert main(["encode", "english", "--input", "nowhere.txt", "--out", "out.npy"]) == 2
+    _, where = capsys.readouterr().err.splitlines()
+    kept = Path(where.removeprefix("traceback: ")).read_text(encoding="utf-8")
+    assert "Traceback (most recent call last)" in kept
+    assert "FileNotFoundError" in kept.splitlines()[-1]
+
+
+def test_an_error_that_nobody_foresaw_is_told_by_its_kind_and_exits_1(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*arguments: object) -> None:
+        raise RuntimeError("the wheel came off")
+
+    monkeypatch.setattr("models.report.presets_table.presets_table", fail)
+    assert main(["presets"]) == 1
+    sentence, where = capsys.readouterr().err.splitlines()
+    assert sentence == "error: RuntimeError: the wheel came off"
+    assert where.startswith("traceback: ")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["-m", "treeviews", "run"],
+        ["-m", "luigi", "--module", "tasks", "RunAll", "--local-scheduler"],
+    ],
+)
+def test_a_process_elsewhere_ends_so_too(arguments: list[str], prepared: Path) -> None:
+    """No `luigi.cfg` lies in the folder; both commands give the same code and the same end."""
+    ended = subprocess.run(
+        [sys.executable, *arguments, "--source", "files", "--paths", "nowhere.txt"],
+        capture_output=True,
+        text=True,
+        cwd=prepared,
+        env={"PYTHONPATH": str(REPOSITORY), "PATH": "/usr/bin:/bin"},
+        check=False,
+    )
+    assert ended.returncode == 2
+    sentence, where = ended.stderr.splitlines()[-2:]
+    assert sentence.lower() == "error: nowhere.txt: no such file, folder or match; check the path"
+    assert where.startswith("traceback: ")
+    assert "Traceback" not in ended.stderr
+    assert "This progress looks" not in ended.stderr
