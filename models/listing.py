@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from models.config.views import needed_stages
-from models.model.card import CARD_FILE
+from models.model.card import CARD_FILE, licence_of
 from models.model.hub import folder_called
 from models.model.model_description import (
     MODEL_FILE,
@@ -54,7 +54,7 @@ def model_facts(folder: Path) -> dict[str, Any]:
         "bytes": sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()),
         "seed": config.seed,
         "made": dict(description.made),
-        "licence": description.licence,
+        "licence": description.licence or licence_of(folder),
         "config": config.to_dict(),
     }
 

@@ -30,7 +30,8 @@ JOINED_FORM = "MODEL@VIEW+MODEL@VIEW"
 FORMS = (
     f"trained or trained-SEED (in a run of Luigi), random-SEED (SEED: 0 or more), {BAG_OF_WORDS}, "
     f"{SIF}, {', '.join(BUNDLED_MODELS)} (it ships), "
-    f"the folder of a model, views of such folders as {JOINED_FORM}, or package.module:name of a "
+    f"the folder of a model or hf://user/name, views of such folders as {JOINED_FORM}, or "
+    "package.module:name of a "
     "function of your own from a list of strings to a matrix: its module's code is run"
 )
 Kind = Literal["trained", "random", "bag_of_words", "sif", "model", "joined", "function"]

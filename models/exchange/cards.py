@@ -10,6 +10,8 @@ from models.exchange.bag import WORDS_FOLDER
 from models.exchange.export_options import PARSERS_FOLDER, ExportOptions
 from models.model.card import (
     CARD_FILE,
+    LICENCE_ROW,
+    TEXT_ROW,
     CardFacts,
     front_matter,
     licence_of,
@@ -69,7 +71,9 @@ def _with_licences(card: str, licence: str, of_text: str) -> str:
     for row, known in ((LICENCE_ROW, licence), (TEXT_ROW, of_text)):
         if known:
             said = f"| {row} | {printable(known).replace('|', '/')} |"
-            card = re.sub(rf"^\| {row} \|.*\|$", lambda _, said=said: said, card, flags=re.M)
+            card = "\n".join(
+                said if line.startswith(f"| {row} |") else line for line in card.split("\n")
+            )
     return card
 
 

@@ -23,6 +23,7 @@ from tasks import EvaluateAll, EvaluateTask, RunAll, TrainEncoders, WriteReport
 from tasks.artefact import ShardStage
 from tasks.senteval import EvaluateEncoder, SentEvalStage
 from tests.support.command import subcommand
+from tests.support.edited_json import edit
 from tests.support.parsed_corpora import write_vectors
 from tests.support.repository import REPOSITORY
 from tests.support.saved_models import write_model, write_multi_view_model
@@ -454,6 +455,22 @@ def test_encoders_of_one_name_have_folders_of_their_own(
         "1-model",
         "bag_of_words",
     ]
+
+
+def test_a_model_made_again_by_another_commit_is_the_same_one(
+    setting: dict[str, Any], tmp_path: Path
+) -> None:
+    folders = []
+    for parent, commit in (("a", "0123"), ("b", "4567")):
+        model = write_model(tmp_path / parent / "m", setting["vectors"], views=("SEQ", "LIN"))
+        edit(model / "model.json", lambda value, made=commit: value["made"].update(commit=made))
+        task = EvaluateAll(**setting, encoder=str(model), tasks="MR")
+        folders += [folder.name for folder in task.folders().values()]
+    content = [EvaluateTask(**setting, encoder=str(tmp_path / p / "m")).digest for p in "ab"]
+    assert content[0] == content[1]
+    assert folders == ["m", "m"]
+    other = write_model(tmp_path / "c" / "m", setting["vectors"], seed=1, views=("SEQ", "LIN"))
+    assert EvaluateTask(**setting, encoder=str(other)).digest != content[0]
 
 
 def ensemble(folder: Path, vectors: Path) -> str:

@@ -70,7 +70,7 @@ def show(model: ModelArgument, as_json: AsJson = False) -> None:
     if as_json:
         print_json({**facts, "card": card})
         return
-    for name in ("path", "views", "objective", "needs", "bytes", "seed"):
+    for name in ("path", "views", "objective", "needs", "bytes", "seed", "licence"):
         value = facts[name]
         print(f"{name:>10}  {printable(', '.join(value) if isinstance(value, list) else value)}")
     if card is not None:
@@ -84,9 +84,7 @@ _VectorsOption = Annotated[
 _LicenceOption = Annotated[
     str, typer.Option(help="Of the model; by default what its folder or its card says.")
 ]
-_TextLicenceOption = Annotated[
-    str, typer.Option(help="Of the text that the model was trained on.")
-]
+_TextLicenceOption = Annotated[str, typer.Option(help="Of the text that the model was trained on.")]
 _ResultsOption = Annotated[
     Path | None, typer.Option(help="Folder of results, whose scores the card is to have.")
 ]
@@ -118,10 +116,7 @@ def export(
     ] = None,
     licence: _LicenceOption = "",
     text_licence: _TextLicenceOption = "",
-    results: _TextLicenceOption = Annotated[
-    str, typer.Option(help="Of the text that the model was trained on.")
-]
-_ResultsOption = None,
+    results: _ResultsOption = None,
 ) -> None:
     """Make a model a folder to pass on: models export MODEL --out FOLDER."""
     from models.exchange.export import export_model
@@ -149,10 +144,7 @@ def push(
     vectors: _VectorsOption = None,
     licence: _LicenceOption = "",
     text_licence: _TextLicenceOption = "",
-    results: _TextLicenceOption = Annotated[
-    str, typer.Option(help="Of the text that the model was trained on.")
-]
-_ResultsOption = None,
+    results: _ResultsOption = None,
     endpoint: _EndpointOption = None,
 ) -> None:
     """Put a model on a hub, self-contained: models push MODEL USER/NAME."""

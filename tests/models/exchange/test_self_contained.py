@@ -15,7 +15,9 @@ from models.config.training_presets import preset
 from models.exchange.export import export_model
 from models.exchange.export_options import ExportOptions
 from pipeline.base.bundled import BUNDLED_MODELS
+from tests.support.command import subcommand
 from tests.support.edited_json import edit
+from tests.support.tiny_senteval import write_tiny_senteval
 from tests.support.training_runs import make_data, run
 
 SENTENCES = ["the cat sees the dog", "the goat likes the mouse outside"]
@@ -121,6 +123,29 @@ def test_the_licence_goes_on_with_the_model(work: Path, tmp_path: Path) -> None:
     export_model(tmp_path / "one", tmp_path / "two", WHOLE)
     assert json.loads((tmp_path / "two" / "model.json").read_text())["licence"] == "CC BY 4.0"
     assert "- Licence: CC BY 4.0." in (tmp_path / "two" / "card.md").read_text(encoding="utf-8")
+
+
+def test_a_card_says_what_is_told_of_the_text_and_the_scores(work: Path, tmp_path: Path) -> None:
+    data, results = write_tiny_senteval(tmp_path / "data"), tmp_path / "results"
+    asked = [
+        "--encoder",
+        "bag_of_words",
+        "--data",
+        str(data),
+        "--tasks",
+        "STS13",
+        "--out",
+        str(results),
+    ]
+    assert subcommand("evaluate")(asked) == 0
+    options = [
+        *("--self-contained", "--text-licence", "CC0", "--results", str(results)),
+        *("--out", str(tmp_path / "out")),
+    ]
+    assert subcommand("models", "export")([str(work / "models" / "SEQ-LIN"), *options]) == 0
+    card = (tmp_path / "out" / "card.md").read_text(encoding="utf-8")
+    assert "| the text of its training | CC0 |" in card
+    assert "## Scores" in card and "STS13" in card
 
 
 def test_what_ships_is_read_as_it_was(tmp_path: Path) -> None:

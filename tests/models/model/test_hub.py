@@ -13,6 +13,7 @@ import models
 from models.exchange.export_options import ExportOptions
 from models.exchange.push import push_model
 from models.model.hub import fetch_model
+from tests.support.command import subcommand
 from tests.support.hub_server import HubServer, hub
 from tests.support.parsed_corpora import write_vectors
 from tests.support.saved_models import write_model
@@ -128,6 +129,24 @@ def test_mistakes_are_told_in_a_sentence(server: HubServer, folder: Path, tmp_pa
         fetched(server, tmp_path, "hf://it")
     with pytest.raises(ValueError, match=r"the hub was not reached \(ConnectionError\)"):
         fetch_model("me/it", endpoint="http://127.0.0.1:9", cache=tmp_path / "c")
+
+
+def test_the_command_pushes_and_fetches(
+    server: HubServer,
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HOME", str(tmp_path / "home"))
+    at = ["--endpoint", server.address]
+    assert subcommand("models", "push")([str(folder), "me/it", "--private", *at]) == 0
+    commit = capsys.readouterr().out.strip()
+    assert server.repositories["me/it"].private
+    assert subcommand("models", "fetch")(["me/it", "--revision", commit, *at]) == 0
+    fetched = capsys.readouterr().out.strip()
+    assert Path(fetched) == tmp_path / "home" / "treeviews" / "me--it" / commit
+    assert models.load(f"hf://me/it@{commit}").digest == models.load(folder).digest
 
 
 def server_files(server: HubServer, commit: str) -> dict[str, bytes]:
