@@ -293,7 +293,7 @@ def test_a_setting_that_cannot_be_is_refused(
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["train", str(training.job("refused", **settings))])
 
-    assert command.main() == 1
+    assert command.main() == 2
     assert capsys.readouterr().err.startswith(message)
 
 

@@ -165,7 +165,7 @@ def test_the_command_line_names_a_mistake_without_a_traceback(data: Data, tmp_pa
     process = start(job)
     _, errors = process.communicate()
 
-    assert process.returncode == 1
+    assert process.returncode == 2
     assert errors.startswith("ValueError: views must be one or two of")
     assert len(errors.splitlines()) == 1
 

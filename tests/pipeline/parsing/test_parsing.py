@@ -442,7 +442,7 @@ def test_the_command_line_fails_with_a_clear_message(sentences, changes, message
     path.write_text(json.dumps({k: v for k, v in fields.items() if v is not None}))
     command = [sys.executable, "-m", "pipeline.parsing.parse_shard", str(path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert message in done.stderr
     assert "Traceback" not in done.stderr
 
