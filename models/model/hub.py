@@ -22,7 +22,7 @@ from models.model.model_description import (
     read_model_description,
 )
 from models.words.vector_files import load_word_vectors
-from pipeline.base.bundled import BUNDLED_MODELS
+from pipeline.base.bundled import BUNDLED_MODELS, how_to_install
 from pipeline.base.inside import inside
 from pipeline.base.json_files import check_file, read_object
 from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder
@@ -187,7 +187,7 @@ def _library() -> Any:
         import huggingface_hub
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
-            "models of a hub need huggingface_hub: pip install 'huggingface-hub<2'"
+            f"models of a hub need huggingface_hub: {how_to_install('hub')}"
         ) from error
     return huggingface_hub
 

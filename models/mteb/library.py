@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-EXTRA = "pip install 'treeviews[mteb]'"
+from pipeline.base.bundled import how_to_install
+
 _SWITCHES = (
     ("huggingface_hub.constants", "HF_HUB_OFFLINE"),
     ("datasets.config", "HF_HUB_OFFLINE"),
@@ -31,7 +32,8 @@ def import_mteb() -> Any:
         import mteb
     except ImportError as error:
         raise ValueError(
-            f"MTEB's tasks and models need mteb, which cannot be loaded ({error}); {EXTRA}"
+            f"MTEB's tasks and models need mteb, which cannot be loaded ({error}); "
+            f"{how_to_install('mteb')}"
         ) from error
     return mteb
 

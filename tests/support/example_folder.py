@@ -22,6 +22,7 @@ from models.words.vector_files import load_word_vectors
 from pipeline.base.bundled import BUNDLED_MODELS, BUNDLED_PARSERS, BUNDLED_VECTORS
 from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder
 from tests.support.document_examples import all_examples
+from tests.support.mteb_data import write_mteb_folder
 from tests.support.parsed_corpora import stories, write_corpus
 from tests.support.repository import REPOSITORY
 from tests.support.saved_models import random_model
@@ -115,6 +116,9 @@ def _write_model(folder: Path, **changes: Any) -> None:
 def _write_evaluation_data(folder: Path) -> None:
     data = write_tiny_senteval(folder / "home" / "SentEval" / "data")
     (folder / "DIR").symlink_to(data)
+    (folder / "senteval").mkdir()
+    (folder / "senteval" / "data").symlink_to(data)
+    write_mteb_folder(folder / "mteb")
     (data / "words").mkdir()
     probing = folder / f"data/work/probing/python-docs-{DIGEST}/senteval"
     for seed, name in enumerate(PROBING):

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-pytest.importorskip("mteb", reason="mteb is not installed; pip install 'treeviews[mteb]'")
+pytest.importorskip("mteb", reason="mteb is not installed")
 
 from models.mteb.library import offline
 from models.mteb.tasks import load_mteb_task

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("mteb", reason="mteb is not installed; pip install 'treeviews[mteb]'")
+pytest.importorskip("mteb", reason="mteb is not installed")
 
 from models.encoding.named_encoder import resolve_encoder
 from models.evaluate_mteb import divided, execute
