@@ -20,6 +20,7 @@ import yaml
 
 from tests.support import example_commands
 from tests.support.document_examples import (
+    NEEDS,
     NOT_RUN,
     OPTIONS_OF,
     Example,
@@ -62,8 +63,8 @@ def test_what_an_example_is_can_be_told(example: Example) -> None:
 def test_a_mark_says_why_an_example_is_not_run_or_whose_options_it_has(example: Example) -> None:
     assert example.mark is not None
     kind, _, rest = example.mark.partition(": ")
-    assert f"{kind}:" in (NOT_RUN, OPTIONS_OF)
-    assert len(rest.split()) >= 2
+    assert f"{kind}:" in (NOT_RUN, NEEDS, OPTIONS_OF)
+    assert len(rest.split()) >= (1 if f"{kind}:" == NEEDS else 2)
 
 
 @pytest.mark.parametrize("example", chosen([e for e in EXAMPLES if e.is_shell and e.is_tried]))

@@ -7,6 +7,10 @@ What cannot run here bears a mark in the line before it, with the reason::
 
     <!-- example: not run: needs a cluster -->
 
+What takes a library that only an extra brings is tried where the library is there::
+
+    <!-- example: needs: mteb -->
+
 A block of nothing but options is tried as those of a command, a line at a time::
 
     <!-- example: options of: treeviews evaluate --encoder english --data DIR -->
@@ -14,6 +18,7 @@ A block of nothing but options is tried as those of a command, a line at a time:
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import shlex
 from collections.abc import Iterator
@@ -25,12 +30,13 @@ from tests.support.repository import REPOSITORY
 FENCE = re.compile(r"^( *)(`{3,})(\S*).*$")
 MARK = re.compile(r"^\s*<!-- example: (?P<what>.*?) *-->\s*$")
 NOT_RUN = "not run:"
+NEEDS = "needs:"
 OPTIONS_OF = "options of:"
 SHELL = ("bash", "sh")
 PROGRAMS = (
     *("luigi", "treeviews", "python", "python3", "make", "git", "pip", "ray", "printf", "cd"),
     *("source", "torchrun", "tensorboard", "mkdir", "srun", "sbatch", "kubectl", "docker"),
-    *("sphinx-build", "export", "tar", "cat", "podman"),
+    *("sphinx-build", "export", "tar", "cat", "podman", "hf", "huggingface-cli"),
 )
 REDIRECTIONS = {"<", ">", ">>", "2>"}
 BETWEEN = {"&&", "||", "|", ";", "&"}
@@ -75,7 +81,10 @@ class Example:
 
     @property
     def is_tried(self) -> bool:
-        """Whether it is not marked as one that cannot run."""
+        """Whether it is not marked as one that cannot run, here or anywhere."""
+        kind, _, what = (self.mark or "").partition(" ")
+        if kind == NEEDS:
+            return all(importlib.util.find_spec(name.strip()) for name in what.split(","))
         return self.mark is None or not self.mark.startswith(NOT_RUN)
 
     def commands(self) -> list[list[str]]:
