@@ -211,7 +211,7 @@ def test_a_divergence_names_a_checkpoint_and_is_not_trained_again(training: Trai
     _, errors = process.communicate(timeout=SECONDS)
 
     said = re.findall(r"TrainingDivergedError: .* checkpoint is (\S+)\. .*rank-(\d)", errors)
-    assert process.returncode == 1
+    assert process.returncode == 2
     assert len(said) == len({rank for _, rank in said})
     (checkpoint,) = {checkpoint for checkpoint, _ in said}
     assert Path(checkpoint, "tensors.safetensors").exists()
