@@ -4,9 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUNS := $(VENV)/.can-run
 TESTS := $(VENV)/.can-test
-# Bytecode of what is never imported would be a fifth of the installation; Python writes the rest.
 PIP := $(BIN)/python -m pip --disable-pip-version-check
-INSTALL := $(PIP) install --quiet --no-compile -c constraints.txt
+INSTALL := $(PIP) install --quiet -c constraints.txt
 # PyTorch for CPUs is tried here first, since the one on the index brings several GB of CUDA;
 # `make run TORCH_INDEX=` takes that one.
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
@@ -55,16 +54,19 @@ wheels: $(RUNS)
 	test -z "$(TORCH_INDEX)" || $(PIP) wheel --quiet --wheel-dir wheels -c constraints.txt $(FROM_TORCH) torch
 	$(PIP) wheel --quiet --wheel-dir wheels -c constraints.txt --find-links wheels .
 
-# Installed again only when the ranges or the pins change.
+# Installed again only when the ranges or the pins change. Bytecode of all modules would be a sixth of
+# the installation: so the first sentence is encoded here, which writes that of the modules in use.
 $(RUNS): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(None if (3, 11) <= v < (3, 13) else "Treeviews needs Python 3.11 or 3.12, found %d.%d: run make PYTHON=python3.11 ..." % v)'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	test -z "$(TORCH_INDEX)" || $(INSTALL) $(FROM_TORCH) torch
-	$(INSTALL) -e .
+	test -z "$(TORCH_INDEX)" || $(INSTALL) --no-compile $(FROM_TORCH) torch
+	$(INSTALL) --no-compile -e .
+	echo "It is installed." | env -u PYTHONDONTWRITEBYTECODE $(BIN)/treeviews encode english-trees > /dev/null
 	@touch $(RUNS)
 
 $(TESTS): $(RUNS)
 	$(INSTALL) -e '.[dev]'
+	-$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib
 	@touch $(TESTS)
 
 clean:
