@@ -7,6 +7,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from pipeline.shards.arrow import values_of
+
 _OTHER = "_"
 _UNIVERSAL = (
     "acl advcl advmod amod appos aux case cc ccomp clf compound conj cop csubj dep det discourse "
@@ -44,5 +46,5 @@ def relation_numbers(names: pa.Array | pa.ChunkedArray) -> NDArray[np.int16]:
     encoded = whole if pa.types.is_dictionary(whole.type) else pc.dictionary_encode(whole)
     numbers = [relation_number(name) for name in encoded.dictionary.to_pylist()]
     table = np.array([*numbers, 0], dtype=np.int16)
-    result: NDArray[np.int16] = table[encoded.indices.to_numpy()]
+    result: NDArray[np.int16] = table[values_of(encoded.indices)]
     return result

@@ -23,6 +23,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,7 @@ from pipeline.base.atomic_files import (
 from pipeline.base.digest import digest_of, sentences_digest
 from pipeline.base.refusal import Refusal
 from pipeline.parsing.parse_shard import Row
+from pipeline.shards.arrow import numbers, strings, values_of
 from pipeline.shards.schema import schema_for
 from pipeline.shards.shards import FlatListColumn
 
@@ -158,7 +160,9 @@ def schema_of(stage: str) -> pa.Schema:
 def token_table(tokens: Sequence[Sequence[str]], rejections: Sequence[Refusal | None]) -> pa.Table:
     """Returns the table of tokens, with what no parser is to be asked about."""
     schema = schema_of(TOKENS)
-    words = pa.array(tokens, type=schema.field("tokens").type)
+    offsets = np.cumsum([0, *map(len, tokens)], dtype=np.int32)
+    flat = strings(list(chain.from_iterable(tokens)), pa.string())
+    words = pa.ListArray.from_arrays(numbers(offsets), flat, type=schema.field("tokens").type)
     return pa.Table.from_arrays([words, *_refusal_columns(rejections)], schema=schema)
 
 
@@ -177,22 +181,24 @@ def parse_table(stage: str, rows: Sequence[Row | Refusal | None]) -> pa.Table:
 def rejections_of(table: pa.Table) -> dict[int, Refusal]:
     """Returns the refused sentences of a stage by row."""
     reasons, details = table.column("reason"), table.column("detail")
-    rows = np.flatnonzero(reasons.is_valid().to_numpy())
+    rows = np.flatnonzero(values_of(reasons.combine_chunks().is_valid()))
     return {int(row): Refusal(reasons[row].as_py(), details[row].as_py()) for row in rows}
 
 
 def flat_values(table: pa.Table, name: str, rows: NDArray[np.int64]) -> pa.Array:
     """Returns the values of a list column at these rows, one row after the other."""
-    return table.column(name).combine_chunks().take(pa.array(rows)).flatten()
+    return table.column(name).combine_chunks().take(numbers(rows)).flatten()
 
 
 def offsets_of(table: pa.Table, name: str, rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """Returns where the lists of these rows begin in `flat_values`, and the end; [N + 1]."""
-    lengths = pc.list_value_length(table.column(name)).to_numpy()[rows]
+    lengths = values_of(pc.list_value_length(table.column(name)).combine_chunks())[rows]
     return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
 def _refusal_columns(rejections: Sequence[Refusal | None]) -> list[pa.Array]:
+    if not any(rejections):
+        return [pa.nulls(len(rejections), pa.string())] * 2
     reasons = [None if rejection is None else rejection.reason for rejection in rejections]
     details = [None if rejection is None else rejection.detail for rejection in rejections]
     return [pa.array(reasons, pa.string()), pa.array(details, pa.string())]

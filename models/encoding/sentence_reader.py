@@ -33,6 +33,7 @@ from pipeline.base.refusal import Refusal, RefusedSentence
 from pipeline.parsers.adapters.base import MAX_TOKENS as MAX_PARSED_TOKENS
 from pipeline.parsers.adapters.base import SentenceParser, reject_input
 from pipeline.parsing.parse_shard import Row, describe_parsing, row_of
+from pipeline.shards.arrow import values_of
 from pipeline.shards.ranges import gather_ranges
 from pipeline.text.tokenization import EnglishTokenizer, clean_text
 from pipeline.trees.parses import Parse
@@ -195,7 +196,7 @@ class SentenceReader:
 
         def numbers(name: str, stage: str) -> NDArray[np.int16] | None:
             values = flat(name, stage)
-            return None if values is None else values.to_numpy()
+            return None if values is None else values_of(values)
 
         relations = flat("deprels", "dependencies")
         words = self.vectors.token_ids(flat_values(tokens, "tokens", taken))[0]

@@ -19,6 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from pipeline.shards.arrow import flags, values_of
+
 _BLOCK_ROWS = 65_536
 
 UNKNOWN_ID = 0
@@ -189,9 +191,9 @@ class WordVectors:
         encoded = encoded.dictionary_encode()
         distinct_ids = self._look_up(encoded.dictionary)
         is_exact = distinct_ids != UNKNOWN_ID
-        others = encoded.dictionary.filter(pa.array(~is_exact))
+        others = encoded.dictionary.filter(flags(~is_exact))
         distinct_ids[~is_exact] = self._look_up(pc.utf8_lower(others))
-        indices = encoded.indices.to_numpy(zero_copy_only=False)
+        indices = values_of(encoded.indices)
         counts = np.bincount(indices, minlength=len(distinct_ids))
         num_exact = int(counts[is_exact].sum())
         num_known = int(counts[distinct_ids != UNKNOWN_ID].sum())

@@ -25,6 +25,7 @@ from pipeline.base.atomic_files import (
 )
 from pipeline.base.digest import sha256_of_file
 from pipeline.base.json_files import write_sealed_json
+from pipeline.shards.arrow import flags, numbers, strings
 from pipeline.shards.manifests import (
     ShardManifest,
     check_rows,
@@ -74,18 +75,18 @@ class FlatListColumn:
     def to_arrow(self) -> pa.Array:
         """Returns the column; the dictionary of a text column is in order of first appearance."""
         if self._codes is None:
-            values = pa.array(np.frombuffer(self._values, dtype=np.int16), pa.int16())
+            values = numbers(np.array(self._values, dtype=np.int16))
         else:
             values = pa.DictionaryArray.from_arrays(
-                pa.array(np.frombuffer(self._values, dtype=np.int32)),
-                pa.array(list(self._codes), pa.string()),
+                numbers(np.array(self._values, dtype=np.int32)),
+                strings(list(self._codes), pa.string()),
             )
         mask = np.frombuffer(self._is_null, dtype=np.bool_)
         return pa.ListArray.from_arrays(
-            pa.array(np.frombuffer(self._offsets, dtype=np.int32)),
+            numbers(np.array(self._offsets, dtype=np.int32)),
             values,
             type=self._type,
-            mask=pa.array(mask) if mask.any() else None,
+            mask=flags(mask) if mask.any() else None,
         )
 
 

@@ -28,6 +28,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from pipeline.shards.arrow import strings, values_of
 from pipeline.shards.ranges import gather_ranges
 
 MAX_CHARACTERS = 1 << 20
@@ -118,9 +119,9 @@ class _Cuts:
 
     def and_known(self, forms: Sequence[str]) -> _Cuts:
         """Returns these and those of forms that are given with a space between their tokens."""
-        tokens = pc.split_pattern(pa.array(forms, pa.large_string()), " ")
-        lengths = pc.binary_length(tokens.values).to_numpy()
-        starts = tokens.offsets.to_numpy()
+        tokens = pc.split_pattern(strings(forms), " ")
+        lengths = values_of(pc.binary_length(tokens.values))
+        starts = values_of(tokens.offsets)
         ends = np.cumsum(lengths)
         before = np.concatenate([[0], ends])[starts]
         ends = ends - np.repeat(before[:-1], np.diff(starts))
@@ -160,7 +161,7 @@ class ChunkCutter:
         self._known = known
         named = rules().named() if known is None else known.named
         assert not any(re.fullmatch("[qQ]+|77+", run) for run in named), "a stand-in has a meaning"
-        self._named = pa.array(sorted(named), pa.large_string())
+        self._named = strings(sorted(named))
         self._forget()
 
     def _forget(self) -> None:
@@ -252,7 +253,7 @@ class ChunkCutter:
         ends = np.flatnonzero((kinds != after) & (kinds != _MARK)) + 1
         # Every second string is a run, the others are what is between them.
         borders = np.concatenate([[0], np.stack([starts, ends], axis=1).ravel(), [len(text)]])
-        is_named = pc.is_in(_strings(text, borders), self._named).to_numpy(zero_copy_only=False)
+        is_named = values_of(pc.is_in(_strings(text, borders), self._named))
         chosen = ~is_named[1::2] & ((kinds[starts] == _DIGIT) | (before[starts] != _DIGIT))
         changes = np.zeros(len(text) + 1, dtype=np.int8)
         changes[starts[chosen]] = 1
@@ -269,7 +270,7 @@ class ChunkCutter:
         if new := [form for form in distinct if form not in self._forms]:
             self._learn(new)
         numbers = np.array([self._forms[form] for form in distinct], dtype=np.int64)
-        places: Places = encoded.indices.to_numpy()
+        places: Places = values_of(encoded.indices)
         return numbers[places]
 
     def _learn(self, forms: Sequence[str]) -> None:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from pipeline.base.bundled import BUNDLED_FORMS
 from pipeline.base.config_fields import Config, Count, Range
 from pipeline.base.refusal import Refusal
+from pipeline.shards.arrow import flags, strings, values_of
 from pipeline.shards.ranges import gather_ranges
 from pipeline.text.chunks import ChunkCutter, Cut, KnownForms, Rules
 from pipeline.text.forms import read_forms
@@ -293,7 +294,7 @@ class EnglishTokenizer:
             texts: as `tokenize_flat` takes them.
         """
         flat = self.tokenize_flat(texts)
-        words = flat.words.to_numpy(zero_copy_only=False)[flat.places].tolist()
+        words = np.array(flat.words.to_pylist(), dtype=np.object_)[flat.places].tolist()
         spaces, offsets = flat.spaces.tolist(), flat.offsets.tolist()
         return [TokenizedText(words[a:b], spaces[a:b]) for a, b in pairwise(offsets)]
 
@@ -303,9 +304,9 @@ class EnglishTokenizer:
         Args:
             texts: with single spaces as their only white space.
         """
-        pieces = pc.split_pattern(pa.array(texts, pa.large_string()), " ")
-        chunks, starts = pieces.values.dictionary_encode(), pieces.offsets.to_numpy()
-        numbers = chunks.indices.to_numpy()
+        pieces = pc.split_pattern(strings(texts), " ")
+        chunks, starts = pieces.values.dictionary_encode(), values_of(pieces.offsets)
+        numbers = values_of(chunks.indices)
         with _ONE_AT_A_TIME:
             cut = self._cutter.cut(_without_giants(chunks.dictionary))
             unsure = np.searchsorted(starts, np.flatnonzero(~cut.stands[numbers]), side="right") - 1
@@ -371,8 +372,8 @@ def rules_version() -> dict[str, Any]:
 
 def _without_giants(chunks: pa.Array) -> pa.Array:
     """Returns chunks, those too long to be cut exchanged for nothing, which stands in no text."""
-    is_giant = pc.binary_length(chunks).to_numpy() > _MOST_BYTES
-    return pc.if_else(is_giant, "", chunks) if is_giant.any() else chunks
+    is_giant = values_of(pc.binary_length(chunks)) > _MOST_BYTES
+    return pc.if_else(flags(is_giant), "", chunks) if is_giant.any() else chunks
 
 
 def _with_others(
@@ -387,7 +388,7 @@ def _with_others(
     positions, offsets = gather_ranges(np.concatenate([flat.offsets, ends]), order)
     places = np.concatenate([flat.places, len(flat.words) + np.arange(len(words))])
     return FlatTokens(
-        words=pa.concat_arrays([flat.words, pa.array(words, pa.large_string())]),
+        words=pa.concat_arrays([flat.words, strings(words)]),
         places=places[positions],
         spaces=np.concatenate([flat.spaces, np.array(spaces, dtype=np.bool_)])[positions],
         offsets=offsets,

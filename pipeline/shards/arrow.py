@@ -1,0 +1,63 @@
+"""Between numpy, Python and Arrow by their buffers, so that Arrow does not look for pandas.
+
+pyarrow's own `array` and `to_numpy` import pandas wherever it is installed, to ask whether what
+they are given is some of it: a second, before the first sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+
+def strings(texts: Sequence[str], type_: pa.DataType | None = None) -> pa.Array:
+    """Returns strings as Arrow has them.
+
+    Args:
+        texts: none of them null.
+        type_: ``string`` or ``large_string``, which is the default.
+
+    Raises:
+        UnicodeEncodeError: one holds half a character.
+    """
+    encoded = [text.encode() for text in texts]
+    kind = type_ or pa.large_string()
+    offsets = np.fromiter(
+        accumulate(map(len, encoded), initial=0),
+        np.int64 if kind == pa.large_string() else np.int32,
+        len(encoded) + 1,
+    )
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded))]
+    return pa.Array.from_buffers(kind, len(encoded), buffers)
+
+
+def numbers(values: NDArray[Any]) -> pa.Array:
+    """Returns whole numbers as Arrow has them; shares their memory."""
+    values = np.ascontiguousarray(values)
+    kind = pa.from_numpy_dtype(values.dtype)
+    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)])
+
+
+def flags(values: Iterable[Any]) -> pa.Array:
+    """Returns truth values as Arrow has them."""
+    given = np.fromiter(values, np.bool_)
+    bits = np.packbits(given, bitorder="little")
+    return pa.Array.from_buffers(pa.bool_(), len(given), [None, pa.py_buffer(bits)])
+
+
+def values_of(array: pa.Array) -> NDArray[Any]:
+    """Returns whole numbers or truth values of Arrow as numpy has them.
+
+    What stands where Arrow has a null means nothing.
+    """
+    _, content = array.buffers()
+    stop = array.offset + len(array)
+    if array.type == pa.bool_():
+        bits = np.frombuffer(content or b"", np.uint8)
+        return np.unpackbits(bits, count=stop, bitorder="little")[array.offset :].astype(np.bool_)
+    return np.frombuffer(content or b"", str(array.type), count=stop)[array.offset :]

@@ -1,0 +1,59 @@
+"""Arrow's arrays by their buffers are those that pyarrow itself makes, and no pandas is loaded."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.shards.arrow import flags, numbers, strings, values_of
+from tests.support.repository import REPOSITORY
+
+texts = st.lists(st.text(st.characters(codec="utf-8")))
+
+
+@given(texts)
+def test_strings_are_arrow_s(given_texts: list[str]) -> None:
+    for kind in (pa.string(), pa.large_string()):
+        found = strings(given_texts, kind)
+        found.validate(full=True)
+        assert found.equals(pa.array(given_texts, kind))
+
+
+@given(st.lists(st.booleans()), st.integers(0, 9))
+def test_truth_values_go_there_and_back(values: list[bool], start: int) -> None:
+    found = flags(values)
+    assert found.equals(pa.array(values, pa.bool_()))
+    assert values_of(found[start:]).tolist() == values[start:]
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8"])
+def test_numbers_go_there_and_back(dtype: str) -> None:
+    values = np.arange(20).astype(dtype)[::2]
+    found = numbers(values)
+    assert found.equals(pa.array(values))
+    np.testing.assert_array_equal(values_of(found[3:]), values[3:], strict=True)
+    assert not len(values_of(numbers(values[:0])))
+
+
+def test_half_a_character_is_refused() -> None:
+    with pytest.raises(UnicodeEncodeError):
+        strings(["\ud800"])
+
+
+@pytest.mark.parametrize("name", ["english", "english-trees"])
+def test_a_first_call_looks_for_no_pandas(name: str) -> None:
+    code = (
+        "import sys\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, path, target=None):\n"
+        "        if name == 'pandas': sys.exit('pandas was looked for')\n"
+        "sys.meta_path.insert(0, Finder())\n"
+        f"import models; models.load({name!r}).encode(['The cat sat on the mat.'])\n"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, check=True)
