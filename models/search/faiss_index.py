@@ -63,7 +63,8 @@ class FaissIndex:
         k = min(k, len(self))
         scores, rows = self._index.search(np.ascontiguousarray(wanted), k)
         if (short := np.flatnonzero((rows < 0).any(axis=1))).size:
-            everywhere = faiss.SearchParametersIVF(nprobe=self._index.nlist)  # type: ignore[call-arg]
+            everywhere = faiss.SearchParametersIVF()
+            everywhere.nprobe = self._index.nlist
             scores[short], rows[short] = self._index.search(wanted[short], k, params=everywhere)
         hits = Hits(rows.astype(np.int64), scores)
         return alone(hits) if is_one(queries) else hits
