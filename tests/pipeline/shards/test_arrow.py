@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.shards.arrow import flags, numbers, strings, values_of
@@ -18,6 +18,7 @@ texts = st.lists(st.text(st.characters(codec="utf-8")))
 
 
 @given(texts)
+@settings(deadline=None)
 def test_strings_are_arrow_s(given_texts: list[str]) -> None:
     for kind in (pa.string(), pa.large_string()):
         found = strings(given_texts, kind)
@@ -26,6 +27,7 @@ def test_strings_are_arrow_s(given_texts: list[str]) -> None:
 
 
 @given(st.lists(st.booleans()), st.integers(0, 9))
+@settings(deadline=None)
 def test_truth_values_go_there_and_back(values: list[bool], start: int) -> None:
     found = flags(values)
     assert found.equals(pa.array(values, pa.bool_()))
