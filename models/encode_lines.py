@@ -50,6 +50,7 @@ def encode_file(
     asked: Asked | None = None,
     *,
     normalize: bool = False,
+    show_progress: bool = False,
     on_progress: Callable[[int], None] | None = None,
 ) -> Encoded:
     """Writes the vectors of a text's lines to a file, which appears whole or not at all.
@@ -61,6 +62,7 @@ def encode_file(
         target: the ``.npy`` file.
         asked: how to encode.
         normalize: whether each row is given length 1.
+        show_progress: whether to draw a bar a piece on standard error.
         on_progress: told the number of sentences done, piece by piece.
 
     Raises:
@@ -71,7 +73,10 @@ def encode_file(
     try:
         with temporary.open("w+b") as stream:
             found = encode_lines(
-                encoder, lines, name, stream, asked, normalize=normalize, on_progress=on_progress
+                *(encoder, lines, name, stream, asked),
+                normalize=normalize,
+                show_progress=show_progress,
+                on_progress=on_progress,
             )
         temporary.replace(target)
     finally:
@@ -87,6 +92,7 @@ def encode_lines(
     asked: Asked | None = None,
     *,
     normalize: bool = False,
+    show_progress: bool = False,
     on_progress: Callable[[int], None] | None = None,
 ) -> Encoded:
     """Writes the vectors of a text's lines to a stream; arguments as of `encode_file`.
@@ -101,7 +107,10 @@ def encode_lines(
     if not out.seekable():
         with tempfile.TemporaryFile() as waiting:
             found = encode_lines(
-                encoder, lines, name, waiting, asked, normalize=normalize, on_progress=on_progress
+                *(encoder, lines, name, waiting, asked),
+                normalize=normalize,
+                show_progress=show_progress,
+                on_progress=on_progress,
             )
             waiting.seek(0)
             shutil.copyfileobj(waiting, out, 1 << 20)
@@ -110,7 +119,7 @@ def encode_lines(
     start, done, width = out.tell(), 0, 0
     refused: list[RefusedSentence] = []
     for piece in _pieces(lines, name, LINES_AT_ONCE * asked.processes):
-        vectors = _encoded(encoder, piece, asked, done)
+        vectors = _encoded(encoder, piece, asked, done, show_progress=show_progress)
         if normalize:
             vectors = normalized(vectors)
         if not done:
@@ -133,7 +142,9 @@ def encode_lines(
     return Encoded(done, width, tuple(refused))
 
 
-def _encoded(encoder: StringEncoder, piece: Sequence[str], asked: Asked, first: int) -> FloatArray:
+def _encoded(
+    encoder: StringEncoder, piece: Sequence[str], asked: Asked, first: int, *, show_progress: bool
+) -> FloatArray:
     """Returns the vectors of a piece.
 
     Raises:
@@ -145,6 +156,7 @@ def _encoded(encoder: StringEncoder, piece: Sequence[str], asked: Asked, first: 
             pooling=asked.pooling,
             batch_size=asked.batch_size,
             processes=asked.processes,
+            show_progress=show_progress,
         )
     except ValueError as error:
         if not first:

@@ -234,9 +234,10 @@ class _Sizes:
 
 def _sizes(encoder: Encoder) -> _Sizes | None:
     """Returns the sizes of an encoder of ours; None of a user's own or of joined ones."""
+    from models.encoding.static_encoder import StaticEncoder
     from models.encoding.text_encoder import TextEncoder
 
-    if not isinstance(encoder, TextEncoder | WordsEncoder):
+    if not isinstance(encoder, TextEncoder | StaticEncoder | WordsEncoder):
         return None
     words, weights, longest = int(encoder.vectors.matrix.size), 0, MAX_TOKENS
     if isinstance(encoder, TextEncoder):

@@ -6,6 +6,8 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -51,6 +53,10 @@ def encode(
     vectors: Vectors = None,
     dependency_parser: DependencyParser = None,
     constituency_parser: ConstituencyParser = None,
+    normalize: Annotated[bool, typer.Option("--normalize", help="Give each row length 1.")] = False,
+    processes: Annotated[
+        int, typer.Option(min=1, help="How many share the sentences, each with its own encoder.")
+    ] = 1,
 ) -> None:
     """Embed sentences: encode english < sentences.txt > embeddings.npy.
 
@@ -61,14 +67,11 @@ def encode(
         raise typer.BadParameter("embeddings are binary: redirect standard output, or give --out")
     if output is not None:
         _check_output(output)
-    content = sys.stdin.buffer.read() if source is None else source.read_bytes()
 
-    from models.embedded_lines import embed, lines_of, write_matrix, write_stream
-
-    sentences = lines_of(content, "standard input" if source is None else str(source))
-
-    from models.encoding.named_encoder import resolve_encoder
+    from models.encode_lines import encode_file, encode_lines
+    from models.encoding.named_encoder import string_encoder
     from models.encoding.reading_encoder import EncoderSettings
+    from models.encoding.string_encoder import Asked
 
     settings = given(
         device=device,
@@ -78,23 +81,32 @@ def encode(
         dependency_parser=dependency_parser,
         constituency_parser=constituency_parser,
     )
+    pools = tuple(name.strip() for name in pooling.split(","))
+    asked = Asked(pools, batch_size, processes)  # type: ignore[arg-type]
     look_here_for_functions()
-    found = resolve_encoder(encoder, EncoderSettings.from_dict(settings))
-    started = time.perf_counter()
-    poolings = tuple(name.strip() for name in pooling.split(","))
-    embeddings = embed(found, encoder, sentences, poolings, _reporter(len(sentences)))  # type: ignore[arg-type]
+    with nullcontext(sys.stdin.buffer) if source is None else source.open("rb") as lines:
+        found = string_encoder(encoder, EncoderSettings.from_dict(settings))
+        started = time.perf_counter()
+        name = "standard input" if source is None else str(source)
+        bar = sys.stderr.isatty()
+        tell = None if bar else _reporter()
+        write = partial(encode_lines, out=sys.stdout.buffer)
+        if output is not None:
+            write = partial(encode_file, target=output)
+        encoded = write(
+            *(found, lines, name),
+            asked=asked,
+            normalize=normalize,
+            show_progress=bar,
+            on_progress=tell,
+        )
     seconds = time.perf_counter() - started
-    refused = getattr(found, "refused", [])
-    for refusal in refused:
+    for refusal in encoded.refused:
         say(f"zeros for {refusal}")
     say(
-        f"{len(sentences)} sentences, {len(refused)} refused, width {embeddings.shape[1]}, "
-        f"{seconds:.1f} s, {len(sentences) / max(seconds, 1e-9):.0f} sentences/s"
+        f"{encoded.sentences} sentences, {len(encoded.refused)} refused, width {encoded.width}, "
+        f"{seconds:.1f} s, {encoded.sentences / max(seconds, 1e-9):.0f} sentences/s"
     )
-    if output is None:
-        write_stream(embeddings, sys.stdout.buffer)
-    else:
-        write_matrix(embeddings, output)
 
 
 def _check_output(output: Path) -> None:
@@ -107,14 +119,14 @@ def _check_output(output: Path) -> None:
         raise typer.BadParameter(f"{output.parent}: not writable; give --out another place")
 
 
-def _reporter(num_sentences: int) -> Callable[[float], None]:
+def _reporter() -> Callable[[int], None]:
     """Returns what tells every few seconds how far it is."""
     last_report = time.monotonic()
 
-    def report(share: float) -> None:
+    def report(done: int) -> None:
         nonlocal last_report
         if time.monotonic() - last_report >= SECONDS_BETWEEN_REPORTS:
             last_report = time.monotonic()
-            say(f"{share:.0%} of {num_sentences} sentences")
+            say(f"{done:,} sentences")
 
     return report

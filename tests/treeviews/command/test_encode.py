@@ -35,5 +35,5 @@ def test_a_function_is_found_where_the_command_is_run(
 def test_a_function_has_no_states_to_pool(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asked = ["own_lengths:lengths", "--input", "in.txt", "--out", "out.npy", "--pooling", "max"]
     assert encode(asked) == 2
-    assert "gives no states to pool; leave out --pooling" in capsys.readouterr().err
+    assert "gives no states to pool; leave out pooling" in capsys.readouterr().err
     assert not (here / "out.npy").exists()
