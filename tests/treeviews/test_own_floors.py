@@ -72,9 +72,9 @@ def test_a_package_that_is_loaded_already_is_an_error(tmp_path: Path) -> None:
     theirs = tmp_path / "models" / "__init__.py"
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1] == (
-        "ImportError: treeviews needs its own package 'models', but this program has loaded another "
-        f"from {theirs}: rename that one, or run Treeviews as a program of its own (the command "
-        "treeviews)"
+        "ImportError: treeviews needs its own package 'models', but this program has loaded "
+        f"another from {theirs}: rename that one, or run Treeviews as a program of its own (the "
+        "command treeviews)"
     )
 
 
