@@ -134,7 +134,8 @@ def test_run_encode_evaluate_and_inspect(
 
 def test_a_function_of_the_users_own_is_scored(installation: Installation, where: Path) -> None:
     (where / "mine.py").write_text(
-        "def encode(sentences):\n    return [[float(len(s)), 1.0 * ord(s[0])] for s in sentences]\n"
+        "def encode(sentences):\n"
+        "    return [[float(len(s)), float(ord(s[0]))] for s in sentences]\n"
     )
     data = write_tiny_senteval(where / "senteval")
 

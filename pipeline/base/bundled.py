@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 PACKAGES = Path(__file__).resolve().parents[2]
-"""The folder that holds our packages: the repository, or ``site-packages`` where a wheel is."""
+"""The folder that holds our packages: the repository, or ``site-packages`` of a wheel."""
 
 
 def data_folder(packages: Path) -> Path:
