@@ -13,7 +13,7 @@ from tests.support import mteb_data
 
 def test_without_mteb_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mteb", None)
-    with pytest.raises(ValueError, match=r"need mteb.*pip install 'treeviews\[mteb\]'"):
+    with pytest.raises(ValueError, match=r"need mteb.*pip install 'mteb<3'"):
         import_mteb()
 
 

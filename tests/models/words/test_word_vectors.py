@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -246,11 +247,13 @@ def test_vectors_of_which_a_bit_was_flipped_are_refused(tmp_path: Path, name: st
         load_word_vectors(tmp_path)
 
 
-@pytest.mark.parametrize("in_bytes", [False, True])
-def test_what_is_written_is_read_with_its_counts(tmp_path: Path, in_bytes: bool) -> None:
+@pytest.mark.parametrize("kept_as", ["float16", "float32", "bytes"])
+def test_what_is_written_is_read_with_its_counts(
+    tmp_path: Path, kept_as: Literal["float16", "float32", "bytes"]
+) -> None:
     rows = np.random.default_rng(0).normal(size=(3, 50)).astype(np.float32)
     counts = np.array([5, 2, 1])
-    write_vectors(tmp_path, ["a", "b", "c"], rows, {}, counts=counts, in_bytes=in_bytes)
+    write_vectors(tmp_path, ["a", "b", "c"], rows, {}, counts=counts, kept_as=kept_as)
     vectors = load_word_vectors(tmp_path)
     assert vectors.words[1:] == ("a", "b", "c")
     assert vectors.counts is not None and vectors.counts.tolist() == [0, 5, 2, 1]
