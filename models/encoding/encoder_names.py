@@ -107,7 +107,7 @@ def parse_encoder_name(called: str) -> EncoderName:
         return EncoderName(called, "function")
     meant = did_you_mean(called, known=("trained", *READY))
     raise UnknownEncoderError(
-        f"encoder {called!r}: no such folder and no known name{meant or f'; give {FORMS}'}"
+        f"encoder {called!r}: no such folder and no known name{meant}; give {FORMS}"
     )
 
 
