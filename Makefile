@@ -60,6 +60,7 @@ $(RUNS): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(None if (3, 11) <= v < (3, 13) else "Treeviews needs Python 3.11 or 3.12, found %d.%d: run make PYTHON=python3.11 ..." % v)'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	test -z "$(TORCH_INDEX)" || $(INSTALL) --no-compile $(FROM_TORCH) torch
+	rm -rf treeviews.egg-info  # of an earlier release, it would be read instead of what is installed
 	$(INSTALL) --no-compile -e .
 	echo "It is installed." | env -u PYTHONDONTWRITEBYTECODE $(BIN)/treeviews encode english-trees > /dev/null
 	@touch $(RUNS)
