@@ -13,7 +13,7 @@ from models.model.model_description import (
     read_model_description,
 )
 from pipeline.base.bundled import BUNDLED_MODELS
-from pipeline.base.mistakes import did_you_mean
+from pipeline.base.mistakes import did_you_mean, sentence_of
 
 
 def model_folder(called: str) -> Path:
@@ -31,10 +31,25 @@ def model_folder(called: str) -> Path:
     return folder
 
 
-def models_in(folder: Path) -> dict[str, Path]:
-    """Returns the folders of models right below a folder, by name; none where it is not there."""
-    found = sorted(folder.glob(f"*/{MODEL_FILE}"))
-    return {path.parent.name: path.parent for path in found}
+def listed_models(folder: Path) -> list[dict[str, Any]]:
+    """Returns the models right below a folder and those that ship, each as `model_facts` has it.
+
+    Each has a ``name``, too, and says whether it ``ships``. Of one that cannot be read there is
+    the ``path`` and, as ``damaged``, what is wrong.
+    """
+    own = [(path.parent, False) for path in sorted(folder.glob(f"*/{MODEL_FILE}"))]
+    shipped = [(path, True) for path in BUNDLED_MODELS.values()]
+    return [
+        {"name": path.name, "ships": ships, **_facts_or_damage(path)}
+        for path, ships in [*own, *shipped]
+    ]
+
+
+def _facts_or_damage(folder: Path) -> dict[str, Any]:
+    try:
+        return model_facts(folder)
+    except (OSError, ValueError) as error:
+        return {"path": str(folder), "damaged": sentence_of(error)}
 
 
 def model_facts(folder: Path) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from luigi.retcodes import retcode
 from luigi.task_register import Register
 
 from pipeline.base.foreign_text import told
-from pipeline.base.mistakes import DONE, FAILED, did_you_mean
+from pipeline.base.mistakes import DONE, did_you_mean
 from tasks import failures
 from tasks.artefact import ReportingTask
 from tasks.failures import refuse
@@ -34,6 +34,8 @@ logger = logging.getLogger("luigi-interface")
 DEFAULT_WORKERS = 2
 SECONDS_TO_CONNECT = 3.0
 """That a scheduler has to answer; Luigi itself tries for two minutes."""
+_BY_WHAT_FAILED = -1
+"""Stands for an exit code that nobody has set."""
 _EXAMPLE = re.compile(r"'([{\[].*?[}\]])'")
 
 
@@ -42,9 +44,7 @@ class _CodeOfRun(luigi.IntParameter):
 
     def __get__(self, instance: Any, owner: Any) -> Any:
         value = super().__get__(instance, owner)
-        if instance is None or value != FAILED:
-            return value
-        return failures.exit_code()
+        return failures.exit_code() if value == _BY_WHAT_FAILED else value
 
 
 def teach_command_line() -> None:
@@ -53,7 +53,7 @@ def teach_command_line() -> None:
     These hold in whatever folder it is started; what ``luigi.cfg`` there says counts more.
     """
     for name, _ in retcode.get_params():
-        code = _CodeOfRun(default=FAILED, description=getattr(retcode, name).description)
+        code = _CodeOfRun(default=_BY_WHAT_FAILED, description=getattr(retcode, name).description)
         code.__set_name__(retcode, name)
         setattr(retcode, name, code)
     # Luigi would end a second run of the same command at once; here it waits at the folders' locks.

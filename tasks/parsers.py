@@ -212,9 +212,13 @@ def used_parser(task: luigi.Task, stage: str) -> UsedParser:
 
 
 def _meant(chosen: Path) -> str:
-    """Returns a published parser, or what lies beside, that a name may have been meant for."""
-    beside = [str(path) for path in chosen.parent.glob("*")] if chosen.parent.is_dir() else []
-    return did_you_mean(str(chosen), known=[*OFFICIAL_PARSERS, *beside])
+    """Returns a published parser, or a folder beside, that a name may have been meant for."""
+    published = did_you_mean(str(chosen), known=OFFICIAL_PARSERS)
+    parent = chosen.parent
+    if published or not parent.is_dir():
+        return published
+    folders = [path.name for path in parent.iterdir() if path.is_dir()]
+    return did_you_mean(chosen.name, known=folders, within=parent)
 
 
 def _check_folder(folder: Path, kind: str, stage: str, sha256: str) -> None:

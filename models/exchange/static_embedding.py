@@ -81,9 +81,8 @@ def write_static(folder: Path, encoder: StaticEncoder) -> None:
     """
     from safetensors.numpy import save_file
 
-    words, rows = _spellings(encoder.words)
+    words, rows, lower_case = _spellings(encoder.words)
     table = np.ascontiguousarray(encoder.table[rows], dtype=np.float32)
-    lower_case = len(rows) == len(encoder.words)
     tokenizer = tokenizer_json(words, lower_case=lower_case)
     write_by_library(folder / "model.safetensors", partial(save_file, {TENSOR: table}))
     _write(folder / "tokenizer.json", tokenizer)
@@ -133,8 +132,8 @@ def _one_word_each(ids: NDArray[np.int32]) -> SentenceBlock:
     )
 
 
-def _spellings(words: Sequence[str]) -> tuple[dict[str, int], NDArray[np.int64]]:
-    """Returns spelling -> row, and the word whose vector each row has, [R].
+def _spellings(words: Sequence[str]) -> tuple[dict[str, int], NDArray[np.int64], bool]:
+    """Returns spelling -> row, the word whose vector each row has, [R], and if all are small.
 
     A word that is not known as it stands is looked up in small letters. Where all words are of
     small letters the tokenizer sees to that, and each row is a word. Else words have rows for the
@@ -145,10 +144,11 @@ def _spellings(words: Sequence[str]) -> tuple[dict[str, int], NDArray[np.int64]]
         if number != UNKNOWN_ID:
             known.setdefault(word, number)
     rows = list(range(len(words)))
-    if any(word != word.lower() for word in known):
+    lower_case = all(word == word.lower() for word in known)
+    if not lower_case:
         for word, number in list(known.items()):
             for spelling in (word[:1].upper() + word[1:], word.upper()):
                 if spelling not in known and spelling.lower() == word:
                     known[spelling] = len(rows)
                     rows.append(number)
-    return known, np.array(rows, dtype=np.int64)
+    return known, np.array(rows, dtype=np.int64), lower_case

@@ -102,7 +102,11 @@ def fetch_model(
             check_model_folder(fetched)
         except ValueError as error:
             raise ValueError(f"{repo}@{commit}: no whole model on the hub: {error}") from error
-        fetched.rename(folder)
+        try:
+            fetched.rename(folder)
+        except OSError:
+            if not folder.is_dir():  # where it is, another process fetched the same commit
+                raise
     return folder
 
 

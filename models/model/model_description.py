@@ -292,8 +292,8 @@ def find_parser(stage: str, record: ParserRecord | None, given: Path | None) -> 
     raise ValueError(
         f"the {stage} parser {record.name!r} of the model (checksum {record.checksum[:12]}…) was "
         f"not found: {'; '.join(faults)}; give {option}=FOLDER of that parser "
-        f"(--{option.replace('_', '-')} on a command line); those that ship are in data/parsers of "
-        "the repository"
+        f"(--{option.replace('_', '-')} on a command line); those that ship lie in "
+        f"{BUNDLED_PARSERS[stage].parent}"
     )
 
 

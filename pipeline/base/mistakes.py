@@ -60,14 +60,17 @@ def sentence_of(error: BaseException) -> str:
     return told(text if plain else f"{kind}: {text}" if text else kind)
 
 
-def did_you_mean(*names: str, known: Iterable[str]) -> str:
+def did_you_mean(*names: str, known: Iterable[str], within: Path = Path()) -> str:
     """Returns ``; did you mean X?`` for names that resemble known ones, or nothing.
 
     Names of another case resemble one another, too.
+
+    Args:
+        within: the folder of files whose names are compared; they are told with their paths.
     """
     by_small = {name.lower(): name for name in known}
     found = [
-        by_small[match]
+        by_small[match] if within == Path() else str(within / by_small[match])
         for name in names
         for match in get_close_matches(str(name).lower(), list(by_small), n=1)
     ]

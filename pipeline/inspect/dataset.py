@@ -6,13 +6,13 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pipeline.base.mistakes import did_you_mean
 from pipeline.shards.manifests import (
     MANIFEST_NAME,
     SHARD_GLOB,
@@ -238,8 +238,7 @@ def read_tables(path: Path, columns: Sequence[str] | None = None) -> Iterator[pa
 def _check_columns(wanted: Sequence[str], known: Sequence[str], path: Path) -> None:
     for name in wanted:
         if name not in known:
-            close = get_close_matches(name, known, n=1)
-            meant = f"; did you mean {close[0]!r}?" if close else ""
+            meant = did_you_mean(name, known=known)
             raise ValueError(f"{path}: no column {name!r}, only {', '.join(known)}{meant}")
 
 

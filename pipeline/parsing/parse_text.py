@@ -9,14 +9,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cache, lru_cache
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args, overload
 
-from pipeline.base.bundled import BUNDLED_PARSERS
-from pipeline.base.mistakes import did_you_mean
 from pipeline.base.refusal import Refusal, RefusedSentence, shortened
 from pipeline.parsers.adapters.base import MAX_TOKENS, reject_input
 from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder
 from pipeline.parsers.lazy_parser import LazyParser
+from pipeline.parsing.chosen_parsers import device_called, folders_of
 from pipeline.parsing.parsed_sentence import ParsedSentence, Trees
 
 if TYPE_CHECKING:
@@ -35,6 +34,19 @@ MAX_NAMED = 20
 """Refused sentences that a message names; the rest are counted."""
 _KEPT_PARSERS = 4
 """Parsers that `parse` keeps loaded; the first ones take tens of megabytes."""
+
+
+class _Asked(TypedDict, total=False):
+    on_refusal: OnRefusal
+    on_progress: Callable[[float], None] | None
+
+
+class _AskedOfParsers(_Asked, total=False):
+    dependencies: bool
+    constituents: bool
+    dependency_parser: str | Path | None
+    constituency_parser: str | Path | None
+    device: str
 
 
 class Parser:
@@ -68,13 +80,24 @@ class Parser:
             ValueError: nothing is wanted, a parser is given for what is not, a folder lacks a file,
                 or this machine has no such device.
         """
-        folders = _folders(dependencies, constituents, dependency_parser, constituency_parser)
-        device = _device(device)
+        folders = folders_of(dependencies, constituents, dependency_parser, constituency_parser)
+        device = device_called(device)
         self._turn = Lock()
         self.parsers: dict[str, LazyParser] = {
             stage: LazyParser(stage, folder, device=device) for stage, folder in folders.items()
         }
         """Stage (``dependencies``, ``constituents``) -> its parser."""
+
+    # A string is a sequence of strings, too; type checkers take the first that fits.
+    @overload
+    def parse(  # type: ignore[overload-overlap]
+        self, texts: str, *, split: Literal[False] = False, **asked: Unpack[_Asked]
+    ) -> ParsedSentence: ...
+
+    @overload
+    def parse(
+        self, texts: Sequence[str], *, split: bool = False, **asked: Unpack[_Asked]
+    ) -> list[ParsedSentence]: ...
 
     def parse(
         self,
@@ -83,25 +106,27 @@ class Parser:
         split: bool = False,
         on_refusal: OnRefusal = "error",
         on_progress: Callable[[float], None] | None = None,
-    ) -> list[ParsedSentence]:
-        """Returns the sentences with their trees, in the texts' order.
+    ) -> ParsedSentence | list[ParsedSentence]:
+        """Returns the sentences with their trees, in the texts' order; of one string, its sentence.
 
         Args:
             texts: raw text; each string is one sentence, whatever it holds.
             split: each string is a text of any number of sentences instead, which a blank line and
-                the rules of `pipeline.text.boundaries` end. A text without any gives none.
+                the rules of `pipeline.text.boundaries` end. A text without any gives none. What is
+                returned is a list, of one string, too.
             on_refusal: ``error`` for a sentence that cannot be parsed (empty, more than 510 tokens,
                 or refused by a parser), or ``skip`` for one in its place whose ``refusal`` says
                 why.
             on_progress: told the share of the sentences done.
 
         Raises:
-            ValueError: no list of strings; or sentences cannot be parsed: names them and the
-                remedy. All empty and too long ones are found before any is parsed.
+            ValueError: no strings; or sentences cannot be parsed: names them and the remedy. All
+                empty and too long ones are found before any is parsed.
             RuntimeError: memory, the device or a parser failed.
         """
         _check_on_refusal(on_refusal)
-        cut = _cut(_listed(texts), split=split)
+        is_one = isinstance(texts, str)
+        cut = _cut([texts] if is_one else _listed(texts), split=split)
         if on_refusal == "error":
             _fail_if_any(_refused_unparsed(cut, split=split))
         parsed: list[ParsedSentence] = []
@@ -109,7 +134,7 @@ class Parser:
             parsed += self._parsed(pool, on_refusal, split=split)
             if on_progress is not None:
                 on_progress(len(parsed) / len(cut))
-        return parsed
+        return parsed[0] if is_one and not split else parsed
 
     def stream(
         self, texts: Iterable[str], *, split: bool = False, on_refusal: OnRefusal = "error"
@@ -117,7 +142,7 @@ class Parser:
         """Yields what `parse` returns, of any number of texts in bounded memory.
 
         Args:
-            texts: read ahead by some thousands.
+            texts: read ahead by some thousands; one string is one text.
             split: see `parse`.
             on_refusal: see `parse`; an error is raised where the sentence stands.
 
@@ -127,7 +152,7 @@ class Parser:
         """
         _check_on_refusal(on_refusal)
         first = 0
-        for piece in _pieces(texts):
+        for piece in _pieces([texts] if isinstance(texts, str) else texts):
             for pool in _pools(_cut(piece, split=split, first=first)):
                 yield from self._parsed(pool, on_refusal, split=split)
             first += len(piece)
@@ -168,6 +193,18 @@ class Parser:
         return parsed
 
 
+@overload
+def parse(  # type: ignore[overload-overlap]
+    texts: str, *, split: Literal[False] = False, **asked: Unpack[_AskedOfParsers]
+) -> ParsedSentence: ...
+
+
+@overload
+def parse(
+    texts: Sequence[str], *, split: bool = False, **asked: Unpack[_AskedOfParsers]
+) -> list[ParsedSentence]: ...
+
+
 def parse(
     texts: Sequence[str],
     *,
@@ -179,10 +216,10 @@ def parse(
     device: str = "cpu",
     on_refusal: OnRefusal = "error",
     on_progress: Callable[[float], None] | None = None,
-) -> list[ParsedSentence]:
-    """Returns sentences with their trees::
+) -> ParsedSentence | list[ParsedSentence]:
+    """Returns sentences with their trees, of one string one sentence::
 
-        (sentence,) = treeviews.parse(["The cat sees the dog."])
+        sentence = treeviews.parse("The cat sees the dog.")
         sentence.tokens    # ['The', 'cat', 'sees', 'the', 'dog', '.']
         sentence.offsets   # [(0, 3), (4, 7), (8, 12), …]
         sentence.heads     # [2, 3, 0, 5, 3, 3]
@@ -197,14 +234,14 @@ def parse(
 
     Raises:
         FileNotFoundError: no such parser; names those that ship.
-        ValueError: no list of strings, a setting that makes no sense, or sentences that cannot be
+        ValueError: no strings, a setting that makes no sense, or sentences that cannot be
             parsed: names them and the remedy.
         RuntimeError: memory, the device or a parser failed.
     """
-    texts = _listed(texts)
-    folders = _folders(dependencies, constituents, dependency_parser, constituency_parser)
+    texts = texts if isinstance(texts, str) else _listed(texts)
+    folders = folders_of(dependencies, constituents, dependency_parser, constituency_parser)
     checksums = tuple(checksum_of_parser_folder(folder) for folder in folders.values())
-    parser = _kept_parser(tuple(folders.items()), checksums, _device(device))
+    parser = _kept_parser(tuple(folders.items()), checksums, device_called(device))
     return parser.parse(texts, split=split, on_refusal=on_refusal, on_progress=on_progress)
 
 
@@ -221,54 +258,6 @@ def _kept_parser(
         constituency_parser=given.get("constituents"),
         device=device,
     )
-
-
-def _folders(
-    dependencies: bool,
-    constituents: bool,
-    dependency_parser: str | Path | None,
-    constituency_parser: str | Path | None,
-) -> dict[str, Path]:
-    """Returns stage -> folder of the parser, for what is wanted."""
-    if not (dependencies or constituents):
-        raise ValueError("nothing to parse: let dependencies or constituents be True")
-    asked = {
-        "dependencies": (dependencies, dependency_parser, "dependency_parser"),
-        "constituents": (constituents, constituency_parser, "constituency_parser"),
-    }
-    folders: dict[str, Path] = {}
-    for stage, (is_wanted, given, option) in asked.items():
-        if is_wanted:
-            folders[stage] = _folder_of(stage, given)
-        elif given is not None:
-            raise ValueError(f"{option} is given, but {stage} is False; leave out one of the two")
-    return folders
-
-
-def _folder_of(stage: str, given: str | Path | None) -> Path:
-    """Returns the folder of a parser that is given by name or folder."""
-    shipped = BUNDLED_PARSERS[stage]
-    if given is None:
-        return shipped
-    names = sorted(path.name for path in shipped.parent.glob(f"{shipped.name}*"))
-    if str(given) in names:
-        return shipped.parent / str(given)
-    path = Path(given)
-    if not path.is_dir():
-        raise FileNotFoundError(
-            f"{shortened(str(given))}: no parser folder and no parser that ships "
-            f"({', '.join(names)}){did_you_mean(str(given), known=names)}"
-        )
-    return path
-
-
-def _device(name: str) -> str:
-    """Returns torch's name of a device, which is not asked of torch where it is the CPU."""
-    if name == "cpu":
-        return name
-    from pipeline.parsers.adapters.device import resolve_device
-
-    return resolve_device(name)
 
 
 def _listed(texts: Iterable[str]) -> list[str]:

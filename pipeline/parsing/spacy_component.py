@@ -67,6 +67,14 @@ class SpacyParser:
         self._on_refusal = on_refusal
         register_extensions(constituents=constituents)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Returns what another process needs, which loads the parsers by itself."""
+        return {name: value for name, value in self.__dict__.items() if name != "_parser"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        register_extensions(constituents=self._settings["constituents"])
+
     @cached_property
     def _parser(self) -> Parser:
         return Parser(**self._settings)

@@ -99,6 +99,8 @@ def test_luigis_own_command_ends_alike_and_a_users_own_code_counts_more(here: Pa
     (here / "luigi.cfg").write_text("[retcode]\nscheduling_error = 35\n", encoding="utf-8")
     again = luigi_command(*asked, here=here)
     assert again.returncode == 35
+    (here / "luigi.cfg").write_text("[retcode]\nscheduling_error = 1\n", encoding="utf-8")
+    assert luigi_command(*asked, here=here).returncode == 1
     for said in (ended.stderr, again.stderr):
         sentence, where = said.splitlines()[-2:]
         assert sentence == "ERROR: nowhere.txt: no such file, folder or match; check the path"

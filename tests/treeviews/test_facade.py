@@ -159,7 +159,7 @@ def test_shards_of_a_corpus_are_read_side_by_side(tmp_path: Path) -> None:
     sentences = list(treeviews.read_shards(corpus / "sentences"))
     assert sentences[0].column_names == ["document_id", "sentence_index", "tokens"]
     assert [table.num_rows for table in sentences] == [table.num_rows for table in tables]
-    with pytest.raises(ValueError, match=r"no column 'token'.*did you mean 'tokens'"):
-        treeviews.read_shards(corpus, ["token"])
+    with pytest.raises(ValueError, match=r"no column 'Token'.*did you mean tokens"):
+        treeviews.read_shards(corpus, ["Token"])
     with pytest.raises(FileNotFoundError, match="no such file or folder"):
         treeviews.read_shards(tmp_path / "absent")

@@ -35,9 +35,14 @@ class _PathFirst(typer.core.TyperGroup):
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             if len(args) > 1 and args[1] in COMMANDS:
                 args = [args[1], args[0], *args[2:]]
-            elif Path(args[0]).exists() or "://" in args[0] or len(args) < 2:
+            elif Path(args[0]).exists() or "://" in args[0] or _is_alone(args):
                 args = ["overview", *args]
         return super().parse_args(ctx, args)
+
+
+def _is_alone(args: list[str]) -> bool:
+    """Says whether nothing but options follows the first word, which then is no command."""
+    return len(args) < 2 or args[1].startswith("-")
 
 
 def add_to(app: typer.Typer) -> None:

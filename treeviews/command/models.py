@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -36,28 +37,30 @@ def list_models(
     as_json: AsJson = False,
 ) -> None:
     """List the encoders that ship and those that you trained."""
-    from models.listing import model_facts, models_in
+    from models.listing import listed_models
     from models.report.markdown import markdown_table
-    from pipeline.base.bundled import BUNDLED_MODELS
 
-    found = {
-        name: {"name": name, "ships": name in BUNDLED_MODELS, **model_facts(path)}
-        for name, path in {**models_in(folder), **BUNDLED_MODELS}.items()
-    }
+    found = listed_models(folder)
     if as_json:
-        print_json([*found.values()])
+        print_json(found)
         return
-    rows = [
-        (
-            name,
-            "ships" if facts["ships"] else facts["path"],
-            ",".join(facts["views"]),
-            ", ".join(facts["needs"]) or "nothing",
-            f"{facts['bytes'] / 1e6:.1f}",
-        )
-        for name, facts in found.items()
-    ]
+    rows = [_row(model) for model in found]
     print(markdown_table(("model", "where", "views", "parses", "MB"), rows, num_text_columns=4))
+
+
+def _row(facts: Mapping[str, Any]) -> tuple[str, ...]:
+    from pipeline.base.foreign_text import printable
+
+    where = "ships" if facts["ships"] else printable(facts["path"])
+    if "damaged" in facts:
+        return (facts["name"], where, f"damaged: {printable(facts['damaged'])}", "", "")
+    return (
+        facts["name"],
+        where,
+        ",".join(facts["views"]),
+        ", ".join(facts["needs"]) or "nothing",
+        f"{facts['bytes'] / 1e6:.1f}",
+    )
 
 
 def show(model: ModelArgument, as_json: AsJson = False) -> None:

@@ -358,8 +358,9 @@ def test_another_parser_than_the_bundled_one_is_asked_for() -> None:
     own = {"name": "own", "checksum": "1" * 64, "path": None}
     record = recorded_parsers(described(own), ["dependencies"])["dependencies"]
 
-    with pytest.raises(ValueError, match=r"dependencies parser 'own' .* was not found"):
+    with pytest.raises(ValueError, match=r"dependencies parser 'own' .* was not found") as told:
         find_parser("dependencies", record, None)
+    assert str(told.value).endswith(f"lie in {BUNDLED_PARSERS['dependencies'].parent}")
 
 
 def test_the_parser_of_a_fast_parse_is_found_by_its_weights() -> None:

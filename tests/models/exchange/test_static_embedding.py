@@ -13,6 +13,7 @@ import models
 from models.encoding.named_encoder import resolve_encoder
 from models.exchange.export import export_model
 from models.exchange.export_options import ExportOptions
+from models.exchange.static_embedding import StaticEncoder, write_static
 from models.exchange.tokenizer_json import WORD, tokenizer_json
 from pipeline.text.tokenization import EnglishTokenizer, clean_text
 from tests.support.parsed_corpora import write_vectors
@@ -60,6 +61,15 @@ def test_words_with_case_have_rows_for_their_spellings(tmp_path: Path) -> None:
     shouted = ["THE Committees WERE Quietly Waiting."]
     expected = resolve_encoder("bag_of_words").encode(shouted)
     np.testing.assert_allclose(means(tmp_path / "out", shouted), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("words", [("Paris", "NASA"), ("the", "The", "THE")])
+def test_words_with_case_that_have_no_further_spelling_are_read_as_they_stand(
+    words: tuple[str, ...], tmp_path: Path
+) -> None:
+    table = np.eye(len(words) + 1, dtype=np.float32)
+    write_static(tmp_path, StaticEncoder(("[unknown]", *words), table))
+    np.testing.assert_array_equal(means(tmp_path, words), table[1:])
 
 
 STORY = ["the cat sees the dog", "Goats like zzz!", "the mouse is outside"]

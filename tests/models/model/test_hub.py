@@ -12,7 +12,8 @@ import pytest
 import models
 from models.exchange.export_options import ExportOptions
 from models.exchange.push import push_model
-from models.model.hub import fetch_model
+from models.model import hub as hub_module
+from models.model.hub import check_model_folder, fetch_model
 from tests.support.command import subcommand
 from tests.support.hub_server import HubServer, hub
 from tests.support.parsed_corpora import write_vectors
@@ -63,6 +64,21 @@ def test_a_commit_is_fetched_once_and_then_without_the_hub(
     asked = len(server.requests)
     assert fetched(server, tmp_path, f"hf://me/it@{commit}") == first
     assert len(server.requests) == asked
+
+
+def test_a_commit_that_is_fetched_twice_at_a_time_is_there_once(
+    server: HubServer, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit = pushed(server, folder)
+
+    def fetch_meanwhile(unfinished: Path) -> None:
+        monkeypatch.setattr(hub_module, "check_model_folder", check_model_folder)
+        fetched(server, tmp_path)
+
+    monkeypatch.setattr(hub_module, "check_model_folder", fetch_meanwhile)
+    found = fetched(server, tmp_path)
+    assert models.load(found).digest == models.load(folder).digest
+    assert [path.name for path in found.parent.iterdir()] == [commit]
 
 
 def test_an_older_revision_stays_what_it_was(

@@ -199,6 +199,20 @@ def test_pools_are_bounded_by_their_tokens(monkeypatch: pytest.MonkeyPatch) -> N
     assert pools == [[0, 1], [2], [3], [4, 5]]
 
 
+def test_one_string_is_one_text() -> None:
+    (expected,) = small_parser().parse(["It rains."])
+
+    assert small_parser().parse("It rains.") == expected
+    assert parse("It rains.", **NAMES) == expected
+    assert [one.text for one in parse("It rains. He left.", split=True, **NAMES)] == [
+        "It rains.",
+        "He left.",
+    ]
+    assert list(small_parser().stream("It rains.")) == [expected]
+    with pytest.raises(ValueError, match="empty"):
+        parse("", **NAMES)
+
+
 def test_nothing_gives_nothing() -> None:
     assert small_parser().parse([]) == []
     assert small_parser().parse(["", " \n\n "], split=True) == []
@@ -252,7 +266,6 @@ def test_a_setting_that_makes_no_sense_is_said(settings: dict[str, Any], message
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
-        ("It rains.", "not one string"),
         (b"It rains.", "not bytes"),
         ({"It rains."}, "not set"),
         (7, "not int"),

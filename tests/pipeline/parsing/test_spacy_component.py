@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import pickle
 import subprocess
 import sys
 import tomllib
@@ -172,6 +173,27 @@ def test_several_processes_give_the_same(nlp: Any) -> None:
 
     assert [trees(doc) for doc in docs] == here
     assert next(docs[1].sents)._.parse_string.startswith("(S (NP (DT The) (NN cat))")
+
+
+def test_a_component_that_has_parsed_goes_to_a_process_that_has_loaded_nothing(
+    nlp: Any, tmp_path: Path
+) -> None:
+    expected = trees(nlp(TEXTS[1]))
+    (tmp_path / "component").write_bytes(pickle.dumps(nlp.get_pipe("treeviews_parser")))
+    code = (
+        "import pickle, sys, spacy\n"
+        "parser = pickle.load(open(sys.argv[1], 'rb'))\n"
+        "doc = parser(spacy.blank('en')(sys.argv[2]))\n"
+        "print([(t.text, t.head.i, t.dep_, t.tag_, t.is_sent_start) for t in doc])\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "component"), TEXTS[1]],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ended.stdout.strip() == str(expected)
 
 
 def test_a_sentence_that_is_too_long_costs_no_other(

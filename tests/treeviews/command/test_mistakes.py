@@ -20,6 +20,7 @@ from treeviews.command import main
 
 MOST_LINES = 3
 TYPO_OF_PARSER = str(BUNDLED_PARSERS["dependencies"]).replace("dependency", "dependancy")
+NO_PARSER = str(BUNDLED_PARSERS["dependencies"].parent / "zzz")
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,9 @@ MISTAKES = {
     "parser misspelt": mistake(
         "run", "--dependency-parser", TYPO_OF_PARSER, says=("no such folder", "mean /")
     ),
+    "parser unlike any": mistake(
+        "run", "--dependency-parser", NO_PARSER, says=("no published parser; these are",)
+    ),
     "no such vectors": mistake("run", "--vectors", "nowhere", says=("nowhere", "check the path")),
     "encoder misspelt": mistake(
         *("encode", "englsh", *ENGLISH[2:]), says=("'englsh'", "mean english?")
@@ -140,6 +144,8 @@ MISTAKES = {
     ),
     "nothing to compare": mistake("compare", "empty", "empty", says=("run the evaluation first",)),
     "no shard": mistake("inspect", "text.txt", says=("not named like a shard, such as",)),
+    "nothing to look at": mistake("inspect", "nowhere", "-n", "3", says=("nowhere: no such file",)),
+    "none for programs": mistake("inspect", "nowhere", "--json", says=("nowhere: no such file",)),
     "a URL to look at": mistake("inspect", "s3://b/c", says=("copy each stage",)),
 }
 
