@@ -25,14 +25,10 @@ from benchmarks.report import Table, fail, header, print_last_line, print_table
 from pipeline.base.bundled import BUNDLED_MODELS
 from pipeline.base.job import job_environment
 from pipeline.text.boundaries import sentence_ranges
+from pipeline.text.cleaning import clean_text
 from pipeline.text.paragraphs import Paragraph
 from pipeline.text.python_docs import PythonDocs
-from pipeline.text.tokenization import (
-    EnglishTokenizer,
-    SentenceConfig,
-    clean_text,
-    refuse_sentence,
-)
+from pipeline.text.tokenization import EnglishTokenizer, SentenceConfig, refuse_sentence
 
 SENTENCES = 50_000
 QUICK_SENTENCES = 2_000

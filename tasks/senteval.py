@@ -348,10 +348,8 @@ class EvaluateAll(SentEvalStage):
         for place, stage in enumerate(stages):
             for other in stages[:place]:
                 if stage.evaluated.content == other.evaluated.content:
-                    raise ValueError(
-                        f"encoders {other.encoder} and {stage.encoder} are the same one; name it "
-                        "once"
-                    )
+                    both = f"{other.encoder} and {stage.encoder}"
+                    raise ValueError(f"encoders {both} are the same one; name it once")
         return stages
 
     def content(self) -> dict[str, Any]:

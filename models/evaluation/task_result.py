@@ -309,8 +309,7 @@ def read_results(folder: Path) -> dict[str, Result]:
                 f"{other_path}: a second result of {one.task.name} in this folder, beside "
                 f"{path.name}; keep the results of one encoder and one seed in a folder"
             )
-        what = one.setup.difference(other.setup)
-        if what is not None:
+        if what := one.setup.difference(other.setup):
             raise ValueError(
                 f"{other_path}: of another {what} than {path}; evaluate one of them again, each "
                 "encoder, representation and classifier into a folder of its own"
@@ -344,18 +343,14 @@ def _is_result(value: Any) -> bool:
 
 
 def _present(value: Mapping[str, Any]) -> TaskResult:
-    outcome, data = value["outcome"], value["data"]
+    outcome, data = dict(value["outcome"]), value["data"]
+    outcome["predictions"] = _unpacked_predictions(outcome["predictions"])
+    outcome["regularisers"] = tuple(outcome["regularisers"])
     return TaskResult(
         task=_task(value["task"]),
         setup=_setup(value["setup"]),
         data=DataRecord(**{**data, "remarks": tuple(data.get("remarks", ()))}),
-        outcome=Outcome(
-            **{
-                **outcome,
-                "predictions": _unpacked_predictions(outcome["predictions"]),
-                "regularisers": tuple(outcome["regularisers"]),
-            }
-        ),
+        outcome=Outcome(**outcome),
         scores={name: Interval(**one) for name, one in value["scores"].items()},
         undefined=tuple(value["undefined"]),
         resampling=Resampling(**value["resampling"]),

@@ -125,8 +125,7 @@ class Parser:
             RuntimeError: memory, the device or a parser failed.
         """
         _check_on_refusal(on_refusal)
-        is_one = isinstance(texts, str)
-        cut = _cut([texts] if is_one else _listed(texts), split=split)
+        cut = _cut([texts] if isinstance(texts, str) else _listed(texts), split=split)
         if on_refusal == "error":
             _fail_if_any(_refused_unparsed(cut, split=split))
         parsed: list[ParsedSentence] = []
@@ -134,7 +133,7 @@ class Parser:
             parsed += self._parsed(pool, on_refusal, split=split)
             if on_progress is not None:
                 on_progress(len(parsed) / len(cut))
-        return parsed[0] if is_one and not split else parsed
+        return parsed[0] if isinstance(texts, str) and not split else parsed
 
     def stream(
         self, texts: Iterable[str], *, split: bool = False, on_refusal: OnRefusal = "error"

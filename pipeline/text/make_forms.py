@@ -17,10 +17,11 @@ import pyarrow as pa
 
 from pipeline.base.bundled import BUNDLED_FORMS
 from pipeline.text.chunks import ChunkCutter, KnownForms
+from pipeline.text.cleaning import clean_text
 from pipeline.text.forms import write_forms
 from pipeline.text.paragraphs import Paragraph
 from pipeline.text.python_docs import PythonDocs
-from pipeline.text.tokenization import clean_text, english_rules, rules_version
+from pipeline.text.tokenization import english_rules, rules_version
 
 LEAST_TIMES = 2
 """That a form must occur in the text; half of all occur once, and most of these never again."""

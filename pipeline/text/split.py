@@ -42,13 +42,12 @@ from pipeline.shards.manifests import (
 from pipeline.shards.schema import SENTENCES
 from pipeline.shards.shards import FIRST_ROWS, MAX_ROWS, rows_in_shard, write_shard
 from pipeline.text.boundaries import BOUNDARY_VERSION, sentence_ranges
+from pipeline.text.cleaning import CLEANING_VERSION, clean_text
 from pipeline.text.paragraphs import ChangedTextError, Paragraph, Source
 from pipeline.text.tokenization import (
-    CLEANING_VERSION,
     TOKENIZATION_VERSION,
     EnglishTokenizer,
     SentenceConfig,
-    clean_text,
     refuse_sentence,
     spacy_version,
 )

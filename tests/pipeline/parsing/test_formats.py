@@ -16,7 +16,8 @@ from pipeline.parsing.formats import write_parses
 from pipeline.parsing.parse_lines import parse_lines
 from pipeline.parsing.parsed_sentence import ParsedSentence, Trees
 from pipeline.text.aligned import whole_texts
-from pipeline.text.tokenization import EnglishTokenizer, clean_text
+from pipeline.text.cleaning import clean_text
+from pipeline.text.tokenization import EnglishTokenizer
 from pipeline.trees.parses import ConstituencyParse, DependencyParse
 from pipeline.trees.treebanks import read_bracketed, read_conllu
 from tests.support.small_parsers import small_parser

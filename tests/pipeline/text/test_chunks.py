@@ -13,12 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.text import tokenization
+from pipeline.text import cleaning, tokenization
 from pipeline.text.boundaries import sentence_ranges
 from pipeline.text.chunks import KnownForms
+from pipeline.text.cleaning import clean_text
 from pipeline.text.paragraphs import Paragraph
 from pipeline.text.python_docs import PythonDocs
-from pipeline.text.tokenization import EnglishTokenizer, clean_text, english_rules
+from pipeline.text.tokenization import EnglishTokenizer, english_rules
 
 
 @functools.cache
@@ -240,8 +241,8 @@ def test_threads_may_cut_side_by_side() -> None:
 @given(text=st.text() | st.text(alphabet=" a\t\u00a0\u00ad\u200b\ufffd\u2028\x00é\ud800"))
 @settings(max_examples=500, deadline=None)
 def test_cleaning_leaves_alone_only_what_is_clean(text: str) -> None:
-    joined, dropped = tokenization._WITHIN_WORDS.subn("", text)
-    repaired, replaced = tokenization._UNPRINTABLE.subn(" ", joined)
+    joined, dropped = cleaning.WITHIN_WORDS.subn("", text)
+    repaired, replaced = cleaning.UNPRINTABLE.subn(" ", joined)
     assert clean_text(text) == (" ".join(repaired.split()), dropped + replaced)
 
 
@@ -249,8 +250,8 @@ def test_every_character_is_cleaned_as_the_rules_say() -> None:
     for code in range(0x110000):
         text = f"a{chr(code)}b"
         if text.isprintable() and code != 0xFFFD:
-            assert not tokenization._UNPRINTABLE.search(text)
-            assert not tokenization._WITHIN_WORDS.search(text)
+            assert not cleaning.UNPRINTABLE.search(text)
+            assert not cleaning.WITHIN_WORDS.search(text)
             assert " ".join(text.split()) == text
 
 
