@@ -154,9 +154,9 @@ def test_a_loaded_model_is_asked_for_once_whoever_loads_it_again(
     server: HubServer, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", server.address)
     pushed(server, folder)
     fetch_model("hf://me/it", endpoint=server.address)
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", server.address)
     server.requests.clear()
     encoder = models.load("hf://me/it")
     assert len(server.requests) == 1
