@@ -178,7 +178,7 @@ def test_one_by_name_is_scored_as_the_command_scores_it(tmp_path: Path) -> None:
     assert dict(scores["STS13"]) == dict(same["STS13"])
     assert "bag_of_words" in scores.table
     assert "same" in same.table
-    with pytest.raises(FileNotFoundError, match="holds none of downstream"):
+    with pytest.raises(ValueError, match="holds none of downstream"):
         treeviews.evaluate("bag_of_words", tmp_path / "nowhere")
 
 
@@ -197,3 +197,20 @@ def test_shards_of_a_corpus_are_read_side_by_side(tmp_path: Path) -> None:
         treeviews.read_shards(corpus, ["token"])
     with pytest.raises(FileNotFoundError, match="no such file or folder"):
         treeviews.read_shards(tmp_path / "absent")
+
+
+def test_two_functions_have_no_results_in_one_folder(tmp_path: Path) -> None:
+    data, out = write_tiny_senteval(tmp_path / "data"), tmp_path / "out"
+    scores = treeviews.evaluate(lengths, data, tasks="STS13", out=out)
+    assert "lengths" in scores.table
+    with pytest.raises(ValueError, match="the result of an earlier run"):
+        treeviews.evaluate(lambda one: lengths(one), data, tasks="MR", out=out)
+
+
+def test_results_on_other_data_are_not_mixed(tmp_path: Path) -> None:
+    data, out = write_tiny_senteval(tmp_path / "data"), tmp_path / "out"
+    treeviews.evaluate("bag_of_words", data, tasks="MR", out=out)
+    file = data / "downstream" / "MR" / "rt-polarity.pos"
+    file.write_bytes(file.read_bytes() + b"one more\n")
+    with pytest.raises(ValueError, match="the result on another .*rt-polarity.pos"):
+        treeviews.evaluate("bag_of_words", data, tasks="STS13", out=out)
