@@ -9,6 +9,7 @@ Legend: n sentences, d width of an embedding.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import tempfile
@@ -24,6 +25,7 @@ from models.encoding.encoder_interface import FloatArray
 from models.encoding.string_encoder import Asked, StringEncoder
 from models.search.similarity import normalized
 from pipeline.base.atomic_files import TEMPORARY_SUFFIX
+from pipeline.base.job import JobMistakeError
 from pipeline.base.refusal import RefusedSentence
 
 LINES_AT_ONCE = 32_768
@@ -97,14 +99,14 @@ def encode_lines(
 ) -> Encoded:
     """Writes the vectors of a text's lines to a stream; arguments as of `encode_file`.
 
-    A stream without positions, such as a pipe, is written when all vectors are known: they wait in
+    A stream without positions, such as a pipe or a file that is appended to, is written when all vectors are known: they wait in
     a temporary file.
 
     Raises:
         OSError, ValueError: see `encode_file`.
     """
     asked = asked or Asked()
-    if not out.seekable():
+    if not out.seekable() or _appends(out):
         with tempfile.TemporaryFile() as waiting:
             found = encode_lines(
                 *(encoder, lines, name, waiting, asked),
@@ -142,6 +144,14 @@ def encode_lines(
     return Encoded(done, width, tuple(refused))
 
 
+def _appends(out: IO[bytes]) -> bool:
+    """Returns whether all that is written lands at the end of a file, as of a shell's ``>>``."""
+    try:
+        return bool(fcntl.fcntl(out.fileno(), fcntl.F_GETFL) & os.O_APPEND)
+    except OSError:  # no file of the system
+        return False
+
+
 def _encoded(
     encoder: StringEncoder, piece: Sequence[str], asked: Asked, first: int, *, show_progress: bool
 ) -> FloatArray:
@@ -158,7 +168,7 @@ def _encoded(
             processes=asked.processes,
             show_progress=show_progress,
         )
-    except ValueError as error:
+    except (ValueError, JobMistakeError) as error:
         if not first:
             raise
         raise ValueError(f"counted from line {first + 1:,} on: {error}") from error

@@ -65,11 +65,12 @@ from models.evaluation.tasks.load import (
     load_task,
 )
 from models.evaluation.tasks.task import EvaluationTask
+from models.evaluation_request import check_results
 from models.kept_encoder import encoder_of
 from models.report.evaluation_table import evaluation_table
 from pipeline.base.digest import digest_of, sha256_of_file
 from pipeline.base.job import Progress, run_from_command_line
-from pipeline.downloads.evaluation_data import DATA_PARTS
+from pipeline.downloads.evaluation_data import check_data_folder
 
 _NEEDED = ("encoder", "tasks", "data", "out")
 _OPTIONAL = (
@@ -135,19 +136,15 @@ def scores_of(
         on_progress: told the share of the tasks done, and the last one's score in words.
 
     Raises:
-        FileNotFoundError: no such data, or no such encoder.
-        ValueError: see `execute`.
+        FileNotFoundError: no such encoder.
+        ValueError: no such data, or see `check_results` and `execute`.
     """
-    if not any((Path(data) / part).is_dir() for part in DATA_PARTS):
-        raise FileNotFoundError(
-            f"{data}: holds none of {', '.join(DATA_PARTS)}; give the folder that SentEval calls "
-            "data"
-        )
+    check_data_folder(Path(data))
     names = tasks if isinstance(tasks, str) else ",".join(tasks)
     derived = derived_note(DERIVED[0], Path(data)) is not None
     found = tasks_named(names, derived=derived)
     is_named = isinstance(encoder, str | Path)
-    called = str(encoder) if is_named else getattr(encoder, "name", type(encoder).__name__)
+    called = str(encoder) if is_named else _called(encoder)
     shown = parse_encoder_name(called).shown if is_named else called
     threads = torch.get_num_threads()
     with tempfile.TemporaryDirectory(prefix="treeviews-") as scratch:
@@ -162,9 +159,15 @@ def scores_of(
             "threads": threads,
         }
         given = None if is_named else encoder_of(encoder)
+        check_results(job, given)
         execute(job, on_progress or (lambda _share, _status: None), encoder=given)
         results = {task.name: read_result(result_path(folder, task)) for task in found}
         return Scores(results, evaluation_table([folder]))
+
+
+def _called(encoder: object) -> str:
+    names = (getattr(encoder, attribute, None) for attribute in ("name", "__name__"))
+    return next((name for name in names if isinstance(name, str)), type(encoder).__name__)
 
 
 def execute(job: Mapping[str, Any], progress: Progress, *, encoder: Encoder | None = None) -> None:

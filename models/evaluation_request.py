@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from models.config.training_presets import preset
+from models.encoding.encoder_interface import Encoder, ViewEncoder
 from models.encoding.encoder_names import parse_encoder_name
 from models.evaluation.protocols.config import ProtocolConfig
 from models.evaluation.representations.representation import (
@@ -127,15 +128,22 @@ def known_tasks() -> list[EvaluationTask]:
     return [*TASKS, task_named(f"{OWN_PAIRS}NAME")]
 
 
-def check_results(job: Mapping[str, Any]) -> None:
+def check_results(job: Mapping[str, Any], encoder: Encoder | None = None) -> None:
     """Refuses a folder of results that this run would mix with its own.
+
+    Args:
+        job: of `models.evaluate_tasks`; ``out`` is one folder.
+        encoder: what the job's ``encoder`` names, where that is an object of this process.
 
     Raises:
         ValueError: a result on other data stands there, or one of an earlier run of a function
             without a version; names the file and the remedy.
     """
     data = Path(job["data"])
-    is_function = parse_encoder_name(job["encoder"]).kind == "function"
+    if encoder is None:
+        is_function = parse_encoder_name(job["encoder"]).kind == "function"
+    else:
+        is_function = not isinstance(encoder, ViewEncoder)
     unversioned = is_function and "encoder_version" not in job
     for path, result in results_by_file(Path(job["out"])).items():
         if isinstance(result, AbsentResult):

@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
 from models.encoding.encoder_interface import Encoder
+from models.encoding.encoder_names import parse_encoder_name
 from models.encoding.named_encoder import own_encoder, string_encoder
 from models.encoding.reading_encoder import EncoderSettings, OnRefusal
 from models.encoding.string_encoder import StringEncoder
 from models.model.model_description import MODEL_FILE
 
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    asked: tuple[str, ...]
+    """What it was asked for by, and from where: a folder's path may be relative."""
+    written: dict[Path, int]
+    """Each folder of a model that it stands on, and when that was written."""
+    encoder: StringEncoder
+
+    def is_for(self, asked: tuple[str, ...]) -> bool:
+        return self.asked == asked and all(_written(p) == t for p, t in self.written.items())
+
+
 _lock = Lock()
-_kept: tuple[object, StringEncoder] | None = None
+_kept: _Kept | None = None
 
 
 def encoder_of(
@@ -42,12 +57,16 @@ def encoder_of(
                 "with a method encode, or a function from a list of strings to a matrix [n, d]"
             )
         return own_encoder(function, getattr(given, "__name__", type(given).__name__), settings)
-    key = (str(given), device, on_refusal, _written(Path(given)))
+    asked = (str(given), device, on_refusal, str(Path.cwd()))
     with _lock:
-        if _kept is None or _kept[0] != key:
-            _kept = None  # frees the memory before more is taken
-            _kept = key, string_encoder(str(given), settings)
-        return _kept[1]
+        if _kept is not None and _kept.is_for(asked):
+            return _kept.encoder
+        _kept = None  # frees the memory before more is taken
+    # Outside the lock: a module of the user's own may encode something when it is imported.
+    encoder = string_encoder(str(given), settings)
+    with _lock:
+        _kept = _Kept(asked, {folder: _written(folder) for folder in _folders(encoder)}, encoder)
+    return encoder
 
 
 def vectors_of(given: Any, encoder: object) -> Any:
@@ -65,6 +84,13 @@ def vectors_of(given: Any, encoder: object) -> Any:
     if isinstance(given, list | tuple) and given and isinstance(given[0], str):
         return encoder_of(encoder).encode(given)
     return given
+
+
+def _folders(encoder: StringEncoder) -> list[Path]:
+    """Returns the folders of the models that an encoder stands on."""
+    if encoder.origin is None:
+        return []
+    return [part.folder for part in parse_encoder_name(encoder.origin["called"]).parts]
 
 
 def _written(folder: Path) -> int:

@@ -260,7 +260,7 @@ def evaluate(
         on_progress: told the share of the tasks done, and the last one's score in words.
 
     Raises:
-        FileNotFoundError: no such data, or no such encoder.
+        FileNotFoundError: no such encoder.
         ValueError: an unknown task, data that are not as they must be, or an encoder's answer that
             is no embedding.
     """

@@ -30,7 +30,7 @@ from models.encoding.encoder_interface import (
     name_of,
     view_and_pooling,
 )
-from models.encoding.encoder_names import ModelViews, parse_encoder_name
+from models.encoding.encoder_names import EncoderName, ModelViews, parse_encoder_name
 from models.encoding.own_encoder import (
     DEFAULT_BATCH_SIZE,
     CallableEncoder,
@@ -80,17 +80,18 @@ def resolve_encoder(called: str, settings: EncoderSettings | None = None) -> Enc
             knows; or a model has no such view.
     """
     settings = settings or EncoderSettings()
-    encoder = _resolved(called, settings)
+    name = parse_encoder_name(called)
+    encoder = _resolved(name, settings)
     if isinstance(encoder, StringEncoder):
-        encoder.origin = _origin(called, settings)
+        encoder.origin = _origin(name, settings)
     return encoder
 
 
-def _origin(called: str, settings: EncoderSettings) -> dict[str, Any]:
+def _origin(name: EncoderName, settings: EncoderSettings) -> dict[str, Any]:
     """Returns what `load_origin` takes; where code of the user's own lies is looked up for it."""
-    is_function = parse_encoder_name(called).kind == "function"
+    is_function = name.kind == "function"
     places = [place or str(Path.cwd()) for place in sys.path] if is_function else []
-    return {"called": called, "settings": settings.to_dict(), "path": places}
+    return {"called": name.settled, "settings": settings.to_dict(), "path": places}
 
 
 def load_origin(origin: Mapping[str, Any]) -> StringEncoder:
@@ -119,7 +120,7 @@ def string_encoder(called: str, settings: EncoderSettings | None = None) -> Stri
         return encoder
     settings = settings or EncoderSettings()
     function = own_encoder(encoder.encode, called, settings)
-    function.origin = _origin(called, settings)
+    function.origin = _origin(parse_encoder_name(called), settings)
     return function
 
 
@@ -135,8 +136,7 @@ def own_encoder(function: Function, name: str, settings: EncoderSettings) -> Cal
     return CallableEncoder(function, name, batch_size=size)
 
 
-def _resolved(called: str, settings: EncoderSettings) -> Encoder:
-    name = parse_encoder_name(called)
+def _resolved(name: EncoderName, settings: EncoderSettings) -> Encoder:
     match name.kind:
         case "bag_of_words":
             return words_encoder(settings)
@@ -150,10 +150,10 @@ def _resolved(called: str, settings: EncoderSettings) -> Encoder:
         case "joined":
             return _joined(name.parts, settings)
         case "function":
-            return _own(called, settings)
+            return _own(name.called, settings)
     raise ValueError(
-        f"encoder {called!r}: only a run of Luigi knows what it trained; give the folder of the "
-        f"model, one of this name as ./{called}"
+        f"encoder {name.called!r}: only a run of Luigi knows what it trained; give the folder of "
+        f"the model, one of this name as ./{name.called}"
     )
 
 

@@ -112,6 +112,7 @@ def _run(
         job = {
             "encoder": dict(origin),
             "folder": str(part.folder),
+            "first": part.first,
             "pooling": list(asked.pooling),
             "batch_size": asked.batch_size,
         }

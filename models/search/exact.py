@@ -155,7 +155,11 @@ def _best(
     """Returns the keys of the best rows, [q, k], the best one first."""
     best = np.zeros((len(queries), 0), dtype=np.uint64)
     for first, block in row_blocks(rows, score, rows_at_once):
-        keys = _keys(queries @ block.T, first)
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = queries @ block.T
+        if not np.isfinite(scores).all():
+            raise ValueError("products of these vectors leave float32's range; take score='cosine'")
+        keys = _keys(scores, first)
         if keys.shape[1] > k:
             keys = np.partition(keys, keys.shape[1] - k, axis=1)[:, -k:]
         best = np.sort(np.concatenate([best, keys], axis=1), axis=1)[:, -k:]

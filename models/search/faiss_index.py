@@ -41,6 +41,8 @@ class FaissIndex:
             centres, self._width, num_cells, faiss.METRIC_INNER_PRODUCT
         )
         self._index.nprobe = max(1, round(num_cells * SHARE_SEARCHED))
+        for _ in row_blocks(matrix, score, ROWS_AT_ONCE):
+            pass  # a row that is not finite is named by its place in the matrix, not in the sample
         sample = np.linspace(0, num_rows - 1, min(num_rows, 64 * num_cells)).astype(np.int64)
         learned = next(row_blocks(matrix[sample], score, len(sample)))[1]
         self._index.train(np.ascontiguousarray(learned))

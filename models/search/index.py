@@ -15,7 +15,7 @@ from typing import Any, Literal, Protocol, get_args
 import numpy as np
 import numpy.typing as npt
 
-from models.search.exact import Hits, Score, check_search, search
+from models.search.exact import ROWS_AT_ONCE, Hits, Score, check_search, row_blocks, search
 from models.search.similarity import FloatArray, matrix_of
 
 Kind = Literal["auto", "exact", "faiss", "hnsw"]
@@ -87,6 +87,8 @@ def build_index(matrix: Any, kind: Kind = "auto", *, score: Score = "cosine") ->
         installed = [name for name, module in LIBRARIES.items() if find_spec(module)]
         kind = "exact" if len(rows) < WORTH_AN_INDEX or not installed else _kind(installed[0])
     if kind == "exact":
+        for _ in row_blocks(rows, score, ROWS_AT_ONCE):
+            pass  # a row that is not finite is found now, not by the first search
         return ExactIndex(rows, score)
     if find_spec(LIBRARIES[kind]) is None:
         raise ModuleNotFoundError(

@@ -27,8 +27,11 @@ def is_tensor(value: object) -> bool:
 
 def normalized(vectors: FloatArray) -> FloatArray:
     """Returns each vector at length 1, float32 [n, d]; one of zeros stays one."""
-    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    return (vectors / np.where(lengths > 0, lengths, 1)).astype(np.float32, copy=False)
+    most = np.abs(vectors).max(axis=-1, keepdims=True, initial=0)
+    # Squares of float32 leave its range long before the numbers themselves do.
+    scaled = vectors / np.where(most > 0, most, 1)
+    lengths = np.linalg.norm(scaled, axis=-1, keepdims=True)
+    return (scaled / np.where(lengths > 0, lengths, 1)).astype(np.float32, copy=False)
 
 
 @overload
@@ -84,15 +87,22 @@ def _two_of_length_1(a: Any, b: Any) -> tuple[Any, Any]:
     """
     if is_tensor(a) or is_tensor(b):
         import torch
-        import torch.nn.functional as F
 
         device = (a if is_tensor(a) else b).device
         tensors = [_matrix(torch.as_tensor(each, device=device).float()) for each in (a, b)]
         _check_widths(*tensors)
-        return F.normalize(tensors[0], dim=1), F.normalize(tensors[1], dim=1)
+        return _tensor_of_length_1(tensors[0]), _tensor_of_length_1(tensors[1])
     first, second = matrix_of(a), matrix_of(b)
     _check_widths(first, second)
     return normalized(first), normalized(second)
+
+
+def _tensor_of_length_1(vectors: Tensor) -> Tensor:
+    """Does with a tensor what `normalized` does with an array."""
+    most = vectors.abs().amax(dim=1, keepdim=True)
+    scaled = vectors / most.where(most > 0, 1)
+    lengths = scaled.norm(dim=1, keepdim=True)
+    return scaled / lengths.where(lengths > 0, 1)
 
 
 def matrix_of(value: Any) -> FloatArray:

@@ -77,6 +77,13 @@ def test_a_pipe_is_given_the_whole_file(english: Any) -> None:
     np.testing.assert_array_equal(found, english.encode(SENTENCES, normalize=True))
 
 
+def test_a_file_may_be_appended_to(english: Any, tmp_path: Path) -> None:
+    target = tmp_path / "vectors.npy"
+    with target.open("ab") as stream:
+        encode_lines.encode_lines(english, text(), "text", stream)
+    np.testing.assert_array_equal(np.load(target), english.encode(SENTENCES))
+
+
 def test_how_to_encode_is_passed_on(english: Any, tmp_path: Path) -> None:
     asked = Asked(pooling=("mean", "max"), batch_size=2)
     encode_file(english, text(), "text", tmp_path / "vectors.npy", asked)

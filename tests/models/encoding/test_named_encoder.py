@@ -15,7 +15,9 @@ from models.config.training_presets import preset
 from models.encoding.encoder_interface import Encoder, ViewEncoder
 from models.encoding.named_encoder import (
     JoinedEncoder,
+    load_origin,
     resolve_encoder,
+    string_encoder,
     words_beside,
     words_encoder,
 )
@@ -384,3 +386,16 @@ def test_nothing_is_kept_of_a_module_without_a_file() -> None:
         ValueError, match=r"encoder builtins:sorted: no file .* leave out --encoder-vers"
     ):
         kept_checksum("builtins:sorted")
+
+
+@pytest.mark.parametrize("name", ["m", "m@SEQ+m@LIN"])
+def test_other_processes_find_a_relative_folder_from_anywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    write_model(tmp_path / "m", write_vectors(tmp_path / "v"), views=("SEQ", "LIN"))
+    monkeypatch.chdir(tmp_path)
+    encoder = string_encoder(name)
+    monkeypatch.chdir("/")
+    assert encoder.origin is not None
+    again = load_origin(encoder.origin)
+    np.testing.assert_array_equal(again.encode(SENTENCES), encoder.encode(SENTENCES))

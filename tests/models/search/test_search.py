@@ -82,6 +82,7 @@ def test_a_matrix_is_searched_where_it_lies_in_a_file(tmp_path: Path) -> None:
         (drawn(1, 3), drawn(4), {}, "queries of 3 numbers cannot be searched among rows of 16"),
         (drawn(1), np.full((4, 16), np.nan), {}, "row 0 (from 0) is not finite"),
         (np.full((1, 16), np.inf), drawn(4), {}, "query 0 (from 0) is not finite"),
+        (np.full((1, 16), 3e38), np.full((4, 16), 3e38), {"score": "dot"}, "float32's range"),
         (["where?"], drawn(4), {}, "give vectors of numbers"),
     ],
 )
@@ -151,3 +152,13 @@ def test_an_index_of_nothing_is_refused() -> None:
         build_index(drawn(0))
     with pytest.raises(ValueError, match="kind must be one of auto, exact, faiss, hnsw"):
         build_index(drawn(3), "annoy")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", ["exact", "faiss"])
+def test_a_row_that_is_not_finite_is_named_when_the_index_is_built(kind: Any) -> None:
+    if kind == "faiss":
+        pytest.importorskip("faiss")
+    matrix = drawn(1000)
+    matrix[901] = np.nan
+    with pytest.raises(ValueError, match=r"row 901 \(from 0\) is not finite"):
+        build_index(matrix, kind)

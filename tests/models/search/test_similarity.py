@@ -71,3 +71,10 @@ def test_what_cannot_be_compared_is_named(a: Any, b: Any, said: str) -> None:
 def test_pairs_of_different_numbers_are_refused() -> None:
     with pytest.raises(ValueError, match="as many vectors on both sides, got 3 and 2"):
         similarity_pairwise(A, B)
+
+
+@pytest.mark.parametrize("size", [1e20, 3e38, 1e-23, 1e-40])
+@pytest.mark.parametrize("kind", [np.asarray, torch.tensor])
+def test_vectors_of_any_length_have_a_direction(size: float, kind: Any) -> None:
+    found = similarity(kind([[size, 0.0], [0.0, size]]), kind([[size, size]]))
+    np.testing.assert_allclose(np.asarray(found), [[0.5**0.5], [0.5**0.5]], atol=1e-5)
