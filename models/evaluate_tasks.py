@@ -159,7 +159,7 @@ def scores_of(
             "threads": threads,
         }
         given = None if is_named else encoder_of(encoder)
-        check_results(job, given)
+        check_results(job, Path(data), given)
         execute(job, on_progress or (lambda _share, _status: None), encoder=given)
         results = {task.name: read_result(result_path(folder, task)) for task in found}
         return Scores(results, evaluation_table([folder]))

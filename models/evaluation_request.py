@@ -97,7 +97,7 @@ def evaluate(request: EvaluationRequest, on_progress: Progress) -> Path:
         assert request.mteb_data is not None
         mtebs = tuple(mteb_task_names(mtebs, request.mteb_data))
     scored = [*job["tasks"], *(f"{MTEB_TASK}{name}" for name in mtebs)]
-    check_results({**job, "tasks": scored})
+    check_results({**job, "tasks": scored}, request.data)
     if job["tasks"]:
         execute(job, on_progress)
     if mtebs:
@@ -128,18 +128,20 @@ def known_tasks() -> list[EvaluationTask]:
     return [*TASKS, task_named(f"{OWN_PAIRS}NAME")]
 
 
-def check_results(job: Mapping[str, Any], encoder: Encoder | None = None) -> None:
+def check_results(
+    job: Mapping[str, Any], data: Path | None, encoder: Encoder | None = None
+) -> None:
     """Refuses a folder of results that this run would mix with its own.
 
     Args:
         job: of `models.evaluate_tasks`; ``out`` is one folder.
+        data: SentEval's data folder; without it, results on SentEval's data are not looked at.
         encoder: what the job's ``encoder`` names, where that is an object of this process.
 
     Raises:
         ValueError: a result on other data stands there, or one of an earlier run of a function
             without a version; names the file and the remedy.
     """
-    data = Path(job["data"])
     if encoder is None:
         is_function = parse_encoder_name(job["encoder"]).kind == "function"
     else:
@@ -148,7 +150,8 @@ def check_results(job: Mapping[str, Any], encoder: Encoder | None = None) -> Non
     for path, result in results_by_file(Path(job["out"])).items():
         if isinstance(result, AbsentResult):
             continue
-        for name, sha256 in result.data.files.items():
+        # MTEB's results name no files: their data are compared when they are scored.
+        for name, sha256 in result.data.files.items() if data else ():
             if not (data / name).is_file() or sha256_of_file(data / name) != sha256:
                 raise ValueError(
                     f"{path}: the result on another {name} than that in {data}; choose another "

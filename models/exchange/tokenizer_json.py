@@ -26,6 +26,8 @@ WORD = "\u2581"
 """Before each word; by itself the unknown word."""
 _MARK = "\ue000"
 """Between tokens, of the private characters."""
+_WHOLE = "\ue001"
+"""Before a token that no infix divides."""
 _IN = f"[^ {_MARK}]"
 _BEGINS = f"(?<!{_IN})"
 _ENDS = f"(?!{_IN})"
@@ -34,6 +36,8 @@ _ESCAPED = re.compile(r"\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})")
 _SURROGATES = re.compile("[\ud800-\udfff](?:-[\ud800-\udfff])?")
 _PLAIN = re.compile(r"\\?[^\w\s\\]|[^\x00-\x7f]")
 _FACE = re.compile(r"[^\w\s]{2,}")
+_LITERALS = re.compile(r"\(\?:((?:[^()\[\]\\]|\\[^\w\s])+)\)")
+"""Literal texts, one of which is to be taken."""
 _SPECIAL = re.compile(r"([\\^$.|?*+()\[\]{}\-&/#~])")
 
 
@@ -79,7 +83,9 @@ def _patterns() -> dict[str, str]:
     # spaCy joins parts that make up a special case; of marks alone, here they are never parted.
     faces = _trie(case for case in rules.special_cases if _FACE.fullmatch(case))
     prefix = f"(?>{faces}|{_any_of(rules.prefixes)})"
-    suffix = f"(?>{faces}|{_any_of(sorted(rules.suffixes, key=_is_no_run))})"
+    # spaCy takes the longest suffix that ends a chunk; here the first alternative stands.
+    suffixes = [_longest_first(one) for one in sorted(rules.suffixes, key=_is_no_run)]
+    suffix = f"(?>{faces}|{_any_of(suffixes)})"
     begins = re.compile("|".join(f"(?:{one})" for one in rules.prefixes if one))
     ends = re.compile("|".join(f"(?:{one})$" for one in rules.suffixes if one))
     within = re.compile("|".join(one for one in rules.infixes if one))
@@ -94,6 +100,7 @@ def _patterns() -> dict[str, str]:
         "infix": _any_of(rules.infixes),
         "operator": _ours(rules.operator).removesuffix("$"),
         "address": _address(rules),
+        "units": _trie(one for one in _literals(suffixes) if within.search(one)),
         "kept_before": kept_before,
         "kept_behind": kept_behind,
         "kept_whole": _trie([*kept_whole, *(case.lower() for case in kept_whole)]),
@@ -115,21 +122,24 @@ def _marked() -> list[dict[str, Any]]:
     return [
         _replace(_ours(rules.dropped), ""),
         _replace(f"(?:{_ours(rules.blank)})+", " "),
-        _replace(_MARK, " "),
+        _replace(f"[{_MARK}{_WHOLE}]", " "),
         _replace(after_prefix, _MARK),
         _replace(before_suffix, _MARK),
         _replace(_between(pairs), _MARK),
         _replace(_between(tails), _MARK),
+        _replace(rf"[0-9]{_MARK}\K(?=(?:{is_['units']}){_ENDS})", _WHOLE),
     ]
 
 
 def _cut() -> list[dict[str, Any]]:
     """Returns the steps that cut a marked text."""
     is_ = _patterns()
-    whole = f"(?=[^.]*\\.)(?:{is_['address']})|{is_['kept_whole']}|{is_['operator']}|{is_['infix']}"
+    address = f"(?=[^.]*\\.)(?:{is_['address']})"
+    whole = f"{_WHOLE}.*|{address}|{is_['kept_whole']}|{is_['operator']}|{is_['infix']}"
     return [
         _split(f"[ {_MARK}]+", "Removed"),
         _split(rf"\A(?:{whole})\z|(?!\A)(?:{is_['infix']})", "Isolated"),
+        _split(_WHOLE, "Removed"),
         {"type": "Metaspace", "replacement": WORD, "prepend_scheme": "always", "split": False},
     ]
 
@@ -175,6 +185,20 @@ def _any_of(patterns: Sequence[str]) -> str:
 
 def _is_no_run(pattern: str) -> bool:
     return not pattern.endswith("+")
+
+
+def _literals(patterns: Iterable[str]) -> list[str]:
+    groups = (found[1] for pattern in patterns for found in _LITERALS.finditer(pattern))
+    return [literal for group in groups for literal in group.split("|")]
+
+
+def _longest_first(pattern: str) -> str:
+    """Returns a pattern with longer literal alternatives before shorter ones: mph before m."""
+
+    def ordered(found: re.Match[str]) -> str:
+        return f"(?:{'|'.join(sorted(found[1].split('|'), key=len, reverse=True))})"
+
+    return _LITERALS.sub(ordered, pattern)
 
 
 def _ours(pattern: str) -> str:

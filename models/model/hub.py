@@ -189,6 +189,7 @@ def _parsed(called: str) -> tuple[str, str | None]:
 def _library() -> Any:
     try:
         import huggingface_hub
+        import huggingface_hub.constants  # the library does not load it by itself
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
             f"models of a hub need huggingface_hub: {how_to_install('hub')}"

@@ -41,7 +41,7 @@ PACKAGES_OF_EXTRAS = {
     "tensorboard": "tensorboard",
     "gpu": "triton",
     "ray": "ray",
-    "bench": "pytorch-tree-lstm scikit-learn scipy model2vec",
+    "bench": "pytorch-tree-lstm scikit-learn scipy",
     "hub": "huggingface-hub",
     "sentence-transformers": "'sentence-transformers<6'",
     "mteb": "'mteb<3' 'datasets<5'",

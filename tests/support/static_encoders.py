@@ -23,6 +23,7 @@ AWKWARD = [
     "a == b -> c ** d // e",
     "Dr. J. R. R. Tolkien, Ph.D., wrote 1,000,000 words — many…",
     "cannot gonna I'ma y'all ma'am o'clock °C. 5°C",
+    "60mph, 5mg, (12mbar) and 1.5lb: 10km/h! 3m/s is km/h of 5mm² in 500ml of 16GB",
     "“Quoted” ‘single’ «double» — dash–dash --- and...and",
 ]
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -55,6 +58,21 @@ def test_a_pushed_model_is_loaded_elsewhere(
     assert "Bearer hf_secret" in server.tokens
     readme = server.repositories["me/it"].files[commit]["README.md"].decode()
     assert readme.startswith("---\nlicense: cc-by-4.0\nlibrary_name: treeviews\n")
+
+
+def test_a_fresh_process_fetches_a_model_by_its_name(
+    server: HubServer, folder: Path, tmp_path: Path
+) -> None:
+    commit = pushed(server, folder)
+    done = subprocess.run(
+        [sys.executable, "-m", "treeviews", "models", "fetch", "me/it"],
+        check=False,
+        env={**os.environ, "HF_ENDPOINT": server.address, "HF_HOME": str(tmp_path / "hf")},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert Path(done.stdout.strip()) == tmp_path / "hf" / "treeviews" / "me--it" / commit
 
 
 def test_a_commit_is_fetched_once_and_then_without_the_hub(

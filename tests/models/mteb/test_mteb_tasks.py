@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from models.evaluation.representations.representation import Representation
 from models.evaluation.scores import main_metric, score
 from models.evaluation.task_result import EncoderIdentity, TaskResult, read_results
 from models.evaluation.tasks.declarations import task_named
+from models.evaluation_request import EvaluationRequest, evaluate
 from models.mteb.evaluate import evaluate_mteb
 from models.mteb.senteval import write_mteb_data
 from models.report.evaluation_table import evaluation_table
@@ -242,6 +244,20 @@ def test_a_folder_of_both_is_one_table(folder: Path, tmp_path: Path) -> None:
         assert row in table
     assert "mteb-STSBenchmark, mteb-SciFact: scored by MTEB" in table
     assert "spearman_all: 100 ρ by cosine over all pairs" in table
+
+
+def test_tasks_of_mteb_follow_those_of_senteval_in_one_folder(folder: Path, tmp_path: Path) -> None:
+    say = lambda fraction, status: None  # noqa: E731
+    first = EvaluationRequest(
+        "bag_of_words",
+        data=write_tiny_senteval(tmp_path / "senteval"),
+        tasks="MR",
+        out=tmp_path / "out",
+        cache=tmp_path / "cache",
+    )
+    evaluate(first, say)
+    out = evaluate(replace(first, data=None, mteb_data=folder, tasks=mteb_data.STS), say)
+    assert {*read_results(out)} == {"MR", f"mteb-{mteb_data.STS}"}
 
 
 def test_two_encoders_are_compared_item_by_item(folder: Path, tmp_path: Path) -> None:
