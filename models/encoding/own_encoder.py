@@ -75,8 +75,8 @@ class CallableEncoder(StringEncoder):
             vectors = self._checked(self._answer(batch, number), batch, number)
             if batches and vectors.shape[1] != batches[0].shape[1]:
                 raise ValueError(
-                    f"{self.name}: {vectors.shape[1]} numbers a sentence from sentence {number} on, "
-                    f"{batches[0].shape[1]} before; all embeddings must have one width"
+                    f"{self.name}: {vectors.shape[1]} numbers a sentence from sentence {number} "
+                    f"on, {batches[0].shape[1]} before; all embeddings must have one width"
                 )
             batches.append(vectors)
             if on_progress is not None:
