@@ -99,8 +99,8 @@ def encode_lines(
 ) -> Encoded:
     """Writes the vectors of a text's lines to a stream; arguments as of `encode_file`.
 
-    A stream without positions, such as a pipe or a file that is appended to, is written when all vectors are known: they wait in
-    a temporary file.
+    A stream without positions, such as a pipe or a file that is appended to, is written when all
+    vectors are known: they wait in a temporary file.
 
     Raises:
         OSError, ValueError: see `encode_file`.
