@@ -29,7 +29,7 @@ def execute(job: Mapping[str, Any], progress: Progress) -> None:
     folder = Path(job["folder"])
     encoder = load_origin(job["encoder"])
     sentences = json.loads((folder / SENTENCES_FILE).read_text(encoding="ascii"))
-    asked = Asked(tuple(job["pooling"]), job["batch_size"])
+    asked = Asked(tuple(job["pooling"]), job["batch_size"], first=job["first"])
     vectors = encoder._vectors(sentences, asked, lambda share: progress(share, "encoded"))
     refused = [[one.index, one.reason, one.detail] for one in getattr(encoder, "refused", [])]
     (folder / REFUSED_FILE).write_text(json.dumps(refused), encoding="utf-8")

@@ -41,7 +41,6 @@ HOMES = {
     "triton": ("models/encoders/kernels/fused",),
     "ray": ("tasks/ray_engine.py",),
     "faiss": ("models/search/faiss_index.py",),
-    "hnswlib": ("models/search/hnsw_index.py",),
     "mteb": ("models/mteb/",),
     "datasets": ("models/mteb/",),
     "huggingface_hub": ("models/model/hub.py", "models/mteb/"),
@@ -50,7 +49,7 @@ HOMES = {
 
 MODELS_NEED_ONLY = {"torch", "numpy", "pyarrow", "safetensors", "models", "pipeline"}
 MODELS_MAY_IMPORT_LAZILY = {"matplotlib", "tqdm", "mteb", "datasets", "huggingface_hub"}
-IMPORTED_IN_LAZY_FILES = {"triton", "faiss", "hnswlib", "sentence_transformers"}
+IMPORTED_IN_LAZY_FILES = {"triton", "faiss", "sentence_transformers"}
 """At the top of files that are imported lazily themselves."""
 
 

@@ -221,8 +221,8 @@ def build_index(matrix: Any, kind: Kind = "auto", *, score: Score = "cosine") ->
 
     Args:
         matrix: vectors [m, d].
-        kind: ``exact``, ``faiss``, ``hnsw``, or ``auto``: exact for a small matrix, else the first
-            library that is installed, else exact.
+        kind: ``exact``, ``faiss``, ``hnsw``, or ``auto``: exact for a small matrix, else
+            faiss if it is installed, else exact.
         score: ``cosine`` or ``dot``.
 
     Raises:

@@ -71,11 +71,12 @@ class CallableEncoder(StringEncoder):
         batches: list[FloatArray] = []
         for start in range(0, len(sentences), size):
             batch = list(sentences[start : start + size])
-            vectors = self._checked(self._answer(batch, start), batch, start)
+            number = asked.first + start
+            vectors = self._checked(self._answer(batch, number), batch, number)
             if batches and vectors.shape[1] != batches[0].shape[1]:
                 raise ValueError(
-                    f"{self.name}: {vectors.shape[1]} numbers a sentence from sentence {start} on, "
-                    f"{batches[0].shape[1]} before; all embeddings must have one width"
+                    f"{self.name}: {vectors.shape[1]} numbers a sentence from sentence {number} "
+                    f"on, {batches[0].shape[1]} before; all embeddings must have one width"
                 )
             batches.append(vectors)
             if on_progress is not None:

@@ -14,6 +14,7 @@ import json
 import tempfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
@@ -24,7 +25,7 @@ import numpy as np
 from models.encoding.encoder_interface import FloatArray
 from models.encoding.sentence_reader import SENTENCES_AT_ONCE
 from models.encoding.string_encoder import Asked, Progress
-from pipeline.base.job import available_cores, run_job_process
+from pipeline.base.job import JobFailedError, available_cores, run_job_process
 from pipeline.base.refusal import RefusedSentence
 
 JOB_MODULE = "models.encode_part"
@@ -116,7 +117,11 @@ def _run(
             "pooling": list(asked.pooling),
             "batch_size": asked.batch_size,
         }
-        run_job_process(JOB_MODULE, job, part.folder / "job.json", follow, threads=threads)
+        job_path = part.folder / "job.json"
+        try:
+            run_job_process(JOB_MODULE, job, job_path, follow, threads=threads)
+        except JobFailedError as error:
+            raise _with_traceback(error, job_path) from None
 
     with ThreadPoolExecutor(len(parts)) as pool:
         futures = [pool.submit(run, number, part) for number, part in enumerate(parts)]
@@ -125,6 +130,15 @@ def _run(
                 future.result()
         finally:
             stopped.set()
+
+
+def _with_traceback(error: JobFailedError, job_path: Path) -> JobFailedError:
+    """Returns the error with its traceback as a note: the file goes with the temporary folder."""
+    path = job_path.with_name(f"{job_path.name}.traceback.txt")
+    found = type(error)(str(error).replace(f" [traceback: {path}]", ""))
+    with suppress(OSError):
+        found.add_note(path.read_text(encoding="utf-8"))
+    return found
 
 
 def _joined(parts: Sequence[_Part]) -> tuple[FloatArray, list[RefusedSentence]]:

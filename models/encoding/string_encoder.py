@@ -33,6 +33,8 @@ class Asked:
     batch_size: int | None = None
     """Sentences embedded at once; None takes what the encoder was loaded with."""
     processes: int = 1
+    first: int = 0
+    """What the first sentence is numbered as in messages, where it is one of a part."""
 
     def __post_init__(self) -> None:
         """Checks the fields.

@@ -21,6 +21,13 @@ ROWS_A_CELL_LEARNS_FROM = 64
 SHARE_SEARCHED = 1 / 4
 """Of the cells: vectors of sentences lie in no clear clusters."""
 
+NEIGHBOURS = 32
+"""M of the paper on graphs, of each row."""
+CANDIDATES_IN_BUILDING = 200
+"""efConstruction."""
+LEAST_CANDIDATES = 200
+"""efSearch; at least k of them."""
+
 
 class FaissIndex:
     """An index that compares a query with the rows of a share of the cells."""
@@ -68,5 +75,50 @@ class FaissIndex:
             everywhere = faiss.SearchParametersIVF()
             everywhere.nprobe = self._index.nlist
             scores[short], rows[short] = self._index.search(wanted[short], k, params=everywhere)
+        hits = Hits(rows.astype(np.int64), scores)
+        return alone(hits) if is_one(queries) else hits
+
+
+class HnswIndex:
+    """FAISS's graph of neighbours, walked from far to near.
+
+    Malkov & Yashunin 2020, "Efficient and robust approximate nearest neighbor search using
+    hierarchical navigable small world graphs", algorithms 1 and 5.
+    """
+
+    kind = "hnsw"
+
+    def __init__(self, matrix: npt.NDArray[Any], score: Score) -> None:
+        """Links the rows, in their order.
+
+        Raises:
+            ValueError: a row is not finite.
+        """
+        self._score = score
+        self._width = matrix.shape[1]
+        self._index = faiss.IndexHNSWFlat(self._width, NEIGHBOURS, faiss.METRIC_INNER_PRODUCT)
+        self._index.hnsw.efConstruction = CANDIDATES_IN_BUILDING
+        for _, block in row_blocks(matrix, score, ROWS_AT_ONCE):
+            self._index.add(np.ascontiguousarray(block))
+
+    def __len__(self) -> int:
+        return int(self._index.ntotal)
+
+    def search(self, queries: Any, k: int = 10) -> Hits:
+        """Returns the k rows that suit each query best; see `models.search.index.Index`.
+
+        Where the graph leads to fewer, all rows are compared.
+        """
+        check_search(k, self._score)
+        wanted = matrix_of(queries)
+        check_vectors(wanted, self._width)
+        if self._score == "cosine":
+            wanted = normalized(wanted)
+        k = min(k, len(self))
+        wider = faiss.SearchParametersHNSW(efSearch=max(LEAST_CANDIDATES, 2 * k))
+        scores, rows = self._index.search(np.ascontiguousarray(wanted), k, params=wider)
+        if (short := np.flatnonzero((rows < 0).any(axis=1))).size:
+            flat = faiss.downcast_index(self._index.storage)
+            scores[short], rows[short] = flat.search(wanted[short], k)
         hits = Hits(rows.astype(np.int64), scores)
         return alone(hits) if is_one(queries) else hits

@@ -1,6 +1,6 @@
 """An index: a matrix that is searched many times, exactly or faster by a library.
 
-    index = build_index(encoder.encode(sentences))          # faiss, hnswlib, else exact
+    index = build_index(encoder.encode(sentences))          # faiss, else exact
     hits = index.search(encoder.encode(["Where is it?"]), k=5)
 
 `faiss` searches cells of like rows, `hnsw` walks a graph of neighbours: both look at some of the
@@ -17,10 +17,11 @@ import numpy.typing as npt
 
 from models.search.exact import ROWS_AT_ONCE, Hits, Score, check_search, row_blocks, search
 from models.search.similarity import FloatArray, matrix_of
+from pipeline.base.bundled import how_to_install
 
 Kind = Literal["auto", "exact", "faiss", "hnsw"]
-LIBRARIES = {"faiss": "faiss", "hnsw": "hnswlib"}
-"""Kind -> the module that it needs, the preferred one first."""
+LIBRARY = "faiss"
+"""The module that all kinds but the exact one need."""
 WORTH_AN_INDEX = 10_000
 """Rows; fewer are searched exactly in a few milliseconds."""
 
@@ -70,7 +71,7 @@ def build_index(matrix: Any, kind: Kind = "auto", *, score: Score = "cosine") ->
     Args:
         matrix: [m, d]; numpy's or torch's.
         kind: ``exact``, ``faiss``, ``hnsw``, or ``auto``: exact for fewer than `WORTH_AN_INDEX`
-            rows, else the first library that is installed, else exact.
+            rows, else faiss if it is installed, else exact.
         score: ``cosine`` or ``dot``.
 
     Raises:
@@ -84,25 +85,16 @@ def build_index(matrix: Any, kind: Kind = "auto", *, score: Score = "cosine") ->
     if rows.ndim != 2 or not len(rows):
         raise ValueError(f"an index needs rows [m, d], got shape {list(rows.shape)}")
     if kind == "auto":
-        installed = [name for name, module in LIBRARIES.items() if find_spec(module)]
-        kind = "exact" if len(rows) < WORTH_AN_INDEX or not installed else _kind(installed[0])
+        kind = "exact" if len(rows) < WORTH_AN_INDEX or not find_spec(LIBRARY) else "faiss"
     if kind == "exact":
         for _ in row_blocks(rows, score, ROWS_AT_ONCE):
             pass  # a row that is not finite is found now, not by the first search
         return ExactIndex(rows, score)
-    if find_spec(LIBRARIES[kind]) is None:
+    if find_spec(LIBRARY) is None:
         raise ModuleNotFoundError(
-            f"an index of kind {kind!r} needs {LIBRARIES[kind]}, which is not installed: install "
-            "the extra search, or take kind='exact'"
+            f"an index of kind {kind!r} needs {LIBRARY}, which is not installed: "
+            f"{how_to_install('search')}, or take kind='exact'"
         )
-    if kind == "faiss":
-        from models.search.faiss_index import FaissIndex
+    from models.search.faiss_index import FaissIndex, HnswIndex
 
-        return FaissIndex(rows, score)
-    from models.search.hnsw_index import HnswIndex
-
-    return HnswIndex(rows, score)
-
-
-def _kind(name: str) -> Kind:
-    return "faiss" if name == "faiss" else "hnsw"
+    return FaissIndex(rows, score) if kind == "faiss" else HnswIndex(rows, score)

@@ -12,6 +12,7 @@ import pytest
 import models
 from models import encode_lines
 from models.encode_lines import encode_file
+from models.encoding import processes
 from models.encoding.string_encoder import Asked
 
 SENTENCES = ["The cat sat.", "It rained\x0cand rained.", "Äpfel fallen.", "  ", "Why?"] * 3
@@ -108,3 +109,19 @@ def test_a_mistake_names_its_line_and_leaves_no_file(
         encode_file(strict, io.BytesIO(content), "notes.txt", tmp_path / "vectors.npy")
     assert said in str(raised.value)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_line_that_a_process_refuses_is_counted_from_its_piece_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "own_picky.py").write_text(
+        "def encode(sentences):\n"
+        "    if 'BOOM' in sentences: raise ValueError('boom')\n"
+        "    return [[1.0]] * len(sentences)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(processes, "SENTENCES_AT_ONCE", 2)
+    lines = io.BytesIO(b"fine\n" * 10 + b"BOOM\n")
+    asked = Asked(batch_size=1, processes=2)
+    with pytest.raises(ValueError, match=r"counted from line 9 on: .*sentences 2 to 2"):
+        encode_file(models.load("own_picky:encode"), lines, "text", tmp_path / "v.npy", asked)

@@ -27,6 +27,11 @@ import numpy as np
 def encode(sentences):
     return np.array([[len(one), one.count(" "), 1.0] for one in sentences])
 
+def picky(sentences):
+    if "BOOM" in sentences:
+        raise ValueError("boom")
+    return encode(sentences)
+
 def slow(sentences):
     raise RuntimeError("no weights today")
 """
@@ -177,6 +182,17 @@ def test_an_encoder_made_in_code_has_no_name_for_other_processes(english: Any) -
 def test_what_fails_in_a_process_is_told() -> None:
     with pytest.raises(RuntimeError, match="raised RuntimeError: no weights today"):
         models.load("own_lengths:slow").encode(SENTENCES, processes=2)
+
+
+def test_a_process_names_sentences_as_one_would_and_leaves_its_traceback(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(processes, "SENTENCES_AT_ONCE", 2)
+    encoder = models.load("own_lengths:picky")
+    with pytest.raises(RuntimeError, match=r"for sentences 2 to 3 \(from 0\)") as raised:
+        encoder.encode(["a", "b", "c", "BOOM"], processes=2, batch_size=2)
+    assert "[traceback" not in str(raised.value)
+    assert "own_lengths.py" in "".join(raised.value.__notes__)
 
 
 def test_a_script_needs_no_guard(tmp_path: Path) -> None:

@@ -105,12 +105,10 @@ def recall(index: Index, queries: Any, matrix: Any, score: Score) -> float:
     return sum(shared) / exact.rows.size
 
 
-@pytest.mark.parametrize(("kind", "library"), [("faiss", "faiss"), ("hnsw", "hnswlib")])
+@pytest.mark.parametrize("kind", ["faiss", "hnsw"])
 @pytest.mark.parametrize("score", ["cosine", "dot"])
-def test_an_index_finds_almost_what_an_exact_search_does(
-    kind: Any, library: str, score: Score
-) -> None:
-    pytest.importorskip(library)
+def test_an_index_finds_almost_what_an_exact_search_does(kind: Any, score: Score) -> None:
+    pytest.importorskip("faiss")
     matrix = near_clusters(4_000)
     queries = near_clusters(50)
     index = build_index(matrix, kind, score=score)
@@ -122,9 +120,9 @@ def test_an_index_finds_almost_what_an_exact_search_does(
         np.testing.assert_allclose(found.scores, [1], atol=1e-5)
 
 
-@pytest.mark.parametrize(("kind", "library"), [("faiss", "faiss"), ("hnsw", "hnswlib")])
-def test_an_index_gives_all_rows_where_so_many_are_asked_for(kind: Any, library: str) -> None:
-    pytest.importorskip(library)
+@pytest.mark.parametrize("kind", ["faiss", "hnsw"])
+def test_an_index_gives_all_rows_where_so_many_are_asked_for(kind: Any) -> None:
+    pytest.importorskip("faiss")
     matrix = near_clusters(700)
     found = build_index(matrix, kind).search(matrix[:2], 700)
     assert sorted(found.rows[0].tolist()) == list(range(700))
@@ -143,7 +141,7 @@ def test_without_libraries_a_large_one_is_searched_exactly_too(
     monkeypatch.setattr(index_module, "find_spec", lambda _: None)
     matrix = drawn(index_module.WORTH_AN_INDEX, 2)
     assert build_index(matrix).kind == "exact"
-    with pytest.raises(ModuleNotFoundError, match="install the extra search, or take kind='exact'"):
+    with pytest.raises(ModuleNotFoundError, match=r"faiss-cpu.*, or take kind='exact'"):
         build_index(matrix, "faiss")
 
 
