@@ -151,8 +151,9 @@ def check_results(
         if isinstance(result, AbsentResult):
             continue
         # MTEB's results name no files: their data are compared when they are scored.
-        for name, sha256 in result.data.files.items() if data else ():
-            if not (data / name).is_file() or sha256_of_file(data / name) != sha256:
+        files = {} if data is None else {name: data / name for name in result.data.files}
+        for name, file in files.items():
+            if not file.is_file() or sha256_of_file(file) != result.data.files[name]:
                 raise ValueError(
                     f"{path}: the result on another {name} than that in {data}; choose another "
                     "folder by --out, or delete it"

@@ -115,7 +115,8 @@ class HnswIndex:
         if self._score == "cosine":
             wanted = normalized(wanted)
         k = min(k, len(self))
-        wider = faiss.SearchParametersHNSW(efSearch=max(LEAST_CANDIDATES, 2 * k))
+        wider = faiss.SearchParametersHNSW()  # type: ignore[attr-defined]
+        wider.efSearch = max(LEAST_CANDIDATES, 2 * k)
         scores, rows = self._index.search(np.ascontiguousarray(wanted), k, params=wider)
         if (short := np.flatnonzero((rows < 0).any(axis=1))).size:
             flat = faiss.downcast_index(self._index.storage)

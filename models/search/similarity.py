@@ -102,7 +102,8 @@ def _tensor_of_length_1(vectors: Tensor) -> Tensor:
     most = vectors.abs().amax(dim=1, keepdim=True)
     scaled = vectors / most.where(most > 0, 1)
     lengths = scaled.norm(dim=1, keepdim=True)
-    return scaled / lengths.where(lengths > 0, 1)
+    normed: Tensor = scaled / lengths.where(lengths > 0, 1)
+    return normed
 
 
 def matrix_of(value: Any) -> FloatArray:
