@@ -214,7 +214,8 @@ def import_encoder(spec: str) -> tuple[Any, Function]:
         found: Any = importlib.import_module(module_name)
     except ImportError as error:
         raise ValueError(
-            f"{spec}: {module_name} cannot be imported ({error}); {_remedy(module_name)}"
+            f"{spec}: {module_name} cannot be imported ({error}); "
+            f"{_remedy(module_name, error.name or '')}"
         ) from error
     except Exception as error:
         raise OwnEncoderError(
@@ -246,10 +247,11 @@ def _look_in_working_folder_first() -> None:
         sys.path.insert(0, folder)
 
 
-def _remedy(module: str) -> str:
-    top = module.partition(".")[0]
-    if top in OwnPackages.names:
-        return f"{top} is Treeviews' own package: give yours another name"
+def _remedy(*modules: str) -> str:
+    """Returns what to do about a module that is not found, or one that it imports."""
+    for top in (module.partition(".")[0] for module in modules):
+        if top in OwnPackages.names:
+            return f"{top} is Treeviews' own package: give yours another name"
     return "run from the folder that holds it, or put that into PYTHONPATH"
 
 

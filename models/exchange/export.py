@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -66,12 +68,28 @@ def export_model(model: str | Path, out: Path, options: ExportOptions | None = N
     options = options or ExportOptions()
     if out.exists() and any(out.iterdir()):
         raise ValueError(f"{out}: not empty; give a new folder")
-    if str(model) in (BAG_OF_WORDS, SIF):
-        _export_baseline(str(model), out, options)
-    elif options.format == "treeviews":
-        _export_ours(folder_called(model), out, options)
-    else:
-        _export_for_others(folder_called(model), out, options)
+    with _whole_or_not_at_all(out):
+        if str(model) in (BAG_OF_WORDS, SIF):
+            _export_baseline(str(model), out, options)
+        elif options.format == "treeviews":
+            _export_ours(folder_called(model), out, options)
+        else:
+            _export_for_others(folder_called(model), out, options)
+
+
+@contextmanager
+def _whole_or_not_at_all(out: Path) -> Iterator[None]:
+    """Leaves a folder that is empty or not there yet as it was, where writing into it fails."""
+    was_there = out.exists()
+    try:
+        yield
+    except BaseException:
+        if out.is_dir():
+            for path in out.iterdir():
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+            if not was_there:
+                out.rmdir()
+        raise
 
 
 def _export_ours(folder: Path, out: Path, options: ExportOptions) -> None:

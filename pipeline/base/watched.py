@@ -80,6 +80,8 @@ def end_with_parent(parent_id: int) -> None:
 def main() -> None:
     """Runs the module that the command line names."""
     parent_id, module, *arguments = sys.argv[1:]
+    # Ctrl-C is for the parent to tell: what it started ends without a word.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     end_with_parent(int(parent_id))
     OwnPackages.come_first()
     with suppress(FileNotFoundError):  # the folder is gone

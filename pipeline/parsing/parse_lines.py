@@ -33,17 +33,21 @@ def parse_lines(
         on_sentence: is told each sentence, a refused one, too.
 
     Raises:
-        ValueError: a line is not UTF-8, or a sentence is refused and ``on_refusal`` is ``error``.
+        ValueError: a line is not UTF-8, there are no sentences, or one is refused and
+            ``on_refusal`` is ``error``.
         RuntimeError: memory, the device or a parser failed.
     """
     lines = _decoded(stream, name)
     texts = ["\n".join(lines)] if split else lines
 
     def told() -> Iterator[ParsedSentence]:
+        sentence = None
         for sentence in parser.stream(texts, split=split, on_refusal=on_refusal):
             if on_sentence is not None:
                 on_sentence(sentence)
             yield sentence
+        if sentence is None:
+            raise ValueError(f"{name}: no sentences; give {'a text' if split else 'one a line'}")
 
     return written(told(), form)
 

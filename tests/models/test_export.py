@@ -152,3 +152,29 @@ def test_other_words_than_its_own_are_refused(trained: Path, tmp_path: Path) -> 
     out = exported(trained, tmp_path / "out")
     with pytest.raises(ValueError, match=r"out: has its own word vectors \(words\) and takes no"):
         models.load(out, vectors=BUNDLED_VECTORS)
+
+
+def test_a_folder_that_was_not_finished_is_not_left(
+    trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = [str(trained / "model"), "--out", str(tmp_path / "out")]
+    assert main([*arguments, "--results", str(tmp_path / "none")]) == 2
+    assert not (tmp_path / "out").exists()
+    capsys.readouterr()
+    assert main(arguments) == 0
+    assert capsys.readouterr().out == f"{tmp_path / 'out'}\n"
+
+
+def test_an_empty_folder_is_left_empty(trained: Path, tmp_path: Path) -> None:
+    asked = ["--out", str(tmp_path), "--results", str(tmp_path / "none")]
+    assert main([str(trained / "model"), *asked]) == 2
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_the_job_of_its_training_which_names_its_makers_folders_stays(
+    trained: Path, tmp_path: Path
+) -> None:
+    (trained / "model" / "job.json").write_text("{}", encoding="utf-8")
+    for form in ("treeviews", "sentence-transformers"):
+        out = exported(trained, tmp_path / form, "--format", form)
+        assert not [*out.rglob("job.json")]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Callable
@@ -24,7 +23,7 @@ from treeviews.command.encoder_options import (
     given,
     look_here_for_functions,
 )
-from treeviews.command.output import say
+from treeviews.command.output import check_output, say
 
 SECONDS_BETWEEN_REPORTS = 5.0
 
@@ -66,7 +65,7 @@ def encode(
     if output is None and sys.stdout.isatty():
         raise typer.BadParameter("embeddings are binary: redirect standard output, or give --out")
     if output is not None:
-        _check_output(output)
+        check_output(output)
 
     from models.encode_lines import encode_file, encode_lines
     from models.encoding.named_encoder import string_encoder
@@ -107,16 +106,6 @@ def encode(
         f"{encoded.sentences} sentences, {len(encoded.refused)} refused, width {encoded.width}, "
         f"{seconds:.1f} s, {encoded.sentences / max(seconds, 1e-9):.0f} sentences/s"
     )
-
-
-def _check_output(output: Path) -> None:
-    """Refuses, before anything is encoded, a place that no file can be written to."""
-    if output.is_dir():
-        raise typer.BadParameter(f"{output} is a folder; give --out a file in it")
-    if not output.parent.is_dir():
-        raise typer.BadParameter(f"{output.parent}: no such folder; make it first")
-    if not os.access(output.parent, os.W_OK):
-        raise typer.BadParameter(f"{output.parent}: not writable; give --out another place")
 
 
 def _reporter() -> Callable[[int], None]:

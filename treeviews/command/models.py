@@ -121,7 +121,7 @@ def export(
     text_licence: _TextLicenceOption = "",
     results: _ResultsOption = None,
 ) -> None:
-    """Make a model a folder to pass on: models export MODEL --out FOLDER."""
+    """Make a model a folder to pass on, and print it: models export MODEL --out FOLDER."""
     from models.exchange.export import export_model
     from models.exchange.export_options import ExportOptions
 
@@ -138,6 +138,7 @@ def export(
         results=results,
     )
     export_model(model, out, options)
+    print(out)
 
 
 def push(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -19,3 +21,17 @@ def print_json(value: Any) -> None:
 def say(text: object) -> None:
     """Writes a message, which is no result, to standard error."""
     print(text, file=sys.stderr, flush=True)
+
+
+def check_output(output: Path) -> None:
+    """Refuses, before anything is computed, a place that no file can be written to.
+
+    Raises:
+        typer.BadParameter: names what is wrong with it.
+    """
+    if output.is_dir():
+        raise typer.BadParameter(f"{output} is a folder; give --out a file in it")
+    if not output.parent.is_dir():
+        raise typer.BadParameter(f"{output.parent}: no such folder; make it first")
+    if not os.access(output.parent, os.W_OK):
+        raise typer.BadParameter(f"{output.parent}: not writable; give --out another place")

@@ -13,7 +13,7 @@ import typer
 
 from pipeline.base.foreign_text import told
 from treeviews.command.encoder_options import Device
-from treeviews.command.output import say
+from treeviews.command.output import check_output, say
 
 if TYPE_CHECKING:
     from pipeline.parsing.parsed_sentence import ParsedSentence
@@ -63,6 +63,9 @@ def parse(
     One sentence a line of UTF-8 text goes in; trees come out in the same order. Of a sentence
     without trees, JSON says why, brackets have an empty line, and conllu lacks its sent_id.
     """
+    if output is not None:
+        check_output(output)
+
     from pipeline.base.atomic_files import write_by_library
     from pipeline.parsing.formats import format_of
     from pipeline.parsing.parse_lines import parse_lines

@@ -223,6 +223,18 @@ def test_a_users_own_encoder_cannot_have_the_name_of_our_package(
         resolve_encoder("models.mine:lengths")
 
 
+def test_neither_can_a_package_that_a_users_own_encoder_imports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "net.py").write_text(OWN)
+    (tmp_path / "encoder_with_net.py").write_text("from models.net import lengths")
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match="models is Treeviews' own package: give yours another"):
+        resolve_encoder("encoder_with_net:lengths")
+
+
 def test_a_model_is_joined_with_its_own_words(vectors: Path, tmp_path: Path) -> None:
     config = preset("laptop", views=("SEQ", "LIN"), hidden_size=3)
     settings = EncoderSettings(vectors=vectors, config=config)
