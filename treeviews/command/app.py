@@ -35,6 +35,8 @@ from treeviews.command import (
 )
 
 PROGRAM = "treeviews"
+_INTERRUPTED = 130
+"""What typer gives after Ctrl-C, of which it says nothing."""
 _NO_CHOICE = re.compile(r"'(?P<given>[^']*)' is not one of (?P<choices>.*)")
 
 app = typer.Typer(
@@ -89,6 +91,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return error.code if isinstance(error.code, int) else FAILED
     except Exception as error:
         return _tell(error_lines(sentence_of(error), keep_traceback(error)), code_of(error))
+    if code == _INTERRUPTED:
+        return _tell(["error: interrupted"], FAILED)
     return code if isinstance(code, int) else DONE
 
 

@@ -213,6 +213,17 @@ def test_an_error_that_nobody_foresaw_is_told_by_its_kind_and_exits_1(
     assert where.startswith("traceback: ")
 
 
+def test_who_interrupts_is_told_so_and_no_more(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("models.report.presets_table.presets_table", interrupt)
+    assert main(["presets"]) == 1
+    assert capsys.readouterr().err == "error: interrupted\n"
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
