@@ -10,7 +10,7 @@ a function of the user's own with a version.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -73,8 +73,17 @@ class EvaluationRequest:
     """Further fields of `EncoderSettings`."""
 
 
-def evaluate(request: EvaluationRequest, on_progress: Progress) -> Path:
-    """Scores an encoder; returns the folder with a result a task.
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """Where results stand, and which of them were asked for."""
+
+    folder: Path
+    tasks: tuple[str, ...] | None
+    """Names; None if all were asked for, then all that stand in the folder."""
+
+
+def evaluate(request: EvaluationRequest, on_progress: Progress) -> Evaluated:
+    """Scores an encoder; returns the folder with a result a task, and the tasks asked for.
 
     Raises:
         FileNotFoundError: no such model or word vectors.
@@ -101,14 +110,18 @@ def evaluate(request: EvaluationRequest, on_progress: Progress) -> Path:
         execute(job, on_progress)
     if mtebs:
         execute_mteb({**job, "tasks": mtebs, "data": str(request.mteb_data)}, on_progress)
-    return Path(job["out"])
+    asked = None if "all" in request.tasks.split(",") else tuple(scored)
+    return Evaluated(Path(job["out"]), asked)
 
 
-def scores_in(folder: Path) -> dict[str, Any]:
+def scores_in(folder: Path, tasks: Sequence[str] | None = None) -> dict[str, Any]:
     """Returns the scores of a folder of results, by task, as JSON has them.
 
     Of each score ``value``, ``low`` and ``high``, the interval; of a task without data ``absent``,
     the reason.
+
+    Args:
+        tasks: names of those to return; by default all.
 
     Raises:
         FileNotFoundError: no results there.
@@ -119,6 +132,7 @@ def scores_in(folder: Path) -> dict[str, Any]:
         if isinstance(result, AbsentResult)
         else {score: asdict(interval) for score, interval in result.scores.items()}
         for task, result in read_results(folder).items()
+        if tasks is None or task in tasks
     }
 
 
