@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
 import typer
@@ -33,6 +31,7 @@ from treeviews.command import (
     presets,
     run,
 )
+from treeviews.command.output import write_no_more
 
 PROGRAM = "treeviews"
 _INTERRUPTED = 130
@@ -77,6 +76,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         code = typer.main.get_command(app)(arguments, prog_name=PROGRAM, standalone_mode=False)
+        if code == _INTERRUPTED:
+            raise KeyboardInterrupt
         sys.stdout.flush()
     except typer.TyperException as error:
         return _tell_usage(error)
@@ -84,15 +85,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _tell(["error: interrupted"], FAILED)
     except BrokenPipeError:
         # Whoever reads, such as a pager, has enough; Python must not write to it at its end.
-        with suppress(OSError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        write_no_more()
         return FAILED
     except SystemExit as error:  # told already
         return error.code if isinstance(error.code, int) else FAILED
     except Exception as error:
         return _tell(error_lines(sentence_of(error), keep_traceback(error)), code_of(error))
-    if code == _INTERRUPTED:
-        return _tell(["error: interrupted"], FAILED)
     return code if isinstance(code, int) else DONE
 
 
