@@ -305,6 +305,22 @@ def test_columns_that_mteb_cannot_read_are_told(tmp_path: Path) -> None:
         evaluate_mteb(evaluation(), tmp_path, [mteb_data.PAIRS], tmp_path / "out")
 
 
+@pytest.mark.parametrize(
+    ("name", "row", "missing"),
+    [
+        (mteb_data.STS, {"first": "a", "sentence2": "b", "score": 1}, "sentence1"),
+        (mteb_data.CLASSIFICATION, {"texts": "a", "label": 1}, "text"),
+    ],
+)
+def test_columns_that_mteb_would_miss_are_named(
+    tmp_path: Path, name: str, row: dict[str, Any], missing: str
+) -> None:
+    for split in ("train", "test"):
+        mteb_data.write_rows(tmp_path / name / f"{split}.jsonl", [row] * 9)
+    with pytest.raises(ValueError, match=rf"{name} \(.*\) have no column {missing}, only .*rename"):
+        evaluate_mteb(evaluation(), tmp_path, [name], tmp_path / "out")
+
+
 def test_too_many_refused_texts_are_an_error(tmp_path: Path) -> None:
     rows = [{"sentence1": "", "sentence2": "rain " * n, "score": n} for n in range(1, 6)]
     mteb_data.write_rows(tmp_path / mteb_data.STS / "test.jsonl", rows)
