@@ -157,8 +157,8 @@ def check_results(job: Mapping[str, Any], data: Path | None) -> None:
         if isinstance(result, AbsentResult):
             continue
         # MTEB's results name no files: their data are compared when they are scored.
-        for name, sha256 in result.data.files.items() if data else ():
-            if not (data / name).is_file() or sha256_of_file(data / name) != sha256:
+        for name, sha256 in result.data.files.items():
+            if data is not None and not _is_file_of(data / name, sha256):
                 raise ValueError(
                     f"{path}: the result on another {name} than that in {data}; choose another "
                     "folder by --out, or delete it"
@@ -169,6 +169,10 @@ def check_results(job: Mapping[str, Any], data: Path | None) -> None:
                 "whether the function is still the same; evaluate its task again, too, choose "
                 "another folder by --out, or delete it"
             )
+
+
+def _is_file_of(path: Path, sha256: str) -> bool:
+    return path.is_file() and sha256_of_file(path) == sha256
 
 
 def job_of(request: EvaluationRequest) -> dict[str, Any]:

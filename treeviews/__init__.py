@@ -129,7 +129,7 @@ def encode(
     found = encoder_of(encoder, device=device, on_refusal=on_refusal)
     vectors: FloatArray | torch.Tensor = found.encode(  # type: ignore[call-overload]
         sentences,
-        pooling=pooling,
+        pooling=(pooling,) if isinstance(pooling, str) else pooling,
         batch_size=batch_size,
         show_progress=show_progress,
         normalize=normalize,
