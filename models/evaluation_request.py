@@ -10,7 +10,7 @@ a function of the user's own with a version.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -74,8 +74,17 @@ class EvaluationRequest:
     """Further fields of `EncoderSettings`."""
 
 
-def evaluate(request: EvaluationRequest, on_progress: Progress) -> Path:
-    """Scores an encoder; returns the folder with a result a task.
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """Where results stand, and which of them were asked for."""
+
+    folder: Path
+    tasks: tuple[str, ...] | None
+    """Names; None if all were asked for, then all that stand in the folder."""
+
+
+def evaluate(request: EvaluationRequest, on_progress: Progress) -> Evaluated:
+    """Scores an encoder; returns the folder with a result a task, and the tasks asked for.
 
     Raises:
         FileNotFoundError: no such model or word vectors.
@@ -102,14 +111,18 @@ def evaluate(request: EvaluationRequest, on_progress: Progress) -> Path:
         execute(job, on_progress)
     if mtebs:
         execute_mteb({**job, "tasks": mtebs, "data": str(request.mteb_data)}, on_progress)
-    return Path(job["out"])
+    asked = None if "all" in request.tasks.split(",") else tuple(scored)
+    return Evaluated(Path(job["out"]), asked)
 
 
-def scores_in(folder: Path) -> dict[str, Any]:
+def scores_in(folder: Path, tasks: Sequence[str] | None = None) -> dict[str, Any]:
     """Returns the scores of a folder of results, by task, as JSON has them.
 
     Of each score ``value``, ``low`` and ``high``, the interval; of a task without data ``absent``,
     the reason.
+
+    Args:
+        tasks: names of those to return; by default all.
 
     Raises:
         FileNotFoundError: no results there.
@@ -120,6 +133,7 @@ def scores_in(folder: Path) -> dict[str, Any]:
         if isinstance(result, AbsentResult)
         else {score: asdict(interval) for score, interval in result.scores.items()}
         for task, result in read_results(folder).items()
+        if tasks is None or task in tasks
     }
 
 
@@ -151,9 +165,8 @@ def check_results(
         if isinstance(result, AbsentResult):
             continue
         # MTEB's results name no files: their data are compared when they are scored.
-        files = {} if data is None else {name: data / name for name in result.data.files}
-        for name, file in files.items():
-            if not file.is_file() or sha256_of_file(file) != result.data.files[name]:
+        for name, sha256 in result.data.files.items():
+            if data is not None and not _is_file_of(data / name, sha256):
                 raise ValueError(
                     f"{path}: the result on another {name} than that in {data}; choose another "
                     "folder by --out, or delete it"
@@ -164,6 +177,10 @@ def check_results(
                 "whether the function is still the same; evaluate its task again, too, choose "
                 "another folder by --out, or delete it"
             )
+
+
+def _is_file_of(path: Path, sha256: str) -> bool:
+    return path.is_file() and sha256_of_file(path) == sha256
 
 
 def job_of(request: EvaluationRequest) -> dict[str, Any]:

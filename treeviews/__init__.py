@@ -65,7 +65,7 @@ def encode(
     *,
     device: str = ...,
     on_refusal: OnRefusal = ...,
-    pooling: Sequence[Pooling] = ...,
+    pooling: Pooling | Sequence[Pooling] = ...,
     batch_size: int | None = ...,
     show_progress: bool = ...,
     normalize: bool = ...,
@@ -79,7 +79,7 @@ def encode(
     *,
     device: str = ...,
     on_refusal: OnRefusal = ...,
-    pooling: Sequence[Pooling] = ...,
+    pooling: Pooling | Sequence[Pooling] = ...,
     batch_size: int | None = ...,
     show_progress: bool = ...,
     normalize: bool = ...,
@@ -92,7 +92,7 @@ def encode(
     *,
     device: str = "cpu",
     on_refusal: OnRefusal = "error",
-    pooling: Sequence[Pooling] = ("last",),
+    pooling: Pooling | Sequence[Pooling] = ("last",),
     batch_size: int | None = None,
     show_progress: bool = False,
     normalize: bool = False,
@@ -112,7 +112,8 @@ def encode(
             from a list of strings to a matrix; see `load`.
         device: torch's name of where to parse and embed; of an encoder by name.
         on_refusal: see `load`; of an encoder by name.
-        pooling: how a view's states become one vector; several stand side by side.
+        pooling: how a view's states become one vector, such as ``mean``; several stand side by
+            side.
         batch_size: sentences embedded at once.
         show_progress: whether to draw a bar on standard error.
         normalize: whether to give each vector length 1; one of zeros stays one.
@@ -128,7 +129,7 @@ def encode(
     found = encoder_of(encoder, device=device, on_refusal=on_refusal)
     vectors: FloatArray | torch.Tensor = found.encode(  # type: ignore[call-overload]
         sentences,
-        pooling=pooling,
+        pooling=(pooling,) if isinstance(pooling, str) else pooling,
         batch_size=batch_size,
         show_progress=show_progress,
         normalize=normalize,

@@ -66,7 +66,7 @@ class StringEncoder(ABC):
         self,
         sentences: str | Iterable[str],
         *,
-        pooling: Sequence[Pooling] = ...,
+        pooling: Pooling | Sequence[Pooling] = ...,
         batch_size: int | None = ...,
         show_progress: bool = ...,
         normalize: bool = ...,
@@ -78,7 +78,7 @@ class StringEncoder(ABC):
         self,
         sentences: str | Iterable[str],
         *,
-        pooling: Sequence[Pooling] = ...,
+        pooling: Pooling | Sequence[Pooling] = ...,
         batch_size: int | None = ...,
         show_progress: bool = ...,
         normalize: bool = ...,
@@ -89,7 +89,7 @@ class StringEncoder(ABC):
         self,
         sentences: str | Iterable[str],
         *,
-        pooling: Sequence[Pooling] = LAST,
+        pooling: Pooling | Sequence[Pooling] = LAST,
         batch_size: int | None = None,
         show_progress: bool = False,
         normalize: bool = False,
@@ -104,7 +104,8 @@ class StringEncoder(ABC):
 
         Args:
             sentences: raw text; each string is one sentence, whatever it holds.
-            pooling: how a view's states become one vector; several stand side by side.
+            pooling: how a view's states become one vector, such as ``mean``; several stand side by
+                side.
             batch_size: sentences embedded at once, fewer where they are long; None takes what the
                 encoder was loaded with. It changes nothing but rounding, speed and memory.
             show_progress: whether to draw a bar on standard error.
@@ -122,7 +123,8 @@ class StringEncoder(ABC):
         if convert_to not in get_args(ArrayKind):
             known = ", ".join(get_args(ArrayKind))
             raise ValueError(f"convert_to must be one of {known}, got {convert_to!r}")
-        asked = Asked(tuple(pooling), batch_size, processes)
+        named: Any = (pooling,) if isinstance(pooling, str) else tuple(pooling)
+        asked = Asked(named, batch_size, processes)
         listed = [sentences] if isinstance(sentences, str) else listed_strings(sentences)
         with progress_bar(len(listed), shown=show_progress) as on_progress:
             if processes > 1 and listed:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
+from pipeline.base.mistakes import did_you_mean
+
 Format = Literal["treeviews", "sentence-transformers", "model2vec"]
 PARSERS_FOLDER = "parsers"
 """Within a self-contained model's folder."""
@@ -37,6 +39,7 @@ class ExportOptions:
         if self.format not in get_args(Format):
             raise ValueError(
                 f"--format must be one of {', '.join(get_args(Format))}, not {self.format!r}"
+                f"{did_you_mean(self.format, known=get_args(Format))}"
             )
         if self.components < 0 or (self.num_words is not None and self.num_words < 1):
             raise ValueError("--components must be 0 or more, --words 1 or more")

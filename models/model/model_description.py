@@ -18,6 +18,7 @@ from pipeline.base.bundled import BUNDLED_MODELS, BUNDLED_PARSERS, SHIPPED_VECTO
 from pipeline.base.config_fields import Config
 from pipeline.base.inside import inside
 from pipeline.base.json_files import read_json
+from pipeline.base.mistakes import did_you_mean
 from pipeline.base.refusal import shortened
 from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder
 from pipeline.shards.manifests import read_dataset_manifest
@@ -108,6 +109,7 @@ def read_model_description(folder: Path) -> ModelDescription:
         raise FileNotFoundError(
             f"{folder}: no trained model here; give the folder of a model, the name of one that "
             f"ships ({', '.join(BUNDLED_MODELS)}), or run the training first"
+            f"{did_you_mean(str(folder), known=BUNDLED_MODELS)}"
         )
     value = read_json(path, remedy=REMEDY)
     version = value.get("format_version") if isinstance(value, dict) else FORMAT_VERSION

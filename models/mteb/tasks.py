@@ -109,7 +109,28 @@ def load_mteb_task(name: str, data: Path, temporary: Path) -> LoadedTask:
         ) from error
     if not num_items:
         raise ValueError(f"{data}: the data of {name} have no row")
+    _check_columns(task, data)
     return LoadedTask(task, _declared(task), DataRecord(digest, digest))
+
+
+def _check_columns(task: Any, data: Path) -> None:
+    """Refuses columns that MTEB would miss when it scores.
+
+    Raises:
+        ValueError: names the task, the split and the columns.
+    """
+    named = [getattr(task, name, None) for name in ("input_column_name", "label_column_name")]
+    needed = [name for name in (*getattr(task, "column_names", ()), *named) if name]
+    pieces: list[tuple[str, Any]] = [("", task.dataset)]
+    while pieces:
+        where, piece = pieces.pop()
+        if isinstance(piece, Mapping):
+            pieces += [(f"{where}{key} ", one) for key, one in piece.items()]
+        elif missing := [name for name in needed if name not in getattr(piece, "column_names", ())]:
+            raise ValueError(
+                f"{data}: the data of {task.metadata.name} ({where.strip()}) have no column "
+                f"{', '.join(missing)}, only {', '.join(piece.column_names)}; rename them"
+            )
 
 
 def _declared(task: Any) -> EvaluationTask:

@@ -86,19 +86,25 @@ class EncoderColumn:
         return next((one.reason for one in found if isinstance(one, AbsentResult)), None)
 
 
-def evaluation_table(folders: Sequence[Path], *, by_subset: bool = True) -> str:
+def evaluation_table(
+    folders: Sequence[Path], *, by_subset: bool = True, only: Sequence[str] | None = None
+) -> str:
     """Returns the sections of the table: scores, averages, subsets and what was evaluated.
 
     Args:
         folders: one for each encoder and seed. Encoders of one name, representation and
             classifier are taken for seeds of one another.
         by_subset: whether to give the subsets of similarity tasks, too.
+        only: names of the tasks to give; by default all that there are results of.
 
     Raises:
         FileNotFoundError: a folder without results.
         ValueError: no folder, a damaged result, or results of a task on different data.
     """
-    columns = columns_of([read_results(folder) for folder in folders])
+    found = [read_results(folder) for folder in folders]
+    if only is not None:
+        found = [{name: one[name] for name in one if name in only} for one in found]
+    columns = columns_of(found)
     tasks = _tasks(columns)
     check_same_data(columns, tasks)
     header = ["task", "score", *(column.title for column in columns)]

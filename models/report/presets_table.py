@@ -25,13 +25,15 @@ def presets_facts(word_size: int) -> list[dict[str, Any]]:
         ValueError: vectors of no width.
     """
     _check_width(word_size)
+    parameters = {name: _parameters(config, word_size) for name, config in PRESETS.items()}
     return [
         {
             "preset": name,
             "views": list(config.views),
             "objective": config.objective,
             "widths": list(config.view_widths(word_size)),
-            "trained_parameters": _parameters(config, word_size),
+            "trained_parameters": parameters[name][0],
+            "trained_parameters_a_word": parameters[name][1],
             "config": config.to_dict(),
         }
         for name, config in PRESETS.items()
@@ -51,7 +53,7 @@ def presets_table(word_size: int) -> str:
             ",".join(config.views),
             config.objective,
             ", ".join(map(str, dict.fromkeys(config.view_widths(word_size)))),
-            _parameters(config, word_size),
+            _parameters_in_words(config, word_size),
         )
         for name, config in PRESETS.items()
     ]
@@ -64,12 +66,15 @@ def _check_width(word_size: int) -> None:
         raise ValueError(f"--word-size must be at least 1, not {word_size}")
 
 
-def _parameters(config: TrainingConfig, word_size: int) -> str:
-    """Returns the number of trained values; those of the file's words as so many a word."""
+def _parameters(config: TrainingConfig, word_size: int) -> tuple[int, int]:
+    """Returns the number of trained values, and how many more a word of the file's are trained."""
     of_one, of_two = (trained_values(config, word_size, num_words) for num_words in (1, 2))
-    if of_one == of_two:
-        return count(of_one)
-    return f"{count(2 * of_one - of_two)} + {count(of_two - of_one)} a word"
+    return 2 * of_one - of_two, of_two - of_one
+
+
+def _parameters_in_words(config: TrainingConfig, word_size: int) -> str:
+    fixed, of_a_word = _parameters(config, word_size)
+    return f"{count(fixed)} + {count(of_a_word)} a word" if of_a_word else count(fixed)
 
 
 def trained_values(config: TrainingConfig, word_size: int, num_words: int = 1) -> int:

@@ -6,6 +6,7 @@ sentence: what is wrong and what to do about it. Where it was raised is for whoe
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 import traceback
@@ -29,6 +30,11 @@ _MISTAKES = (
     ModuleNotFoundError,
 )
 
+_FULL = "no space left on the device; free some or write elsewhere"
+
+_CLOSE = 8
+"""Known names that are looked at for a misspelt one."""
+
 _REMEDIES = {
     FileNotFoundError: "; check the path",
     PermissionError: "; ask for access, or give another place",
@@ -50,30 +56,36 @@ def code_of(error: BaseException) -> int:
 
 def sentence_of(error: BaseException) -> str:
     """Returns in one line what is wrong, without secrets; an unforeseen error says its kind."""
-    text = " ".join(str(error).split())
+    text, is_full = " ".join(str(error).split()), False
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         text = f"{error.filename}: {error.strerror}{_REMEDIES.get(type(error), '')}"
         if error.filename2 is not None:
             text = f"{error.filename} to {error.filename2}: {error.strerror}"
+        if is_full := error.errno == errno.ENOSPC:
+            text = f"{error.filename}: {_FULL}"
     kind = type(error).__name__
-    plain = text and (is_mistake(error) or getattr(error, "is_told", False))
+    plain = text and (is_mistake(error) or is_full or getattr(error, "is_told", False))
     return told(text if plain else f"{kind}: {text}" if text else kind)
 
 
 def did_you_mean(*names: str, known: Iterable[str], within: Path = Path()) -> str:
     """Returns ``; did you mean X?`` for names that resemble known ones, or nothing.
 
-    Names of another case resemble one another, too.
+    Names of another case resemble one another, too. Of several the one of the same letters is
+    meant.
 
     Args:
         within: the folder of files whose names are compared; they are told with their paths.
     """
     by_small = {name.lower(): name for name in known}
-    found = [
-        by_small[match] if within == Path() else str(within / by_small[match])
-        for name in names
-        for match in get_close_matches(str(name).lower(), list(by_small), n=1)
-    ]
+    found = []
+    for name in (str(name).lower() for name in names):
+        close = get_close_matches(name, list(by_small), n=_CLOSE)
+        letters = sorted(name)
+        meant = sorted(close, key=lambda one: sorted(one) != letters)[:1]
+        found += [
+            by_small[one] if within == Path() else str(within / by_small[one]) for one in meant
+        ]
     return f"; did you mean {', '.join(dict.fromkeys(found))}?" if found else ""
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
 import typer
@@ -33,8 +31,11 @@ from treeviews.command import (
     presets,
     run,
 )
+from treeviews.command.output import write_no_more
 
 PROGRAM = "treeviews"
+_INTERRUPTED = 130
+"""What typer gives after Ctrl-C, of which it says nothing."""
 _NO_CHOICE = re.compile(r"'(?P<given>[^']*)' is not one of (?P<choices>.*)")
 
 app = typer.Typer(
@@ -75,6 +76,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         code = typer.main.get_command(app)(arguments, prog_name=PROGRAM, standalone_mode=False)
+        if code == _INTERRUPTED:
+            raise KeyboardInterrupt
         sys.stdout.flush()
     except typer.TyperException as error:
         return _tell_usage(error)
@@ -82,8 +85,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _tell(["error: interrupted"], FAILED)
     except BrokenPipeError:
         # Whoever reads, such as a pager, has enough; Python must not write to it at its end.
-        with suppress(OSError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        write_no_more()
         return FAILED
     except SystemExit as error:  # told already
         return error.code if isinstance(error.code, int) else FAILED

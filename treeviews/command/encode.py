@@ -23,7 +23,7 @@ from treeviews.command.encoder_options import (
     given,
     look_here_for_functions,
 )
-from treeviews.command.output import check_output, say
+from treeviews.command.output import check_output, say, standard_output_named
 
 SECONDS_BETWEEN_REPORTS = 5.0
 
@@ -92,13 +92,14 @@ def encode(
         write = partial(encode_lines, out=sys.stdout.buffer)
         if output is not None:
             write = partial(encode_file, target=output)
-        encoded = write(
-            *(found, lines, name),
-            asked=asked,
-            normalize=normalize,
-            show_progress=bar,
-            on_progress=tell,
-        )
+        with standard_output_named() if output is None else nullcontext():
+            encoded = write(
+                *(found, lines, name),
+                asked=asked,
+                normalize=normalize,
+                show_progress=bar,
+                on_progress=tell,
+            )
     seconds = time.perf_counter() - started
     for refusal in encoded.refused:
         say(f"zeros for {refusal}")

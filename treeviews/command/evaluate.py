@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -21,6 +21,9 @@ from treeviews.command.encoder_options import (
 )
 from treeviews.command.json_option import json_object
 from treeviews.command.output import AsJson, print_json, say
+
+if TYPE_CHECKING:
+    from models.evaluation_request import Evaluated
 
 OPTION_OF_PROTOCOL = {
     "classifier": "--classifier",
@@ -169,7 +172,7 @@ def evaluate(
     from models.evaluation_request import evaluate as evaluate_request
 
     look_here_for_functions()
-    folder = evaluate_request(
+    evaluated = evaluate_request(
         EvaluationRequest(
             encoder=encoder,
             data=data,
@@ -203,8 +206,8 @@ def evaluate(
         ),
         lambda fraction, status: say(f"{100 * fraction:3.0f} %  {printable(status)}"),
     )
-    _print_results(folder, as_json)
-    say(printable(f"results: {folder}"))
+    _print_results(evaluated, as_json)
+    say(printable(f"results: {evaluated.folder}"))
 
 
 def _list_tasks(as_json: bool) -> None:
@@ -218,11 +221,12 @@ def _list_tasks(as_json: bool) -> None:
     print(*(f"{task.name:{width}}  {task.description}" for task in shown), sep="\n")
 
 
-def _print_results(folder: Path, as_json: bool) -> None:
+def _print_results(evaluated: Evaluated, as_json: bool) -> None:
     from models.evaluation_request import scores_in
     from models.report.evaluation_table import evaluation_table
 
     if as_json:
-        print_json({"folder": str(folder), "tasks": scores_in(folder)})
+        scores = scores_in(evaluated.folder, evaluated.tasks)
+        print_json({"folder": str(evaluated.folder), "tasks": scores})
     else:
-        print(evaluation_table([folder]))
+        print(evaluation_table([evaluated.folder], only=evaluated.tasks))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,6 +23,27 @@ def print_json(value: Any) -> None:
 def say(text: object) -> None:
     """Writes a message, which is no result, to standard error."""
     print(text, file=sys.stderr, flush=True)
+
+
+@contextmanager
+def standard_output_named() -> Iterator[None]:
+    """Names standard output in an error of the system, which names no file of its own."""
+    try:
+        yield
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        if error.filename is None:
+            error.filename = "standard output"
+            write_no_more()
+        raise
+
+
+def write_no_more() -> None:
+    """Makes what is left to be written, at Python's end too, go nowhere."""
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def check_output(output: Path) -> None:

@@ -13,7 +13,7 @@ import typer
 
 from pipeline.base.foreign_text import told
 from treeviews.command.encoder_options import Device
-from treeviews.command.output import check_output, say
+from treeviews.command.output import check_output, say, standard_output_named
 
 if TYPE_CHECKING:
     from pipeline.parsing.parsed_sentence import ParsedSentence
@@ -92,8 +92,8 @@ def parse(
             on_sentence=report.take,
         )
         if output is None:
-            sys.stdout.buffer.writelines(line.encode() for line in lines)
-            sys.stdout.buffer.flush()
+            with standard_output_named():
+                sys.stdout.buffer.writelines(line.encode() for line in lines)
         else:
             write_by_library(output, lambda path: _write(path, lines))
     report.end()

@@ -69,6 +69,13 @@ def test_embeddings_may_have_length_1(encoder: StringEncoder) -> None:
     np.testing.assert_allclose(found, plain / lengths, atol=1e-5)
 
 
+def test_one_pooling_may_be_named_by_itself(english: Any) -> None:
+    found = english.encode(SENTENCES, pooling="mean")
+    np.testing.assert_array_equal(found, english.encode(SENTENCES, pooling=("mean",)))
+    with pytest.raises(ValueError, match=r"one or several of .*, got \['meen'\]"):
+        english.encode(SENTENCES, pooling="meen")
+
+
 def test_zeros_stay_zeros(english: Any) -> None:
     found = english.encode(["", "It rains."], normalize=True)
     assert not found[0].any()

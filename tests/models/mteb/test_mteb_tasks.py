@@ -256,8 +256,9 @@ def test_tasks_of_mteb_follow_those_of_senteval_in_one_folder(folder: Path, tmp_
         cache=tmp_path / "cache",
     )
     evaluate(first, say)
-    out = evaluate(replace(first, data=None, mteb_data=folder, tasks=mteb_data.STS), say)
-    assert {*read_results(out)} == {"MR", f"mteb-{mteb_data.STS}"}
+    evaluated = evaluate(replace(first, data=None, mteb_data=folder, tasks=mteb_data.STS), say)
+    assert evaluated.tasks == (f"mteb-{mteb_data.STS}",)
+    assert {*read_results(evaluated.folder)} == {"MR", f"mteb-{mteb_data.STS}"}
 
 
 def test_two_encoders_are_compared_item_by_item(folder: Path, tmp_path: Path) -> None:
@@ -302,6 +303,22 @@ def test_columns_that_mteb_cannot_read_are_told(tmp_path: Path) -> None:
     mteb_data.write_rows(tmp_path / mteb_data.PAIRS / "test.jsonl", rows)
     with pytest.raises(ValueError, match=r"MTEB cannot read its data of Sprint.*compare the col"):
         evaluate_mteb(evaluation(), tmp_path, [mteb_data.PAIRS], tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("name", "row", "missing"),
+    [
+        (mteb_data.STS, {"first": "a", "sentence2": "b", "score": 1}, "sentence1"),
+        (mteb_data.CLASSIFICATION, {"texts": "a", "label": 1}, "text"),
+    ],
+)
+def test_columns_that_mteb_would_miss_are_named(
+    tmp_path: Path, name: str, row: dict[str, Any], missing: str
+) -> None:
+    for split in ("train", "test"):
+        mteb_data.write_rows(tmp_path / name / f"{split}.jsonl", [row] * 9)
+    with pytest.raises(ValueError, match=rf"{name} \(.*\) have no column {missing}, only .*rename"):
+        evaluate_mteb(evaluation(), tmp_path, [name], tmp_path / "out")
 
 
 def test_too_many_refused_texts_are_an_error(tmp_path: Path) -> None:

@@ -77,3 +77,7 @@ def test_a_traceback_that_cannot_be_kept_hides_no_error(monkeypatch: pytest.Monk
 
     monkeypatch.setattr("tempfile.mkstemp", full)
     assert keep_traceback(ValueError("row 7 is no tree")) is None
+
+
+def test_of_names_that_are_as_near_the_one_of_the_same_letters_is_meant() -> None:
+    assert did_you_mean("STS41", known=[f"STS{year}" for year in range(12, 17)]).endswith("STS14?")

@@ -16,24 +16,24 @@ OWN = "def lengths(sentences):\n    return [[len(sentence), 1] for sentence in s
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (tmp_path / "own_letters_of_a_line.py").write_text(OWN, encoding="utf-8")
+    (tmp_path / "own_counts.py").write_text(OWN, encoding="utf-8")
     (tmp_path / "in.txt").write_text("A cat.\nIt sat there.\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [path for path in sys.path if path not in {"", "."}])
-    monkeypatch.delitem(sys.modules, "own_letters_of_a_line", raising=False)
+    monkeypatch.delitem(sys.modules, "own_counts", raising=False)
     return tmp_path
 
 
 def test_a_function_is_found_where_the_command_is_run(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert encode(["own_letters_of_a_line:lengths", "--input", "in.txt", "--out", "out.npy"]) == 0
+    assert encode(["own_counts:lengths", "--input", "in.txt", "--out", "out.npy"]) == 0
     np.testing.assert_array_equal(np.load(here / "out.npy"), [[6, 1], [13, 1]])
     assert capsys.readouterr().err.startswith("2 sentences, 0 refused, width 2, ")
 
 
 def test_a_function_has_no_states_to_pool(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    asked = ["own_letters_of_a_line:lengths", "--input", "in.txt", "--out", "out.npy", "--pooling", "max"]
+    asked = ["own_counts:lengths", "--input", "in.txt", "--out", "out.npy", "--pooling", "max"]
     assert encode(asked) == 2
     assert "gives no states to pool; leave out pooling" in capsys.readouterr().err
     assert not (here / "out.npy").exists()

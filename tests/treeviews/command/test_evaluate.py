@@ -82,6 +82,19 @@ def test_an_own_function_is_scored_and_its_table_printed(
     assert {path.name for path in results.iterdir()} == {"MR.json", "SICK14.json", "CR.json"}
 
 
+def test_only_the_results_of_the_tasks_asked_for_are_shown(
+    data: Path, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = ("--out", "out", "--encoder-version", "1")
+    for tasks in ("STS14", "SICK14"):
+        capsys.readouterr()
+        assert main(command(data, "--tasks", tasks, *kept)) == 0
+    printed = capsys.readouterr().out
+    assert "| SICK14 " in printed and "| STS14 " not in printed
+    assert main(command(data, "--tasks", "SICK14", "--json", *kept)) == 0
+    assert [*json.loads(capsys.readouterr().out)["tasks"]] == ["SICK14"]
+
+
 def test_words_of_the_users_own_are_scored_and_unknown_ones_told(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

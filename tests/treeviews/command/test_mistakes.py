@@ -220,6 +220,54 @@ def test_an_error_that_nobody_foresaw_is_told_by_its_kind_and_exits_1(
 
 
 @pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (["models", "export", "sif", "--out", "out", "--format", "model2vce"], "model2vec"),
+        (["models", "export", "englsh", "--out", "out"], "english"),
+    ],
+)
+def test_a_misspelt_name_is_answered_by_the_one_that_is_meant(
+    arguments: list[str],
+    meant: str,
+    prepared: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(prepared)
+    assert main(arguments) == 2
+    assert f"; did you mean {meant}?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [["encode", "english"], ["parse"]])
+def test_a_full_standard_output_is_named(command: list[str]) -> None:
+    with Path("/dev/full").open("wb") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "treeviews", *command],
+            input=b"It rains.",
+            stdout=full,
+            stderr=subprocess.PIPE,
+            cwd=REPOSITORY,
+            check=False,
+        )
+    assert ended.returncode == 1
+    first, where = ended.stderr.decode().splitlines()
+    told = "no space left on the device; free some or write elsewhere"
+    assert first == f"error: standard output: {told}"
+    assert where.startswith("traceback: ")
+
+
+def test_who_interrupts_is_told_so_and_no_more(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("models.report.presets_table.presets_table", interrupt)
+    assert main(["presets"]) == 1
+    assert capsys.readouterr().err == "error: interrupted\n"
+
+
+@pytest.mark.parametrize(
     "arguments",
     [
         ["-m", "treeviews", "run"],

@@ -36,3 +36,9 @@ def test_presets_are_json_for_programs(capsys: pytest.CaptureFixture[str]) -> No
     assert list(found) == list(PRESETS)
     assert found["B-D"]["views"] == ["SEQ", "LIN"]
     assert found["B-D"]["config"] == PRESETS["B-D"].to_dict()
+    counted = {
+        name: (one["trained_parameters"], one["trained_parameters_a_word"])
+        for name, one in found.items()
+    }
+    assert counted["B-D"] == (8_761_345, 0)
+    assert counted["weighted-words"] == (300, 300)
