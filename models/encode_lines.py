@@ -25,6 +25,7 @@ from models.encoding.encoder_interface import FloatArray
 from models.encoding.string_encoder import Asked, StringEncoder
 from models.search.similarity import normalized
 from pipeline.base.atomic_files import TEMPORARY_SUFFIX
+from pipeline.base.foreign_text import decoded_lines
 from pipeline.base.job import JobMistakeError
 from pipeline.base.refusal import RefusedSentence
 
@@ -180,17 +181,9 @@ def _pieces(lines: IO[bytes], name: str, size: int) -> Iterator[list[str]]:
     Raises:
         ValueError: one is not UTF-8; names it.
     """
-    # Only a line feed ends a line; other breaks are white space in a sentence.
-    numbered = enumerate(iter(lines.readline, b""), 1)
-    while piece := list(islice(numbered, size)):
-        yield [_decoded(line, number, name) for number, line in piece]
-
-
-def _decoded(line: bytes, number: int, name: str) -> str:
-    try:
-        return line.removesuffix(b"\n").decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{name}:{number}: not UTF-8 ({error.reason}); convert it") from error
+    decoded = decoded_lines(lines, name)
+    while piece := list(islice(decoded, size)):
+        yield piece
 
 
 def _write_header(out: IO[bytes], num_rows: int, width: int) -> None:

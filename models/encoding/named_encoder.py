@@ -54,7 +54,6 @@ from models.encoding.string_encoder import (
     Asked,
     Progress,
     StringEncoder,
-    listed_strings,
 )
 from models.model.model_description import (
     OPTION_OF_STAGE,
@@ -65,6 +64,7 @@ from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
 from pipeline.base.bundled import BUNDLED_VECTORS
 from pipeline.base.digest import digest_of
+from pipeline.base.foreign_text import listed_strings
 from pipeline.base.refusal import RefusedSentence
 
 

@@ -28,14 +28,14 @@ from models.encoding.string_encoder import (
     Progress,
     StringEncoder,
     check_pooling,
-    listed_strings,
 )
 from models.encoding.versions import describe_encoding
 from models.model.model_description import OPTION_OF_STAGE
 from models.words.word_vectors import WordVectors
 from pipeline.base.config_fields import Config, at_least
 from pipeline.base.digest import digest_of
-from pipeline.base.refusal import RefusedSentence
+from pipeline.base.foreign_text import listed_strings
+from pipeline.base.refusal import RefusedSentence, named
 
 OnRefusal = Literal["error", "zero"]
 
@@ -43,8 +43,6 @@ BATCH_SIZE = 256
 """Sentences embedded at once, unless the settings say another number."""
 WORDS_AT_ONCE = 1 << 17
 """Tokens of a batch where words alone are pooled, which takes no memory of their number."""
-MAX_NAMED = 20
-"""Refused sentences that a message names; the rest are counted."""
 TOKENS_AT_ONCE = 16_384
 """Tokens of a batch, unless a single sentence has more; bounds the memory of their states."""
 
@@ -246,10 +244,7 @@ def fail_if_any(refusals: Sequence[RefusedSentence]) -> None:
     """
     if not refusals:
         return
-    named = [str(refusal) for refusal in refusals[:MAX_NAMED]]
-    if len(refusals) > MAX_NAMED:
-        named.append(f"and {len(refusals) - MAX_NAMED} more")
     raise ValueError(
-        f"{'; '.join(named)}; leave out what cannot be taken, or give on_refusal='zero' for a "
+        f"{named(refusals)}; leave out what cannot be taken, or give on_refusal='zero' for a "
         "vector of zeros in its place"
     )

@@ -6,7 +6,7 @@ Legend: n sentences, d width of an embedding.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args, overload
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 from models.config.views import Pooling
 from models.encoding.encoder_interface import FloatArray
 from models.search.similarity import normalized, similarity, similarity_pairwise
+from pipeline.base.foreign_text import listed_strings
 
 if TYPE_CHECKING:
     import torch
@@ -168,25 +169,6 @@ def progress_bar(total: int, *, shown: bool) -> Iterator[Progress | None]:
 
     with tqdm(total=total, unit="sentence") as bar:
         yield lambda share: bar.update(round(share * total) - bar.n)
-
-
-def listed_strings(sentences: Iterable[str]) -> list[str]:
-    """Returns sentences as a list, whatever holds them in an order.
-
-    Raises:
-        ValueError: it holds none in an order, or something else than strings.
-    """
-    if isinstance(sentences, str):
-        raise ValueError("give a list of sentences, not one string")
-    if not isinstance(sentences, Iterable) or isinstance(sentences, bytes | Mapping | Set):
-        raise ValueError(f"give a list of sentences, not {type(sentences).__name__}")
-    listed = list(sentences)
-    for index, sentence in enumerate(listed):
-        if not isinstance(sentence, str):
-            raise ValueError(
-                f"sentence {index} (from 0) is {type(sentence).__name__}, not a string"
-            )
-    return listed
 
 
 def check_pooling(pooling: Sequence[Pooling]) -> None:

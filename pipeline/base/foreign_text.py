@@ -1,4 +1,6 @@
-"""Text that others wrote, as it may be shown: no control character, no markup, no secret.
+"""Text that others wrote: as it is taken in, and as it may be shown.
+
+Shown, it has no control character, no markup, no secret.
 
 File names, addresses, labels of parsers, scores of cards and sentences come from anywhere. What
 puts one on a terminal, in a log, an error or a Markdown page passes it through here.
@@ -9,6 +11,7 @@ from __future__ import annotations
 import logging
 import re
 import traceback
+from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import Any
 
 HIDDEN = "***"
@@ -142,3 +145,56 @@ class ToldRecord(logging.LogRecord):
 def guard_logs() -> None:
     """Has every message that this process logs from now on be told without secrets and controls."""
     logging.setLogRecordFactory(ToldRecord)
+
+
+def decoded_lines(stream: Iterable[bytes], name: str) -> Iterator[str]:
+    """Yields the lines of a text without their ends, ``\\n`` or ``\\r\\n``.
+
+    Other breaks, such as form feeds, are white space in a line.
+
+    Args:
+        stream: UTF-8, cut at line feeds, as a binary file is read.
+        name: of the text, for messages.
+
+    Raises:
+        ValueError: a line is not UTF-8; names it.
+    """
+    for number, line in enumerate(stream, start=1):
+        try:
+            yield line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{name}:{number}: not UTF-8 ({error.reason}); convert it") from error
+
+
+def listed_strings(given: Iterable[str], hint: str = "") -> list[str]:
+    """Returns sentences as a list, whatever holds them in an order.
+
+    Args:
+        given: sentences.
+        hint: what to say of one that is a list of tokens.
+
+    Raises:
+        ValueError: it holds none in an order, or something else than strings.
+    """
+    if isinstance(given, str):
+        raise ValueError("give a list of sentences, not one string")
+    if not isinstance(given, Iterable) or isinstance(given, bytes | Mapping | Set):
+        raise ValueError(f"give a list of sentences, not {type(given).__name__}")
+    return [checked_string(one, index, hint) for index, one in enumerate(given)]
+
+
+def checked_string(sentence: object, index: int, hint: str = "") -> str:
+    """Returns a sentence.
+
+    Args:
+        sentence: should be a string.
+        index: its place, from 0, for the message.
+        hint: see `listed_strings`.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if isinstance(sentence, str):
+        return sentence
+    more = hint if isinstance(sentence, list | tuple) else ""
+    raise ValueError(f"sentence {index} (from 0) is {type(sentence).__name__}, not a string{more}")

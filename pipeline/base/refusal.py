@@ -10,6 +10,8 @@ from typing import Any
 from pipeline.base.foreign_text import told, without_secrets
 
 EXCERPT_CHARACTERS = 200
+MAX_NAMED = 20
+"""Refused sentences that a message names; the rest are counted."""
 _SHORT = reprlib.Repr()
 _SHORT.maxlevel = 3
 _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = EXCERPT_CHARACTERS
@@ -64,3 +66,11 @@ def excerpt_of(text: str | Sequence[str]) -> str:
 def shortened(value: Any) -> str:
     """Returns a value that somebody else gave as a message may show it: on one line and short."""
     return _SHORT.repr(value)[:EXCERPT_CHARACTERS]
+
+
+def named(refused: Sequence[object]) -> str:
+    """Returns the first refused sentences in words, and how many more there are."""
+    told_of = [str(one) for one in refused[:MAX_NAMED]]
+    if len(refused) > MAX_NAMED:
+        told_of.append(f"and {len(refused) - MAX_NAMED} more")
+    return "; ".join(told_of)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import IO
 
+from pipeline.base.foreign_text import decoded_lines
 from pipeline.parsing.formats import Format, written
 from pipeline.parsing.parse_text import OnRefusal, Parser
 from pipeline.parsing.parsed_sentence import ParsedSentence
@@ -37,7 +38,7 @@ def parse_lines(
             ``on_refusal`` is ``error``.
         RuntimeError: memory, the device or a parser failed.
     """
-    lines = _decoded(stream, name)
+    lines = decoded_lines(stream, name)
     texts = ["\n".join(lines)] if split else lines
 
     def told() -> Iterator[ParsedSentence]:
@@ -50,12 +51,3 @@ def parse_lines(
             raise ValueError(f"{name}: no sentences; give {'a text' if split else 'one a line'}")
 
     return written(told(), form)
-
-
-def _decoded(stream: Iterable[bytes], name: str) -> Iterator[str]:
-    # Lines end at line feeds alone: other breaks, such as form feeds, are space in a sentence.
-    for number, line in enumerate(stream, start=1):
-        try:
-            yield line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise ValueError(f"{name}:{number}: not UTF-8 ({error.reason}); convert it") from error

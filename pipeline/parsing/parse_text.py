@@ -5,13 +5,14 @@ The parsers are those of the shard job, and what one of them refuses is refused 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args, overload
 
-from pipeline.base.refusal import Refusal, RefusedSentence, shortened
+from pipeline.base.foreign_text import checked_string, listed_strings
+from pipeline.base.refusal import Refusal, RefusedSentence, named, shortened
 from pipeline.parsers.adapters.base import MAX_TOKENS, reject_input
 from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder
 from pipeline.parsers.lazy_parser import LazyParser
@@ -30,8 +31,7 @@ SENTENCES_AT_ONCE = 2_048
 CHARACTERS_AT_ONCE = 1 << 20
 """Of a stream's texts, read ahead."""
 TOKENS_AT_ONCE = 100_000
-MAX_NAMED = 20
-"""Refused sentences that a message names; the rest are counted."""
+_TOKENS = "; Parser.parse_tokens takes tokens"
 _KEPT_PARSERS = 4
 """Parsers that `parse` keeps loaded; the first ones take tens of megabytes."""
 
@@ -125,7 +125,9 @@ class Parser:
             RuntimeError: memory, the device or a parser failed.
         """
         _check_on_refusal(on_refusal)
-        cut = _cut([texts] if isinstance(texts, str) else _listed(texts), split=split)
+        cut = _cut(
+            [texts] if isinstance(texts, str) else listed_strings(texts, _TOKENS), split=split
+        )
         if on_refusal == "error":
             _fail_if_any(_refused_unparsed(cut, split=split))
         parsed: list[ParsedSentence] = []
@@ -237,7 +239,7 @@ def parse(
             parsed: names them and the remedy.
         RuntimeError: memory, the device or a parser failed.
     """
-    texts = texts if isinstance(texts, str) else _listed(texts)
+    texts = texts if isinstance(texts, str) else listed_strings(texts, _TOKENS)
     folders = folders_of(dependencies, constituents, dependency_parser, constituency_parser)
     checksums = tuple(checksum_of_parser_folder(folder) for folder in folders.values())
     parser = _kept_parser(tuple(folders.items()), checksums, device_called(device))
@@ -259,22 +261,6 @@ def _kept_parser(
     )
 
 
-def _listed(texts: Iterable[str]) -> list[str]:
-    """Returns the texts as a list, whatever holds them in an order."""
-    if isinstance(texts, str):
-        raise ValueError("give a list of sentences, not one string; of a text, [text] and split")
-    if not isinstance(texts, Iterable) or isinstance(texts, bytes | Mapping | Set):
-        raise ValueError(f"give a list of sentences, not {type(texts).__name__}")
-    return [_checked(text, index) for index, text in enumerate(texts)]
-
-
-def _checked(text: object, index: int) -> str:
-    if isinstance(text, str):
-        return text
-    hint = "; Parser.parse_tokens takes tokens" if isinstance(text, list | tuple) else ""
-    raise ValueError(f"sentence {index} (from 0) is {type(text).__name__}, not a string{hint}")
-
-
 def _check_on_refusal(value: str) -> None:
     if value not in get_args(OnRefusal):
         raise ValueError(f"on_refusal must be error or skip, got {shortened(value)}")
@@ -285,7 +271,7 @@ def _pieces(texts: Iterable[str]) -> Iterator[list[str]]:
     piece: list[str] = []
     characters = 0
     for index, text in enumerate(texts):
-        piece.append(_checked(text, index))
+        piece.append(checked_string(text, index, _TOKENS))
         characters += len(text)
         if len(piece) == SENTENCES_AT_ONCE or characters >= CHARACTERS_AT_ONCE:
             yield piece
@@ -342,11 +328,9 @@ def _sentence(cut: AlignedSentence, found: Trees | Refusal, *, split: bool) -> P
 def _fail_if_any(refused: Sequence[ParsedSentence]) -> None:
     if not refused:
         return
-    named = [_told(sentence) for sentence in refused[:MAX_NAMED]]
-    if len(refused) > MAX_NAMED:
-        named.append(f"and {len(refused) - MAX_NAMED} more")
+    told_of = named([_told(sentence) for sentence in refused])
     raise ValueError(
-        f"{'; '.join(named)}; leave out what cannot be parsed, or give on_refusal='skip' for a "
+        f"{told_of}; leave out what cannot be parsed, or give on_refusal='skip' for a "
         "sentence without trees in its place"
     )
 

@@ -192,7 +192,7 @@ def test_all_empty_and_long_sentences_are_named_before_any_is_parsed(
 ) -> None:
     strict = models.load(run.model)
     monkeypatch.setattr("pipeline.parsers.lazy_parser.LazyParser.parse", None)
-    monkeypatch.setattr("models.encoding.reading_encoder.MAX_NAMED", 2)
+    monkeypatch.setattr("pipeline.base.refusal.MAX_NAMED", 2)
     long_words = "supercalifragilistic " * 30
     sentences = ["The cat.", "", long_words, "cat " * 511, "Fish", "\t"]
 
