@@ -132,9 +132,10 @@ def _quiet_log() -> Iterator[None]:
             "%s: done in %.1f s", task.task_family, seconds
         ),
     }
-    level = logger.level
+    before = logger.level, logger.propagate, logger.handlers[:]
     logger.setLevel(logging.INFO)
-    logger.addHandler(handler)
+    logger.propagate = False  # whoever else shows messages in this process would show them again
+    logger.handlers[:] = [handler]
     for event, tell in handlers.items():
         luigi.Task.event_handler(event)(tell)
     try:
@@ -142,7 +143,7 @@ def _quiet_log() -> Iterator[None]:
     finally:
         for event, tell in handlers.items():
             luigi.Task.remove_event_handler(event, tell)
-        logger.removeHandler(handler)
+        level, logger.propagate, logger.handlers[:] = before
         logger.setLevel(level)
 
 

@@ -5,6 +5,8 @@ At most three lines on standard error, no traceback among them, nothing on stand
 
 from __future__ import annotations
 
+import io
+import logging
 import shutil
 import subprocess
 import sys
@@ -204,6 +206,27 @@ def test_the_traceback_stands_in_the_file_that_is_named(
     kept = Path(where.removeprefix("traceback: ")).read_text(encoding="utf-8")
     assert "Traceback (most recent call last)" in kept
     assert "FileNotFoundError" in kept.splitlines()[-1]
+
+
+@pytest.mark.parametrize("name", ["luigi-interface", None])
+def test_what_others_log_to_in_this_process_changes_no_answer(
+    name: str | None,
+    prepared: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(prepared)
+    stream = io.StringIO()
+    stream.close()
+    handler = logging.StreamHandler(stream)
+    logging.getLogger(name).addHandler(handler)
+    try:
+        assert main(["run", "--views", "DEPP"]) == 2
+    finally:
+        logging.getLogger(name).removeHandler(handler)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) <= 3
+    assert "did you mean DEP?" in lines[0]
 
 
 def test_an_error_that_nobody_foresaw_is_told_by_its_kind_and_exits_1(
