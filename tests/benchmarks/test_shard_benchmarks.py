@@ -141,7 +141,7 @@ def test_a_shard_of_the_longest_sentences_stays_within_its_memory(
 
 @pytest.mark.slow
 def test_a_job_that_fails_says_why(tmp_path: Path) -> None:
-    with pytest.raises(RuntimeError, match=r"exited with 1: .*shard 0 is not complete"):
+    with pytest.raises(RuntimeError, match=r"exited with 2: .*shard 0 is not complete"):
         follow_job(job_of("dependencies", tmp_path), tmp_path, every_seconds=0.1)
 
 

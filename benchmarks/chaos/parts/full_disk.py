@@ -38,7 +38,8 @@ FREE_SHARES = 2
 the stage takes."""
 END_SECONDS = 300.0
 """Within which a run on a full disk must end."""
-FULL = "No space left on device"
+FULL = "no space left on"
+"""In the system's words (``… device``) and in ours."""
 PAGE_BYTES = 4096
 
 
@@ -124,7 +125,7 @@ def _on_full_disk(run: TinyRun, stage: Stage, free_bytes: int) -> Trial:
     if started.code is None:
         started.kill_group()
         return Trial(what, False, f"still ran after {END_SECONDS:.0f} s: {started.said()}")
-    says_so = FULL in started.log.read_text(encoding="utf-8", errors="replace")
+    says_so = FULL in started.log.read_text(encoding="utf-8", errors="replace").lower()
     return Trial(what, started.code != 0 and says_so, _outcome(started))
 
 
