@@ -24,7 +24,7 @@ import numpy as np
 from models.encoding.encoder_interface import FloatArray
 from models.encoding.string_encoder import Asked, StringEncoder
 from models.search.similarity import normalized
-from pipeline.base.atomic_files import TEMPORARY_SUFFIX
+from pipeline.base.atomic_files import write_by_library
 from pipeline.base.foreign_text import decoded_lines
 from pipeline.base.job import JobMistakeError
 from pipeline.base.refusal import RefusedSentence
@@ -72,19 +72,21 @@ def encode_file(
         OSError: the file cannot be written there.
         ValueError: no lines, one that is not UTF-8, or what the encoder refuses; names the line.
     """
-    temporary = target.with_name(f"{target.name}.{os.getpid()}{TEMPORARY_SUFFIX}")
-    try:
-        with temporary.open("w+b") as stream:
-            found = encode_lines(
-                *(encoder, lines, name, stream, asked),
-                normalize=normalize,
-                show_progress=show_progress,
-                on_progress=on_progress,
+    found: list[Encoded] = []
+
+    def write(path: Path) -> None:
+        with path.open("w+b") as stream:
+            found.append(
+                encode_lines(
+                    *(encoder, lines, name, stream, asked),
+                    normalize=normalize,
+                    show_progress=show_progress,
+                    on_progress=on_progress,
+                )
             )
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
-    return found
+
+    write_by_library(target, write)
+    return found[0]
 
 
 def encode_lines(

@@ -65,7 +65,7 @@ def write_by_library(path: Path, write: Callable[[Path], object]) -> None:
         write(temporary)
         temporary.chmod(mode)
         synchronise(temporary)
-    except Exception:
+    except BaseException:  # an interruption, too
         temporary.unlink(missing_ok=True)
         raise
     rename_durably(temporary, path)

@@ -21,7 +21,6 @@ from treeviews.command.encoder_options import (
     Refusal,
     Vectors,
     given,
-    look_here_for_functions,
 )
 from treeviews.command.output import check_output, say, standard_output_named
 
@@ -82,7 +81,6 @@ def encode(
     )
     pools = tuple(name.strip() for name in pooling.split(","))
     asked = Asked(pools, batch_size, processes)  # type: ignore[arg-type]
-    look_here_for_functions()
     with nullcontext(sys.stdin.buffer) if source is None else source.open("rb") as lines:
         found = string_encoder(encoder, EncoderSettings.from_dict(settings))
         started = time.perf_counter()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -24,12 +23,6 @@ _WHERE = "Where it lies, if not where the model says or ships."
 Vectors = Annotated[Path | None, typer.Option(help=_WHERE)]
 DependencyParser = Annotated[Path | None, typer.Option(help=_WHERE)]
 ConstituencyParser = Annotated[Path | None, typer.Option(help=_WHERE)]
-
-
-def look_here_for_functions() -> None:
-    """Has a function of the user's own be looked for in the folder that the command is run from."""
-    if (here := str(Path.cwd())) not in sys.path:
-        sys.path.insert(0, here)
 
 
 def given(**options: Any) -> dict[str, Any]:

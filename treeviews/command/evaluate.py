@@ -17,7 +17,6 @@ from treeviews.command.encoder_options import (
     Refusal,
     Vectors,
     given,
-    look_here_for_functions,
 )
 from treeviews.command.json_option import json_object
 from treeviews.command.output import AsJson, print_json, say
@@ -171,7 +170,6 @@ def evaluate(
     from models.evaluation_request import EvaluationRequest
     from models.evaluation_request import evaluate as evaluate_request
 
-    look_here_for_functions()
     evaluated = evaluate_request(
         EvaluationRequest(
             encoder=encoder,
