@@ -26,8 +26,8 @@ from pipeline.base.bundled import BUNDLED_MODELS
 from pipeline.base.job import job_environment
 from pipeline.text.boundaries import sentence_ranges
 from pipeline.text.cleaning import clean_text
-from pipeline.text.paragraphs import Paragraph
-from pipeline.text.python_docs import PythonDocs
+from pipeline.sources.paragraphs import Paragraph
+from pipeline.sources.python_docs import PythonDocs
 from pipeline.text.tokenization import EnglishTokenizer, SentenceConfig, refuse_sentence
 
 SENTENCES = 50_000
@@ -162,7 +162,7 @@ def _own_sentences() -> Iterator[str]:
     A parsed corpus holds tokens, so it is no raw text.
     """
     tokenizer, config = EnglishTokenizer(), SentenceConfig()
-    for document in PythonDocs().documents():
+    for document in documents_of(PythonDocs()):
         paragraphs = (item for item in document.paragraphs if isinstance(item, Paragraph))
         texts = [clean_text(paragraph.text)[0] for paragraph in paragraphs]
         for tokens in tokenizer.tokenize(texts):

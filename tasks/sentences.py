@@ -13,9 +13,9 @@ from pipeline.base.atomic_files import RUN_LOCK
 from pipeline.base.foreign_text import told, values_without_secrets, without_secrets
 from pipeline.downloads.connection import file_name_of
 from pipeline.downloads.download import MAX_BYTES, DownloadConfig, check_sha256, download
-from pipeline.text.files import FilesConfig, TextFiles
-from pipeline.text.paragraphs import Source
-from pipeline.text.python_docs import PythonDocs
+from pipeline.sources.files import FilesConfig, TextFiles
+from pipeline.sources.paragraphs import Source
+from pipeline.sources.python_docs import PythonDocs
 from pipeline.text.split import describe_splitter, split_sentences
 from pipeline.text.tokenization import SentenceConfig
 from tasks.artefact import ReportingTask, ShardStage

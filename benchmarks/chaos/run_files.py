@@ -64,7 +64,7 @@ from pipeline.parsers.adapters.parser_folder import read_parser_folder, write_pa
 from pipeline.parsing.parse_shard import ParseJob, parse_shard
 from pipeline.shards.manifests import quarantine_path, write_dataset_manifest
 from pipeline.shards.shards import read_shard
-from pipeline.text.files import TextFiles
+from pipeline.sources.files import TextFiles
 from pipeline.text.split import split_sentences
 from pipeline.text.tokenization import SentenceConfig
 from pipeline.trees.parses import ConstituencyParse, DependencyParse, Parse

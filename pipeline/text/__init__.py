@@ -1,5 +1,4 @@
-"""Raw text to tokenized sentences.
+"""Paragraphs to tokenized sentences.
 
-In: files, or this interpreter. Out: shards of sentences, and refusals in the place of text.
-`files` and `python_docs` read documents of `paragraphs`; `split` cuts these into sentences.
+In: parts of a source. Out: shards of sentences, and refusals in the place of text.
 """

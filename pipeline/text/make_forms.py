@@ -19,8 +19,8 @@ from pipeline.base.bundled import BUNDLED_FORMS
 from pipeline.text.chunks import ChunkCutter, KnownForms
 from pipeline.text.cleaning import clean_text
 from pipeline.text.forms import write_forms
-from pipeline.text.paragraphs import Paragraph
-from pipeline.text.python_docs import PythonDocs
+from pipeline.sources.paragraphs import Paragraph
+from pipeline.sources.python_docs import PythonDocs
 from pipeline.text.tokenization import english_rules, rules_version
 
 LEAST_TIMES = 2
@@ -114,7 +114,7 @@ def _usual_chunks(texts: Iterable[str]) -> list[str]:
 
 
 def _default_text() -> Iterator[str]:
-    for document in PythonDocs().documents():
+    for document in documents_of(PythonDocs()):
         for item in document.paragraphs:
             if isinstance(item, Paragraph):
                 yield clean_text(item.text)[0]

@@ -43,7 +43,7 @@ from pipeline.shards.schema import SENTENCES
 from pipeline.shards.shards import FIRST_ROWS, MAX_ROWS, rows_in_shard, write_shard
 from pipeline.text.boundaries import BOUNDARY_VERSION, sentence_ranges
 from pipeline.text.cleaning import CLEANING_VERSION, clean_text
-from pipeline.text.paragraphs import ChangedTextError, Paragraph, Source
+from pipeline.sources.paragraphs import ChangedTextError, Paragraph, Source
 from pipeline.text.tokenization import (
     TOKENIZATION_VERSION,
     EnglishTokenizer,

@@ -36,8 +36,8 @@ from pipeline.base.config_fields import Config, Count, Natural, Positive, at_lea
 from pipeline.base.foreign_text import guard_logs, told
 from pipeline.base.json_files import write_sealed_json
 from pipeline.base.refusal import Refusal
-from pipeline.text.files import TextFiles
-from pipeline.text.paragraphs import Source
+from pipeline.sources.files import TextFiles
+from pipeline.sources.paragraphs import Source
 from pipeline.text.tokenization import TOKENIZATION_VERSION, EnglishTokenizer
 
 logger = logging.getLogger(__name__)

@@ -27,7 +27,7 @@ from pipeline.parsers.load import load_parser
 from pipeline.parsing.parse_shard import PARSER_FAULTS, ParseJob, parse_shard
 from pipeline.shards.manifests import quarantine_path
 from pipeline.shards.shards import read_shard
-from pipeline.text.files import FilesConfig, TextFiles
+from pipeline.sources.files import FilesConfig, TextFiles
 from pipeline.text.split import split_sentences
 from pipeline.text.tokenization import SentenceConfig
 

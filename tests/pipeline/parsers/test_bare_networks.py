@@ -26,8 +26,8 @@ from pipeline.parsers.dependency.model import (
 )
 from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
 from pipeline.parsers.dependency.vocabulary import SPECIALS, DependencyVocabulary
-from pipeline.text.paragraphs import Paragraph
-from pipeline.text.python_docs import PythonDocs
+from pipeline.sources.paragraphs import Paragraph
+from pipeline.sources.python_docs import PythonDocs
 from pipeline.text.tokenization import EnglishTokenizer
 from tests.support.repository import REPOSITORY
 
@@ -67,7 +67,7 @@ def test_a_chart_network_has_the_weights_of_benepar_s() -> None:
 @pytest.fixture(scope="module")
 def sentences() -> list[list[str]]:
     """Paragraphs of the default run's text and some that are odd, of at most 60 tokens."""
-    items = (item for document in PythonDocs().documents() for item in document.paragraphs)
+    items = (item for document in documents_of(PythonDocs()) for item in document.paragraphs)
     texts = [item.text for item in islice(items, 400) if isinstance(item, Paragraph)]
     odd = ["Why?", "( ( ( )", "Ünïcödé 字 🙂 .", "x" * 300, "a b c d e f g h i j k l m n o p q r"]
     found = [tokens.words[:60] for tokens in EnglishTokenizer().tokenize([*texts, *odd])]

@@ -20,7 +20,7 @@ from pipeline.parsing.parse_shard import ParseJob, parse_shard
 from pipeline.parsing.parse_text import Parser, parse
 from pipeline.parsing.parsed_sentence import ParsedSentence, Span
 from pipeline.shards.shards import read_shard
-from pipeline.text.files import TextFiles
+from pipeline.sources.files import TextFiles
 from pipeline.text.split import split_sentences
 from pipeline.text.tokenization import SentenceConfig
 from pipeline.trees.binarize import binarize

@@ -31,7 +31,7 @@ from pipeline.shards import shards
 from pipeline.shards.manifests import quarantine_path, read_shard_manifest, shard_path
 from pipeline.shards.schema import SENTENCES
 from pipeline.shards.shards import read_shard, write_shard
-from pipeline.text.paragraphs import Document, Paragraph
+from pipeline.sources.paragraphs import Document, Paragraph
 from pipeline.text.split import split_sentences
 from pipeline.text.tokenization import SentenceConfig
 from pipeline.trees.parses import ConstituencyParse, DependencyParse

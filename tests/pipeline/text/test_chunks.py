@@ -17,8 +17,8 @@ from pipeline.text import cleaning, tokenization
 from pipeline.text.boundaries import sentence_ranges
 from pipeline.text.chunks import KnownForms
 from pipeline.text.cleaning import clean_text
-from pipeline.text.paragraphs import Paragraph
-from pipeline.text.python_docs import PythonDocs
+from pipeline.sources.paragraphs import Paragraph
+from pipeline.sources.python_docs import PythonDocs
 from pipeline.text.tokenization import EnglishTokenizer, english_rules
 
 
@@ -258,7 +258,7 @@ def test_every_character_is_cleaned_as_the_rules_say() -> None:
 @pytest.mark.slow
 def test_the_embedded_text_is_cut_as_spacy_cuts_it(tokenizer: EnglishTokenizer) -> None:
     sentences = 0
-    for document in PythonDocs().documents():
+    for document in documents_of(PythonDocs()):
         paragraphs = [item for item in document.paragraphs if isinstance(item, Paragraph)]
         texts = [clean_text(paragraph.text)[0] for paragraph in paragraphs]
         for text, tokens in zip(texts, tokenizer.tokenize(texts), strict=True):

@@ -10,8 +10,8 @@ from pipeline.base.refusal import Refusal
 from pipeline.shards.manifests import read_dataset_manifest
 from pipeline.shards.shards import read_shard
 from pipeline.text import split
-from pipeline.text.files import FilesConfig, TextFiles
-from pipeline.text.paragraphs import ChangedTextError, Document, Paragraph
+from pipeline.sources.files import FilesConfig, TextFiles
+from pipeline.sources.paragraphs import ChangedTextError, Document, Paragraph
 from pipeline.text.split import split_sentences
 from pipeline.text.tokenization import SentenceConfig
 

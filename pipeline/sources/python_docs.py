@@ -15,11 +15,14 @@ import platform
 import re
 import sys
 import sysconfig
+from collections import deque
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from pipeline.text.paragraphs import ChangedTextError, Document, Paragraph
+from pipeline.sources.paragraphs import ChangedTextError, Document, Paragraph
+from pipeline.sources.streams import START, Place, places_between
 
 _UNDERLINE = re.compile(r"^([=\-~*^#_+.])\1{2,}$")
 _BULLET = re.compile(r"^(?:[-*•o+]|\(?\d{1,2}[.)]|\[\d{1,2}\]|\(?[a-z]\))(\s+)(?=\S)")
@@ -177,6 +180,8 @@ def plain_words(text: str) -> str:
     return text.strip()
 
 
+_PROSE_SHARE = 0.06
+"""Of a module's bytes."""
 EXTRACTION_VERSION = 1
 """Raised whenever the same interpreter would give other paragraphs."""
 
@@ -199,57 +204,102 @@ def _description() -> dict[str, Any]:
 
 
 class PythonDocs:
-    """The language reference and the standard library's docstrings, as prose."""
+    """The language reference and the standard library's docstrings, as prose: a single stream."""
 
-    def __init__(self) -> None:
-        self._fraction = 0.0
-        self._described: dict[str, Any] | None = None
+    name = "python-docs"
+    is_one_document = False
+    is_sought = False
+    """A paragraph that occurred before is not repeated, so all before a piece is read, too."""
+
+    def __init__(self, described: Mapping[str, Any] | None = None) -> None:
+        """Args: what `describe` said of it, where that was in another process."""
+        self._described = described
+        self._left_at = _Reading(_library_root())
 
     def describe(self) -> dict[str, Any]:
         """Returns interpreter, extraction version and a checksum of all that is read."""
         self._described = _description()
-        return self._described
+        return dict(self._described)
 
-    def documents(self) -> Iterator[Document]:
-        """Yields topics, then modules; a paragraph that occurred before is not repeated.
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the description, by which another process knows whether it has the same text."""
+        return self.describe()
 
-        Raises:
-            FileNotFoundError: the interpreter was installed without its sources.
-        """
-        root = _library_root()
-        topics, files = _topics(), _source_files(root)
-        total = len(topics) + len(files)
-        seen: set[str] = set()
-        for number, (name, text) in enumerate(topics):
-            self._fraction = number / total
-            fresh = _unseen(((p, f"topic {name}") for p in prose_paragraphs(text)), seen)
-            yield Document(f"topic/{name}", fresh)
-        for number, path in enumerate(files, start=len(topics)):
-            self._fraction = number / total
-            fresh = _unseen(_docstring_paragraphs(path, root), seen)
-            yield Document(f"module/{_module_name(path, root)}", fresh)
-        self._fraction = 1.0
-        self.check_unchanged()
-
-    def check_unchanged(self) -> None:
-        """Refuses an installation of Python that was exchanged since it was described.
-
-        Raises:
-            ChangedTextError: names it.
-        """
-        if self._described not in (None, _description()):
-            raise ChangedTextError(
-                f"{_library_root()}: Python's library changed while it was read; start the run "
-                "again"
-            )
+    def streams(self) -> list[PythonDocs]:
+        """Returns itself."""
+        return [self]
 
     def left_out(self) -> Mapping[str, int]:
         """Returns nothing: all that is no prose is left out on purpose."""
         return {}
 
-    def fraction_read(self) -> float:
-        """Returns the share of topics and modules read."""
-        return self._fraction
+    def survey(self) -> list[Place]:
+        """Returns where topics and modules begin, far enough apart; last, the end.
+
+        By the bytes that their prose has in the mean, so that none is read for it.
+        """
+        root = _library_root()
+        sizes = [len(text) for _, text in _topics()]
+        sizes += [round(_PROSE_SHARE * path.stat().st_size) for path in _source_files(root)]
+        return places_between(sizes)
+
+    def documents(self, begin: Place = START, end: Place | None = None) -> Iterator[Document]:
+        """Yields topics, then modules; a paragraph that occurred before is not repeated.
+
+        Raises:
+            FileNotFoundError: the interpreter was installed without its sources.
+        """
+        reading = self._left_at
+        if reading.number != begin.number:
+            reading = self._left_at = _Reading(_library_root())
+        while reading.number < begin.number:
+            deque(reading.next_document().paragraphs, maxlen=0)
+        with suppress(StopIteration):
+            while end is None or reading.number < end.number:
+                yield reading.next_document()
+
+    def check_unchanged(self) -> None:
+        """Refuses an installation of Python other than the one that was described.
+
+        Raises:
+            ChangedTextError: names it.
+        """
+        if self._described is None or self._described == (found := _description()):
+            return
+        if self._described["python"] != found["python"]:
+            what = f"{found['python']} is not {self._described['python']}, which this text is of"
+            raise ChangedTextError(f"{what}; install the same Python on all machines")
+        raise ChangedTextError(
+            f"{_library_root()}: Python's library changed since the run began; start the run again"
+        )
+
+
+class _Reading:
+    """How far topics and modules were read."""
+
+    def __init__(self, root: Path) -> None:
+        self.number = 0
+        """Of documents read."""
+        self._seen: set[str] = set()
+        self._documents = _all_paragraphs(root)
+
+    def next_document(self) -> Document:
+        """Returns the next one, without what occurred before; it is read before the one after.
+
+        Raises:
+            StopIteration: there is none.
+        """
+        name, paragraphs = next(self._documents)
+        self.number += 1
+        return Document(name, _unseen(paragraphs, self._seen))
+
+
+def _all_paragraphs(root: Path) -> Iterator[tuple[str, Iterator[tuple[str, str]]]]:
+    """Yields the name of each document and its paragraphs, each with its position."""
+    for name, text in _topics():
+        yield f"topic/{name}", ((p, f"topic {name}") for p in prose_paragraphs(text))
+    for path in _source_files(root):
+        yield f"module/{_module_name(path, root)}", _docstring_paragraphs(path, root)
 
 
 def _topics() -> list[tuple[str, str]]:

@@ -38,7 +38,12 @@ _ZSTD_INPUT_BYTES = 512
 
 def without_compression_suffix(path: Path) -> Path:
     """Returns ``a.txt`` for ``a.txt.gz``, and any other path as it is."""
-    return path.with_suffix("") if path.suffix.lower() in _READERS else path
+    return path.with_suffix("") if is_compressed(path) else path
+
+
+def is_compressed(path: Path) -> bool:
+    """Returns whether a file's name says that it is compressed."""
+    return path.suffix.lower() in _READERS
 
 
 def decompressed(stream: BinaryIO, path: Path) -> io.BufferedReader:

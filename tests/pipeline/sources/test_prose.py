@@ -4,7 +4,7 @@ import inspect
 
 import pytest
 
-from pipeline.text.python_docs import plain_words, prose_paragraphs
+from pipeline.sources.python_docs import plain_words, prose_paragraphs
 
 
 def prose(text: str, **keywords) -> list[str]:

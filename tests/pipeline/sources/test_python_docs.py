@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.text import python_docs
-from pipeline.text.python_docs import PythonDocs
+from pipeline.sources.python_docs import PythonDocs
 
 MODULE = '''
 """Boats and their harbours."""
@@ -31,7 +31,7 @@ def harbour():
 @pytest.fixture(scope="module")
 def corpus() -> list[tuple[str, list[str]]]:
     """The documents of the running interpreter."""
-    documents = PythonDocs().documents()
+    documents = documents_of(PythonDocs())
     return [(d.document_id, [p.text for p in d.paragraphs]) for d in documents]
 
 
@@ -49,7 +49,7 @@ def library(tmp_path, monkeypatch) -> Path:
 def test_topics_come_first_then_modules_in_source_order_without_repeats(library):
     found = [
         (document.document_id, [(p.text, p.position) for p in document.paragraphs])
-        for document in PythonDocs().documents()
+        for document in documents_of(PythonDocs())
     ]
     assert found == [
         ("topic/boats", [("The sea is where they are.", "topic boats")]),
@@ -76,7 +76,7 @@ def test_the_description_follows_the_sources(library):
 def test_an_interpreter_without_sources_is_an_error(library):
     (library / "json" / "__init__.py").unlink()
     with pytest.raises(FileNotFoundError, match=r"no Python sources.*use source 'files'"):
-        next(PythonDocs().documents())
+        next(documents_of(PythonDocs()))
 
 
 def test_the_running_interpreter_holds_a_corpus(corpus):
@@ -95,7 +95,7 @@ def test_it_reads_as_prose(corpus):
 
 
 def test_it_is_the_same_every_time(corpus):
-    documents = PythonDocs().documents()
+    documents = documents_of(PythonDocs())
     for name, paragraphs in corpus[:60]:
         document = next(documents)
         assert document.document_id == name

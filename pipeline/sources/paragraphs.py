@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Literal
 
 from pipeline.base.refusal import Refusal, excerpt_of
-from pipeline.text.file_list import ERRORS
+from pipeline.sources.file_list import ERRORS
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,44 +31,13 @@ class Document:
     document_id: str
     """Stable name, unique in its source."""
     paragraphs: Iterable[Paragraph | Refusal]
+    first_index: int = 0
+    """Index of its first sentence; where this is a later piece of the document, one that no
+    sentence before has."""
 
 
 class ChangedTextError(ValueError):
     """A text is not, or no longer, the one that its source described; nothing of it may be kept."""
-
-
-class Source(Protocol):
-    """Where text comes from."""
-
-    def describe(self) -> dict[str, Any]:
-        """Returns everything that determines the content, JSON-serialisable, for a digest."""
-        ...
-
-    def documents(self) -> Iterator[Document]:
-        """Yields the documents, in the same order on every call.
-
-        A document's paragraphs are read before the next document is asked for.
-
-        Raises:
-            ChangedTextError: what was read is not what was described.
-        """
-        ...
-
-    def check_unchanged(self) -> None:
-        """Does so for what was read last, where not all documents were asked for.
-
-        Raises:
-            ChangedTextError: it is not what was described.
-        """
-        ...
-
-    def left_out(self) -> Mapping[str, int]:
-        """Returns how many things beside the text were met and not read, by reason."""
-        ...
-
-    def fraction_read(self) -> float:
-        """Returns how much of the text the last iteration has read, from 0 to 1."""
-        ...
 
 
 ParagraphMode = Literal["blank-line", "line"]
@@ -90,7 +59,13 @@ class Line:
 
 
 def read_lines(
-    stream: io.BufferedReader, name: str, *, encoding: str, max_characters: int
+    stream: io.BufferedReader,
+    name: str,
+    *,
+    encoding: str,
+    max_characters: int,
+    lines_before: int = 0,
+    is_recoded: bool = False,
 ) -> Iterator[Line | Refusal]:
     """Yields a file's lines; a line that can't be taken gives a refusal in its place.
 
@@ -101,18 +76,22 @@ def read_lines(
         stream: the file's bytes, decompressed.
         name: names the file in refusals.
         max_characters: no more of a line is ever held.
+        lines_before: that the file has before those of the stream.
+        is_recoded: the stream is the file's text in UTF-8, whatever its encoding was.
     """
     try:
-        if b"\0" in stream.peek(_BINARY_PROBE_BYTES) and not _WIDE_ENCODINGS.search(encoding):
+        if not lines_before and is_binary(stream, encoding):
             detail = "holds zero bytes, so it is no text; unpack it or set its encoding (utf-16?)"
             yield Refusal("binary_file", detail, name)
             return
     except ERRORS as error:
-        yield _damaged(name, 1, error)
+        yield _damaged(name, lines_before + 1, error)
         return
-    codec = "utf-8-sig" if encoding.lower().replace("_", "-") in {"utf-8", "utf8"} else encoding
+    is_utf_8 = encoding.lower().replace("_", "-") in {"utf-8", "utf8"}
+    codec = "utf-8" if is_utf_8 or is_recoded else encoding
+    codec += "-sig" if codec == "utf-8" and not lines_before else ""
     with io.TextIOWrapper(stream, encoding=codec, errors="surrogateescape") as text:
-        number = 0
+        number = lines_before
         while True:
             number += 1
             try:
@@ -126,6 +105,12 @@ def read_lines(
             if not line:
                 return
             yield _checked(line.rstrip("\n"), f"{name}:{number}", number, encoding, giant=giant)
+
+
+def is_binary(stream: io.BufferedReader, encoding: str) -> bool:
+    """Returns whether a file is no text: its first bytes, which are looked at, hold a zero."""
+    probe = stream.peek(_BINARY_PROBE_BYTES)
+    return b"\0" in probe and not _WIDE_ENCODINGS.search(encoding)
 
 
 def _checked(

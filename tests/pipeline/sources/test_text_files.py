@@ -13,10 +13,10 @@ import pytest
 import zstandard
 
 from pipeline.base.refusal import Refusal
-from pipeline.text import files
-from pipeline.text.file_list import list_files
-from pipeline.text.files import FilesConfig, TextFiles
-from pipeline.text.paragraphs import ChangedTextError, Paragraph
+from pipeline.sources import files
+from pipeline.sources.file_list import list_files
+from pipeline.sources.files import FilesConfig, TextFiles
+from pipeline.sources.paragraphs import ChangedTextError, Paragraph
 
 STORY = "The boat left at dawn.\nIt came back\nin the evening.\n\nNobody had seen it.\n"
 PARAGRAPHS = ["The boat left at dawn. It came back in the evening.", "Nobody had seen it."]

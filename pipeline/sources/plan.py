@@ -1,0 +1,139 @@
+"""How a source is read side by side: its pieces, put together to parts of like size.
+
+The parts depend on the text alone, so they are the same for any number of processes. A part holds
+the text of one shard of sentences: little at first, so that a small corpus gives every core some.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from pipeline.shards.shards import rows_in_shard
+from pipeline.sources.opened import reopened
+from pipeline.sources.paragraphs import Document
+from pipeline.sources.streams import START, Place, Source, Stream
+
+PLAN_VERSION = 1
+"""Raised when the same text would be cut into other parts; part of every digest."""
+BYTES_PER_ROW = 125
+"""Of text, for a sentence and what stands between it and the next; English prose has about these."""
+_UNCUT = 2
+"""A document of at most so many parts' text is not cut."""
+
+
+class Piece(NamedTuple):
+    """What of one stream belongs to a part."""
+
+    stream: int
+    """Its number among the source's streams."""
+    begin: Place = START
+    end: Place | None = None
+    """Where the next piece begins; None where this one reaches the stream's end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one shard of sentences is made from."""
+
+    pieces: tuple[Piece, ...]
+    num_bytes: int
+    """Of text."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """A source and its parts."""
+
+    source: Source
+    streams: Sequence[Stream]
+    parts: tuple[Part, ...]
+
+    def documents(self, number: int) -> Iterator[Document]:
+        """Yields the documents of a part, and the pieces of documents that are cut.
+
+        Several parts are read fastest in order.
+
+        Raises:
+            ChangedTextError: the text is not the one that the plan was made for.
+        """
+        for piece in self.parts[number].pieces:
+            stream = self.streams[piece.stream]
+            stream.check_unchanged()
+            yield from stream.documents(piece.begin, piece.end)
+            stream.check_unchanged()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the plan as JSON-serialisable values."""
+        return {
+            "version": PLAN_VERSION,
+            "source": self.source.to_dict(),
+            "parts": [[part.num_bytes, *map(_values_of, part.pieces)] for part in self.parts],
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Plan:
+        """Returns the plan that was made to this dictionary; nothing is read.
+
+        Raises:
+            ValueError: it is of another release.
+        """
+        if values.get("version") != PLAN_VERSION:
+            raise ValueError(
+                f"a plan of version {values.get('version')}, this release has {PLAN_VERSION}; "
+                "delete the folder of the sentences and run the stage again"
+            )
+        source = reopened(values["source"])
+        parts = (
+            Part(tuple(map(_piece_of, pieces)), num_bytes) for num_bytes, *pieces in values["parts"]
+        )
+        return cls(source, source.streams(), tuple(parts))
+
+
+def plan_of(source: Source) -> Plan:
+    """Returns the parts of a source; reads through all that can be cut."""
+    source.describe()  # before it is read, so that a change is noticed
+    streams = source.streams()
+    parts: list[Part] = []
+    pieces: list[Piece] = []
+    num_bytes = 0
+    for number, stream in enumerate(streams):
+        for piece, size in _pieces_of(number, stream, _target(len(parts))):
+            if pieces and pieces[-1].stream == number:
+                pieces[-1] = pieces[-1]._replace(end=piece.end)
+            else:
+                pieces.append(piece)
+            num_bytes += size
+            if num_bytes >= _target(len(parts)):
+                parts.append(Part(tuple(pieces), num_bytes))
+                pieces, num_bytes = [], 0
+    if pieces:
+        parts.append(Part(tuple(pieces), num_bytes))
+    return Plan(source, streams, tuple(parts))
+
+
+def _target(number: int) -> int:
+    """Returns how many bytes of text a part is to have at least."""
+    return rows_in_shard(number) * BYTES_PER_ROW
+
+
+def _pieces_of(number: int, stream: Stream, target: int) -> Iterator[tuple[Piece, int]]:
+    """Yields the smallest pieces of a stream, each with its bytes of text."""
+    places = stream.survey()
+    if stream.is_one_document and places[-1].offset <= _UNCUT * target:
+        places = places[-1:]
+    begin = START
+    for place in places[:-1]:
+        yield Piece(number, begin, place), place.offset - begin.offset
+        begin = place
+    yield Piece(number, begin), places[-1].offset - begin.offset
+
+
+def _values_of(piece: Piece) -> list[Any]:
+    return [piece.stream, *piece.begin, *(piece.end or ())]
+
+
+def _piece_of(values: Sequence[Any]) -> Piece:
+    stream, offset, number, *end = values
+    return Piece(stream, Place(offset, number), Place(*end) if end else None)
