@@ -24,10 +24,11 @@ from benchmarks.encode_process import VS_PARSERS
 from benchmarks.report import Table, fail, header, print_last_line, print_table
 from pipeline.base.bundled import BUNDLED_MODELS
 from pipeline.base.job import job_environment
-from pipeline.text.boundaries import sentence_ranges
-from pipeline.text.cleaning import clean_text
 from pipeline.sources.paragraphs import Paragraph
 from pipeline.sources.python_docs import PythonDocs
+from pipeline.sources.streams import documents_of
+from pipeline.text.boundaries import sentence_ranges
+from pipeline.text.cleaning import clean_text
 from pipeline.text.tokenization import EnglishTokenizer, SentenceConfig, refuse_sentence
 
 SENTENCES = 50_000

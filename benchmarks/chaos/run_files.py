@@ -65,7 +65,7 @@ from pipeline.parsing.parse_shard import ParseJob, parse_shard
 from pipeline.shards.manifests import quarantine_path, write_dataset_manifest
 from pipeline.shards.shards import read_shard
 from pipeline.sources.files import TextFiles
-from pipeline.text.split import split_sentences
+from pipeline.text.split_corpus import split_sentences
 from pipeline.text.tokenization import SentenceConfig
 from pipeline.trees.parses import ConstituencyParse, DependencyParse, Parse
 from pipeline.vectors.train_word_vectors import write_vectors

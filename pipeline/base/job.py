@@ -38,6 +38,17 @@ J = TypeVar("J", bound=Config)
 Progress = Callable[[float, str], None]
 """Takes the fraction done (0 to 1) and a sentence for a person."""
 
+
+def in_part(progress: Progress, done: int, count: int) -> Progress:
+    """Returns what tells of the progress within one of several equal parts of a job.
+
+    Args:
+        done: parts before this one.
+        count: of all parts.
+    """
+    return lambda fraction, status: progress((done + fraction) / count, status)
+
+
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 """Where numerical libraries read, when they are loaded, how many threads they may use."""
 

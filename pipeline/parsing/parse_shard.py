@@ -26,7 +26,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.base.config_fields import Config, Count, Natural
-from pipeline.base.job import THREAD_VARIABLES, Progress, run_job_from_command_line
+from pipeline.base.job import THREAD_VARIABLES, Progress, in_part, run_job_from_command_line
 from pipeline.base.refusal import Refusal, excerpt_of
 from pipeline.parsers.adapters.base import (
     MAX_TOKENS,
@@ -298,7 +298,7 @@ def row_of(parse: Parse | Refusal, tokens: Sentence) -> Row | Refusal:
 
 @dataclass(frozen=True, slots=True)
 class ParseShardJob(ParseJob):
-    """Which shard to parse, by which parser, and how."""
+    """Which shards to parse, by which parser, and how."""
 
     parser: Path
     """Folder of the parser."""
@@ -313,10 +313,12 @@ class ParseShardJob(ParseJob):
     """Bound of a batch's size; 0: as many as suit parser and device."""
     parser_checksum: str | None = None
     """Where given, a parser's folder of another checksum is refused."""
+    count: Count = 1
+    """Number of shards: ``number`` and those that follow it."""
 
 
 def execute(job: ParseShardJob, on_progress: Progress) -> None:
-    """Loads the parser and parses the shard that a job names.
+    """Loads the parser and parses the shards that a job names.
 
     Raises:
         ValueError: this machine has no such device, a folder's content is not what it should be, or
@@ -339,7 +341,10 @@ def execute(job: ParseShardJob, on_progress: Progress) -> None:
         expected_checksum=job.parser_checksum,
     )
     on_progress(0.0, "parsing")
-    parse_shard(job, parser, on_progress, machine={"device": device, "precision": job.precision})
+    machine = {"device": device, "precision": job.precision}
+    for done in range(job.count):
+        one = replace(job, number=job.number + done)
+        parse_shard(one, parser, in_part(on_progress, done, job.count), machine=machine)
 
 
 if __name__ == "__main__":

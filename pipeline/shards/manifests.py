@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from pipeline.base.atomic_files import TEMPORARY_SUFFIX
 from pipeline.base.config_fields import Config
@@ -25,9 +25,26 @@ MADE = "made"
 """Key of a shard's extra facts: how many of its sentences each transformation made."""
 PARSED_FROM = "sentences_sha256"
 """Key of a parsed shard's extra facts: sha256 of the rows of sentences that were parsed."""
+MOST_RANGES = 256
+"""Jobs that the shards of a stage are given to at most: whoever schedules them bears no more."""
 ManifestT = TypeVar("ManifestT", bound=Config)
 Stamps = dict[Path, tuple[int, int, int]]
 """Files -> their size in bytes, time in nanoseconds, and inode."""
+
+
+class ShardRange(NamedTuple):
+    """Shards that one job makes: ``number`` and those that follow it."""
+
+    number: int
+    count: int = 1
+
+
+def shard_ranges(num_shards: int) -> list[ShardRange]:
+    """Returns the ranges that jobs make; of one shard each, unless there are many shards."""
+    size = -(-num_shards // MOST_RANGES) or 1
+    return [
+        ShardRange(number, min(size, num_shards - number)) for number in range(0, num_shards, size)
+    ]
 
 
 @dataclass(frozen=True, slots=True)

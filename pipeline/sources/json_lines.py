@@ -42,9 +42,7 @@ def json_documents(
                 Line(number, text_line.rstrip("\n"))
                 for number, text_line in enumerate(io.StringIO(text, newline=None), start=1)
             )
-            paragraphs = paragraphs_of(
-                text_lines, position, mode, max_characters=max_characters
-            )
+            paragraphs = paragraphs_of(text_lines, position, mode, max_characters=max_characters)
             yield Document(position, paragraphs)
 
 

@@ -18,7 +18,7 @@ from pipeline.sources.streams import START, Place, Source, Stream
 PLAN_VERSION = 1
 """Raised when the same text would be cut into other parts; part of every digest."""
 BYTES_PER_ROW = 125
-"""Of text, for a sentence and what stands between it and the next; English prose has about these."""
+"""Of text, for a sentence and what stands around it; English prose has about these."""
 _UNCUT = 2
 """A document of at most so many parts' text is not cut."""
 
@@ -73,8 +73,11 @@ class Plan:
         }
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Plan:
+    def from_dict(cls, values: Mapping[str, Any], source: Source | None = None) -> Plan:
         """Returns the plan that was made to this dictionary; nothing is read.
+
+        Args:
+            source: the plan's, where it is open.
 
         Raises:
             ValueError: it is of another release.
@@ -84,7 +87,7 @@ class Plan:
                 f"a plan of version {values.get('version')}, this release has {PLAN_VERSION}; "
                 "delete the folder of the sentences and run the stage again"
             )
-        source = reopened(values["source"])
+        source = source or reopened(values["source"])
         parts = (
             Part(tuple(map(_piece_of, pieces)), num_bytes) for num_bytes, *pieces in values["parts"]
         )

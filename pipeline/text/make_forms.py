@@ -16,11 +16,12 @@ from pathlib import Path
 import pyarrow as pa
 
 from pipeline.base.bundled import BUNDLED_FORMS
+from pipeline.sources.paragraphs import Paragraph
+from pipeline.sources.python_docs import PythonDocs
+from pipeline.sources.streams import documents_of
 from pipeline.text.chunks import ChunkCutter, KnownForms
 from pipeline.text.cleaning import clean_text
 from pipeline.text.forms import write_forms
-from pipeline.sources.paragraphs import Paragraph
-from pipeline.sources.python_docs import PythonDocs
 from pipeline.text.tokenization import english_rules, rules_version
 
 LEAST_TIMES = 2

@@ -37,7 +37,7 @@ from pipeline.base.foreign_text import guard_logs, told
 from pipeline.base.json_files import write_sealed_json
 from pipeline.base.refusal import Refusal
 from pipeline.sources.files import TextFiles
-from pipeline.sources.paragraphs import Source
+from pipeline.sources.streams import Source, documents_of
 from pipeline.text.tokenization import TOKENIZATION_VERSION, EnglishTokenizer
 
 logger = logging.getLogger(__name__)
@@ -92,7 +92,7 @@ def write_tokens(source: Source, path: Path) -> tuple[int, Counter[str]]:
 
 
 def _paragraphs(source: Source, refused: Counter[str]) -> Iterator[str]:
-    for document in source.documents():
+    for document in documents_of(source):
         for paragraph in document.paragraphs:
             if isinstance(paragraph, Refusal):
                 refused[paragraph.reason] += 1

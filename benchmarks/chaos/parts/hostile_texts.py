@@ -28,7 +28,7 @@ from pipeline.parsing.parse_shard import PARSER_FAULTS, ParseJob, parse_shard
 from pipeline.shards.manifests import quarantine_path
 from pipeline.shards.shards import read_shard
 from pipeline.sources.files import FilesConfig, TextFiles
-from pipeline.text.split import split_sentences
+from pipeline.text.split_corpus import split_sentences
 from pipeline.text.tokenization import SentenceConfig
 
 MOST_SECONDS = 600.0

@@ -28,6 +28,7 @@ from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
 from pipeline.parsers.dependency.vocabulary import SPECIALS, DependencyVocabulary
 from pipeline.sources.paragraphs import Paragraph
 from pipeline.sources.python_docs import PythonDocs
+from pipeline.sources.streams import documents_of
 from pipeline.text.tokenization import EnglishTokenizer
 from tests.support.repository import REPOSITORY
 

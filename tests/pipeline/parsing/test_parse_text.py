@@ -21,7 +21,7 @@ from pipeline.parsing.parse_text import Parser, parse
 from pipeline.parsing.parsed_sentence import ParsedSentence, Span
 from pipeline.shards.shards import read_shard
 from pipeline.sources.files import TextFiles
-from pipeline.text.split import split_sentences
+from pipeline.text.split_corpus import split_sentences
 from pipeline.text.tokenization import SentenceConfig
 from pipeline.trees.binarize import binarize
 from tests.support.repository import REPOSITORY

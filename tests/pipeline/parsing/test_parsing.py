@@ -32,7 +32,7 @@ from pipeline.shards.manifests import quarantine_path, read_shard_manifest, shar
 from pipeline.shards.schema import SENTENCES
 from pipeline.shards.shards import read_shard, write_shard
 from pipeline.sources.paragraphs import Document, Paragraph
-from pipeline.text.split import split_sentences
+from pipeline.text.split_corpus import split_sentences
 from pipeline.text.tokenization import SentenceConfig
 from pipeline.trees.parses import ConstituencyParse, DependencyParse
 from tests.support.constituency_trees import tiny_model, toy_treebank

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.text import python_docs
+from pipeline.sources import python_docs
 from pipeline.sources.python_docs import PythonDocs
+from pipeline.sources.streams import documents_of
 
 MODULE = '''
 """Boats and their harbours."""

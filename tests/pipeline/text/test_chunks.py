@@ -13,12 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipeline.sources.paragraphs import Paragraph
+from pipeline.sources.python_docs import PythonDocs
+from pipeline.sources.streams import documents_of
 from pipeline.text import cleaning, tokenization
 from pipeline.text.boundaries import sentence_ranges
 from pipeline.text.chunks import KnownForms
 from pipeline.text.cleaning import clean_text
-from pipeline.sources.paragraphs import Paragraph
-from pipeline.sources.python_docs import PythonDocs
 from pipeline.text.tokenization import EnglishTokenizer, english_rules
 
 

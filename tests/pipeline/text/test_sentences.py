@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
+from itertools import accumulate
 from pathlib import Path
 
 import pytest
@@ -9,17 +10,22 @@ import pytest
 from pipeline.base.refusal import Refusal
 from pipeline.shards.manifests import read_dataset_manifest
 from pipeline.shards.shards import read_shard
-from pipeline.text import split
+from pipeline.sources import plan, text_file
 from pipeline.sources.files import FilesConfig, TextFiles
 from pipeline.sources.paragraphs import ChangedTextError, Document, Paragraph
-from pipeline.text.split import split_sentences
+from pipeline.sources.streams import START, Place
+from pipeline.text import split, split_corpus
+from pipeline.text.split_corpus import CorpusSplit, SplitJob, execute, split_sentences
 from pipeline.text.tokenization import SentenceConfig
 
 ANIMALS = ("cat", "dog", "owl", "fox", "hen")
 
 
 class Memory:
-    """A source that holds its documents: a list of paragraphs each."""
+    """A source of one stream that holds its documents: a list of paragraphs each."""
+
+    name = "memory"
+    is_one_document = is_sought = False
 
     def __init__(self, documents: dict[str, list[str | Refusal]]) -> None:
         self._documents = documents
@@ -27,8 +33,18 @@ class Memory:
     def describe(self) -> dict[str, object]:
         return {"source": "memory", "documents": repr(self._documents)}
 
-    def documents(self) -> Iterator[Document]:
-        for name, items in self._documents.items():
+    to_dict = describe
+
+    def streams(self) -> list[Memory]:
+        return [self]
+
+    def survey(self) -> list[Place]:
+        sizes = accumulate(len(items) for items in self._documents.values())
+        return [Place(size, number) for number, size in enumerate(sizes, start=1)]
+
+    def documents(self, begin: Place = START, end: Place | None = None) -> Iterator[Document]:
+        chosen = list(self._documents.items())[begin.number : end and end.number]
+        for name, items in chosen:
             paragraphs = (
                 item if isinstance(item, Refusal) else Paragraph(item, f"{name}:{number}")
                 for number, item in enumerate(items, start=1)
@@ -41,14 +57,12 @@ class Memory:
     def left_out(self) -> dict[str, int]:
         return {}
 
-    def fraction_read(self) -> float:
-        return 0.0
-
 
 @pytest.fixture
 def small_shards(monkeypatch):
-    """Shards of ten rows."""
-    monkeypatch.setattr(split, "rows_in_shard", lambda number: 10)
+    """Shards of two of the documents in memory, or some hundreds of bytes of a file."""
+    monkeypatch.setattr(plan, "_target", lambda number: 8)
+    monkeypatch.setattr(text_file, "STEP_BYTES", 500)
 
 
 def rows(folder: Path) -> list[tuple[str, int, str]]:
@@ -175,30 +189,106 @@ def test_limit_is_exact_even_within_a_paragraph(tmp_path):
     assert [text for *_, text in rows(tmp_path)] == ["One cat .", "Two cats ."]
 
 
-def test_a_shard_ends_at_a_paragraphs_end(tmp_path, small_shards):
+def test_a_shard_is_of_whole_documents_where_they_are_short(tmp_path, small_shards):
     manifest = split_sentences(many_documents(), SentenceConfig(), tmp_path)
-    assert len(manifest.shards) > 4
-    sizes = [shard.rows + sum(shard.drops.values()) for shard in manifest.shards]
-    assert all(10 <= size <= 12 for size in sizes[:-1])
+    assert len(manifest.shards) == 6
+    of_documents = [
+        {row["document_id"] for row in read_shard(tmp_path, "sentences", n).to_pylist()}
+        for n in range(6)
+    ]
+    assert all(len(names) == 2 for names in of_documents)
     assert manifest.rows == len(set(rows(tmp_path)))
     assert manifest.drops == {"no_letters": 32, "undecodable": 3}
 
 
-def test_refusals_fill_shards_too(tmp_path, small_shards):
+def test_a_shard_of_which_all_is_refused_has_no_rows(tmp_path, small_shards):
     refusals = [Refusal("undecodable", "odd bytes", f"a:{number}") for number in range(25)]
-    source = Memory({"a": [*refusals, "It rained."]})
+    source = Memory({"a": refusals, "b": ["It rained."]})
     manifest = split_sentences(source, SentenceConfig(), tmp_path)
-    assert [shard.rows for shard in manifest.shards] == [0, 0, 1]
-    assert [shard.extra["position"]["items"] for shard in manifest.shards] == [10, 20, 26]
+    assert [shard.rows for shard in manifest.shards] == [0, 1]
     assert read_shard(tmp_path, "sentences", 0).num_rows == 0
-    assert rows(tmp_path) == [("a", 25, "It rained .")]
+    assert rows(tmp_path) == [("b", 0, "It rained .")]
 
 
 def test_a_source_without_sentences_says_why_over_all_shards_and_again(tmp_path, small_shards):
     refusals = [Refusal("undecodable", "odd bytes", f"a:{number}") for number in range(25)]
+    source = {"a": refusals[:10], "b": refusals[10:]}
     for _ in range(2):
         with pytest.raises(ValueError, match=r"'undecodable': 25.*at a:0: undecodable \(odd"):
-            split_sentences(Memory({"a": list(refusals)}), SentenceConfig(), tmp_path)
+            split_sentences(Memory(source), SentenceConfig(), tmp_path)
+
+
+def long_text(folder: Path) -> Path:
+    """A file of 400 paragraphs of one to three sentences, of which some are refused."""
+    path = folder / "long.txt"
+    paragraphs = [
+        f"The {ANIMALS[n % 5]} number {n} sleeps.{' 1 2 3!' * (n % 3)} It dreams of place {n}.\n\n"
+        for n in range(400)
+    ]
+    path.write_text("".join(paragraphs))
+    return path
+
+
+def test_a_long_document_is_cut_between_paragraphs_and_keeps_its_order(tmp_path, small_shards):
+    source = TextFiles([long_text(tmp_path)])
+    manifest = split_sentences(source, SentenceConfig(), tmp_path / "cut")
+    assert len(manifest.shards) > 20
+    found = rows(tmp_path / "cut")
+    assert {name for name, *_ in found} == {"long.txt"}
+    indices = [index for _, index, _ in found]
+    assert indices == sorted(set(indices))
+    texts = [text for *_, text in found]
+    assert texts[::2] == [f"The {ANIMALS[n % 5]} number {n} sleeps ." for n in range(400)]
+    records = quarantine(tmp_path / "cut")
+    assert [record["position"] for record in records[:2]] == ["long.txt:3", "long.txt:5"]
+    assert records[-1]["position"] == "long.txt:797"  # lines are counted through
+
+
+def test_shards_are_the_same_in_any_order(tmp_path, small_shards):
+    source = TextFiles([long_text(tmp_path)])
+    whole = split_sentences(source, SentenceConfig(), tmp_path / "whole")
+    corpus = CorpusSplit(source, SentenceConfig(), tmp_path / "mixed")
+    corpus.begin()
+    for number in reversed(range(len(whole.shards))):
+        execute(SplitJob(corpus.plan_path, tmp_path / "mixed", number), lambda *_: None)
+    mixed = corpus.finish()
+    assert [shard.sha256 for shard in mixed.shards] == [shard.sha256 for shard in whole.shards]
+    assert quarantine(tmp_path / "mixed") == quarantine(tmp_path / "whole")
+
+
+def test_the_limit_holds_over_jobs_that_split_more(tmp_path, small_shards, monkeypatch):
+    monkeypatch.setattr(split_corpus, "JOB_BYTES", 3_000)
+    config = SentenceConfig(limit=333)
+    source = TextFiles([long_text(tmp_path)])
+    whole = split_sentences(source, config, tmp_path / "whole")
+    assert whole.rows == 333
+    corpus = CorpusSplit(source, config, tmp_path / "more")
+    corpus.begin()
+    for number in range(len(corpus.plan.parts)):
+        execute(SplitJob(corpus.plan_path, tmp_path / "more", number), lambda *_: None)
+    assert corpus.runs() == []
+    cut = corpus.finish()
+    assert [shard.sha256 for shard in cut.shards] == [shard.sha256 for shard in whole.shards]
+    assert len(list((tmp_path / "more").glob("*.parquet"))) == len(cut.shards)
+
+
+def test_many_parts_make_few_jobs(tmp_path, small_shards, monkeypatch):
+    monkeypatch.setattr(split_corpus, "JOB_BYTES", 1)
+    monkeypatch.setattr(split_corpus, "MOST_RANGES", 7)
+    corpus = CorpusSplit(TextFiles([long_text(tmp_path)]), SentenceConfig(), tmp_path / "out")
+    corpus.begin()
+    runs = corpus.runs()
+    assert len(runs) <= 8
+    numbers = [number for first, count in runs for number in range(first, first + count)]
+    assert numbers == list(range(len(corpus.plan.parts)))
+
+
+def test_a_machine_with_another_splitter_refuses_the_job(tmp_path):
+    corpus = CorpusSplit(TextFiles([long_text(tmp_path)]), SentenceConfig(), tmp_path / "out")
+    corpus.begin()
+    job = SplitJob(corpus.plan_path, tmp_path / "out", 0, described={"spacy": "0.1"})
+    with pytest.raises(ValueError, match=r"has spacy .* instead of 0\.1: install the same"):
+        execute(job, lambda *_: None)
 
 
 @pytest.mark.parametrize("num_written", range(6))
@@ -254,7 +344,7 @@ def test_a_source_without_sentences_is_an_error_that_says_why(tmp_path):
     source = TextFiles([tmp_path / "a.txt"], FilesConfig())
     with pytest.raises(ValueError, match=r"binary_file': 1.*at a\.txt: binary_file \(holds zero"):
         split_sentences(source, SentenceConfig(), tmp_path / "out")
-    assert not list((tmp_path / "out").glob("*.parquet"))
+    assert not (tmp_path / "out" / "manifest.json").exists()
 
 
 def test_one_bad_file_among_good_ones_is_quarantined(tmp_path):
@@ -268,58 +358,40 @@ def test_one_bad_file_among_good_ones_is_quarantined(tmp_path):
     assert [name for name, *_ in rows(tmp_path / "out")] == ["a.txt", "c.txt"]
 
 
-class Meddled(TextFiles):
-    """Files that somebody writes to before the paragraph of this number is read."""
-
-    def __init__(self, path: Path, number: int, write: Callable[[], object]) -> None:
-        super().__init__([path])
-        self._number, self._write = number, write
-
-    def documents(self) -> Iterator[Document]:
-        for document in super().documents():
-            yield Document(document.document_id, self._meddled(document.paragraphs))
-
-    def _meddled(self, paragraphs: Iterable[Paragraph | Refusal]) -> Iterator[Paragraph | Refusal]:
-        for number, paragraph in enumerate(paragraphs):
-            if number == self._number:
-                self._write()
-            yield paragraph
-
-
 LINES = "".join(f"This is line {number} of the text.\n\n" for number in range(5_000))
 
 
 @pytest.mark.parametrize("limit", [0, 45])
-def test_of_a_text_that_changes_while_it_is_split_no_shard_is_kept(tmp_path, small_shards, limit):
+def test_of_a_text_that_changes_while_it_is_split_nothing_is_made(tmp_path, monkeypatch, limit):
     path, out = tmp_path / "a.txt", tmp_path / "out"
     path.write_text(LINES)
-    source = Meddled(path, 40, lambda: path.write_text(LINES.replace("4999", "5000")))
+    calls = []
+
+    def change(text: str) -> tuple[str, int]:
+        calls.append(text)
+        if len(calls) == 40:
+            path.write_text(LINES.replace("4999", "5000"))
+        return text, 0
+
+    monkeypatch.setattr("pipeline.text.split.clean_text", change)
     with pytest.raises(ChangedTextError, match=r"a\.txt: changed since the run began"):
-        split_sentences(source, SentenceConfig(limit=limit), out)
-    assert list(out.iterdir()) == []
+        split_sentences(TextFiles([path]), SentenceConfig(limit=limit), out)
+    assert not list(out.glob("*.parquet"))
 
 
-def test_shards_of_a_text_that_was_another_for_a_while_are_not_continued(tmp_path, small_shards):
+def test_shards_of_the_described_text_are_kept_and_no_others_made(tmp_path, small_shards):
     path, out = tmp_path / "a.txt", tmp_path / "out"
     path.write_text(LINES)
-    source = TextFiles([path])
-    source.describe()
-    path.write_text(LINES.replace("line 7", "line 8"))
-
-    def kill() -> None:
-        path.write_text(LINES)
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        meddled = Meddled(path, 400, kill)
-        meddled._announced = source._announced
-        split_sentences(meddled, SentenceConfig(), out)
-    assert list(out.glob("*.parquet"))
-    with pytest.raises(ChangedTextError, match="made while the text was another; they are removed"):
-        split_sentences(TextFiles([path]), SentenceConfig(), out)
-    assert list(out.glob("0*")) == []
-    split_sentences(TextFiles([path]), SentenceConfig(), out)
-    assert any("line 7 of" in text for _, _, text in rows(out))
+    corpus = CorpusSplit(TextFiles([path]), SentenceConfig(), out)
+    corpus.begin()
+    execute(SplitJob(corpus.plan_path, out, 0, 5), lambda *_: None)
+    path.write_text(LINES.replace("line 4000", "line 8000"))
+    with pytest.raises(ChangedTextError, match=r"a\.txt: changed"):
+        execute(SplitJob(corpus.plan_path, out, 5, 5), lambda *_: None)
+    assert len(list(out.glob("*.parquet"))) == 5
+    path.write_text(LINES)  # as it was, but for its time
+    execute(SplitJob(corpus.plan_path, out, 5, 5), lambda *_: None)
+    assert len(list(out.glob("*.parquet"))) == 10
 
 
 def test_what_was_left_out_stands_in_the_manifest_and_not_in_the_digest(tmp_path):
@@ -362,5 +434,4 @@ def test_progress_says_how_far(tmp_path):
         tmp_path,
         on_progress=lambda fraction, status: calls.append((fraction, status)),
     )
-    assert calls[-1][0] == 1
-    assert calls[-1][1].startswith("20 sentences of")
+    assert calls[-1] == (1.0, "80 sentences of part 1 of 1")

@@ -1,0 +1,332 @@
+"""All sentence shards of a corpus: what is to be made, in what order, and when it is whole.
+
+``python -m pipeline.text.split_corpus JOB.json`` makes the shards of a run of parts; the file holds
+a `SplitJob`. Many such jobs may work on one folder. What parts there are stands in its
+``plan.json``, which is found before the first job begins.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pipeline.base.atomic_files import sweep_unfinished
+from pipeline.base.config_fields import Config, Count, Natural
+from pipeline.base.digest import digest_of
+from pipeline.base.job import Progress, run_job_from_command_line
+from pipeline.base.json_files import read_object, write_sealed_json
+from pipeline.shards.manifests import (
+    MANIFEST_NAME,
+    MOST_RANGES,
+    DatasetManifest,
+    ShardManifest,
+    ShardRange,
+    complete_shards,
+    manifest_path,
+    quarantine_path,
+    read_dataset_manifest,
+    read_shard_manifest,
+    shard_numbers,
+    shard_path,
+    stands_whole,
+    write_dataset_manifest,
+)
+from pipeline.sources.plan import BYTES_PER_ROW, Plan, plan_of
+from pipeline.sources.streams import Source
+from pipeline.text.split import ALL, PartSplitter, describe_splitter
+from pipeline.text.tokenization import SentenceConfig
+
+PLAN_NAME = "plan.json"
+JOB_BYTES = 16_000_000
+"""Of text in a run of parts that one job splits: some seconds of work."""
+UNSOUGHT_RUNS = 8
+"""Runs that a stream is split in at most which each of them reads from the beginning."""
+_REMEDY = "delete it and run the stage again"
+
+
+@dataclass(frozen=True, slots=True)
+class SplitJob(Config):
+    """Which parts to split, and where their shards go."""
+
+    called: ClassVar[str] = "split job field"
+
+    plan: Path
+    """The file that `CorpusSplit.begin` wrote."""
+    output: Path
+    number: Natural
+    count: Count = 1
+    described: Mapping[str, Any] | None = None
+    """What `describe_splitter` says where the shards' digest was made; None asks for nothing."""
+
+
+class CorpusSplit:
+    """The sentence shards of one source, in one folder.
+
+    Args:
+        source: of the text.
+        config: how sentences are cut and which are refused.
+        folder: where the shards go; empty, or holding shards of the same source and config.
+    """
+
+    def __init__(self, source: Source, config: SentenceConfig, folder: Path) -> None:
+        self._source, self._config, self._folder = source, config, folder
+        self._described = {"corpus": source.describe(), "splitter": describe_splitter(config)}
+        self._fingerprint = digest_of(self._described)
+        self._plan: Plan | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all shards stand, of this text and config."""
+        if not stands_whole(self._folder):
+            return False
+        shards = read_dataset_manifest(self._folder, "sentences").shards
+        return all(shard.extra.get("fingerprint") == self._fingerprint for shard in shards)
+
+    @property
+    def plan(self) -> Plan:
+        """The parts of the source.
+
+        Raises:
+            RuntimeError: `begin` was not called.
+        """
+        if self._plan is None:
+            raise RuntimeError(f"{self._folder}: no plan yet; begin first")
+        return self._plan
+
+    @property
+    def plan_path(self) -> Path:
+        """The file with the plan, which a job reads."""
+        return self._folder / PLAN_NAME
+
+    def begin(self) -> None:
+        """Finds out what parts there are and writes it down, unless that is written.
+
+        Raises:
+            ValueError: the folder holds the sentences of something else.
+        """
+        self._folder.mkdir(parents=True, exist_ok=True)
+        for number in shard_numbers(self._folder):
+            shard = read_shard_manifest(self._folder, number)
+            if shard is not None and shard.extra.get("fingerprint") != self._fingerprint:
+                raise ValueError(
+                    f"{self._folder}: shard {number} was made from another text or with other "
+                    "settings; delete the folder or choose another one"
+                )
+        (self._folder / MANIFEST_NAME).unlink(missing_ok=True)  # a shard that it lists is gone
+        sweep_unfinished(self._folder)
+        self._plan = self._written_plan()
+        if self._plan is None:
+            self._plan = plan_of(self._source)
+            values = {
+                "fingerprint": self._fingerprint,
+                "config": self._config.to_dict(),
+                "plan": self._plan.to_dict(),
+            }
+            write_sealed_json(self.plan_path, values)
+
+    def _written_plan(self) -> Plan | None:
+        """Returns the plan that an earlier run wrote, if it is of the same files."""
+        try:
+            values = read_object(self.plan_path, ("fingerprint", "plan"), remedy=_REMEDY)
+        except (FileNotFoundError, ValueError):
+            return None
+        source = json.loads(json.dumps(self._source.to_dict()))
+        if (values["fingerprint"], values["plan"]["source"]) != (self._fingerprint, source):
+            return None
+        return Plan.from_dict(values["plan"], self._source)
+
+    def runs(self) -> list[ShardRange]:
+        """Returns the runs of parts to be split next; none when all shards are there.
+
+        Where the number of sentences has a limit, these are as many parts as will have them by
+        all that is known, so `runs` is asked again when they are done.
+        """
+        parts = self.plan.parts
+        made = self._shards_made()
+        first, end = len(made), len(parts)
+        if limit := self._config.limit:
+            rows = sum(shard.rows for shard in made)
+            if rows >= limit:
+                return []
+            num_bytes = sum(part.num_bytes for part in parts[:first])
+            each = num_bytes / rows if rows else float(BYTES_PER_ROW)
+            wanted = (limit - rows) * each
+            end = first
+            while end < len(parts) and wanted > 0:
+                wanted -= parts[end].num_bytes
+                end += 1
+        return list(self._runs_between(first, end))
+
+    def _runs_between(self, first: int, end: int) -> Iterator[ShardRange]:
+        """Yields runs of the parts between two; their bounds are the same whatever is done."""
+        parts, start, num_bytes = self.plan.parts, 0, 0
+        unsought = self._unsought_bytes()
+        usual = max(JOB_BYTES, sum(part.num_bytes for part in parts) // MOST_RANGES)
+        least = usual
+        for number, part in enumerate(parts[:end]):
+            num_bytes += part.num_bytes
+            least = max(least, unsought[part.pieces[-1].stream])
+            if num_bytes >= least or number + 1 == end:
+                if number >= first:
+                    begin = max(start, first)
+                    yield ShardRange(begin, number + 1 - begin)
+                start, num_bytes, least = number + 1, 0, usual
+
+    def _unsought_bytes(self) -> dict[int, int]:
+        """Returns how long a run in each stream is to be, so that few read what is before it."""
+        sizes: Counter[int] = Counter()
+        for part in self.plan.parts:
+            if len({piece.stream for piece in part.pieces}) == 1:
+                sizes[part.pieces[0].stream] += part.num_bytes
+        return {
+            number: 0 if stream.is_sought else sizes[number] // UNSOUGHT_RUNS
+            for number, stream in enumerate(self.plan.streams)
+        }
+
+    def _shards_made(self) -> list[ShardManifest]:
+        """Returns the manifests of the shards from the first on, up to one that is missing."""
+        return complete_shards(self._folder)
+
+    def finish(self) -> DatasetManifest:
+        """Ends the corpus at its limit and marks it complete.
+
+        Raises:
+            ValueError: the source has no sentence; says what was refused.
+            FileNotFoundError: a shard is missing.
+        """
+        num_shards = self._cut_at_limit() if self._config.limit else len(self.plan.parts)
+        found = [read_shard_manifest(self._folder, number) for number in range(num_shards)]
+        if all(found) and sum(shard.rows for shard in found if shard) == 0:
+            raise ValueError(self._nothing_found())
+        _remove_shards(self._folder, num_shards)
+        met = {"left_out": dict(left)} if (left := self._source.left_out()) else {}
+        return write_dataset_manifest(
+            self._folder, "sentences", config=self._described | met, num_shards=num_shards
+        )
+
+    def _cut_at_limit(self) -> int:
+        """Makes the shard in which the limit is reached end there; returns how many shards stay."""
+        rows = 0
+        for shard in self._shards_made():
+            room = self._config.limit - rows
+            if shard.rows >= room:
+                if shard.rows > room:
+                    _remove_shards(self._folder, shard.number + 1)
+                    self._splitter().split(shard.number, limit=room)
+                return shard.number + 1
+            rows += shard.rows
+        return len(self.plan.parts)
+
+    def split_all(self, on_progress: Progress | None = None) -> DatasetManifest:
+        """Makes all shards in this process; returns the manifest."""
+        splitter = self._splitter()
+        while runs := self.runs():
+            for run in runs:
+                split_run(splitter, run, on_progress, total=len(self.plan.parts))
+        return self.finish()
+
+    def _splitter(self) -> PartSplitter:
+        return PartSplitter(self.plan, self._config, self._folder, self._fingerprint)
+
+    def _nothing_found(self) -> str:
+        reasons: Counter[str] = Counter()
+        for shard in complete_shards(self._folder):
+            reasons.update(shard.drops)
+        if not reasons:
+            return "the source holds no text; check its path and format"
+        first = next(self._refused())
+        return (
+            f"no sentence could be taken from the source; refused: {dict(reasons)}; first, at "
+            f"{first['position']}: {first['reason']} ({first['detail']})"
+        )
+
+    def _refused(self) -> Iterator[dict[str, Any]]:
+        for shard in complete_shards(self._folder):
+            with quarantine_path(self._folder, shard.number).open(encoding="utf-8") as lines:
+                yield from map(json.loads, lines)
+
+
+def split_sentences(
+    source: Source, config: SentenceConfig, folder: Path, *, on_progress: Progress | None = None
+) -> DatasetManifest:
+    """Writes all sentence shards of a source in this process, going on where a killed run stopped.
+
+    Args:
+        folder: where the shards go; empty, or holding shards of the same source and config.
+        on_progress: called now and then.
+
+    Returns:
+        The manifest, which marks the stage complete; an existing one is returned as it is, unless
+        a shard that it lists is gone or has another size: it is made again.
+
+    Raises:
+        ValueError: the folder holds the sentences of something else, or the source has none.
+        ChangedTextError: the text changed while it was read; nothing of what changed is kept.
+    """
+    corpus = CorpusSplit(source, config, folder)
+    if corpus.is_whole:
+        return read_dataset_manifest(folder, "sentences")
+    corpus.begin()
+    return corpus.split_all(on_progress)
+
+
+def split_run(
+    splitter: PartSplitter, run: ShardRange, on_progress: Progress | None, *, total: int
+) -> None:
+    """Makes the shards of a run of parts; those that stand are passed over."""
+    rows = 0
+    for done, number in enumerate(range(run.number, run.number + run.count), start=1):
+        rows += splitter.split(number, limit=ALL).rows
+        if on_progress is not None:
+            status = f"{rows:,} sentences of part {number + 1:,} of {total:,}"
+            on_progress(done / run.count, status)
+
+
+def _remove_shards(folder: Path, first: int) -> None:
+    """Removes the shards from a number on, the manifest of each first."""
+    for number in shard_numbers(folder):
+        if number >= first:
+            for path in (manifest_path, shard_path, quarantine_path):
+                path(folder, number).unlink(missing_ok=True)
+
+
+def execute(job: SplitJob, on_progress: Progress) -> None:
+    """Makes the shards of the parts that a job names.
+
+    Raises:
+        ChangedTextError: the text is not the one of the plan.
+        ValueError: this machine would split otherwise than the job's digest says.
+    """
+    values = read_object(job.plan, ("fingerprint", "config", "plan"), remedy=_REMEDY)
+    config = SentenceConfig.from_dict(values["config"])
+    check_releases(job.described, describe_splitter(config))
+    plan = Plan.from_dict(values["plan"])
+    splitter = PartSplitter(plan, config, job.output, values["fingerprint"])
+    split_run(splitter, ShardRange(job.number, job.count), on_progress, total=len(plan.parts))
+
+
+def check_releases(wanted: Mapping[str, Any] | None, here: Mapping[str, Any]) -> None:
+    """Checks that this machine makes the rows that a job's digest stands for.
+
+    Raises:
+        ValueError: it does not; names what differs.
+    """
+    different = [
+        f"{name} {here.get(name)} instead of {value}"
+        for name, value in (wanted or {}).items()
+        if here.get(name) != value
+    ]
+    if different:
+        raise ValueError(
+            f"this machine has {', '.join(different)}: install the same release of treeviews and "
+            "its libraries on all machines"
+        )
+
+
+if __name__ == "__main__":
+    sys.exit(run_job_from_command_line(SplitJob, execute))

@@ -1,0 +1,51 @@
+"""The task that has some shards of a stage made by one job, in a process of its own."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import luigi
+
+from pipeline.base.atomic_files import RUN_LOCK
+from pipeline.shards.manifests import read_shard_manifest
+from tasks.artefact import ReportingTask, run_job
+
+
+class ShardJob(ReportingTask):
+    """Makes the shards of a range one after the other; a kill costs the one in hand."""
+
+    job_module: ClassVar[str]
+    """What runs as the job's process; takes the job file that `job` describes."""
+
+    destination = luigi.PathParameter(description="Folder of the shards that are made.")
+    number = luigi.IntParameter(description="Number of the first shard.")
+    count = luigi.IntParameter(default=1, description="How many shards, one after the other.")
+
+    def output(self) -> luigi.LocalTarget:
+        """Returns the last shard's manifest, which is written last."""
+        last = self.number + self.count - 1
+        return luigi.LocalTarget(str(self.destination / f"{last:05d}.json"))
+
+    def complete(self) -> bool:
+        """Returns whether the manifests and the rows of all shards are there."""
+        numbers = range(self.number, self.number + self.count)
+        return all(read_shard_manifest(self.destination, n) is not None for n in numbers)
+
+    def job(self) -> dict[str, Any]:
+        """Returns the content of the job's file but for the shards' numbers."""
+        raise NotImplementedError(f"{type(self).__name__} must define job()")
+
+    def run(self) -> None:
+        """Runs the job on one thread; alone at these shards."""
+        jobs = self.destination / "jobs"
+        with (
+            self.held(self.destination / RUN_LOCK, shared=True),  # who sweeps it holds it alone
+            self.held(jobs / f"{self.number:05d}.lock"),
+        ):
+            if not self.complete():
+                job = {**self.job(), "number": self.number, "count": self.count}
+                self._make(job)
+
+    def _make(self, job: dict[str, Any]) -> None:
+        path = self.destination / "jobs" / f"{self.number:05d}.json"
+        run_job(self, self.job_module, job, path, threads=1)
