@@ -14,9 +14,10 @@ from pipeline.base.atomic_files import RUN_LOCK
 from pipeline.base.foreign_text import told, values_without_secrets, without_secrets
 from pipeline.downloads.connection import file_name_of
 from pipeline.downloads.download import MAX_BYTES, DownloadConfig, check_sha256, download
-from pipeline.sources.files import FilesConfig, TextFiles
-from pipeline.sources.paragraphs import Source
+from pipeline.sources.files import TextFiles
 from pipeline.sources.python_docs import PythonDocs
+from pipeline.sources.streams import Source
+from pipeline.sources.text_file import FilesConfig
 from pipeline.text.split import describe_splitter
 from pipeline.text.split_corpus import PLAN_NAME, CorpusSplit
 from pipeline.text.tokenization import SentenceConfig

@@ -35,7 +35,7 @@ HOMES = {
         *("pipeline/parsers/", "pipeline/parser_training/", "models/"),
         "treeviews/__init__.py",  # for annotations alone
     ),
-    "zstandard": ("pipeline/text/file_list.py",),
+    "zstandard": ("pipeline/sources/file_list.py",),
     "matplotlib": ("models/report/",),
     "tqdm": ("models/",),
     "triton": ("models/encoders/kernels/fused",),

@@ -296,9 +296,10 @@ class _Reading:
 
 def _all_paragraphs(root: Path) -> Iterator[tuple[str, Iterator[tuple[str, str]]]]:
     """Yields the name of each document and its paragraphs, each with its position."""
-    for name, text in _topics():
+    topics, files = _topics(), _source_files(root)
+    for name, text in topics:
         yield f"topic/{name}", ((p, f"topic {name}") for p in prose_paragraphs(text))
-    for path in _source_files(root):
+    for path in files:
         yield f"module/{_module_name(path, root)}", _docstring_paragraphs(path, root)
 
 

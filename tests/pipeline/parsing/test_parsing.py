@@ -31,12 +31,12 @@ from pipeline.shards import shards
 from pipeline.shards.manifests import quarantine_path, read_shard_manifest, shard_path
 from pipeline.shards.schema import SENTENCES
 from pipeline.shards.shards import read_shard, write_shard
-from pipeline.sources.paragraphs import Document, Paragraph
 from pipeline.text.split_corpus import split_sentences
 from pipeline.text.tokenization import SentenceConfig
 from pipeline.trees.parses import ConstituencyParse, DependencyParse
 from tests.support.constituency_trees import tiny_model, toy_treebank
 from tests.support.dependency_examples import treebank
+from tests.support.memory_source import Memory
 from tests.support.repository import REPOSITORY
 from tests.support.shard_files import sentence_rows, write_rows, write_stage
 
@@ -115,24 +115,7 @@ TEXTS = ["Cats sleep well.", "An odd one.", "Go!", "Dogs (and owls) do not."]
 @pytest.fixture
 def sentences(tmp_path) -> Path:
     folder = tmp_path / "sentences"
-
-    class Source:
-        def describe(self):
-            return {}
-
-        def documents(self):
-            yield Document("a", [Paragraph(text, "a:1") for text in TEXTS])
-
-        def check_unchanged(self):
-            pass
-
-        def left_out(self):
-            return {}
-
-        def fraction_read(self):
-            return 0.0
-
-    split_sentences(Source(), SentenceConfig(), folder)
+    split_sentences(Memory({"a": TEXTS}), SentenceConfig(), folder)
     return folder
 
 

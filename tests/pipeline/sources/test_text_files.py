@@ -13,10 +13,12 @@ import pytest
 import zstandard
 
 from pipeline.base.refusal import Refusal
-from pipeline.sources import files
+from pipeline.sources import text_file
 from pipeline.sources.file_list import list_files
-from pipeline.sources.files import FilesConfig, TextFiles
+from pipeline.sources.files import TextFiles
 from pipeline.sources.paragraphs import ChangedTextError, Paragraph
+from pipeline.sources.streams import documents_of
+from pipeline.sources.text_file import FilesConfig
 
 STORY = "The boat left at dawn.\nIt came back\nin the evening.\n\nNobody had seen it.\n"
 PARAGRAPHS = ["The boat left at dawn. It came back in the evening.", "Nobody had seen it."]
@@ -29,12 +31,12 @@ def read(paths, **config) -> dict[str, list[str]]:
             item.text if isinstance(item, Paragraph) else f"!{item.reason}@{item.position}"
             for item in document.paragraphs
         ]
-        for document in TextFiles(paths, FilesConfig(**config)).documents()
+        for document in documents_of(TextFiles(paths, FilesConfig(**config)))
     }
 
 
 def refusals(path: Path, **config) -> list[Refusal]:
-    documents = TextFiles([path], FilesConfig(**config)).documents()
+    documents = documents_of(TextFiles([path], FilesConfig(**config)))
     return [item for d in documents for item in d.paragraphs if isinstance(item, Refusal)]
 
 
@@ -66,7 +68,7 @@ def test_windows_line_ends_and_byte_order_mark_are_no_text(tmp_path):
 
 def test_a_position_names_file_and_first_line(tmp_path):
     (tmp_path / "a.txt").write_text(STORY)
-    documents = TextFiles([tmp_path]).documents()
+    documents = documents_of(TextFiles([tmp_path]))
     positions = [item.position for document in documents for item in document.paragraphs]
     assert positions == ["a.txt:1", "a.txt:5"]
 
@@ -237,7 +239,7 @@ def test_what_is_left_out_is_counted_by_reason(tmp_path):
     (tmp_path / "linked").symlink_to(tmp_path / "d")
     os.mkfifo(tmp_path / "pipe.txt")
     source = TextFiles([tmp_path])
-    assert [document.document_id for document in source.documents()] == ["a.txt"]
+    assert [document.document_id for document in documents_of(source)] == ["a.txt"]
     assert source.left_out() == {
         "a pipe": 1,
         "hidden": 2,
@@ -326,32 +328,32 @@ def test_a_file_that_changed_since_it_was_described_is_named(tmp_path, name, how
     source.describe()
     change(path, how)
     with pytest.raises(ChangedTextError, match=rf"{name}: changed since the run began .*sha256"):
-        [list(document.paragraphs) for document in source.documents()]
+        [list(document.paragraphs) for document in documents_of(source)]
 
 
-def test_a_file_that_changed_is_noticed_where_reading_stopped_early(tmp_path):
+def test_a_piece_of_a_file_that_changed_is_noticed(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("One.\n\n" * 100_000 + "End.\n")
     source = TextFiles([path])
     source.describe()
-    documents = source.documents()
-    next(iter(next(documents).paragraphs))
-    source.check_unchanged()
+    (stream,) = source.streams()
+    begin, end = stream.survey()[:2]
+    [list(document.paragraphs) for document in stream.documents(begin, end)]
+    stream.check_unchanged()
     path.write_text(path.read_text()[:-5] + "end.\n")
-    documents = source.documents()
-    next(iter(next(documents).paragraphs))
+    [list(document.paragraphs) for document in stream.documents(begin, end)]
     with pytest.raises(ChangedTextError, match=r"a\.txt: changed"):
-        source.check_unchanged()
+        stream.check_unchanged()
 
 
 def test_a_file_that_became_readable_is_not_what_was_described(tmp_path, monkeypatch):
     (tmp_path / "a.txt").write_text("Text.")
     with monkeypatch.context() as patch:
-        patch.setattr(files, "remembered_sha256", lambda path: (_ for _ in ()).throw(OSError()))
+        patch.setattr(text_file, "remembered_sha256", lambda path: (_ for _ in ()).throw(OSError()))
         source = TextFiles([tmp_path])
         source.describe()
     with pytest.raises(ChangedTextError, match="unreadable then"):
-        [list(document.paragraphs) for document in source.documents()]
+        [list(document.paragraphs) for document in documents_of(source)]
 
 
 def test_links_to_nothing_are_logged(tmp_path, caplog):
@@ -427,15 +429,6 @@ def test_the_description_follows_content_and_not_place(tmp_path):
     assert TextFiles([tmp_path / "two"]).describe() == first
     (tmp_path / "two" / "a.txt").write_text(STORY + "More.")
     assert TextFiles([tmp_path / "two"]).describe() != first
-
-
-def test_progress_reaches_the_end(tmp_path):
-    (tmp_path / "a.txt").write_text(STORY)
-    source = TextFiles([tmp_path])
-    assert source.fraction_read() == 0
-    for document in source.documents():
-        list(document.paragraphs)
-    assert source.fraction_read() == 1
 
 
 @pytest.mark.parametrize(

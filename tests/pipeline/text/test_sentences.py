@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from itertools import accumulate
 from pathlib import Path
 
 import pytest
@@ -11,51 +9,15 @@ from pipeline.base.refusal import Refusal
 from pipeline.shards.manifests import read_dataset_manifest
 from pipeline.shards.shards import read_shard
 from pipeline.sources import plan, text_file
-from pipeline.sources.files import FilesConfig, TextFiles
-from pipeline.sources.paragraphs import ChangedTextError, Document, Paragraph
-from pipeline.sources.streams import START, Place
+from pipeline.sources.files import TextFiles
+from pipeline.sources.paragraphs import ChangedTextError
+from pipeline.sources.text_file import FilesConfig
 from pipeline.text import split, split_corpus
 from pipeline.text.split_corpus import CorpusSplit, SplitJob, execute, split_sentences
 from pipeline.text.tokenization import SentenceConfig
+from tests.support.memory_source import Memory
 
 ANIMALS = ("cat", "dog", "owl", "fox", "hen")
-
-
-class Memory:
-    """A source of one stream that holds its documents: a list of paragraphs each."""
-
-    name = "memory"
-    is_one_document = is_sought = False
-
-    def __init__(self, documents: dict[str, list[str | Refusal]]) -> None:
-        self._documents = documents
-
-    def describe(self) -> dict[str, object]:
-        return {"source": "memory", "documents": repr(self._documents)}
-
-    to_dict = describe
-
-    def streams(self) -> list[Memory]:
-        return [self]
-
-    def survey(self) -> list[Place]:
-        sizes = accumulate(len(items) for items in self._documents.values())
-        return [Place(size, number) for number, size in enumerate(sizes, start=1)]
-
-    def documents(self, begin: Place = START, end: Place | None = None) -> Iterator[Document]:
-        chosen = list(self._documents.items())[begin.number : end and end.number]
-        for name, items in chosen:
-            paragraphs = (
-                item if isinstance(item, Refusal) else Paragraph(item, f"{name}:{number}")
-                for number, item in enumerate(items, start=1)
-            )
-            yield Document(name, paragraphs)
-
-    def check_unchanged(self) -> None:
-        pass
-
-    def left_out(self) -> dict[str, int]:
-        return {}
 
 
 @pytest.fixture

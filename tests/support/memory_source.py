@@ -1,0 +1,47 @@
+"""A source of text whose documents a test writes out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
+
+from pipeline.base.refusal import Refusal
+from pipeline.sources.paragraphs import Document, Paragraph
+from pipeline.sources.streams import START, Place
+
+
+class Memory:
+    """A source of one stream that holds its documents: a list of paragraphs each."""
+
+    name = "memory"
+    is_one_document = is_sought = False
+
+    def __init__(self, documents: Mapping[str, Sequence[str | Refusal]]) -> None:
+        self._documents = documents
+
+    def describe(self) -> dict[str, object]:
+        return {"source": "memory", "documents": repr(self._documents)}
+
+    to_dict = describe
+
+    def streams(self) -> list[Memory]:
+        return [self]
+
+    def survey(self) -> list[Place]:
+        sizes = accumulate(len(items) for items in self._documents.values())
+        return [Place(size, number) for number, size in enumerate(sizes, start=1)]
+
+    def documents(self, begin: Place = START, end: Place | None = None) -> Iterator[Document]:
+        chosen = list(self._documents.items())[begin.number : end and end.number]
+        for name, items in chosen:
+            paragraphs = (
+                item if isinstance(item, Refusal) else Paragraph(item, f"{name}:{number}")
+                for number, item in enumerate(items, start=1)
+            )
+            yield Document(name, paragraphs)
+
+    def check_unchanged(self) -> None:
+        pass
+
+    def left_out(self) -> dict[str, int]:
+        return {}
