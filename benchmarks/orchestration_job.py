@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pipeline.base.job import Progress, run_from_command_line
+from pipeline.base.job import Progress, in_part, run_from_command_line
 from pipeline.parsers.adapters.base import Sentence
 from pipeline.parsing.parse_shard import ParseJob, parse_shard
 from pipeline.trees.parses import DependencyParse
@@ -33,14 +33,16 @@ class ChainParser:
 
 
 def execute(job: Mapping[str, Any], on_progress: Progress) -> None:
-    """Parses the shard that a job of `tasks.parsing` names."""
-    parse_job = ParseJob(
-        stage=job["stage"],
-        sentences=Path(job["sentences"]),
-        output=Path(job["output"]),
-        number=int(job["number"]),
-    )
-    parse_shard(parse_job, ChainParser(), on_progress)
+    """Parses the shards that a job of `tasks.parsing` names."""
+    first, count = int(job["number"]), int(job.get("count", 1))
+    for done in range(count):
+        parse_job = ParseJob(
+            stage=job["stage"],
+            sentences=Path(job["sentences"]),
+            output=Path(job["output"]),
+            number=first + done,
+        )
+        parse_shard(parse_job, ChainParser(), in_part(on_progress, done, count))
 
 
 if __name__ == "__main__":

@@ -57,7 +57,43 @@ class AddressParameter(luigi.Parameter):
         return self._whole.get(x, x)
 
 
-class CorpusParameters:
+class EngineParameters:
+    """Where shards are made, and where other machines find them."""
+
+    engine = luigi.ChoiceParameter(
+        default="local",
+        choices=["local", "ray"],
+        significant=False,
+        description="What runs the shard jobs: local, as many as Luigi has workers; ray: a Ray "
+        "cluster, which needs ray.",
+    )
+    storage = AddressParameter(
+        default="",
+        significant=False,
+        description="Folder or URL (s3://bucket/prefix) with the sentence and parsed shards that "
+        "machines share; what is there is not made again. By default the work folder, which "
+        "machines of a Ray cluster must then all reach under its path.",
+    )
+    ray_address = luigi.Parameter(
+        default="auto",
+        significant=False,
+        description="With engine=ray: host:port of the cluster's head; auto: the cluster that this "
+        "machine is part of; local: one of this machine alone, for the time of a stage.",
+    )
+    gpus_per_job = luigi.FloatParameter(
+        default=0.0,
+        significant=False,
+        description="With engine=ray: part of a GPU that a shard job takes; 0.25: four share one.",
+    )
+    shard_retries = luigi.IntParameter(
+        default=3,
+        significant=False,
+        description="With engine=ray: how often a shard job is begun again whose machine or "
+        "process died, or whose storage failed.",
+    )
+
+
+class CorpusParameters(EngineParameters):
     """Where the text comes from and how it is cut into sentences."""
 
     source = luigi.ChoiceParameter(
@@ -100,42 +136,6 @@ class CorpusParameters:
         where = {"files": self.paths, "url": without_secrets(self.url)}.get(self.source)
         limit = f", at most {self.limit} sentences" if self.limit else ""
         return f"{self.source}{f' ({where})' if where else ''}{limit}"
-
-
-class EngineParameters:
-    """Where shards are parsed, and where other machines find them."""
-
-    engine = luigi.ChoiceParameter(
-        default="local",
-        choices=["local", "ray"],
-        significant=False,
-        description="What runs the shard jobs: local, as many as Luigi has workers; ray: a Ray "
-        "cluster, which needs ray.",
-    )
-    storage = AddressParameter(
-        default="",
-        significant=False,
-        description="Folder or URL (s3://bucket/prefix) with the sentence and parsed shards that "
-        "machines share; what is there is not parsed again. By default the work folder, which "
-        "machines of a Ray cluster must then all reach under its path.",
-    )
-    ray_address = luigi.Parameter(
-        default="auto",
-        significant=False,
-        description="With engine=ray: host:port of the cluster's head; auto: the cluster that this "
-        "machine is part of; local: one of this machine alone, for the time of a stage.",
-    )
-    gpus_per_job = luigi.FloatParameter(
-        default=0.0,
-        significant=False,
-        description="With engine=ray: part of a GPU that a shard job takes; 0.25: four share one.",
-    )
-    shard_retries = luigi.IntParameter(
-        default=3,
-        significant=False,
-        description="With engine=ray: how often a shard job is begun again whose machine or "
-        "process died, or whose storage failed.",
-    )
 
 
 class ParserParameters(EngineParameters):

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from types import ModuleType
 from typing import Any, ClassVar
 
 import luigi
 
 from pipeline.base.atomic_files import RUN_LOCK, write_json_atomically
-from pipeline.base.bundled import how_to_install
 from pipeline.base.digest import digest_of
 from pipeline.parsers.adapters.folder_files import (
     STAGES,
@@ -29,30 +27,17 @@ from pipeline.shards.manifests import (
     write_dataset_manifest,
 )
 from pipeline.storage.location import named_address, portable_address
-from pipeline.storage.shard_job import SharedParses, read_parser_files
+from pipeline.storage.shard_job import (
+    SharedParses,
+    StoredShardJob,
+    parse_stored_shard,
+    read_parser_files,
+)
 from tasks.artefact import Artefact, ShardStage
 from tasks.parameters import CorpusParameters, ParserParameters
 from tasks.parsers import UsedParser, used_parser
 from tasks.sentences import SplitSentences
-from tasks.shard_jobs import ShardJob
-
-
-def _ray_engine() -> ModuleType:
-    """Returns what runs jobs on Ray; imported only where it is asked for.
-
-    Raises:
-        ModuleNotFoundError: Ray is not installed; names the remedy.
-    """
-    try:
-        from tasks import ray_engine
-    except ModuleNotFoundError as error:
-        if error.name != "ray":
-            raise
-        raise ModuleNotFoundError(
-            f"engine is ray, which is not installed: {how_to_install('ray')} here and on the "
-            "cluster's machines, or leave engine at local"
-        ) from error
-    return ray_engine
+from tasks.shard_jobs import ShardJob, ray_engine
 
 
 class ParseShard(ShardJob):
@@ -254,7 +239,7 @@ class ParseStage(CorpusParameters, ParserParameters, ShardStage):
             RuntimeError: jobs failed; names their shards.
         """
         self._check_gpus_per_job()
-        engine = _ray_engine()
+        engine = ray_engine()
         jobs = shared.jobs(
             numbers,
             stage=self.stage,
@@ -268,16 +253,15 @@ class ParseStage(CorpusParameters, ParserParameters, ShardStage):
         if not jobs:
             return
 
-        def take(number: int) -> None:
+        def take(job: StoredShardJob) -> None:
             nonlocal done
-            shared.fetch(number)
+            shared.fetch(job.number)
             done += 1
             self._report_shards(done, len(numbers))
 
-        settings = engine.RaySettings(
-            self.ray_address, self.gpus_per_job, self.shard_retries, self.device
-        )
-        engine.run_on_ray(jobs, read_parser_files(self.parser_folder), settings, take)
+        files = read_parser_files(self.parser_folder)
+        settings = engine.RaySettings.of(self, self.device, self.gpus_per_job)
+        engine.run_on_ray(parse_stored_shard, jobs, files, settings, take)
 
     def _check_gpus_per_job(self) -> None:
         """Checks that jobs on Ray take a part of a GPU where they use one, and only there.

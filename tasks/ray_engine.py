@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 import ray
 
 from pipeline.base.job import JobKilledError, available_cores
-from pipeline.storage.shard_job import ParserFiles, StoredShardJob, parse_stored_shard
+from tasks.parameters import EngineParameters
 
 logger = logging.getLogger("luigi-interface")
 
@@ -35,12 +36,30 @@ class RaySettings:
     device: str = "auto"
     """What jobs are told to compute on."""
 
+    @classmethod
+    def of(cls, stage: EngineParameters, device: str = "auto", gpus: float = 0.0) -> RaySettings:
+        """Returns a stage's settings; device and part of a GPU where its jobs use one."""
+        return cls(stage.ray_address, gpus, stage.shard_retries, device)
+
+
+class Numbered(Protocol):
+    """A job that is named by the first shard it makes."""
+
+    @property
+    def number(self) -> int:
+        """Of that shard."""
+        ...
+
+
+J = TypeVar("J", bound=Numbered)
+
 
 def run_on_ray(
-    jobs: Sequence[StoredShardJob],
-    parser: ParserFiles,
+    work: Callable[[J, Mapping[str, bytes]], int],
+    jobs: Sequence[J],
+    files: Mapping[str, bytes],
     settings: RaySettings,
-    on_done: Callable[[int], None],
+    on_done: Callable[[J], None],
 ) -> None:
     """Submits all jobs at once and waits for them.
 
@@ -48,8 +67,9 @@ def run_on_ray(
     the failed ones left.
 
     Args:
-        parser: sent to each machine once.
-        on_done: called with the number of each finished shard, in the order they finish.
+        work: does a job on whatever machine.
+        files: sent to each machine once, such as a parser's.
+        on_done: called with each finished job, in the order they finish.
 
     Raises:
         ConnectionError: there is no such cluster.
@@ -57,25 +77,25 @@ def run_on_ray(
         RuntimeError: jobs failed; names their shards and why the first did.
     """
     failures: dict[int, str] = {}
-    with _connected(settings.address, sum(map(len, parser.values()))):
+    with _connected(settings.address, sum(map(len, files.values()))):
         _check_feasible(settings.gpus_per_job, settings.device)
-        task = ray.remote(parse_stored_shard).options(
+        task = ray.remote(work).options(
             num_cpus=CPUS_PER_JOB,
             num_gpus=settings.gpus_per_job,
             max_retries=settings.max_retries,
             retry_exceptions=[JobKilledError, OSError],
         )
-        files = ray.put(parser)
-        pending = {task.remote(job, files): job.number for job in jobs}
+        sent = ray.put(files)
+        pending = {task.remote(job, sent): job for job in jobs}
         while pending:
             done, _ = ray.wait(list(pending), num_returns=len(pending), timeout=POLL_SECONDS)
             for reference in done:
-                number = pending.pop(reference)
+                job = pending.pop(reference)
                 try:
                     ray.get(reference)
-                    on_done(number)
+                    on_done(job)
                 except (ray.exceptions.RayError, OSError, ValueError) as error:
-                    failures[number] = _reason(error)
+                    failures[job.number] = _reason(error)
     if failures:
         first = min(failures)
         raise RuntimeError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,16 +14,19 @@ from pipeline.base.atomic_files import RUN_LOCK
 from pipeline.base.foreign_text import told, values_without_secrets, without_secrets
 from pipeline.downloads.connection import file_name_of
 from pipeline.downloads.download import MAX_BYTES, DownloadConfig, check_sha256, download
+from pipeline.shards.manifests import ShardRange
 from pipeline.sources.files import TextFiles
 from pipeline.sources.python_docs import PythonDocs
 from pipeline.sources.streams import Source
 from pipeline.sources.text_file import FilesConfig
+from pipeline.storage.location import portable_address
+from pipeline.storage.split_job import StoredSplitJob, fetch_shards, split_stored_parts
 from pipeline.text.split import describe_splitter
 from pipeline.text.split_corpus import PLAN_NAME, CorpusSplit
 from pipeline.text.tokenization import SentenceConfig
 from tasks.artefact import ReportingTask, ShardStage
 from tasks.parameters import GIGABYTE, AddressParameter, CorpusParameters
-from tasks.shard_jobs import ShardJob
+from tasks.shard_jobs import ShardJob, ray_engine
 
 
 class DownloadCorpus(ReportingTask):
@@ -139,10 +142,11 @@ class SplitSentences(CorpusParameters, ShardStage):
         """The sentence shards; parses stand beside them in the corpus's folder."""
         return super().folder / "sentences"
 
-    @cached_property
-    def corpus(self) -> CorpusSplit:
-        """The shards that stand and those that are to be made."""
-        return CorpusSplit(self.opened_source, self.config, self.folder)
+    def _begun(self) -> CorpusSplit:
+        """Returns the shards that stand and those that are to be made, whose plan is written."""
+        corpus = CorpusSplit(self.opened_source, self.config, self.folder)
+        corpus.begin()
+        return corpus
 
     def run(self) -> Iterator[list[SplitParts]]:
         """Has all parts split, then marks the stage complete.
@@ -154,16 +158,37 @@ class SplitSentences(CorpusParameters, ShardStage):
         super().run()
 
     def _begin(self) -> list[SplitParts]:
-        """Returns the tasks of the parts that come next."""
+        """Returns the tasks of the parts that come next; none where Ray is the engine."""
         with self.held(self.folder / RUN_LOCK):
             if self.complete():
                 return []
             self.write_config()
-            self.corpus.begin()
-            ranges = self.corpus.runs()
+            corpus = self._begun()
+            while (ranges := corpus.runs()) and self.engine == "ray":
+                self._split_on_ray(corpus, ranges)
             return [SplitParts(destination=self.folder, number=n, count=c) for n, c in ranges]
+
+    def _split_on_ray(self, corpus: CorpusSplit, ranges: Sequence[ShardRange]) -> None:
+        """Has Ray split parts that the storage does not have, and takes their shards.
+
+        Raises:
+            ModuleNotFoundError: Ray is not installed.
+            RuntimeError: jobs failed; names their shards.
+        """
+        engine = ray_engine()
+        address = portable_address(str(self.storage or self.work_folder))
+        place = self.folder.relative_to(self.work_folder).as_posix()
+        described = describe_splitter(self.config)
+        jobs = [StoredSplitJob(address, place, n, count, described) for n, count in ranges]
+        files = {PLAN_NAME: corpus.plan_path.read_bytes()}
+
+        def take(job: StoredSplitJob) -> None:
+            fetch_shards(address, place, self.folder, job.numbers)
+            self.report_progress(0.0, f"{job.numbers.stop} parts split")
+
+        settings = engine.RaySettings.of(self)
+        engine.run_on_ray(split_stored_parts, jobs, files, settings, take)
 
     def fill(self) -> None:
         """Marks the stage complete, whose shards are there."""
-        self.corpus.begin()
-        self.corpus.finish()
+        self._begun().finish()

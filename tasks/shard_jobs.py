@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any, ClassVar
 
 import luigi
 
 from pipeline.base.atomic_files import RUN_LOCK
+from pipeline.base.bundled import how_to_install
 from pipeline.shards.manifests import read_shard_manifest
 from tasks.artefact import ReportingTask, run_job
 
@@ -49,3 +51,21 @@ class ShardJob(ReportingTask):
     def _make(self, job: dict[str, Any]) -> None:
         path = self.destination / "jobs" / f"{self.number:05d}.json"
         run_job(self, self.job_module, job, path, threads=1)
+
+
+def ray_engine() -> ModuleType:
+    """Returns what runs jobs on Ray; imported only where it is asked for.
+
+    Raises:
+        ModuleNotFoundError: Ray is not installed; names the remedy.
+    """
+    try:
+        from tasks import ray_engine
+    except ModuleNotFoundError as error:
+        if error.name != "ray":
+            raise
+        raise ModuleNotFoundError(
+            f"engine is ray, which is not installed: {how_to_install('ray')} here and on the "
+            "cluster's machines, or leave engine at local"
+        ) from error
+    return ray_engine

@@ -1,4 +1,4 @@
-"""The machine: what memory a process takes and may have, and which processor computes."""
+"""The machine: what memory a process takes and may have, its processor, its releases."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import functools
 import re
 import resource
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 _PROCESSORS = Path("/proc/cpuinfo")
 
@@ -77,3 +79,21 @@ def _read(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except OSError:
         return ""
+
+
+def check_releases(wanted: Mapping[str, Any] | None, here: Mapping[str, Any]) -> None:
+    """Checks that this machine makes the rows that a job's digest stands for.
+
+    Raises:
+        ValueError: it does not; names what differs.
+    """
+    different = [
+        f"{name} {here.get(name)} instead of {value}"
+        for name, value in (wanted or {}).items()
+        if here.get(name) != value
+    ]
+    if different:
+        raise ValueError(
+            f"this machine has {', '.join(different)}: install the same release of treeviews and "
+            "its libraries on all machines"
+        )

@@ -33,10 +33,10 @@ Stamps = dict[Path, tuple[int, int, int]]
 
 
 class ShardRange(NamedTuple):
-    """Shards that one job makes: ``number`` and those that follow it."""
+    """Shards that one job makes: that of a number and those that follow it."""
 
     number: int
-    count: int = 1
+    num_shards: int = 1
 
 
 def shard_ranges(num_shards: int) -> list[ShardRange]:

@@ -44,6 +44,7 @@ JSON_LINE_FACTOR = 100
 LONGEST_PIECES = 1 << 30
 """Bytes of one document. A longer one goes on under another name (``a.txt#1``), so that the
 indices of its sentences, which begin at the piece's place, stay numbers of 32 bits."""
+_READ_ERRORS: tuple[type[Exception], ...] = (*ERRORS, UnicodeError)
 _BLOCK_BYTES = 1 << 20
 _BUFFER_BYTES = 1 << 16
 _BLANK_LINE = re.compile(rb"\n[ \t\r]*\n")
@@ -188,7 +189,7 @@ class TextFileStream:
                     return [Place(_BUFFER_BYTES, 0)]
                 lines_are_enough = self.config.paragraphs == "line" or self.file.is_json_lines
                 return _places(text, _LINE_END if lines_are_enough else _BLANK_LINE)
-        except (*ERRORS, UnicodeError):
+        except _READ_ERRORS:
             return [START]
 
     def documents(self, begin: Place = START, end: Place | None = None) -> Iterator[Document]:
@@ -299,7 +300,7 @@ def _places(text: io.BufferedReader, pattern: re.Pattern[bytes]) -> list[Place]:
     places: list[Place] = []
     before = lines = 0  # bytes before the block and lines before what is not yet counted
     carried = b""
-    with suppress(*ERRORS, UnicodeError):
+    with suppress(*_READ_ERRORS):
         while read := text.read(_BLOCK_BYTES):
             block = carried + read
             counted = 0

@@ -19,6 +19,7 @@ from typing import Any
 from pipeline.base.atomic_files import locked
 from pipeline.base.inside import inside
 from pipeline.base.job import run_job_process
+from pipeline.base.machine import check_releases
 from pipeline.parsers.adapters.folder_files import ParsedStage, parser_file_names
 from pipeline.parsing.parse_shard import ParseJob, describe_parsing
 from pipeline.shards.manifests import (
@@ -211,7 +212,8 @@ def parse_stored_shard(job: StoredShardJob, parser: ParserFiles) -> int:
         JobKilledError: a signal ended the parsing process.
         RuntimeError: the parsing failed; the message ends in its one line.
     """
-    _check_releases(job)
+    kind = job.parsing.get("parser_kind", "")
+    check_releases(job.parsing, describe_parsing(job.stage, kind=kind))
     storage = Storage(job.storage)
     parses = StoredStage(storage.inside(job.parses))
     if parses.has(job.number):
@@ -249,25 +251,6 @@ def _parse(job: StoredShardJob, scratch: Path, storage: Storage) -> None:
         storage.write(kept, traceback.read_bytes())
         message = str(error).replace(str(traceback), f"{storage.name}/{kept}")
         raise RuntimeError(message) from None
-
-
-def _check_releases(job: StoredShardJob) -> None:
-    """Checks that this machine makes the rows that the job's digest stands for.
-
-    Raises:
-        ValueError: it does not; names what differs.
-    """
-    here = describe_parsing(job.stage, kind=job.parsing.get("parser_kind", ""))
-    different = [
-        f"{name} {here.get(name)} instead of {value}"
-        for name, value in job.parsing.items()
-        if here.get(name) != value
-    ]
-    if different:
-        raise ValueError(
-            f"this machine has {', '.join(different)}: install the same release of treeviews and "
-            "its libraries on all machines"
-        )
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from pipeline.base.config_fields import Config, Count, Natural
 from pipeline.base.digest import digest_of
 from pipeline.base.job import Progress, run_job_from_command_line
 from pipeline.base.json_files import read_object, write_sealed_json
+from pipeline.base.machine import check_releases
 from pipeline.shards.manifests import (
     MANIFEST_NAME,
     MOST_RANGES,
@@ -280,11 +281,11 @@ def split_run(
 ) -> None:
     """Makes the shards of a run of parts; those that stand are passed over."""
     rows = 0
-    for done, number in enumerate(range(run.number, run.number + run.count), start=1):
+    for done, number in enumerate(range(run.number, run.number + run.num_shards), start=1):
         rows += splitter.split(number, limit=ALL).rows
         if on_progress is not None:
             status = f"{rows:,} sentences of part {number + 1:,} of {total:,}"
-            on_progress(done / run.count, status)
+            on_progress(done / run.num_shards, status)
 
 
 def _remove_shards(folder: Path, first: int) -> None:
@@ -308,24 +309,6 @@ def execute(job: SplitJob, on_progress: Progress) -> None:
     plan = Plan.from_dict(values["plan"])
     splitter = PartSplitter(plan, config, job.output, values["fingerprint"])
     split_run(splitter, ShardRange(job.number, job.count), on_progress, total=len(plan.parts))
-
-
-def check_releases(wanted: Mapping[str, Any] | None, here: Mapping[str, Any]) -> None:
-    """Checks that this machine makes the rows that a job's digest stands for.
-
-    Raises:
-        ValueError: it does not; names what differs.
-    """
-    different = [
-        f"{name} {here.get(name)} instead of {value}"
-        for name, value in (wanted or {}).items()
-        if here.get(name) != value
-    ]
-    if different:
-        raise ValueError(
-            f"this machine has {', '.join(different)}: install the same release of treeviews and "
-            "its libraries on all machines"
-        )
 
 
 if __name__ == "__main__":

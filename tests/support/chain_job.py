@@ -38,15 +38,16 @@ def execute(job: Mapping[str, Any], on_progress: Progress) -> None:
 
     Adds the number of the shard, a line each, to the file ``journal``.
     """
-    time.sleep(job.get("seconds", 0))
-    if job.get("broken") == job["number"]:
-        raise ValueError("broken on purpose")
-    keys = ("stage", "sentences", "output", "number")
-    shard = ParseJob.from_dict({key: job[key] for key in keys})
-    parse_shard(shard, ChainParser(Path(job["parser"])), on_progress)
-    if "journal" in job:
-        with Path(job["journal"]).open("a", encoding="utf-8") as journal:
-            journal.write(f"{job['number']}\n")
+    for number in range(job["number"], job["number"] + job.get("count", 1)):
+        time.sleep(job.get("seconds", 0))
+        if job.get("broken") == number:
+            raise ValueError("broken on purpose")
+        keys = ("stage", "sentences", "output")
+        shard = ParseJob.from_dict({key: job[key] for key in keys} | {"number": number})
+        parse_shard(shard, ChainParser(Path(job["parser"])), on_progress)
+        if "journal" in job:
+            with Path(job["journal"]).open("a", encoding="utf-8") as journal:
+                journal.write(f"{number}\n")
 
 
 if __name__ == "__main__":

@@ -40,7 +40,8 @@ def test_what_is_done_exits_0(here: Path, capsys: pytest.CaptureFixture[str]) ->
     assert main(SPLIT) == 0
     said = capsys.readouterr().err.splitlines()
     assert said[0] == "SplitSentences: begins"
-    assert said[1].startswith("SplitSentences: done in ")
+    assert said[1] == "SplitParts: begins"
+    assert said[-1].startswith("SplitSentences: done in ")
     assert main(SPLIT) == 0
     assert capsys.readouterr().err == ""
 
@@ -66,7 +67,7 @@ def test_what_failed_at_work_exits_by_whose_fault_it_is(
     def fail(*arguments: object, **named: object) -> None:
         raise error
 
-    monkeypatch.setattr("tasks.sentences.split_sentences", fail)
+    monkeypatch.setattr("tasks.sentences.CorpusSplit", fail)
     assert main(SPLIT) == code
     begins, sentence, where = capsys.readouterr().err.splitlines()
     assert begins == "SplitSentences: begins"

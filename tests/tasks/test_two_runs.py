@@ -110,12 +110,12 @@ def test_shards_are_parsed_side_by_side_but_none_twice(
 ) -> None:
     parsed: list[int] = []
 
-    def parse(self: ParseShard, path: Path) -> None:
+    def parse(self: ParseShard, job: dict[str, Any]) -> None:
         parsed.append(self.number)
         row = {"heads": [0], "deprels": ["root"]}
         write_rows(self.destination, "dependencies", self.number, [row])
 
-    monkeypatch.setattr(ParseShard, "_parse", parse)
+    monkeypatch.setattr(ParseShard, "_make", parse)
     tasks = [
         ParseShard(
             stage="dependencies",
