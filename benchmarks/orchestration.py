@@ -36,7 +36,7 @@ from tasks import SplitSentences
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 SENTENCE = ("The", "rain", "stopped", ".")
-DESIGNS = {"one Luigi task a shard": "ParseTrivially", "one a stage": "ParseTriviallyInOneTask"}
+DESIGNS = {"Luigi tasks of some shards": "ParseTrivially", "one a stage": "ParseTriviallyInOneTask"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         {
             "overhead_seconds": round(ours.overhead_seconds, 2),
             "noop_seconds": round(ours.noop_seconds, 2),
-            "orchestration_cpu_seconds": round(ours.orchestration_cpu_seconds, 2),
+            "overhead_cpu_seconds": round(ours.orchestration_cpu_seconds, 2),
             "wall_seconds": round(ours.wall_seconds, 2),
             "shards": options.shards,
             "workers": options.workers,

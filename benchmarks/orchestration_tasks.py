@@ -23,12 +23,12 @@ def children_cpu_seconds() -> float:
 
 
 class ParseShardTrivially(ParseShard):
-    """Runs the benchmark's job on one shard; Luigi runs one at a time in a process."""
+    """Runs the benchmark's job on a range of shards; Luigi runs one at a time in a process."""
 
     job_module = "benchmarks.orchestration_job"
 
     def run(self) -> None:
-        """Runs the job and notes its CPU time beside its file."""
+        """Runs the job and notes its CPU time beside its file, named by the first shard."""
         before = children_cpu_seconds()
         super().run()
         cost = self.destination / "jobs" / f"{self.number:05d}{COST_SUFFIX}"
@@ -36,7 +36,7 @@ class ParseShardTrivially(ParseShard):
 
 
 class ParseTrivially(ParseDependencies):
-    """The stage as it is: one Luigi task a shard."""
+    """The stage as it is: one Luigi task a range of shards."""
 
     shard_task = ParseShardTrivially
 
