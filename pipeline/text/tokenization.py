@@ -88,7 +88,7 @@ _LONG_CHUNK = re.compile(rf"(\S{{{MAX_CHUNK_CHARACTERS + 1},}})")
 # number, a colon or an equals sign ("(see chapter 8)", "(one):", "x[:]") stays apart.
 _OPERATOR = re.compile(r"(?:[=!<>+*/%&|^-]=|\*\*|<<|>>|->|//)$")
 _LETTER_WITH_PERIOD = re.compile(r"[a-z]\.")
-_NO_FACE = re.compile(r"8\)|\):|[(\[][:;=]|[:=][\[\]]|\]=")
+_NO_FACE = re.compile(r"8\)|\):|\([;=]|\[[:=]|[:=][\[\]]|\]=")
 _PERIOD_BEFORE_CAPITAL = r"\.(?=["
 _UNDERSCORE = "_"
 _LONE_LEADING_UNDERSCORE = r"_(?!_|[^\W_]+_[^\W_])"
