@@ -63,7 +63,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print_table(_speed_table(speed, len(sample)), run)
     absent = [package for package in SPLITTERS if package not in speed]
     if absent:
-        print_lines([f"Not installed, so not compared: {', '.join(absent)}."])
+        remedy = f"pip install {' '.join(absent)}"
+        print_lines([f"Not installed, so not compared: {', '.join(absent)} ({remedy})"])
     print_last_line(_last_line(treebanks, scores, speed, absent))
     return 0
 

@@ -27,7 +27,7 @@ LEADING_ON = _words(
 ENDING_LISTS = _words("al etc")
 _ABBREVIATIONS = _words(
     "assn assoc ave bldg blvd bros co corp dept dist div ft gmbh inc inst jr ltd mfg mt pvt rd sr "
-    "st univ mon tue tues wed thu thur thurs fri"
+    "st univ mon tue tues thu thur thurs fri"
 )
 """Any other token that keeps its period, as spaCy leaves U.S. and Jan., counts as one, too."""
 SHORTENED = LEADING_ON | ENDING_LISTS | _ABBREVIATIONS
