@@ -46,7 +46,7 @@ def test_the_raw_text_of_a_treebank(tmp_path: Path) -> None:
 
     assert (first.text, second.text) == ("I don't. You do. ", "Both. ")
     assert [first.text[a:b] for a, b in first.sentences] == ["I don't.", "You do."]
-    assert [first.text[a:b] for a, b in first.tokens] == "I do n't . You do .".split()
+    assert [first.text[a:b] for a, b in first.tokens] == ["I", "do", "n't", ".", "You", "do", "."]
 
 
 def test_what_agrees_begins_and_ends_at_the_same_characters() -> None:
