@@ -33,7 +33,6 @@ from pipeline.text.boundaries.lines import (
     at_emoticon,
     at_label,
     at_rule,
-    at_weekday,
 )
 from pipeline.text.boundaries.lists import (
     ADDRESS,
@@ -43,7 +42,6 @@ from pipeline.text.boundaries.lists import (
     LABELLED,
     MARKS,
     RULED,
-    WEEKDAYS,
     keeps_period,
 )
 from pipeline.text.boundaries.marks import at_mark
@@ -83,7 +81,6 @@ def sentence_ranges(words: Sequence[str], spaces: Sequence[bool]) -> list[tuple[
 _RULES_OF_WORDS: dict[str, Rule] = {
     **dict.fromkeys(MARKS, at_mark),
     **dict.fromkeys(("—", "–", "--"), at_dash),
-    **dict.fromkeys(WEEKDAYS, at_weekday),
     **dict.fromkeys(map(str.capitalize, LABELLED), at_label),
     **dict.fromkeys((*CLOSING, *map(str.capitalize, CLOSING)), at_closing),
 }

@@ -93,13 +93,3 @@ def at_label(place: Place) -> Found:
     words, position = place.words, place.position
     ends = position == 0 and len(words) > 2 and NUMBER.fullmatch(words[1])
     return Found((2,) if ends and is_capital(words[2]) else (), position + 1)
-
-
-def at_weekday(place: Place) -> Found:
-    """A headline's date is the last line: ``Ants heal themselves Tuesday, September 1, 2015``."""
-    words, position = place.words, place.position
-    is_last = len(words) - position == 6 and words[position + 1] == words[position + 4] == ","
-    if not is_last or not words[-1].isdecimal() or not words[position + 3].isdecimal():
-        return Found((), position + 1)
-    before = words[position - 1]
-    return Found(() if before in JOINING or before == "," else (position,), position + 1)

@@ -60,7 +60,6 @@ CLOSING = CLOSING_ALONE | _words("care faithfully truly wishes")
 BEFORE_CLOSING = _words("best kind kindest many take warm warmest yours")
 """A mail's closing stands alone: ``Best regards, Ann``."""
 LABELLED = _words("figure listing table")
-WEEKDAYS = _words("Monday Tuesday Wednesday Thursday Friday Saturday Sunday")
 
 STARS = frozenset("*•·-–(")
 """What may stand before the marker of an item."""

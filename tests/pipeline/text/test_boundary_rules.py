@@ -176,8 +176,6 @@ def test_the_closing_of_a_mail_is_a_line(line: str) -> None:
         "Figure 1.5 | The map shows rivers.",
         "Figure 1.5 shows rivers.",
         "See Figure 1.5 The map shows rivers.",
-        "Ants heal themselves | Tuesday, September 1, 2015",
-        "They met on Tuesday, September 1, 2015",
     ],
 )
 def test_lines_end_sentences(line: str) -> None:
