@@ -11,10 +11,8 @@ import luigi
 from models.config.held_out import HoldOut
 from models.train_word_vectors import WordVectorJob
 from models.words.vector_files import read_word_size
+from pipeline.vectors.folder import FACTS_FILE, files_of, is_vector_folder
 from pipeline.vectors.train_word_vectors import (
-    FACTS_FILE,
-    VECTORS_FILE,
-    WORDS_FILE,
     SkipGramConfig,
     gensim_version,
     imported_gensim,
@@ -23,7 +21,6 @@ from tasks.artefact import Artefact, checksum, run_job
 from tasks.parameters import CorpusParameters, HeldOutParameters, VectorTrainingParameters
 from tasks.sentences import SplitSentences
 
-VECTOR_FILES = (VECTORS_FILE, WORDS_FILE)
 OF_THE_CORPUS = Path("corpus")
 """The value of ``vectors`` that asks for those trained on the run's own text."""
 VECTORS_VERSION = 1
@@ -132,8 +129,8 @@ def used_vectors(stage: luigi.Task, hold_out: HoldOut) -> UsedVectors:
                 f"vector_changes has no effect on {stage.vectors}: give --vectors {OF_THE_CORPUS}, "
                 "too"
             )
-        return UsedVectors(stage.vectors, checksum(stage.vectors, names=VECTOR_FILES))
-    if (OF_THE_CORPUS / VECTORS_FILE).exists():
+        return UsedVectors(stage.vectors, checksum(stage.vectors, names=files_of(stage.vectors)))
+    if is_vector_folder(OF_THE_CORPUS):
         raise ValueError(
             f"vectors {OF_THE_CORPUS} asks for those trained on the run's own text, but a folder "
             f"of that name holds vectors, too: give its whole path, {OF_THE_CORPUS.resolve()}, or "

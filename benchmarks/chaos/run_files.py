@@ -54,7 +54,7 @@ from models.training.folder import open_checkpoint, surveyed
 from models.training.job import RunSettings, TrainingJob
 from models.training.logs import METRICS_FILE
 from models.training.train_views import BEST_FOLDER, train
-from models.words.vector_files import FACTS_FILE, VECTORS_FILE, WORDS_FILE, load_word_vectors
+from models.words.vector_files import load_word_vectors
 from pipeline.base.digest import sha256_of_file
 from pipeline.inspect.check import faults_of
 from pipeline.inspect.dataset import select
@@ -68,7 +68,7 @@ from pipeline.text.files import TextFiles
 from pipeline.text.split import split_sentences
 from pipeline.text.tokenization import SentenceConfig
 from pipeline.trees.parses import ConstituencyParse, DependencyParse, Parse
-from pipeline.vectors.train_word_vectors import write_vectors
+from pipeline.vectors.folder import FACTS_FILE, VECTORS_FILE, WORDS_FILE, write_vectors
 
 _WORDS = ("rain", "stone", "river", "cloud", "apple", "bread", "horse", "tower", "candle", "garden")
 SENTENCES = tuple(f"The {a} saw the {b} and left ." for a in _WORDS for b in _WORDS)
