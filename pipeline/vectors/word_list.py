@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,8 +17,13 @@ from pipeline.base.json_files import read_strings
 from pipeline.shards.arrow import numbers, strings, values_of
 
 LIST_VERSION = 1
-_VERSION_KEY = b"treeviews.word_list_version"
-_COMPRESSION_LEVEL = 3
+_VERSION_KEY = "treeviews.word_list_version"
+_PACKING = {
+    "compression": "zstd",
+    "compression_level": 3,
+    "use_dictionary": False,
+    "write_page_checksum": True,
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,27 +36,69 @@ class WordList:
     """[N]; how often each stands in the text; None where that is not known."""
 
 
-def write_word_list(path: Path, listed: WordList) -> None:
-    """Writes a Parquet file: ``word``, and ``count`` where it is known; whole or not at all."""
+def write_word_list(path: Path, listed: WordList, facts: Mapping[str, str] | None = None) -> None:
+    """Writes a Parquet file: ``word``, and ``count`` where it is known; whole or not at all.
+
+    Args:
+        facts: noted in the file, see `noted_in`.
+    """
     import pyarrow.parquet as pq
 
-    columns, fields = [listed.words], [pa.field("word", pa.large_string(), nullable=False)]
+    columns, schema = [listed.words], _schema(listed.counts is not None, facts or {})
     if listed.counts is not None:
         columns.append(numbers(listed.counts.astype(np.int64)))
-        fields.append(pa.field("count", pa.int64(), nullable=False))
-    schema = pa.schema(fields, {_VERSION_KEY: str(LIST_VERSION).encode()})
     table = pa.Table.from_arrays(columns, schema=schema)
-    write_by_library(
-        path,
-        partial(
-            pq.write_table,
-            table,
-            compression="zstd",
-            compression_level=_COMPRESSION_LEVEL,
-            use_dictionary=False,
-            write_page_checksum=True,
-        ),
-    )
+    write_by_library(path, partial(pq.write_table, table, **_PACKING))
+
+
+@contextmanager
+def word_list_writer(path: Path) -> Iterator[Callable[[WordList], None]]:
+    """Yields what appends words with their counts to a file, which is closed at the end."""
+    import pyarrow.parquet as pq
+
+    schema = _schema(True, {})
+    with pq.ParquetWriter(path, schema, **_PACKING) as file:
+
+        def write(listed: WordList) -> None:
+            assert listed.counts is not None, "all parts have the same columns"
+            columns = [listed.words, numbers(listed.counts.astype(np.int64))]
+            file.write_table(pa.Table.from_arrays(columns, schema=schema))
+
+        yield write
+
+
+def _schema(has_counts: bool, facts: Mapping[str, str]) -> pa.Schema:
+    fields = [pa.field("word", pa.large_string(), nullable=False)]
+    if has_counts:
+        fields.append(pa.field("count", pa.int64(), nullable=False))
+    return pa.schema(fields, {_VERSION_KEY: str(LIST_VERSION), **facts})
+
+
+def noted_in(path: Path) -> dict[str, str]:
+    """Returns what the writer of a Parquet file of words noted in it; {} where it is none."""
+    import pyarrow.parquet as pq
+
+    try:
+        metadata = pq.read_schema(path).metadata or {}
+    except (pa.ArrowException, OSError):
+        return {}
+    return {key.decode(): value.decode() for key, value in metadata.items()}
+
+
+def word_list_batches(path: Path, *, rows: int) -> Iterator[WordList]:
+    """Yields the words and counts of a file that `write_word_list` wrote, some at a time.
+
+    Raises:
+        ValueError: it is damaged; names it.
+    """
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            for batch in file.iter_batches(batch_size=rows, columns=["word", "count"]):
+                yield WordList(batch.column(0), values_of(batch.column(1)).astype(np.int64))
+    except (pa.ArrowException, OSError) as error:
+        raise ValueError(f"{path}: damaged ({error}); delete it and run the stage again") from error
 
 
 def read_word_list(path: Path, *, remedy: str) -> WordList:
@@ -89,7 +138,7 @@ def _read_parquet(path: Path, remedy: str) -> WordList:
             names = file.schema_arrow.names
             if "word" not in names:
                 raise ValueError(f"{path}: has no column 'word' but {names[:5]}; {remedy}")
-            version = (file.schema_arrow.metadata or {}).get(_VERSION_KEY)
+            version = (file.schema_arrow.metadata or {}).get(_VERSION_KEY.encode())
             if version not in (None, str(LIST_VERSION).encode()):
                 raise ValueError(
                     f"{path}: version {version!r} of word lists, this release reads {LIST_VERSION}"
