@@ -30,8 +30,8 @@ class CountShard(ReportingTask):
     lower_case = luigi.BoolParameter(description="Whether words lose their case.")
 
     def output(self) -> luigi.LocalTarget:
-        """Returns the file of counts."""
-        return luigi.LocalTarget(str(counts_path(self.counts, self.number)))
+        """Returns what says that the counts are whole, which is written last."""
+        return luigi.LocalTarget(str(counts_path(self.counts, self.number).with_suffix(".json")))
 
     def complete(self) -> bool:
         """Returns whether the counts are there, of the shard as it is."""

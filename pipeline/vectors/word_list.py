@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -36,15 +36,11 @@ class WordList:
     """[N]; how often each stands in the text; None where that is not known."""
 
 
-def write_word_list(path: Path, listed: WordList, facts: Mapping[str, str] | None = None) -> None:
-    """Writes a Parquet file: ``word``, and ``count`` where it is known; whole or not at all.
-
-    Args:
-        facts: noted in the file, see `noted_in`.
-    """
+def write_word_list(path: Path, listed: WordList) -> None:
+    """Writes a Parquet file: ``word``, and ``count`` where it is known; whole or not at all."""
     import pyarrow.parquet as pq
 
-    columns, schema = [listed.words], _schema(listed.counts is not None, facts or {})
+    columns, schema = [listed.words], _schema(listed.counts is not None)
     if listed.counts is not None:
         columns.append(numbers(listed.counts.astype(np.int64)))
     table = pa.Table.from_arrays(columns, schema=schema)
@@ -56,7 +52,7 @@ def word_list_writer(path: Path) -> Iterator[Callable[[WordList], None]]:
     """Yields what appends words with their counts to a file, which is closed at the end."""
     import pyarrow.parquet as pq
 
-    schema = _schema(True, {})
+    schema = _schema(True)
     with pq.ParquetWriter(path, schema, **_PACKING) as file:
 
         def write(listed: WordList) -> None:
@@ -67,22 +63,11 @@ def word_list_writer(path: Path) -> Iterator[Callable[[WordList], None]]:
         yield write
 
 
-def _schema(has_counts: bool, facts: Mapping[str, str]) -> pa.Schema:
+def _schema(has_counts: bool) -> pa.Schema:
     fields = [pa.field("word", pa.large_string(), nullable=False)]
     if has_counts:
         fields.append(pa.field("count", pa.int64(), nullable=False))
-    return pa.schema(fields, {_VERSION_KEY: str(LIST_VERSION), **facts})
-
-
-def noted_in(path: Path) -> dict[str, str]:
-    """Returns what the writer of a Parquet file of words noted in it; {} where it is none."""
-    import pyarrow.parquet as pq
-
-    try:
-        metadata = pq.read_schema(path).metadata or {}
-    except (pa.ArrowException, OSError):
-        return {}
-    return {key.decode(): value.decode() for key, value in metadata.items()}
+    return pa.schema(fields, {_VERSION_KEY: str(LIST_VERSION)})
 
 
 def word_list_batches(path: Path, *, rows: int) -> Iterator[WordList]:

@@ -17,14 +17,16 @@ import pyarrow.compute as pc
 
 from pipeline.base.config_fields import Config, Natural
 from pipeline.base.job import Progress, run_job_from_command_line
+from pipeline.base.json_files import check_file, read_object, write_sealed_json
 from pipeline.shards.arrow import values_of
 from pipeline.shards.manifests import read_verified_manifest
 from pipeline.shards.shards import read_row_groups
-from pipeline.vectors.word_list import WordList, noted_in, write_word_list
+from pipeline.vectors.word_list import WordList, write_word_list
 
 COUNTING_VERSION = 1
 """Raised when the same sentences would give other counts."""
-_COUNTED_FROM = "treeviews.counted_from"
+_COUNTED_FROM = "counted_from"
+_REMEDY = "delete it and its .json, and run CountVocabulary again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +50,33 @@ def execute(job: CountJob, progress: Progress) -> None:
 
 
 def counts_path(folder: Path, number: int) -> Path:
-    """Returns the path of a shard's counts."""
+    """Returns the path of a shard's counts; beside it a sealed .json says that they are whole."""
     return folder / f"{number:05d}.parquet"
 
 
 def is_counted(folder: Path, number: int, sha256: str) -> bool:
-    """Returns whether the counts of a shard are there, of the rows with this sha256."""
-    return noted_in(counts_path(folder, number)).get(_COUNTED_FROM) == sha256
+    """Returns whether the counts of a shard are there, of the rows with this sha256.
+
+    Raises:
+        ValueError: what says so is damaged; names it and the remedy.
+    """
+    path = counts_path(folder, number)
+    noted = path.with_suffix(".json")
+    if not (path.is_file() and noted.is_file()):
+        return False
+    return bool(read_object(noted, (), remedy=_REMEDY).get(_COUNTED_FROM) == sha256)
+
+
+def checked_counts(folder: Path, number: int) -> Path:
+    """Returns the path of a shard's counts, whose bytes are those that were written.
+
+    Raises:
+        FileNotFoundError: they are not there.
+        ValueError: they are damaged; names them and the remedy.
+    """
+    path = counts_path(folder, number)
+    check_file(path, read_object(path.with_suffix(".json"), (), remedy=_REMEDY), _REMEDY)
+    return path
 
 
 def count_shard(sentences: Path, number: int, counts: Path, *, lower_case: bool = False) -> None:
@@ -85,7 +107,9 @@ def count_shard(sentences: Path, number: int, counts: Path, *, lower_case: bool 
         part = WordList(counted.field("values"), values_of(counted.field("counts")))
         found = summed([found, part])
     counts.mkdir(parents=True, exist_ok=True)
-    write_word_list(counts_path(counts, number), found, {_COUNTED_FROM: source.sha256})
+    path = counts_path(counts, number)
+    write_word_list(path, found)
+    write_sealed_json(path.with_suffix(".json"), {_COUNTED_FROM: source.sha256}, [path])
 
 
 def summed(parts: list[WordList]) -> WordList:

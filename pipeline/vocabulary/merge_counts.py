@@ -29,7 +29,7 @@ from pipeline.vectors.word_list import (
     word_list_writer,
     write_word_list,
 )
-from pipeline.vocabulary.count_shard import counts_path, summed
+from pipeline.vocabulary.count_shard import checked_counts, summed
 
 VOCABULARY_FILE = "words.parquet"
 REPORT_FILE = "vocabulary.json"
@@ -91,7 +91,7 @@ def merge_counts(
     out.mkdir(parents=True, exist_ok=True)
     totals, kept = _Totals(), _Kept(config)
     with tempfile.TemporaryDirectory(dir=out, prefix="merging-") as scratch:
-        paths = [counts_path(counts, number) for number in range(num_shards)]
+        paths = [checked_counts(counts, number) for number in range(num_shards)]
         for part in merged(paths, Path(scratch)):
             totals.add(part)
             kept.add(part)
