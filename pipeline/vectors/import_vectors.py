@@ -86,6 +86,9 @@ class _Taken:
     counts: list[NDArray[np.int64]] = field(default_factory=list)
     refused: list[RefusedRow] = field(default_factory=list)
     num_read: int = 0
+    """Lines or rows."""
+    num_seen: int = 0
+    """Words of these, wanted or not."""
     num_words: int = 0
     num_not_wanted: int = 0
 
@@ -218,7 +221,7 @@ def _take(
     on_progress: Progress | None,
 ) -> _Taken:
     """Writes the rows that are wanted; returns their words and what else was met."""
-    taken = _Taken()
+    taken, is_enough = _Taken(), False
     for block in reader.blocks():
         taken.num_read += block.num_read
         taken.refused += block.refused
@@ -230,10 +233,9 @@ def _take(
             on_progress(
                 min(of_all, 1.0), f"{taken.num_read:,} words read, {taken.num_words:,} kept"
             )
-        if config.max_words and taken.num_read >= config.max_words:
+        if is_enough := 0 < config.max_words <= taken.num_seen:
             break
-    is_whole = not config.max_words or taken.num_read < config.max_words
-    if is_whole and reader.promised not in (None, taken.num_read):
+    if not is_enough and reader.promised not in (None, taken.num_read):
         raise ValueError(
             f"{path}:1: the header promises {reader.promised} words, the file holds "
             f"{taken.num_read}; it was cut short"
@@ -252,7 +254,8 @@ def _add(
 ) -> None:
     left = len(block.rows)
     if config.max_words:
-        left = max(0, min(left, left + config.max_words - taken.num_read))
+        left = min(left, config.max_words - taken.num_seen)
+    taken.num_seen += left
     words, rows = block.words.slice(0, left), block.rows[:left]
     counts = None if block.counts is None else block.counts[:left]
     if config.lower_case:

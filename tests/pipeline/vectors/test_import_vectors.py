@@ -297,3 +297,9 @@ def test_text_and_its_import_in_full_precision_are_the_same_vectors(tmp_path: Pa
     text, folder = load_word_vectors(path), load_word_vectors(tmp_path / "out")
     assert (text.checksum, text.words) == (folder.checksum, folder.words)
     assert text.rms == pytest.approx(folder.rms)
+
+
+def test_lines_that_are_left_out_are_none_of_the_first_words(tmp_path: Path) -> None:
+    path = text_file(tmp_path, "a 1 2\nb 3\nc 5 6\nd 7 8\n")
+    found = imported(path, tmp_path / "out", ImportConfig(max_words=2, kept_as="float32"))
+    assert list(found) == ["a", "c"]
