@@ -119,7 +119,8 @@ class GensimReader:
             if counts.shape != (len(words),) or counts.dtype.kind not in "iu":
                 counts = None
         self._counts = counts
-        self.width, self.promised = int(self._rows.shape[1]), len(words)
+        self.width = int(self._rows.shape[1])
+        self.promised: int | None = len(words)
 
     def _attribute(self, saved: Any, name: str) -> NDArray[Any]:
         value = getattr(saved, name, None)
@@ -138,7 +139,7 @@ class GensimReader:
         for first in range(0, len(self._words), _ROWS_AT_ONCE):
             raw = self._words[first : first + _ROWS_AT_ONCE]
             table = np.array(self._rows[first : first + _ROWS_AT_ONCE], dtype=np.float32)
-            finite = np.isfinite(table).all(axis=1)
+            finite: NDArray[np.bool_] = np.isfinite(table).all(axis=1)
             kept, refused = [], []
             for place, word in enumerate(raw):
                 number = first + place + 1

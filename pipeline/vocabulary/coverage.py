@@ -58,6 +58,12 @@ def coverage_by(known: pa.Array, vocabulary: WordList) -> CoverageByWords:
     lowered = (index.places(pc.utf8_lower(words)) != NOWHERE) & ~exact
     unknown = ~(exact | lowered)
     first = words.take(numbers(np.flatnonzero(unknown)[:MOST_NAMED])).to_pylist()
-    types = (int(mask.sum()) for mask in (exact, lowered, unknown))
-    tokens = (int(counts[mask].sum()) for mask in (exact, lowered, unknown))
-    return CoverageByWords(*types, *tokens, tuple(first))
+    return CoverageByWords(
+        exact_types=int(exact.sum()),
+        lower_cased_types=int(lowered.sum()),
+        unknown_types=int(unknown.sum()),
+        exact_tokens=int(counts[exact].sum()),
+        lower_cased_tokens=int(counts[lowered].sum()),
+        unknown_tokens=int(counts[unknown].sum()),
+        most_frequent_unknown=tuple(first),
+    )

@@ -46,7 +46,7 @@ def test_other_bytes_than_declared_are_refused(tmp_path: Path) -> None:
 
 def test_what_nobody_vouches_for_is_taken_only_where_that_is_said(tmp_path: Path) -> None:
     given = {"name": "fasttext-crawl", "work_folder": tmp_path}
-    with pytest.raises(ValueError, match="nobody has published a sha256 .*--accept-unverified"):
+    with pytest.raises(ValueError, match=r"nobody has published a sha256 .*--accept-unverified"):
         DownloadVectors(**given).requires()
     with serving({NAME: ARCHIVE}) as server:
         task = DownloadVectors(**given, mirror=server.address, accept_unverified=True)

@@ -87,14 +87,11 @@ def show(
     known = vectors.num_words - 1
     facts = {} if vectors.opened is None else dict(vectors.opened.facts)
     first = vectors.index.words.slice(0, rows).to_pylist()
-    looked_up = {}
+    found: dict[str, tuple[int, list[float]]] = {}
     if words:
         ids, _ = vectors.token_ids(strings(words))
-        found = vectors.rows(ids)
-        looked_up = {
-            word: {"id": int(ids[row]), "vector": [float(value) for value in found[row]]}
-            for row, word in enumerate(words)
-        }
+        values = vectors.rows(ids)
+        found = {word: (int(ids[row]), values[row].tolist()) for row, word in enumerate(words)}
     if as_json:
         print_json(
             {
@@ -104,7 +101,7 @@ def show(
                 "mapped": vectors.is_mapped,
                 "facts": facts,
                 "first": first,
-                "found": looked_up,
+                "found": {word: {"id": at, "vector": row} for word, (at, row) in found.items()},
             }
         )
         return
@@ -113,9 +110,9 @@ def show(
     if source := facts.get("from"):
         print(f"from {source['name'] if isinstance(source, dict) else source}")
     print("first: " + " ".join(first))
-    for word, entry in looked_up.items():
-        values = " ".join(f"{value:.4f}" for value in entry["vector"][:5])
-        print(f"{word}: " + (f"id {entry['id']}: {values} …" if entry["id"] else "unknown"))
+    for word, (at, row) in found.items():
+        beginning = " ".join(f"{value:.4f}" for value in row[:5])
+        print(f"{word}: " + (f"id {at}: {beginning} …" if at else "unknown"))
 
 
 def check(folder: Folder) -> None:
