@@ -138,8 +138,8 @@ def _figures(
     def ratio(name: str, *, ours_over: bool = False) -> float | None:
         if gensim is None:
             return None
-        pair = (ours[name], gensim[name]) if ours_over else (gensim[name], ours[name])
-        return round(pair[0] / max(pair[1], 1e-9), 3)
+        over, under = (ours, gensim) if ours_over else (gensim, ours)
+        return round(float(over[name]) / max(float(under[name]), 1e-9), 3)
 
     return {
         "words": words,

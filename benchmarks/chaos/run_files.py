@@ -68,7 +68,8 @@ from pipeline.text.files import TextFiles
 from pipeline.text.split import split_sentences
 from pipeline.text.tokenization import SentenceConfig
 from pipeline.trees.parses import ConstituencyParse, DependencyParse, Parse
-from pipeline.vectors.folder import FACTS_FILE, VECTORS_FILE, WORDS_FILE, write_vectors
+from pipeline.vectors.folder import FACTS_FILE, VECTORS_FILE, WORDS_FILE
+from pipeline.vectors.write_folder import write_vectors
 
 _WORDS = ("rain", "stone", "river", "cloud", "apple", "bread", "horse", "tower", "candle", "garden")
 SENTENCES = tuple(f"The {a} saw the {b} and left ." for a in _WORDS for b in _WORDS)

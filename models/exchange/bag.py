@@ -28,7 +28,7 @@ from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
 from pipeline.base.digest import sha256_of_file
 from pipeline.shards.manifests import read_dataset_manifest
-from pipeline.vectors.folder import write_vectors
+from pipeline.vectors.write_folder import write_vectors
 
 WORDS_FOLDER = "words"
 SAMPLE = 50_000

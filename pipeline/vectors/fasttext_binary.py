@@ -122,7 +122,7 @@ class FastTextReader:
             raw = self._words[first : first + _ROWS_AT_ONCE]
             table = self._averaged(raw, first)
             words, refused, kept = [], [], []
-            finite: NDArray[np.bool_] = np.isfinite(table).all(axis=1)
+            finite = np.all(np.isfinite(table), axis=1).tolist()
             for place, word in enumerate(raw):
                 number = first + place + 1
                 try:

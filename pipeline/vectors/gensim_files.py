@@ -139,7 +139,7 @@ class GensimReader:
         for first in range(0, len(self._words), _ROWS_AT_ONCE):
             raw = self._words[first : first + _ROWS_AT_ONCE]
             table = np.array(self._rows[first : first + _ROWS_AT_ONCE], dtype=np.float32)
-            finite: NDArray[np.bool_] = np.isfinite(table).all(axis=1)
+            finite = np.all(np.isfinite(table), axis=1).tolist()
             kept, refused = [], []
             for place, word in enumerate(raw):
                 number = first + place + 1

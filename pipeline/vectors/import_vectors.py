@@ -29,13 +29,7 @@ from pipeline.base.foreign_text import told
 from pipeline.base.job import Progress
 from pipeline.shards.arrow import numbers
 from pipeline.vectors.fasttext_binary import FastTextReader
-from pipeline.vectors.folder import (
-    FACTS_FILE,
-    VECTORS_FILE,
-    TableWriter,
-    seal_folder,
-    write_table,
-)
+from pipeline.vectors.folder import FACTS_FILE, VECTORS_FILE
 from pipeline.vectors.gensim_files import GensimReader
 from pipeline.vectors.source_files import (
     FORMATS,
@@ -51,6 +45,7 @@ from pipeline.vectors.text_format import TextReader
 from pipeline.vectors.word2vec_binary import Word2VecReader
 from pipeline.vectors.word_index import NOWHERE, WordIndex
 from pipeline.vectors.word_list import WordList, read_word_list
+from pipeline.vectors.write_folder import TableWriter, seal_folder, write_table
 
 QUARANTINE_FILE = "quarantine.jsonl"
 """The lines of the file that were left out, a JSON object each."""

@@ -35,7 +35,7 @@ from pipeline.base.refusal import Refusal
 from pipeline.text.files import TextFiles
 from pipeline.text.paragraphs import Source
 from pipeline.text.tokenization import TOKENIZATION_VERSION, EnglishTokenizer
-from pipeline.vectors.folder import write_vectors
+from pipeline.vectors.write_folder import write_vectors
 
 logger = logging.getLogger(__name__)
 

@@ -165,7 +165,7 @@ def stopped(*_: object, **__: object) -> None:
     "at",
     [
         "models.train_word_vectors.train_on_tokens",
-        "pipeline.vectors.folder.write_sealed_json",
+        "pipeline.vectors.write_folder.write_sealed_json",
     ],
 )
 def test_a_crash_leaves_no_output_and_the_next_run_makes_it(
