@@ -250,8 +250,9 @@ class WordVectors:
         encoded = encoded.dictionary_encode()
         distinct_ids = self._look_up(encoded.dictionary)
         is_exact = distinct_ids != UNKNOWN_ID
-        others = encoded.dictionary.filter(flags(~is_exact))
-        distinct_ids[~is_exact] = self._look_up(pc.utf8_lower(others))
+        if not is_exact.all():
+            others = encoded.dictionary.filter(flags(~is_exact))
+            distinct_ids[~is_exact] = self._look_up(pc.utf8_lower(others))
         indices = values_of(encoded.indices)
         counts = np.bincount(indices, minlength=len(distinct_ids))
         num_exact = int(counts[is_exact].sum())

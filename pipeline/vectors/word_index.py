@@ -38,22 +38,22 @@ class WordIndex:
 
     def places(self, wanted: pa.Array) -> NDArray[np.int32]:
         """Returns where each of these strings stands, int32 [N], `NOWHERE` where it does not."""
-        wanted = wanted.cast(self.words.type)
+        if wanted.type != self.words.type:
+            wanted = wanted.cast(self.words.type)
         hashes, (known, rows) = hashes_of(wanted), self._ordered
         at = np.searchsorted(known, hashes)
         found = np.full(len(wanted), NOWHERE, dtype=np.int32)
         left = np.arange(len(wanted), dtype=np.int64)
-        while True:  # once more for each further word of the same hash
+        while len(left):  # once more for each further word of the same hash
             left = left[at[left] < len(known)]
             left = left[known[at[left]] == hashes[left]]
-            if not len(left):
-                return found
             candidates = rows[at[left]]
             pairs = self.words.take(numbers(candidates)), wanted.take(numbers(left))
             is_same = values_of(pc.equal(*pairs))
             found[left[is_same]] = candidates[is_same]
             left = left[~is_same]
             at[left] += 1
+        return found
 
     def first_places(self) -> NDArray[np.int32]:
         """Returns, for each word, where the first of its spelling stands; mostly its own place."""
