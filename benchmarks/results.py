@@ -79,7 +79,9 @@ def todays_inputs() -> dict[str, str]:
 
 def digest_of_model(model: Path) -> str:
     """Returns a digest of a model's folder: its settings, weights and words, not its card."""
-    files = [path for path in model.rglob("*") if path.suffix in {".json", ".safetensors"}]
+    files = [
+        path for path in model.rglob("*") if path.suffix in {".json", ".parquet", ".safetensors"}
+    ]
     return digest_of({path.relative_to(model).as_posix(): sha256_of_file(path) for path in files})
 
 

@@ -17,7 +17,8 @@ from tasks.report import WriteReport
 from tasks.sentences import DownloadCorpus, SplitSentences
 from tasks.senteval import EvaluateAll, EvaluateEncoder, EvaluateTask
 from tasks.training import TrainEncoders
-from tasks.word_vectors import TrainWordVectors
+from tasks.vocabulary import CountShard, CountVocabulary
+from tasks.word_vectors import DownloadVectors, TrainWordVectors
 from tasks.workers import teach_luigi
 from tasks.workflows import RunAll
 
@@ -26,8 +27,11 @@ __all__ = [
     "BuildProbing",
     "CompareFrameworks",
     "ConvertParser",
+    "CountShard",
+    "CountVocabulary",
     "DownloadCorpus",
     "DownloadSentEval",
+    "DownloadVectors",
     "EvaluateAll",
     "EvaluateEncoder",
     "EvaluateTask",

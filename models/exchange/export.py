@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from models.config.training_presets import SIF_WORDS
 from models.config.views import UNORDERED_VIEWS, needed_stages
 from models.encoding.encoder_names import BAG_OF_WORDS, SIF
@@ -36,7 +38,7 @@ from models.model.model_description import (
 from models.model.model_folder import load_model, save_model
 from models.model.release import made_with
 from models.model.sentence_model import SentenceModel, build_model
-from models.words.vector_files import FACTS_FILE, VECTORS_FILE, WORDS_FILE, load_word_vectors
+from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
 from pipeline.base.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS, SHIPPED_VECTORS, shown
 from pipeline.base.inside import inside
@@ -46,7 +48,8 @@ from pipeline.parsers.adapters.folder_files import (
     SCORES_NAME,
     parser_file_names,
 )
-from pipeline.vectors.train_word_vectors import write_vectors
+from pipeline.vectors.folder import FOLDER_FILES
+from pipeline.vectors.write_folder import write_vectors
 
 MODULE = "treeviews.sentence_transformers.ParsedSentences"
 """What sentence-transformers reads a model of ours by that is no table of words."""
@@ -212,7 +215,7 @@ def _copy_words(
     assert place is not None, "the model was loaded with them"
     if place.is_dir():
         target.mkdir()
-        for name in (VECTORS_FILE, WORDS_FILE, FACTS_FILE, CARD_FILE):
+        for name in (*FOLDER_FILES, CARD_FILE):
             if (place / name).is_file():
                 shutil.copyfile(place / name, target / name)
         card = place.parent / CARD_FILE  # of a model whose words they are
@@ -220,8 +223,14 @@ def _copy_words(
             shutil.copyfile(card, target / CARD_FILE)
         return
     whole: WordVectors = load_word_vectors(place)
-    facts = {"from": place.name, "words": len(whole.words) - 1}
-    write_vectors(target, whole.words[1:], whole.matrix[1:], facts, counts=None, kept_as="float32")
+    facts = {"from": place.name, "words": len(whole.index)}
+    write_vectors(
+        target,
+        whole.index.words,
+        whole.rows(np.arange(1, whole.num_words)),
+        facts,
+        kept_as="float32",
+    )
 
 
 def _holds(place: Path, checksum: str) -> bool:

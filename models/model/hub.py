@@ -166,7 +166,7 @@ def check_model_folder(folder: Path) -> None:
         raise ValueError(f"{folder / MODEL_FILE}: seals no weights; {REMEDY}")
     check_file(inside(folder, WEIGHTS_FILE), sealed, REMEDY)
     if description.vectors.are_own:
-        vectors = load_word_vectors(inside(folder, str(description.vectors.path)))
+        vectors = load_word_vectors(inside(folder, str(description.vectors.path)), whole=True)
         if vectors.checksum != description.vectors.checksum:
             raise ValueError(f"{folder}: other word vectors than {MODEL_FILE} seals; {REMEDY}")
     for stage, record in description.parsers.items():

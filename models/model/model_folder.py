@@ -55,7 +55,7 @@ def save_model(folder: Path, model: SentenceModel, origin: Mapping[str, Any]) ->
         **origin,
         "sizes": {
             "word_size": model.vectors.size,
-            "words": len(model.vectors.words),
+            "words": model.vectors.num_words,
             "embedding_size": sum(SentenceViews(model).widths),
             "parameters": num_parameters(model),
         },

@@ -105,7 +105,7 @@ class SentenceModel(nn.Module):
         self.encoder = MultiViewEncoder(config, self._embeddings())
         word_size = cast(WordEmbedding, self.encoder.embeddings[0]).word_size
         self.objective = build_objective(
-            config, self.encoder.widths, word_size=word_size, num_words=len(vectors.words)
+            config, self.encoder.widths, word_size=word_size, num_words=vectors.num_words
         )
 
     @property
