@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 from models.config.training_presets import SIF_WORDS
-from models.exchange.bag import WORDS_FOLDER
 from models.exchange.export_options import PARSERS_FOLDER, ExportOptions
 from models.model.card import (
     CARD_FILE,
@@ -17,7 +16,11 @@ from models.model.card import (
     licence_of,
     model_card,
 )
-from models.model.model_description import ModelDescription, read_model_description
+from models.model.model_description import (
+    WORDS_FOLDER,
+    ModelDescription,
+    read_model_description,
+)
 from models.model.release import made_with
 from models.report.evaluation_table import evaluation_table
 from pipeline.base.atomic_files import write_text_atomically

@@ -12,7 +12,7 @@ from typing import Any
 from models.config.training_presets import SIF_WORDS
 from models.config.views import UNORDERED_VIEWS, needed_stages
 from models.encoding.encoder_names import BAG_OF_WORDS, SIF
-from models.exchange.bag import WORDS_FOLDER, export_bag
+from models.exchange.bag import export_bag
 from models.exchange.cards import licence_said, write_baseline_card, write_card, write_readme
 from models.exchange.export_options import PARSERS_FOLDER, ExportOptions
 from models.exchange.static_embedding import (
@@ -25,8 +25,10 @@ from models.exchange.static_embedding import (
 from models.model.card import CARD_FILE, UNKNOWN_LICENCE
 from models.model.hub import folder_called
 from models.model.model_description import (
+    EXPANDED,
     MODEL_FILE,
     OPTION_OF_STAGE,
+    WORDS_FOLDER,
     ModelDescription,
     find_parser,
     found_nearby,
@@ -161,7 +163,7 @@ def _said(folder: Path, description: ModelDescription, options: ExportOptions) -
     value = read_object(folder / MODEL_FILE, (), remedy="get the folder anew")
     licence = licence_said(folder, description, options)
     kept = {"made": value.get("made", {}), "exported_with": made_with()}
-    kept |= {"trained": value["trained"]} if "trained" in value else {}
+    kept |= {name: value[name] for name in ("trained", EXPANDED) if name in value}
     return kept | ({} if licence == UNKNOWN_LICENCE else {"licence": licence})
 
 

@@ -125,6 +125,22 @@ class WordVectors:
         counts = None if self.counts is None else self.counts[:stop]
         return WordVectors(self.words[:stop], self.matrix[:stop], counts=counts)
 
+    def halves(self) -> tuple[WordVectors, WordVectors]:
+        """Returns the same words with the first and with the second half of each vector.
+
+        Raises:
+            ValueError: the vectors have no halves.
+        """
+        if self.size % 2:
+            raise ValueError(
+                f"word vectors of {self.size} dimensions are no two tables side by side; give those "
+                "that the model was made with"
+            )
+        middle = self.size // 2
+        parts = (self.matrix[:, :middle], self.matrix[:, middle:])
+        first, second = (WordVectors(self.words, part, counts=self.counts) for part in parts)
+        return first, second
+
     @property
     def size(self) -> int:
         """E, the dimensions of a vector."""
