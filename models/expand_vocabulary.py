@@ -38,9 +38,7 @@ def execute(job: ExpansionJob, progress: Progress) -> None:
     """
     from models.model.expanded_model import expand_model
 
-    expand_model(
-        job.model, job.out, job.config, pretrained=job.pretrained, on_progress=progress
-    )
+    expand_model(job.model, job.out, job.config, pretrained=job.pretrained, on_progress=progress)
     progress(1.0, "done")
 
 

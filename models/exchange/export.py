@@ -68,9 +68,7 @@ def export_model(model: str | Path, out: Path, options: ExportOptions | None = N
             parsers are not found or could not be found by others; names the option that helps.
     """
     options = options or ExportOptions()
-    if out.exists() and any(out.iterdir()):
-        raise ValueError(f"{out}: not empty; give a new folder")
-    with _whole_or_not_at_all(out):
+    with new_folder(out):
         if str(model) in (BAG_OF_WORDS, SIF):
             _export_baseline(str(model), out, options)
         elif options.format == "treeviews":
@@ -80,8 +78,14 @@ def export_model(model: str | Path, out: Path, options: ExportOptions | None = N
 
 
 @contextmanager
-def _whole_or_not_at_all(out: Path) -> Iterator[None]:
-    """Leaves a folder that is empty or not there yet as it was, where writing into it fails."""
+def new_folder(out: Path) -> Iterator[None]:
+    """Leaves a folder that is empty or not there yet as it was, where writing into it fails.
+
+    Raises:
+        ValueError: it holds something.
+    """
+    if out.exists() and any(out.iterdir()):
+        raise ValueError(f"{out}: not empty; give a new folder")
     was_there = out.exists()
     try:
         yield

@@ -212,11 +212,11 @@ def _card(folder: Path, description: ModelDescription, facts: Mapping[str, Any])
                 licence=description.licence or licence_of(folder),
             )
         )
-    return f"{card}\n{_section(facts)}"
+    return f"{card}\n## Expanded vocabulary\n\n{shown_facts(facts)}"
 
 
-def _section(facts: Mapping[str, Any]) -> str:
-    """Returns what a card says of an expansion."""
+def shown_facts(facts: Mapping[str, Any]) -> str:
+    """Returns what an expansion did and what it is worth, in words and a table of Markdown."""
     words, held_out = facts["words"], facts["held_out"]
     settings = facts["config"]
     rows = [
@@ -229,8 +229,6 @@ def _section(facts: Mapping[str, Any]) -> str:
     ]
     return "\n".join(
         [
-            "## Expanded vocabulary",
-            "",
             f"{words['trained']:,} words have the vectors that training gave them. "
             f"{words['mapped']:,} words have those that a linear map (ridge "
             f"{settings['ridge']:g}, {'with' if settings['intercept'] else 'without'} intercept) "

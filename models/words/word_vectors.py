@@ -133,8 +133,8 @@ class WordVectors:
         """
         if self.size % 2:
             raise ValueError(
-                f"word vectors of {self.size} dimensions are no two tables side by side; give those "
-                "that the model was made with"
+                f"word vectors of {self.size} dimensions are no two tables side by side; give "
+                "those that the model was made with"
             )
         middle = self.size // 2
         parts = (self.matrix[:, :middle], self.matrix[:, middle:])

@@ -42,9 +42,7 @@ def write_vector_blocks(
     write_sealed_json(folder / FACTS_FILE, dict(facts), files)
 
 
-def _write_table(
-    blocks: Iterable[NDArray[np.float32]], shape: tuple[int, int], path: Path
-) -> None:
+def _write_table(blocks: Iterable[NDArray[np.float32]], shape: tuple[int, int], path: Path) -> None:
     """Writes the format of safetensors: length of the header, header, numbers row by row."""
     num_bytes = shape[0] * shape[1] * 4
     entry = {"dtype": "F32", "shape": list(shape), "data_offsets": [0, num_bytes]}
