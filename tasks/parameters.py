@@ -304,6 +304,21 @@ class TrainingParameters(VectorTrainingParameters):
     )
 
 
+class ExpansionParameters:
+    """How the vocabulary of a model with trained words is expanded."""
+
+    expansion_vectors = luigi.OptionalPathParameter(
+        default=None,
+        description="Word vectors of the words that are added; by default --vectors, of which the "
+        "model was trained on the first words.",
+    )
+    expansion_changes = luigi.DictParameter(
+        default={},
+        description="Settings of the expansion to change, as JSON: '{\"ridge\": 1.0}'. "
+        "models/words/expansion.py describes them all.",
+    )
+
+
 class EvaluationDataParameters:
     """Where SentEval's data come from."""
 

@@ -31,7 +31,12 @@ from models.model.model_folder import load_model, save_model, vectors_of_model
 from models.model.release import made_with
 from models.model.sentence_model import RemovedComponents, SentenceModel, build_model
 from models.words.embedding import WordEmbedding
-from models.words.expansion import ExpansionConfig, TrainedWords, fit_expansion
+from models.words.expansion import (
+    EXPANSION_VERSION,
+    ExpansionConfig,
+    TrainedWords,
+    fit_expansion,
+)
 from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
 from pipeline.base.atomic_files import write_text_atomically
@@ -40,8 +45,6 @@ from pipeline.base.digest import sha256_of_file
 from pipeline.base.foreign_text import printable
 from pipeline.vectors.write_blocks import write_vector_blocks
 
-EXPANSION_VERSION = 1
-"""Raised when the same model and vectors would be expanded to another one."""
 _WORDS_AT_ONCE = 10_000
 _EMBEDDINGS = "encoder.embeddings."
 

@@ -25,6 +25,8 @@ from numpy.typing import NDArray
 from models.words.word_vectors import WordVectors
 from pipeline.base.config_fields import Config, Count, Natural, at_least
 
+EXPANSION_VERSION = 1
+"""Raised when the same model and vectors would be expanded to another one."""
 HELD_OUT = 0.1
 """Share of the shared words that the quality of the map is measured on, by a map without them."""
 BLOCK_ROWS = 8_192
