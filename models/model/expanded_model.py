@@ -169,11 +169,11 @@ def _origin(
     facts: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Returns what ``model.json`` says beside the configuration; see `save_model`."""
-    parsers = {
-        stage: {"name": record.name, "checksum": record.checksum, "path": None}
-        | (place_of(record.path, out, [BUNDLED_PARSERS[stage]]) if record.path else {})
-        for stage, record in description.parsers.items()
-    }
+    parsers: dict[str, dict[str, str | None]] = {}
+    for stage, record in description.parsers.items():
+        named = {"name": record.name, "checksum": record.checksum, "path": None}
+        bundled = [BUNDLED_PARSERS[stage]]
+        parsers[stage] = {**named, **(place_of(record.path, out, bundled) if record.path else {})}
     corpus = {
         stage: next(iter(place_of(place, out).values()))
         for stage, place in description.corpus.items()
@@ -244,8 +244,20 @@ def shown_facts(facts: Mapping[str, Any]) -> str:
             "| --- | --- | --- |",
             *rows,
             "",
+            *([f"{_NO_BETTER}\n"] if _is_no_better(held_out) else []),
         ]
     )
+
+
+_NO_BETTER = (
+    "The map is no better there than the mean of the trained vectors: train longer, or give a "
+    "larger ridge or other pretrained vectors."
+)
+
+
+def _is_no_better(held_out: Mapping[str, Any]) -> bool:
+    pairs = zip(held_out["map"], held_out["mean_embedding"], strict=True)
+    return any(ours["r2"] <= mean["r2"] for ours, mean in pairs)
 
 
 def _figures(fits: Sequence[Mapping[str, float]], name: str) -> str:

@@ -127,14 +127,15 @@ def fit_map(pairs: _Pairs, config: ExpansionConfig) -> LinearMap:
         ones = [np.ones((len(sources), 1))] if config.intercept else []
         block = np.hstack([sources, *ones, targets])
         stacked = block if factor is None else np.vstack([factor, block])
-        factor = np.linalg.qr(stacked, mode="r")
+        triangle: Any = np.linalg.qr(stacked, mode="r")  # whose stub knows no such mode
+        factor = triangle
     assert factor is not None, "there are pairs"
     known = width + config.intercept
     left, right = factor[:, :known], factor[:, known:]
     if config.ridge:
         left = np.vstack([left, np.sqrt(config.ridge) * np.eye(width, known)])
         right = np.vstack([right, np.zeros((width, right.shape[1]))])
-    solution = np.linalg.lstsq(left, right, rcond=None)[0]
+    solution: NDArray[np.float64] = np.linalg.lstsq(left, right, rcond=None)[0].astype(np.float64)
     intercept = solution[width] if config.intercept else np.zeros(solution.shape[1])
     return LinearMap(solution[:width], intercept)
 
