@@ -308,14 +308,11 @@ class ExpansionParameters:
     """How the vocabulary of a model with trained words is expanded."""
 
     expansion_vectors = luigi.OptionalPathParameter(
-        default=None,
-        description="Word vectors of the words that are added; by default --vectors, of which the "
-        "model was trained on the first words.",
+        default=None, description="Word vectors of the words that are added; by default --vectors."
     )
     expansion_changes = luigi.DictParameter(
         default={},
-        description="Settings of the expansion to change, as JSON: '{\"ridge\": 1.0}'. "
-        "models/words/expansion.py describes them all.",
+        description="Settings of models/words/expansion.py to change: '{\"ridge\": 1.0}'.",
     )
 
 

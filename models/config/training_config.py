@@ -376,6 +376,10 @@ class TrainingConfig(Config):
                 f"leaves_weight must be 0 for views {', '.join(self.views)}: only "
                 f"{', '.join(SUM_OF_VIEW)} have trees with leaves"
             )
+        self._check_embeddings()
+        self._check_objective()
+
+    def _check_embeddings(self) -> None:
         if self.embeddings == "side_by_side" and (
             len(self.views) != 2 or self.word_vectors != "frozen"
         ):
@@ -384,7 +388,6 @@ class TrainingConfig(Config):
                 f"model has them; views are {', '.join(self.views)}, word_vectors "
                 f"{self.word_vectors}: train with shared or separate ones"
             )
-        self._check_objective()
 
     def _check_objective(self) -> None:
         if self.objective == "contrastive" and len(self.views) != 2:
