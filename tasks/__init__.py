@@ -3,6 +3,7 @@
 from pipeline.base.foreign_text import guard_logs
 from tasks.command_line import teach_command_line
 from tasks.evaluation_data import DownloadSentEval
+from tasks.expansion import ExpandVocabulary
 from tasks.frameworks import CompareFrameworks
 from tasks.pairs import MakePairs
 from tasks.parsers import ConvertParser, TrainConstituencyParser, TrainDependencyParser
@@ -35,6 +36,7 @@ __all__ = [
     "EvaluateAll",
     "EvaluateEncoder",
     "EvaluateTask",
+    "ExpandVocabulary",
     "MakePairs",
     "ParseAlteredConstituents",
     "ParseAlteredDependencies",

@@ -20,7 +20,11 @@ from models.config.training_config import TrainingConfig
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
 from models.corpus.sentence_block import SentenceBlock, pooled_words
 from models.evaluation.representations.linear_maps import principal_components
-from models.model.model_description import ModelDescription, read_model_description
+from models.model.model_description import (
+    WORDS_FOLDER,
+    ModelDescription,
+    read_model_description,
+)
 from models.model.model_folder import load_model, save_model
 from models.model.sentence_model import RemovedComponents, build_model
 from models.words.embedding import WordEmbedding
@@ -30,7 +34,6 @@ from pipeline.base.digest import sha256_of_file
 from pipeline.shards.manifests import read_dataset_manifest
 from pipeline.vectors.write_folder import write_vectors
 
-WORDS_FOLDER = "words"
 SAMPLE = 50_000
 """Sentences of the corpus that the components are found on, at most; evenly over its shards."""
 _WORDS_AT_ONCE = 10_000

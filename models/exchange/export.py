@@ -13,9 +13,21 @@ import numpy as np
 
 from models.config.training_presets import SIF_WORDS
 from models.config.views import UNORDERED_VIEWS, needed_stages
-from models.encoding.encoder_names import BAG_OF_WORDS, SIF
-from models.exchange.bag import WORDS_FOLDER, export_bag
-from models.exchange.cards import licence_said, write_baseline_card, write_card, write_readme
+from models.encoding.encoder_names import (
+    BAG_OF_WORDS,
+    SIF,
+    EncoderName,
+    UnknownEncoderError,
+    parse_encoder_name,
+)
+from models.exchange.bag import export_bag
+from models.exchange.cards import (
+    licence_said,
+    write_baseline_card,
+    write_card,
+    write_ensemble_card,
+    write_readme,
+)
 from models.exchange.export_options import PARSERS_FOLDER, ExportOptions
 from models.exchange.static_embedding import (
     StaticEncoder,
@@ -25,10 +37,13 @@ from models.exchange.static_embedding import (
     write_static,
 )
 from models.model.card import CARD_FILE, UNKNOWN_LICENCE
+from models.model.ensemble import MEMBERS_FOLDER, is_ensemble, write_ensemble
 from models.model.hub import folder_called
 from models.model.model_description import (
+    EXPANDED,
     MODEL_FILE,
     OPTION_OF_STAGE,
+    WORDS_FOLDER,
     ModelDescription,
     find_parser,
     found_nearby,
@@ -59,8 +74,9 @@ def export_model(model: str | Path, out: Path, options: ExportOptions | None = N
     """Writes a model as a folder to pass on.
 
     Args:
-        model: its folder, the name of one that ships or of one of a hub (``hf://user/name``), or
-            ``bag_of_words`` or ``sif``, which are of a format of another library alone.
+        model: its folder, the name of one that ships or of one of a hub (``hf://user/name``);
+            several joined (``MODEL+MODEL``), or the folder of an ensemble; or ``bag_of_words`` or
+            ``sif``, which are of a format of another library alone.
         out: the new folder.
 
     Raises:
@@ -69,11 +85,11 @@ def export_model(model: str | Path, out: Path, options: ExportOptions | None = N
             parsers are not found or could not be found by others; names the option that helps.
     """
     options = options or ExportOptions()
-    if out.exists() and any(out.iterdir()):
-        raise ValueError(f"{out}: not empty; give a new folder")
-    with _whole_or_not_at_all(out):
+    with new_folder(out):
         if str(model) in (BAG_OF_WORDS, SIF):
             _export_baseline(str(model), out, options)
+        elif (joined := _joined(str(model))) is not None:
+            export_ensemble(joined, out, options)
         elif options.format == "treeviews":
             _export_ours(folder_called(model), out, options)
         else:
@@ -81,8 +97,14 @@ def export_model(model: str | Path, out: Path, options: ExportOptions | None = N
 
 
 @contextmanager
-def _whole_or_not_at_all(out: Path) -> Iterator[None]:
-    """Leaves a folder that is empty or not there yet as it was, where writing into it fails."""
+def new_folder(out: Path) -> Iterator[None]:
+    """Leaves a folder that is empty or not there yet as it was, where writing into it fails.
+
+    Raises:
+        ValueError: it holds something.
+    """
+    if out.exists() and any(out.iterdir()):
+        raise ValueError(f"{out}: not empty; give a new folder")
     was_there = out.exists()
     try:
         yield
@@ -93,6 +115,43 @@ def _whole_or_not_at_all(out: Path) -> Iterator[None]:
             if not was_there:
                 out.rmdir()
         raise
+
+
+def _joined(called: str) -> EncoderName | None:
+    """Returns what a name stands for, if these are several models or views of one."""
+    folder = folder_called(called)
+    if folder.is_dir() and not is_ensemble(folder):
+        return None
+    try:
+        name = parse_encoder_name(called)
+    except UnknownEncoderError:
+        return None  # what is wrong with a model's name is told where it is read
+    return name if name.kind == "joined" else None
+
+
+def export_ensemble(name: EncoderName, out: Path, options: ExportOptions) -> None:
+    """Writes joined models as one folder, each of them as a model's folder within it.
+
+    Their weights go on as they are: a trained bag of words is not made smaller.
+
+    Raises:
+        ValueError: an option is of one model or of another library's format.
+    """
+    if options.num_words is not None or options.components or options.format != "treeviews":
+        raise ValueError(
+            f"{name.called}: several models; --words and --components are of one, and only "
+            "--format treeviews holds several: export each by itself"
+        )
+    members = []
+    for place, part in enumerate(name.parts):
+        own = out / MEMBERS_FOLDER / f"{place}-{part.folder.resolve().name}"
+        settled = read_model_description(part.folder).vectors.are_settled
+        of_member = replace(options, vectors=None if settled else options.vectors, results=None)
+        _export_whole(part.folder, own, of_member)
+        write_card(part.folder, own, of_member)
+        members.append((own, part.views))
+    write_ensemble_card(out, name.shown, [own for own, _ in members], options)
+    write_ensemble(out, members, made=made_with(), licence=options.licence)
 
 
 def _export_ours(folder: Path, out: Path, options: ExportOptions) -> None:
@@ -164,7 +223,7 @@ def _said(folder: Path, description: ModelDescription, options: ExportOptions) -
     value = read_object(folder / MODEL_FILE, (), remedy="get the folder anew")
     licence = licence_said(folder, description, options)
     kept = {"made": value.get("made", {}), "exported_with": made_with()}
-    kept |= {"trained": value["trained"]} if "trained" in value else {}
+    kept |= {name: value[name] for name in ("trained", EXPANDED) if name in value}
     return kept | ({} if licence == UNKNOWN_LICENCE else {"licence": licence})
 
 

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from models.model.ensemble import is_ensemble, member_folders, read_ensemble
 from models.model.model_description import (
     MODEL_FILE,
     REMEDY,
@@ -157,6 +158,10 @@ def check_model_folder(folder: Path) -> None:
     Raises:
         ValueError: no model, a file is damaged or missing, or one would lie outside.
     """
+    if is_ensemble(folder):
+        for member in member_folders(folder, read_ensemble(folder)):
+            check_model_folder(member)
+        return
     try:
         description = read_model_description(folder)
     except FileNotFoundError as error:

@@ -27,6 +27,10 @@ logger = logging.getLogger(__name__)
 
 WEIGHTS_FILE = "model.safetensors"
 MODEL_FILE = "model.json"
+WORDS_FOLDER = "words"
+"""Of word vectors that lie within a model's folder."""
+EXPANDED = "expanded"
+"""Key of what a vocabulary was expanded from, and how well."""
 FORMAT_VERSION = 2
 REMEDY = "restore the model's files together, or delete the folder and train again"
 """What to do about a model of which a file is damaged."""

@@ -122,6 +122,8 @@ class SentenceModel(nn.Module):
     def _embeddings(self) -> list[WordEmbedding]:
         """Returns one embedding for all views, or one for each."""
         config = self.config
+        if config.embeddings == "side_by_side":
+            return [word_embedding(config, half) for half in self.vectors.halves()]
         is_trained = config.word_vectors == "trained"
         # Two frozen tables would hold the same vectors twice.
         num_tables = len(config.views) if is_trained and config.embeddings == "separate" else 1

@@ -155,6 +155,22 @@ class WordVectors:
         """All V words, by id, ``words[0]`` the unknown one; made where somebody asks for it."""
         return (UNKNOWN_WORD, *self.index.words.to_pylist())
 
+    def halves(self) -> tuple[WordVectors, WordVectors]:
+        """Returns the same words with the first and with the second half of each vector.
+
+        Raises:
+            ValueError: the vectors have no halves.
+        """
+        if self.size % 2:
+            raise ValueError(
+                f"word vectors of {self.size} dimensions are no two tables side by side; give "
+                "those that the model was made with"
+            )
+        middle = self.size // 2
+        parts = (self.matrix[:, :middle], self.matrix[:, middle:])
+        first, second = (WordVectors(self.index, part, counts=self.counts) for part in parts)
+        return first, second
+
     @property
     def size(self) -> int:
         """E, the dimensions of a vector."""

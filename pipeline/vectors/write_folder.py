@@ -6,7 +6,7 @@ import json
 import mmap
 import os
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import IO, Any, Literal
@@ -148,6 +148,33 @@ def write_vectors(
         write_table(folder / VECTORS_FILE, fill)
     arrow = words if isinstance(words, pa.Array) else strings(words)
     seal_folder(folder, WordList(arrow, counts), facts)
+
+
+def write_vector_blocks(
+    folder: Path,
+    words: Sequence[str],
+    blocks: Iterable[NDArray[np.float32]],
+    width: int,
+    facts: Mapping[str, Any],
+) -> None:
+    """Writes a folder of float32 of which a block is in memory at a time, the facts last.
+
+    Args:
+        words: V of them.
+        blocks: the vectors in the order of the words, [m, width] each, V rows in all.
+        width: numbers a vector.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def fill(stream: IO[bytes]) -> None:
+        table = TableWriter(stream, width, "float32")
+        for block in blocks:
+            table.add(block)
+        assert table.num_rows == len(words), f"{table.num_rows} vectors of {len(words)} words"
+        table.finish()
+
+    write_table(folder / VECTORS_FILE, fill)
+    seal_folder(folder, WordList(strings(words), None), facts)
 
 
 def seal_folder(folder: Path, listed: WordList, facts: Mapping[str, Any]) -> None:

@@ -98,6 +98,8 @@ def _write_models(folder: Path) -> None:
     _write_model(models / f"DEP-CONST-{DIGEST}")
     _write_model(models / f"SEQ-{DIGEST}", views=("SEQ",), objective="generative")
     _write_model(models / f"LIN-{DIGEST}", views=("LIN",), objective="discriminative")
+    words = {"word_vectors": "trained", "trained_words": 500}
+    _write_model(models / f"DEP-SEQ-{DIGEST}", seed=1, views=("DEP", "SEQ"), **words)
     (models / f"BOW-BOW-{DIGEST}").symlink_to(BUNDLED_MODELS["english"])
     (folder / "MODEL").symlink_to(models / f"SEQ-{DIGEST}")
     (folder / "OTHER").symlink_to(models / f"LIN-{DIGEST}")
@@ -114,10 +116,13 @@ def _write_words(folder: Path) -> None:
     merge_counts(folder / "counts", 1, VocabularyConfig(), vocabulary)
 
 
-def _write_model(folder: Path, **changes: Any) -> None:
-    """Writes a narrow model with untrained weights that reads by the bundled parsers."""
+def _write_model(folder: Path, *, seed: int = 0, **changes: Any) -> None:
+    """Writes a narrow model with untrained weights that reads by the bundled parsers.
+
+    With a seed that is not that of its configuration its words are none that training has left.
+    """
     words = load_word_vectors(BUNDLED_VECTORS)
-    model = random_model(preset("laptop", **{"hidden_size": 6, **changes}), words, seed=0)
+    model = random_model(preset("laptop", **{"hidden_size": 6, **changes}), words, seed)
     parsers = {
         stage: ParserRecord(path.name, checksum_of_parser_folder(path), path).to_dict()
         for stage, path in BUNDLED_PARSERS.items()
