@@ -79,9 +79,9 @@ def expand_model(
         )
     model = load_model(folder, vectors_path=vectors_path)
     if pretrained is None:
-        source = vectors_of_model(folder, description, vectors_path)
+        source = vectors_of_model(folder, description, vectors_path, whole=True)
     else:
-        source = load_word_vectors(pretrained)
+        source = load_word_vectors(pretrained, whole=True)
     expansion = fit_expansion(trained_words(model), source, config, on_progress)
     facts = {
         **expansion.facts,

@@ -111,12 +111,17 @@ def load_model(folder: Path, *, vectors_path: Path | None = None) -> SentenceMod
 
 
 def vectors_of_model(
-    folder: Path, description: ModelDescription, vectors_path: Path | None = None
+    folder: Path,
+    description: ModelDescription,
+    vectors_path: Path | None = None,
+    *,
+    whole: bool = False,
 ) -> WordVectors:
     """Returns the word vectors that a model was made with, all of them.
 
     Args:
         vectors_path: see `load_model`.
+        whole: a large table is held against its sha256, too.
 
     Raises:
         ValueError: they are not found, or are given to a model that has its own.
@@ -132,7 +137,7 @@ def vectors_of_model(
         place = inside(folder, str(recorded.path))
     elif place is None:
         place = found_nearby(folder, recorded.nearby)
-    return load_recorded_vectors(recorded.checksum, place, vectors_path)
+    return load_recorded_vectors(recorded.checksum, place, vectors_path, whole=whole)
 
 
 def load_weights(folder: Path, model: SentenceModel) -> None:

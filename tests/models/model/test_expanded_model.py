@@ -21,6 +21,7 @@ from models.model.model_folder import load_model
 from models.words.expansion import ExpansionConfig
 from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
+from pipeline.vectors.write_folder import write_vectors as write_vector_folder
 from tests.support.command import subcommand
 from tests.support.parsed_corpora import write_vectors
 from tests.support.saved_models import write_model
@@ -162,6 +163,28 @@ def test_words_of_another_file_are_added(trained: Path, tmp_path: Path) -> None:
     assert facts["pretrained"]["name"] == "text.txt"
     assert models.load(tmp_path / "out").encode(["zebra"]).any()
     assert not models.load(trained).encode_views(["zebra"])["1-LIN.last"].any()
+
+
+@pytest.mark.parametrize("are_its_own", [True, False])
+def test_a_large_table_is_checked_before_it_is_mapped_to_others(
+    are_its_own: bool, data: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.vectors.folder.READ_AT_ONCE_BYTES", 4)
+    vectors = load_word_vectors(data.vectors)
+    rows = vectors.rows(np.arange(1, vectors.num_words))
+    write_vector_folder(tmp_path / "vectors", vectors.index.words, rows, {})
+    folder = tmp_path / "model"
+    run(Data(data.folders, tmp_path / "vectors"), folder, preset("laptop", **FROM_NOTHING))
+    table = tmp_path / "vectors" / "vectors.safetensors"
+    table.write_bytes(table.read_bytes()[:-1] + b"\1")
+
+    with pytest.raises(ValueError, match=r"vectors\.safetensors: .*sha256"):
+        expand_model(
+            folder,
+            tmp_path / "out",
+            RIDGE,
+            pretrained=None if are_its_own else tmp_path / "vectors",
+        )
 
 
 def test_words_that_training_never_met_are_found_by_their_start(data: Data) -> None:
