@@ -216,7 +216,7 @@ def _plain(
 ) -> PlainFramework:
     """Returns a reference with the weights of our model."""
     config = model.config
-    all_words = torch.arange(len(text.vectors.words))
+    all_words = torch.arange(text.vectors.num_words)
     vectors = model.encoder.look_up(all_words)[0]
     plain: PlainFramework
     if config.objective == "generative":

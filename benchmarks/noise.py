@@ -92,7 +92,7 @@ def _text(
     """Returns as many batches as are trained and measured on, and the counts of all words [V]."""
     needed = max(options.steps) + 1
     if options.synthetic:
-        return _synthetic(options.synthetic, config, len(vectors.words), needed)
+        return _synthetic(options.synthetic, config, vectors.num_words, needed)
     selection = Selection("all", config.hold_out, config.max_tokens)
     corpus = ParsedCorpus(
         corpus_folders(options.corpus), vectors, views=("SEQ",), selection=selection

@@ -38,6 +38,7 @@ from pipeline.base.atomic_files import write_text_atomically
 from pipeline.base.digest import digest_of, sha256_of_file
 from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder
 from pipeline.parsing.parse_shard import PARSING_VERSION
+from pipeline.text.boundaries import BOUNDARY_VERSION
 from pipeline.text.tokenization import TOKENIZATION_VERSION
 from pipeline.transformations.registry import TRANSFORMATIONS_VERSION
 
@@ -57,6 +58,7 @@ VERSIONS = {
     "probing_version": PROBING_VERSION,
     "parsing_version": PARSING_VERSION,
     "tokenization_version": TOKENIZATION_VERSION,
+    "boundary_version": BOUNDARY_VERSION,
 }
 """Raised in the code when the same input gives other figures."""
 
@@ -77,7 +79,9 @@ def todays_inputs() -> dict[str, str]:
 
 def digest_of_model(model: Path) -> str:
     """Returns a digest of a model's folder: its settings, weights and words, not its card."""
-    files = [path for path in model.rglob("*") if path.suffix in {".json", ".safetensors"}]
+    files = [
+        path for path in model.rglob("*") if path.suffix in {".json", ".parquet", ".safetensors"}
+    ]
     return digest_of({path.relative_to(model).as_posix(): sha256_of_file(path) for path in files})
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from models.config.views import needed_stages
 from models.model.card import CARD_FILE, licence_of
+from models.model.ensemble import ENSEMBLE_FILE, is_ensemble, member_folders, read_ensemble
 from models.model.hub import folder_called
 from models.model.model_description import (
     MODEL_FILE,
@@ -23,7 +24,7 @@ def model_folder(called: str) -> Path:
         FileNotFoundError: there is none.
     """
     folder = folder_called(called)
-    if not (folder / MODEL_FILE).is_file():
+    if not is_ensemble(folder) and not (folder / MODEL_FILE).is_file():
         raise FileNotFoundError(
             f"{called}: no model; give its folder, which holds {MODEL_FILE}, or one that ships: "
             f"{', '.join(BUNDLED_MODELS)}{did_you_mean(called, known=BUNDLED_MODELS)}"
@@ -37,7 +38,8 @@ def listed_models(folder: Path) -> list[dict[str, Any]]:
     Each has a ``name``, too, and says whether it ``ships``. Of one that cannot be read there is
     the ``path`` and, as ``damaged``, what is wrong.
     """
-    own = [(path.parent, False) for path in sorted(folder.glob(f"*/{MODEL_FILE}"))]
+    places = [*folder.glob(f"*/{MODEL_FILE}"), *folder.glob(f"*/{ENSEMBLE_FILE}")]
+    own = [(path.parent, False) for path in sorted(places)]
     shipped = [(path, True) for path in BUNDLED_MODELS.values()]
     return [
         {"name": path.name, "ships": ships, **_facts_or_damage(path)}
@@ -53,12 +55,14 @@ def _facts_or_damage(folder: Path) -> dict[str, Any]:
 
 
 def model_facts(folder: Path) -> dict[str, Any]:
-    """Returns what a model is, as JSON has it.
+    """Returns what a model is, as JSON has it; of an ensemble what its members are, too.
 
     Raises:
         FileNotFoundError: no model there.
         ValueError: it is damaged.
     """
+    if is_ensemble(folder):
+        return _ensemble_facts(folder)
     description = read_model_description(folder)
     config = description.config
     return {
@@ -66,12 +70,34 @@ def model_facts(folder: Path) -> dict[str, Any]:
         "views": list(config.views),
         "objective": config.objective,
         "needs": needed_stages(config.views),
-        "bytes": sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()),
+        "bytes": _bytes_of(folder),
         "seed": config.seed,
         "made": dict(description.made),
         "licence": description.licence or licence_of(folder),
         "config": config.to_dict(),
     }
+
+
+def _ensemble_facts(folder: Path) -> dict[str, Any]:
+    description = read_ensemble(folder)
+    members = [model_facts(place) for place in member_folders(folder, description)]
+    pairs = list(zip(description.members, members, strict=True))
+    views = [view for one, facts in pairs for view in one.views or facts["views"]]
+    return {
+        "path": str(folder),
+        "views": views,
+        "objective": ", ".join(dict.fromkeys(facts["objective"] for facts in members)),
+        "needs": list(dict.fromkeys(stage for facts in members for stage in facts["needs"])),
+        "bytes": _bytes_of(folder),
+        "seed": ", ".join(str(facts["seed"]) for facts in members),
+        "made": dict(description.made),
+        "licence": description.licence or licence_of(folder),
+        "members": members,
+    }
+
+
+def _bytes_of(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
 
 def model_card(folder: Path) -> str | None:

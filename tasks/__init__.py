@@ -3,6 +3,7 @@
 from pipeline.base.foreign_text import guard_logs
 from tasks.command_line import teach_command_line
 from tasks.evaluation_data import DownloadSentEval
+from tasks.expansion import ExpandVocabulary
 from tasks.frameworks import CompareFrameworks
 from tasks.pairs import MakePairs
 from tasks.parsers import ConvertParser, TrainConstituencyParser, TrainDependencyParser
@@ -17,7 +18,8 @@ from tasks.report import WriteReport
 from tasks.sentences import DownloadCorpus, SplitSentences
 from tasks.senteval import EvaluateAll, EvaluateEncoder, EvaluateTask
 from tasks.training import TrainEncoders
-from tasks.word_vectors import TrainWordVectors
+from tasks.vocabulary import CountShard, CountVocabulary
+from tasks.word_vectors import DownloadVectors, TrainWordVectors
 from tasks.workers import teach_luigi
 from tasks.workflows import RunAll
 
@@ -26,11 +28,15 @@ __all__ = [
     "BuildProbing",
     "CompareFrameworks",
     "ConvertParser",
+    "CountShard",
+    "CountVocabulary",
     "DownloadCorpus",
     "DownloadSentEval",
+    "DownloadVectors",
     "EvaluateAll",
     "EvaluateEncoder",
     "EvaluateTask",
+    "ExpandVocabulary",
     "MakePairs",
     "ParseAlteredConstituents",
     "ParseAlteredDependencies",

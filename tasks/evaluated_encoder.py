@@ -26,8 +26,10 @@ from pipeline.base.bundled import BUNDLED_MODELS, BUNDLED_PARSERS, BUNDLED_VECTO
 from pipeline.base.digest import digest_of
 from pipeline.base.json_files import read_object
 from tasks.artefact import Artefact, checksum
+from tasks.expansion import ExpandVocabulary, with_words
 from tasks.parameters import (
     CorpusParameters,
+    ExpansionParameters,
     HeldOutParameters,
     ParserParameters,
     TrainingParameters,
@@ -64,7 +66,9 @@ class EvaluatedEncoder:
     """What must run before it is there, by name."""
 
 
-class EncoderParameters(CorpusParameters, HeldOutParameters, ParserParameters, TrainingParameters):
+class EncoderParameters(
+    CorpusParameters, HeldOutParameters, ParserParameters, TrainingParameters, ExpansionParameters
+):
     """What the run's own encoders are made of."""
 
     def evaluated_encoder(self, called: str, version: str = "") -> EvaluatedEncoder:
@@ -80,8 +84,9 @@ class EncoderParameters(CorpusParameters, HeldOutParameters, ParserParameters, T
         task: TrainEncoders = self.clone(TrainEncoders)  # type: ignore[attr-defined]
         name = parse_encoder_name(called)
         match name.kind:
-            case "trained":
-                return self._trained(task, name)
+            case "trained" | "expanded" | "ensemble":
+                made = {"expanded": self._expanded, "ensemble": self._ensemble}
+                return made.get(name.kind, self._trained)(task, name)
             case "random":
                 return self._random(task, name)
             case "bag_of_words":
@@ -107,6 +112,33 @@ class EncoderParameters(CorpusParameters, HeldOutParameters, ParserParameters, T
             views=placed(training.config.test_views),
             seed=training.seed,
             requires={"model": training},
+        )
+
+    def _expanded(self, training: TrainEncoders, name: EncoderName) -> EvaluatedEncoder:
+        """The run's model with trained words, and then with those of the pretrained vectors."""
+        seed = training.seed if name.seed is None else name.seed
+        task: ExpandVocabulary = self.clone(ExpandVocabulary, seed=seed)  # type: ignore[attr-defined]
+        trained = self._trained(task.training, replace(name, seed=None))
+        return replace(
+            trained,
+            name=f"{trained.name}, words expanded",
+            spec=str(task.folder),
+            content=trained.content | {"model": task.digest},
+            requires={"expanded": task},
+        )
+
+    def _ensemble(self, training: TrainEncoders, name: EncoderName) -> EvaluatedEncoder:
+        """A's: views over given words and views over trained ones, expanded, side by side."""
+        expanded = self._expanded(training, name)
+        given = self._trained(with_words(training, "frozen"), name)
+        views = [name_of(view) for one in (given, expanded) for view in one.views or ()]
+        return replace(
+            given,
+            name=f"{given.name}, words given and expanded",
+            spec=f"{given.spec}+{expanded.spec}",
+            content={"joined": [given.content, expanded.content]},
+            views=placed(views),
+            requires={**given.requires, **expanded.requires},
         )
 
     def _bag_of_words(self, vectors: UsedVectors, label: str) -> EvaluatedEncoder:

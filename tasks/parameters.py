@@ -304,6 +304,18 @@ class TrainingParameters(VectorTrainingParameters):
     )
 
 
+class ExpansionParameters:
+    """How the vocabulary of a model with trained words is expanded."""
+
+    expansion_vectors = luigi.OptionalPathParameter(
+        default=None, description="Word vectors of the words that are added; by default --vectors."
+    )
+    expansion_changes = luigi.DictParameter(
+        default={},
+        description="Settings of models/words/expansion.py to change: '{\"ridge\": 1.0}'.",
+    )
+
+
 class EvaluationDataParameters:
     """Where SentEval's data come from."""
 
@@ -363,7 +375,6 @@ class SentEvalParameters(EvaluationDataParameters):
         description="Of a function of your own, which needs one: change it when anything that the "
         "function reads or imports changes. A change of its own module is seen.",
     )
-
     on_refusal = luigi.ChoiceParameter(
         default="limit",
         choices=["limit", "zero", "error"],

@@ -1,4 +1,4 @@
-"""The stage that trains word vectors on the corpus itself, and which vectors a stage uses."""
+"""Stages that train and download word vectors, and which vectors a stage uses."""
 
 from __future__ import annotations
 
@@ -11,19 +11,30 @@ import luigi
 from models.config.held_out import HoldOut
 from models.train_word_vectors import WordVectorJob
 from models.words.vector_files import read_word_size
+from pipeline.downloads.download import MAX_BYTES, DownloadConfig
+from pipeline.downloads.word_vectors import (
+    DOWNLOAD_FILE,
+    PUBLISHED_VECTORS,
+    expected_sha256,
+    fetch_vectors,
+    vectors_named,
+)
+from pipeline.vectors.folder import FACTS_FILE, files_of, is_vector_folder
 from pipeline.vectors.train_word_vectors import (
-    FACTS_FILE,
-    VECTORS_FILE,
-    WORDS_FILE,
     SkipGramConfig,
     gensim_version,
     imported_gensim,
 )
 from tasks.artefact import Artefact, checksum, run_job
-from tasks.parameters import CorpusParameters, HeldOutParameters, VectorTrainingParameters
+from tasks.parameters import (
+    GIGABYTE,
+    AddressParameter,
+    CorpusParameters,
+    HeldOutParameters,
+    VectorTrainingParameters,
+)
 from tasks.sentences import SplitSentences
 
-VECTOR_FILES = (VECTORS_FILE, WORDS_FILE)
 OF_THE_CORPUS = Path("corpus")
 """The value of ``vectors`` that asks for those trained on the run's own text."""
 VECTORS_VERSION = 1
@@ -88,6 +99,75 @@ class TrainWordVectors(CorpusParameters, HeldOutParameters, VectorTrainingParame
         run_job(self, "models.train_word_vectors", job.to_dict(), path, threads=1)
 
 
+class DownloadVectors(Artefact):
+    """Downloads published word vectors: GloVe, fastText or word2vec, by their names.
+
+    Output: the archive as published, and what it was verified by; ``treeviews vectors import``
+    makes a folder of it. A download goes on where it broke off.
+    """
+
+    marker = DOWNLOAD_FILE
+
+    name = luigi.ChoiceParameter(
+        choices=[one.name for one in PUBLISHED_VECTORS],
+        description="Which: " + ", ".join(one.name for one in PUBLISHED_VECTORS) + ".",
+    )
+    sha256 = luigi.Parameter(
+        default="", description="The file's sha256, where none is declared or it was changed."
+    )
+    mirror = AddressParameter(
+        default="",
+        significant=False,
+        description="Address under which the archive stands by its name, in place of its own.",
+    )
+    accept_unverified = luigi.BoolParameter(
+        significant=False, description="Take a file whose sha256 nobody has published."
+    )
+    max_download_gigabytes = luigi.FloatParameter(
+        default=MAX_BYTES / GIGABYTE, significant=False, description="Longest file that is taken."
+    )
+
+    @property
+    def expected(self) -> str | None:
+        """The sha256 that the file must have; None where any is taken.
+
+        Raises:
+            ValueError: none is known, and what comes is not to be taken unverified.
+        """
+        declared = vectors_named(self.name)
+        return expected_sha256(declared, self.sha256, accept_unverified=self.accept_unverified)
+
+    def requires(self) -> list[luigi.Task]:
+        """Returns nothing; refuses what could not be believed before the work begins.
+
+        Raises:
+            ValueError: see `expected`.
+        """
+        self.expected  # noqa: B018 - asked for its refusal
+        return []
+
+    def content(self) -> dict[str, Any]:
+        """Returns what is downloaded and what sha256 it must have."""
+        declared = vectors_named(self.name)
+        return {"url": declared.url, "sha256": self.sha256 or declared.sha256}
+
+    def place(self) -> Path:
+        """Returns the folder of the download."""
+        return self.work_folder / "downloads" / "word-vectors" / str(self.name)
+
+    def fill(self) -> None:
+        """Downloads the archive."""
+        self.write_config()
+        fetch_vectors(
+            vectors_named(self.name),
+            self.folder,
+            self.expected,
+            mirror=self.mirror,
+            config=DownloadConfig(max_bytes=round(self.max_download_gigabytes * GIGABYTE)),
+            on_progress=self.report_progress,
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class UsedVectors:
     """The word vectors that a stage uses."""
@@ -132,8 +212,8 @@ def used_vectors(stage: luigi.Task, hold_out: HoldOut) -> UsedVectors:
                 f"vector_changes has no effect on {stage.vectors}: give --vectors {OF_THE_CORPUS}, "
                 "too"
             )
-        return UsedVectors(stage.vectors, checksum(stage.vectors, names=VECTOR_FILES))
-    if (OF_THE_CORPUS / VECTORS_FILE).exists():
+        return UsedVectors(stage.vectors, checksum(stage.vectors, names=files_of(stage.vectors)))
+    if is_vector_folder(OF_THE_CORPUS):
         raise ValueError(
             f"vectors {OF_THE_CORPUS} asks for those trained on the run's own text, but a folder "
             f"of that name holds vectors, too: give its whole path, {OF_THE_CORPUS.resolve()}, or "

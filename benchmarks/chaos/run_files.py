@@ -54,7 +54,8 @@ from models.training.folder import open_checkpoint, surveyed
 from models.training.job import RunSettings, TrainingJob
 from models.training.logs import METRICS_FILE
 from models.training.train_views import BEST_FOLDER, train
-from models.words.vector_files import FACTS_FILE, VECTORS_FILE, WORDS_FILE, load_word_vectors
+from models.words.vector_files import load_word_vectors
+from models.words.word_vectors import WordVectors
 from pipeline.base.digest import sha256_of_file
 from pipeline.inspect.check import faults_of
 from pipeline.inspect.dataset import select
@@ -68,7 +69,8 @@ from pipeline.sources.files import TextFiles
 from pipeline.text.split_corpus import split_sentences
 from pipeline.text.tokenization import SentenceConfig
 from pipeline.trees.parses import ConstituencyParse, DependencyParse, Parse
-from pipeline.vectors.train_word_vectors import write_vectors
+from pipeline.vectors.folder import FACTS_FILE, VECTORS_FILE, WORDS_FILE
+from pipeline.vectors.write_folder import write_vectors
 
 _WORDS = ("rain", "stone", "river", "cloud", "apple", "bread", "horse", "tower", "candle", "garden")
 SENTENCES = tuple(f"The {a} saw the {b} and left ." for a in _WORDS for b in _WORDS)
@@ -121,12 +123,16 @@ def make_kinds(folder: Path) -> list[Kind]:
         Kind(
             "word vectors",
             tuple(vectors / name for name in (VECTORS_FILE, WORDS_FILE, FACTS_FILE)),
-            lambda: load_word_vectors(vectors).checksum,
+            lambda: _content_of(load_word_vectors(vectors)),
         ),
         *_training_kinds(folder / "models", folders, vectors),
         *_evaluation_kinds(folder, folders),
         _parser_kind(folder / "parser"),
     ]
+
+
+def _content_of(vectors: WordVectors) -> tuple[tuple[str, ...], bytes]:
+    return vectors.words, vectors.matrix.tobytes()
 
 
 def _write_corpus(folder: Path, text: Path) -> CorpusFolders:

@@ -64,7 +64,8 @@ SECTIONS = {
     "Start": ["docs/start", "docs/installation", "docs/command"],
     "Text and trees": ["docs/running", "docs/parse-text", "docs/parsing", "docs/cluster"],
     "Encoders": [
-        *("docs/encoding", "docs/training", "docs/frameworks", "docs/models", "data/*/*/card"),
+        *("docs/encoding", "docs/training", "docs/word-vectors", "docs/frameworks", "docs/models"),
+        "data/*/*/card",
     ],
     "Evaluation": ["docs/evaluation", "docs/evaluation-data", "docs/mteb"],
     "Results": ["docs/results/README"],

@@ -63,8 +63,9 @@ the file."""
 WordWeights = Literal["none", "sif", "trained"]
 """How much a word counts: all alike; a / (a + p) of its probability p (smooth inverse frequency);
 or by a trained number that starts there."""
-Embeddings = Literal["shared", "separate"]
-"""Whether both views look words up in one table of trained vectors, or each in its own."""
+Embeddings = Literal["shared", "separate", "side_by_side"]
+"""Whether both views look words up in one table of trained vectors, or each in its own; side by
+side: of given vectors the first half is one view's and the second the other's."""
 Targets = Literal["soft", "each"]
 """A sentence with several neighbours: one softmax over all candidates with equal targets, or each
 neighbour against the negatives alone."""
@@ -148,8 +149,8 @@ class TrainingConfig(Config):
     """Only so many words are trained, the first of the file of word vectors, which is in order of
     frequency; the others are unknown. A, section Experiments, and Q: 50,000. None trains all.
 
-    Differs from A and Q, which at inference expand the vocabulary to two million words by a linear
-    map from pretrained vectors."""
+    A and Q then expand the vocabulary of the finished model to two million words by a linear map
+    from pretrained vectors; see `models.words.expansion`."""
     word_weights: Annotated[WordWeights, SHAPES] = "none"
     """How much a word counts in all views. None of the papers weighs words; SIF is Arora, Liang &
     Ma's (2017, equation 3)."""
@@ -160,7 +161,8 @@ class TrainingConfig(Config):
     than rare ones."""
     embeddings: Annotated[Embeddings, SHAPES] = "shared"
     """Whether the views share trained word vectors (open in A) or have their own (Q: "a distinct
-    set of embeddings for each encoder", as A's Method puts it). Frozen ones are the same."""
+    set of embeddings for each encoder", as A's Method puts it). Frozen ones are the same, but
+    those of a model that was trained on separate ones and expanded: they stand side by side."""
     vector_rms: Annotated[float | None, POSITIVE, SHAPES] = 0.35
     """Root mean square of a component to which given vectors are scaled; None leaves them.
 
@@ -374,7 +376,18 @@ class TrainingConfig(Config):
                 f"leaves_weight must be 0 for views {', '.join(self.views)}: only "
                 f"{', '.join(SUM_OF_VIEW)} have trees with leaves"
             )
+        self._check_embeddings()
         self._check_objective()
+
+    def _check_embeddings(self) -> None:
+        if self.embeddings == "side_by_side" and (
+            len(self.views) != 2 or self.word_vectors != "frozen"
+        ):
+            raise ValueError(
+                "embeddings side_by_side are two views' halves of given vectors, as an expanded "
+                f"model has them; views are {', '.join(self.views)}, word_vectors "
+                f"{self.word_vectors}: train with shared or separate ones"
+            )
 
     def _check_objective(self) -> None:
         if self.objective == "contrastive" and len(self.views) != 2:
@@ -480,6 +493,8 @@ class TrainingConfig(Config):
         """
         if not GIVEN_WORDS.holds(self):
             word_size = self.trained_word_size
+        if self.embeddings == "side_by_side":
+            word_size //= 2
         widths = [
             word_size if self.added_to_words or view in WORD_WIDE_VIEWS else self.hidden_size
             for view in self.views

@@ -172,7 +172,7 @@ class ParsedCorpus:
         rows: list[int] = []
         skipped: Counter[str] = Counter()
         coverage = Coverage()
-        num_words = len(self._vectors.words)
+        num_words = self._vectors.num_words
         counts = np.zeros(num_words, dtype=np.int64)
         for number in range(self.num_shards):
             shard = self._load(number)

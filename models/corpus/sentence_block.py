@@ -155,7 +155,7 @@ def pooled_words(
     means /= np.maximum(block.lengths, 1)[:, None].astype(np.float32)
     for row in np.flatnonzero(block.lengths > MAX_SUMMED_IN_ORDER).tolist():
         part = block.slice(row, row + 1)
-        words = vectors.matrix[part.token_ids]
+        words = vectors.rows(part.token_ids)
         means[row] = np.add.reduceat(words, [0], axis=0)[0] / len(words)
     return means
 
@@ -175,7 +175,7 @@ def _summed_words(vectors: WordVectors, block: SentenceBlock) -> NDArray[np.floa
         for place in range(min(int(lengths[0]), MAX_SUMMED_IN_ORDER)):
             num = int(np.count_nonzero(lengths > place))
             ids = block.token_ids[starts[:num] + place]
-            own[:num] += np.take(vectors.matrix, ids, axis=0, out=words[:num], mode="clip")
+            own[:num] += vectors.rows(ids, out=words[:num])
         sums[rows] = own
     return sums
 
@@ -188,7 +188,7 @@ def _extreme_words(vectors: WordVectors, block: SentenceBlock, of: np.ufunc) -> 
         most = block.offsets[start] + _GATHERED_AT_ONCE
         stop = max(start + 1, int(np.searchsorted(block.offsets, most, side="right")) - 1)
         part = block.slice(start, stop)
-        words = vectors.matrix[part.token_ids]
+        words = vectors.rows(part.token_ids)
         of.reduceat(words, part.offsets[:-1], axis=0, out=extremes[start:stop])
         start = stop
     return extremes

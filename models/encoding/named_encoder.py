@@ -43,6 +43,7 @@ from models.encoding.reading_encoder import (
     ReadingEncoder,
     WordsEncoder,
     fail_if_any,
+    read_side_by_side,
 )
 from models.encoding.static_encoder import (
     is_static,
@@ -339,15 +340,13 @@ class JoinedEncoder(StringEncoder):
         """
         sentences = listed_strings(sentences)
         views, refused = [], []
-        for number, encoder in enumerate(self.encoders):
-            if isinstance(encoder, ReadingEncoder):
-                follow = _part_of(on_progress, number, len(self.encoders))
-                found = encoder.encode_views(
-                    sentences, pooling, batch_size=batch_size, on_progress=follow
-                )
+        readers = [one for one in self.encoders if isinstance(one, ReadingEncoder)]
+        read = read_side_by_side(readers, sentences, pooling, batch_size, on_progress)
+        for encoder in self.encoders:
+            if not isinstance(encoder, ReadingEncoder):
+                views.append(encoder.encode_views(sentences, pooling))
             else:
-                found = encoder.encode_views(sentences, pooling)
-            views.append(found)
+                views.append(next(read))
             refused.append(tuple(encoder.refused) if isinstance(encoder, RefusingEncoder) else ())
         joined, together = self.join(views, refused)
         self.refused = list(together)
@@ -388,10 +387,3 @@ class JoinedEncoder(StringEncoder):
                 if given == view:
                     keys.append((f"{number}-{name_of(view)}.{pooling}", place, own))
         return keys
-
-
-def _part_of(on_progress: Progress | None, number: int, of: int) -> Progress | None:
-    """Returns what is told the share that one of several encoders has done."""
-    if on_progress is None:
-        return None
-    return lambda share: on_progress((number + share) / of)

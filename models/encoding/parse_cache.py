@@ -25,7 +25,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -60,6 +60,44 @@ _REFUSAL = (
     pa.field("reason", pa.string()),
     pa.field("detail", pa.string()),
 )
+
+
+class TableKeeper(Protocol):
+    """What keeps the rows that stages made of pieces of sentences."""
+
+    def table(
+        self,
+        stage: str,
+        content: Mapping[str, Any],
+        sentences: Sequence[str],
+        make: Callable[[], pa.Table],
+    ) -> pa.Table:
+        """Returns a stage's rows of these sentences; see `ParseCache.table`."""
+        ...
+
+
+class PieceInMemory:
+    """What stages made of one piece of sentences, for several encoders that read it in turn."""
+
+    def __init__(self) -> None:
+        self._tables: dict[str, pa.Table] = {}
+
+    def table(
+        self,
+        stage: str,
+        content: Mapping[str, Any],
+        sentences: Sequence[str],
+        make: Callable[[], pa.Table],
+    ) -> pa.Table:
+        """Returns a stage's rows of these sentences, made if they are not kept."""
+        key = f"{stage}-{digest_of(content)}-{sentences_digest(sentences)}"
+        if key not in self._tables:
+            self._tables[key] = make()
+        return self._tables[key]
+
+    def forget(self) -> None:
+        """Frees the memory, before the next piece."""
+        self._tables.clear()
 
 
 class ParseCache:

@@ -6,7 +6,7 @@ Legend: n sentences, H width of a view, d width of all views together.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from models.config.training_config import TrainingConfig
 from models.config.training_presets import PRESETS
 from models.config.views import Pooling
 from models.corpus.sentence_block import SentenceBlock, pooled_words
 from models.encoding.encoder_interface import FloatArray
-from models.encoding.parse_cache import ParseCache
+from models.encoding.parse_cache import ParseCache, PieceInMemory, TableKeeper
 from models.encoding.sentence_reader import SENTENCES_AT_ONCE, SentenceReader
 from models.encoding.string_encoder import (
     LAST,
@@ -38,6 +39,7 @@ from pipeline.base.foreign_text import listed_strings
 from pipeline.base.refusal import RefusedSentence, named
 
 OnRefusal = Literal["error", "zero"]
+Rows = NDArray[np.int64]
 
 BATCH_SIZE = 256
 """Sentences embedded at once, unless the settings say another number."""
@@ -76,6 +78,23 @@ class EncoderSettings(Config):
         """Returns where the parser of a stage lies, if that is said."""
         path: Path | None = getattr(self, OPTION_OF_STAGE[stage])
         return path
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EncodedPiece:
+    """Vectors of some successive sentences, batch by batch."""
+
+    first: int
+    """Position of the first one."""
+    parts: Sequence[tuple[Rows, Mapping[str, FloatArray]]]
+    """Positions and vectors of each batch, by `key_of` view and pooling."""
+    refused: Sequence[RefusedSentence]
+
+    def put_into(self, arrays: Mapping[str, FloatArray]) -> None:
+        """Writes the vectors to their rows in arrays of all sentences, [n, H] each."""
+        for rows, vectors in self.parts:
+            for key, array in vectors.items():
+                arrays[key][rows] = array
 
 
 class ReadingEncoder(StringEncoder):
@@ -164,14 +183,29 @@ class ReadingEncoder(StringEncoder):
             ValueError: see `encode`.
         """
         sentences = listed_strings(sentences)
-        check_pooling(pooling)
+        return next(read_side_by_side([self], sentences, pooling, batch_size, on_progress))
+
+    def encoded_pieces(
+        self,
+        sentences: Sequence[str],
+        pooling: Sequence[Pooling],
+        batch_size: int | None,
+        tables: TableKeeper | None,
+    ) -> Iterator[EncodedPiece]:
+        """Yields what `encode_views` gives, `SENTENCES_AT_ONCE` sentences at a time.
+
+        Args:
+            batch_size: see `encode_views`.
+            tables: keeps tokens and parses of a piece for other encoders, where no folder does.
+
+        Raises:
+            ValueError: see `encode`.
+        """
         if self.fails_on_refusal:
             fail_if_any(self._reader.refused_unread(sentences))
-        widths = self.widths(pooling)
-        arrays = {key: np.zeros((len(sentences), w), np.float32) for key, w in widths.items()}
-        refused: list[RefusedSentence] = []
         parses = self.settings.parses
-        cache = None if parses is None else ParseCache(parses)
+        # What reads words alone is quicker without a table to keep.
+        cache = (tables if self.parses else None) if parses is None else ParseCache(parses)
         size = batch_size or self.settings.batch_size or self._most_at_once[0]
         for start in range(0, len(sentences), SENTENCES_AT_ONCE):
             piece = sentences[start : start + SENTENCES_AT_ONCE]
@@ -179,14 +213,16 @@ class ReadingEncoder(StringEncoder):
                 read = self._reader.read(piece, start, cache=cache)
                 if self.fails_on_refusal:
                     fail_if_any(read.refusals)
-                refused += read.refusals
-                for batch in self._batches(read.block, size):
-                    for key, vectors in self._embed(batch, pooling).items():
-                        arrays[key][batch.rows] = vectors
-            if on_progress is not None:
-                on_progress(min(1.0, (start + SENTENCES_AT_ONCE) / len(sentences)))
-        self.refused = refused
-        return arrays
+                parts = [
+                    (batch.rows, self._embed(batch, pooling))
+                    for batch in self._batches(read.block, size)
+                ]
+            yield EncodedPiece(start, parts, read.refusals)
+
+    @property
+    def parses(self) -> bool:
+        """Whether sentences are parsed."""
+        return self._reader.parses
 
     def _batches(self, block: SentenceBlock, size: int) -> Iterator[SentenceBlock]:
         """Yields the sentences in batches of like length, so that few levels run half empty."""
@@ -234,6 +270,42 @@ class WordsEncoder(ReadingEncoder):
 
 def _given(pooling: Sequence[Pooling]) -> list[Pooling]:
     return list(dict.fromkeys("mean" if name == "last" else name for name in pooling))
+
+
+def read_side_by_side(
+    encoders: Sequence[ReadingEncoder],
+    sentences: Sequence[str],
+    pooling: Sequence[Pooling],
+    batch_size: int | None,
+    on_progress: Progress | None,
+) -> Iterator[dict[str, FloatArray]]:
+    """Returns each encoder's views of the same sentences; arguments as of `encode_views`.
+
+    They go through the sentences together, so that each piece is tokenized and parsed once for all
+    that have the same parsers.
+
+    Raises:
+        ValueError: see `encode_views`.
+    """
+    check_pooling(pooling)
+    tables = PieceInMemory() if len(encoders) > 1 else None
+    pieces = [one.encoded_pieces(sentences, pooling, batch_size, tables) for one in encoders]
+    arrays = [
+        {key: np.zeros((len(sentences), w), np.float32) for key, w in one.widths(pooling).items()}
+        for one in encoders
+    ]
+    refused: list[list[RefusedSentence]] = [[] for _ in encoders]
+    for group in zip(*pieces, strict=True):
+        for place, piece in enumerate(group):
+            piece.put_into(arrays[place])
+            refused[place] += piece.refused
+        if tables is not None:
+            tables.forget()
+        if on_progress is not None:
+            on_progress(min(1.0, (group[0].first + SENTENCES_AT_ONCE) / len(sentences)))
+    for encoder, own in zip(encoders, refused, strict=True):
+        encoder.refused = own
+    return iter(arrays)
 
 
 def fail_if_any(refusals: Sequence[RefusedSentence]) -> None:

@@ -20,6 +20,7 @@ from models.corpus.sentence_block import MAX_TOKENS, SentenceBlock
 from models.encoding.parse_cache import (
     TOKENS,
     ParseCache,
+    TableKeeper,
     flat_values,
     offsets_of,
     parse_table,
@@ -79,6 +80,11 @@ class SentenceReader:
     def _tokenizer(self) -> EnglishTokenizer:
         return EnglishTokenizer()  # spaCy takes a second to import, for nothing if tokens are kept
 
+    @property
+    def parses(self) -> bool:
+        """Whether there is a parser."""
+        return bool(self._parsers)
+
     def describe(self) -> dict[str, Any]:
         """Returns the data that sentences are read with, for a digest.
 
@@ -90,7 +96,7 @@ class SentenceReader:
         }
 
     def read(
-        self, sentences: Sequence[str], first: int = 0, *, cache: ParseCache | None = None
+        self, sentences: Sequence[str], first: int = 0, *, cache: TableKeeper | None = None
     ) -> ReadSentences:
         """Returns the sentences' arrays; each string is one sentence, whatever it holds.
 

@@ -84,13 +84,8 @@ class StaticEncoder(ReadingEncoder):
     @cached_property
     def _table(self) -> WordVectors:
         """The vectors as they are looked up: those that were given, where nothing changes them."""
-        factors = self._factors()
-        if not factors:
-            return self.vectors
-        table = self.vectors.matrix.copy()
-        for factor in factors:  # in the order in which `WordEmbedding` takes them
-            table *= factor
-        return WordVectors(self.vectors.words, table)
+        factors = self._factors()  # in the order in which `WordEmbedding` takes them
+        return self.vectors.times(factors) if factors else self.vectors
 
     def _factors(self) -> list[NDArray[np.float32]]:
         """Returns what the vectors are multiplied by, one after another, each [] or [V, 1]."""

@@ -20,7 +20,11 @@ from models.config.training_config import TrainingConfig
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
 from models.corpus.sentence_block import SentenceBlock, pooled_words
 from models.evaluation.representations.linear_maps import principal_components
-from models.model.model_description import ModelDescription, read_model_description
+from models.model.model_description import (
+    WORDS_FOLDER,
+    ModelDescription,
+    read_model_description,
+)
 from models.model.model_folder import load_model, save_model
 from models.model.sentence_model import RemovedComponents, build_model
 from models.words.embedding import WordEmbedding
@@ -28,9 +32,8 @@ from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
 from pipeline.base.digest import sha256_of_file
 from pipeline.shards.manifests import read_dataset_manifest
-from pipeline.vectors.train_word_vectors import write_vectors
+from pipeline.vectors.write_folder import write_vectors
 
-WORDS_FOLDER = "words"
 SAMPLE = 50_000
 """Sentences of the corpus that the components are found on, at most; evenly over its shards."""
 _WORDS_AT_ONCE = 10_000
@@ -75,10 +78,12 @@ def export_bag(
         read_dataset_manifest(corpus, "sentences")  # fails before anything is written
     words, table = _trained_words(model_folder, vectors_path)
     words = words if num_words is None else words.first(num_words)
-    facts = {"model": _trained_as(description, model_folder), "words": len(words.words) - 1}
+    facts = {"model": _trained_as(description, model_folder), "words": len(words.index)}
     counts = None if words.counts is None else words.counts[1:]
-    rows = table[1 : len(words.words)]
-    write_vectors(out / WORDS_FOLDER, words.words[1:], rows, facts, counts=counts, kept_as="bytes")
+    rows = table[1 : words.num_words]
+    write_vectors(
+        out / WORDS_FOLDER, words.index.words, rows, facts, counts=counts, kept_as="bytes"
+    )
     vectors = load_word_vectors(out / WORDS_FOLDER)  # as they are after rounding
     model = build_model(_BAG, vectors, seed=0)
     if components:
@@ -101,7 +106,7 @@ def _trained_words(
     tables = list(model.encoder.embeddings)
     embedding = tables[place if len(tables) > 1 else 0]
     assert isinstance(embedding, WordEmbedding)
-    ids = torch.arange(len(model.vectors.words)).split(_WORDS_AT_ONCE)
+    ids = torch.arange(model.vectors.num_words).split(_WORDS_AT_ONCE)
     with torch.no_grad():
         table = torch.cat([embedding(some) for some in ids])
     return model.vectors, table.numpy()

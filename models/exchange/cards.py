@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from models.config.training_presets import SIF_WORDS
-from models.exchange.bag import WORDS_FOLDER
 from models.exchange.export_options import PARSERS_FOLDER, ExportOptions
 from models.model.card import (
     CARD_FILE,
     LICENCE_ROW,
     TEXT_ROW,
+    UNKNOWN_LICENCE,
     CardFacts,
     front_matter,
     licence_of,
     model_card,
 )
-from models.model.model_description import ModelDescription, read_model_description
+from models.model.model_description import (
+    WORDS_FOLDER,
+    ModelDescription,
+    read_model_description,
+)
 from models.model.release import made_with
 from models.report.evaluation_table import evaluation_table
 from pipeline.base.atomic_files import write_text_atomically
@@ -63,6 +68,41 @@ def write_card(folder: Path, out: Path, options: ExportOptions) -> None:
     card = _with_licences(card, licence, options.text_licence)
     if options.results is not None:
         card += f"\n{evaluation_table([options.results], by_subset=False)}\n"
+    write_text_atomically(out / CARD_FILE, f"{card}\n{_this_folder(out, licence, options)}")
+
+
+def write_ensemble_card(
+    out: Path, name: str, members: Sequence[Path], options: ExportOptions
+) -> None:
+    """Writes the card of joined models, which points to those of its members.
+
+    Args:
+        name: of the whole.
+        members: their folders within ``out``, with their cards.
+    """
+    rows = [
+        f"| `{place.relative_to(out).as_posix()}` | {printable(licence_of(place))} |"
+        for place in members
+    ]
+    licence = options.licence or UNKNOWN_LICENCE
+    lines = [
+        f"# {printable(name)}",
+        "",
+        "An ensemble of sentence encoders made with Treeviews: the vector of a sentence is those "
+        "of its members side by side, in this order. What each is stands in its own card.",
+        "",
+        "| member | licence |",
+        "| --- | --- |",
+        *rows,
+        "",
+        "| what | licence |",
+        "| --- | --- |",
+        f"| {LICENCE_ROW} | {printable(licence)} |",
+        "",
+    ]
+    if options.results is not None:
+        lines.append(f"{evaluation_table([options.results], by_subset=False)}\n")
+    card = "\n".join(lines)
     write_text_atomically(out / CARD_FILE, f"{card}\n{_this_folder(out, licence, options)}")
 
 

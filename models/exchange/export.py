@@ -9,11 +9,25 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from models.config.training_presets import SIF_WORDS
 from models.config.views import UNORDERED_VIEWS, needed_stages
-from models.encoding.encoder_names import BAG_OF_WORDS, SIF
-from models.exchange.bag import WORDS_FOLDER, export_bag
-from models.exchange.cards import licence_said, write_baseline_card, write_card, write_readme
+from models.encoding.encoder_names import (
+    BAG_OF_WORDS,
+    SIF,
+    EncoderName,
+    UnknownEncoderError,
+    parse_encoder_name,
+)
+from models.exchange.bag import export_bag
+from models.exchange.cards import (
+    licence_said,
+    write_baseline_card,
+    write_card,
+    write_ensemble_card,
+    write_readme,
+)
 from models.exchange.export_options import PARSERS_FOLDER, ExportOptions
 from models.exchange.static_embedding import (
     StaticEncoder,
@@ -23,10 +37,13 @@ from models.exchange.static_embedding import (
     write_static,
 )
 from models.model.card import CARD_FILE, UNKNOWN_LICENCE
+from models.model.ensemble import MEMBERS_FOLDER, is_ensemble, write_ensemble
 from models.model.hub import folder_called
 from models.model.model_description import (
+    EXPANDED,
     MODEL_FILE,
     OPTION_OF_STAGE,
+    WORDS_FOLDER,
     ModelDescription,
     find_parser,
     found_nearby,
@@ -36,7 +53,7 @@ from models.model.model_description import (
 from models.model.model_folder import load_model, save_model
 from models.model.release import made_with
 from models.model.sentence_model import SentenceModel, build_model
-from models.words.vector_files import FACTS_FILE, VECTORS_FILE, WORDS_FILE, load_word_vectors
+from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
 from pipeline.base.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS, SHIPPED_VECTORS, shown
 from pipeline.base.inside import inside
@@ -46,7 +63,8 @@ from pipeline.parsers.adapters.folder_files import (
     SCORES_NAME,
     parser_file_names,
 )
-from pipeline.vectors.train_word_vectors import write_vectors
+from pipeline.vectors.folder import FOLDER_FILES
+from pipeline.vectors.write_folder import write_vectors
 
 MODULE = "treeviews.sentence_transformers.ParsedSentences"
 """What sentence-transformers reads a model of ours by that is no table of words."""
@@ -56,8 +74,9 @@ def export_model(model: str | Path, out: Path, options: ExportOptions | None = N
     """Writes a model as a folder to pass on.
 
     Args:
-        model: its folder, the name of one that ships or of one of a hub (``hf://user/name``), or
-            ``bag_of_words`` or ``sif``, which are of a format of another library alone.
+        model: its folder, the name of one that ships or of one of a hub (``hf://user/name``);
+            several joined (``MODEL+MODEL``), or the folder of an ensemble; or ``bag_of_words`` or
+            ``sif``, which are of a format of another library alone.
         out: the new folder.
 
     Raises:
@@ -66,11 +85,11 @@ def export_model(model: str | Path, out: Path, options: ExportOptions | None = N
             parsers are not found or could not be found by others; names the option that helps.
     """
     options = options or ExportOptions()
-    if out.exists() and any(out.iterdir()):
-        raise ValueError(f"{out}: not empty; give a new folder")
-    with _whole_or_not_at_all(out):
+    with new_folder(out):
         if str(model) in (BAG_OF_WORDS, SIF):
             _export_baseline(str(model), out, options)
+        elif (joined := _joined(str(model))) is not None:
+            export_ensemble(joined, out, options)
         elif options.format == "treeviews":
             _export_ours(folder_called(model), out, options)
         else:
@@ -78,8 +97,14 @@ def export_model(model: str | Path, out: Path, options: ExportOptions | None = N
 
 
 @contextmanager
-def _whole_or_not_at_all(out: Path) -> Iterator[None]:
-    """Leaves a folder that is empty or not there yet as it was, where writing into it fails."""
+def new_folder(out: Path) -> Iterator[None]:
+    """Leaves a folder that is empty or not there yet as it was, where writing into it fails.
+
+    Raises:
+        ValueError: it holds something.
+    """
+    if out.exists() and any(out.iterdir()):
+        raise ValueError(f"{out}: not empty; give a new folder")
     was_there = out.exists()
     try:
         yield
@@ -90,6 +115,43 @@ def _whole_or_not_at_all(out: Path) -> Iterator[None]:
             if not was_there:
                 out.rmdir()
         raise
+
+
+def _joined(called: str) -> EncoderName | None:
+    """Returns what a name stands for, if these are several models or views of one."""
+    folder = folder_called(called)
+    if folder.is_dir() and not is_ensemble(folder):
+        return None
+    try:
+        name = parse_encoder_name(called)
+    except UnknownEncoderError:
+        return None  # what is wrong with a model's name is told where it is read
+    return name if name.kind == "joined" else None
+
+
+def export_ensemble(name: EncoderName, out: Path, options: ExportOptions) -> None:
+    """Writes joined models as one folder, each of them as a model's folder within it.
+
+    Their weights go on as they are: a trained bag of words is not made smaller.
+
+    Raises:
+        ValueError: an option is of one model or of another library's format.
+    """
+    if options.num_words is not None or options.components or options.format != "treeviews":
+        raise ValueError(
+            f"{name.called}: several models; --words and --components are of one, and only "
+            "--format treeviews holds several: export each by itself"
+        )
+    members = []
+    for place, part in enumerate(name.parts):
+        own = out / MEMBERS_FOLDER / f"{place}-{part.folder.resolve().name}"
+        settled = read_model_description(part.folder).vectors.are_settled
+        of_member = replace(options, vectors=None if settled else options.vectors, results=None)
+        _export_whole(part.folder, own, of_member)
+        write_card(part.folder, own, of_member)
+        members.append((own, part.views))
+    write_ensemble_card(out, name.shown, [own for own, _ in members], options)
+    write_ensemble(out, members, made=made_with(), licence=options.licence)
 
 
 def _export_ours(folder: Path, out: Path, options: ExportOptions) -> None:
@@ -161,7 +223,7 @@ def _said(folder: Path, description: ModelDescription, options: ExportOptions) -
     value = read_object(folder / MODEL_FILE, (), remedy="get the folder anew")
     licence = licence_said(folder, description, options)
     kept = {"made": value.get("made", {}), "exported_with": made_with()}
-    kept |= {"trained": value["trained"]} if "trained" in value else {}
+    kept |= {name: value[name] for name in ("trained", EXPANDED) if name in value}
     return kept | ({} if licence == UNKNOWN_LICENCE else {"licence": licence})
 
 
@@ -212,7 +274,7 @@ def _copy_words(
     assert place is not None, "the model was loaded with them"
     if place.is_dir():
         target.mkdir()
-        for name in (VECTORS_FILE, WORDS_FILE, FACTS_FILE, CARD_FILE):
+        for name in (*FOLDER_FILES, CARD_FILE):
             if (place / name).is_file():
                 shutil.copyfile(place / name, target / name)
         card = place.parent / CARD_FILE  # of a model whose words they are
@@ -220,8 +282,14 @@ def _copy_words(
             shutil.copyfile(card, target / CARD_FILE)
         return
     whole: WordVectors = load_word_vectors(place)
-    facts = {"from": place.name, "words": len(whole.words) - 1}
-    write_vectors(target, whole.words[1:], whole.matrix[1:], facts, counts=None, kept_as="float32")
+    facts = {"from": place.name, "words": len(whole.index)}
+    write_vectors(
+        target,
+        whole.index.words,
+        whole.rows(np.arange(1, whole.num_words)),
+        facts,
+        kept_as="float32",
+    )
 
 
 def _holds(place: Path, checksum: str) -> bool:

@@ -60,8 +60,8 @@ def static_encoder(model: SentenceModel) -> StaticEncoder:
     views = SentenceViews(model).eval()
     rows = []
     for ids in np.array_split(
-        np.arange(len(model.vectors.words), dtype=np.int32),
-        -(-len(model.vectors.words) // _WORDS_AT_ONCE),
+        np.arange(model.vectors.num_words, dtype=np.int32),
+        -(-model.vectors.num_words // _WORDS_AT_ONCE),
     ):
         pooled = views.pool(batch_of(_one_word_each(ids), config), ("last",))
         rows.append(torch.cat([view["last"].float() for view in pooled], dim=1).cpu().numpy())
@@ -70,7 +70,7 @@ def static_encoder(model: SentenceModel) -> StaticEncoder:
 
 def static_words(vectors: WordVectors) -> StaticEncoder:
     """Returns the plain mean of word vectors."""
-    return StaticEncoder(vectors.words, vectors.matrix)
+    return StaticEncoder(vectors.words, vectors.rows(np.arange(vectors.num_words)))
 
 
 def write_static(folder: Path, encoder: StaticEncoder) -> None:

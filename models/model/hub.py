@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from models.model.ensemble import is_ensemble, member_folders, read_ensemble
 from models.model.model_description import (
     MODEL_FILE,
     REMEDY,
@@ -157,6 +158,10 @@ def check_model_folder(folder: Path) -> None:
     Raises:
         ValueError: no model, a file is damaged or missing, or one would lie outside.
     """
+    if is_ensemble(folder):
+        for member in member_folders(folder, read_ensemble(folder)):
+            check_model_folder(member)
+        return
     try:
         description = read_model_description(folder)
     except FileNotFoundError as error:
@@ -166,7 +171,7 @@ def check_model_folder(folder: Path) -> None:
         raise ValueError(f"{folder / MODEL_FILE}: seals no weights; {REMEDY}")
     check_file(inside(folder, WEIGHTS_FILE), sealed, REMEDY)
     if description.vectors.are_own:
-        vectors = load_word_vectors(inside(folder, str(description.vectors.path)))
+        vectors = load_word_vectors(inside(folder, str(description.vectors.path)), whole=True)
         if vectors.checksum != description.vectors.checksum:
             raise ValueError(f"{folder}: other word vectors than {MODEL_FILE} seals; {REMEDY}")
     for stage, record in description.parsers.items():

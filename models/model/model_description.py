@@ -27,6 +27,10 @@ logger = logging.getLogger(__name__)
 
 WEIGHTS_FILE = "model.safetensors"
 MODEL_FILE = "model.json"
+WORDS_FOLDER = "words"
+"""Of word vectors that lie within a model's folder."""
+EXPANDED = "expanded"
+"""Key of what a vocabulary was expanded from, and how well."""
 FORMAT_VERSION = 2
 REMEDY = "restore the model's files together, or delete the folder and train again"
 """What to do about a model of which a file is damaged."""
@@ -300,7 +304,7 @@ def find_parser(stage: str, record: ParserRecord | None, given: Path | None) -> 
 
 
 def load_recorded_vectors(
-    checksum: str, recorded: Path | None, given: Path | None = None
+    checksum: str, recorded: Path | None, given: Path | None = None, *, whole: bool = False
 ) -> WordVectors:
     """Returns the word vectors with this checksum.
 
@@ -310,6 +314,7 @@ def load_recorded_vectors(
         checksum: see `WordVectors.checksum`.
         recorded: where they lay in training, if that is known.
         given: where the user says they lie.
+        whole: see `load_word_vectors`.
 
     Raises:
         ValueError: they are not there; says what each place holds, and the argument that helps.
@@ -318,7 +323,7 @@ def load_recorded_vectors(
     places = [given] if given is not None else [recorded, *SHIPPED_VECTORS]
     for path in filter(None, places):
         try:
-            vectors = load_word_vectors(path)
+            vectors = load_word_vectors(path, whole=whole)
         except (OSError, ValueError) as error:
             faults.append(str(error))
             continue

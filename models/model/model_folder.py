@@ -20,6 +20,7 @@ from models.model.model_description import (
     MODEL_FILE,
     REMEDY,
     WEIGHTS_FILE,
+    ModelDescription,
     found_nearby,
     load_recorded_vectors,
     read_model_description,
@@ -31,6 +32,7 @@ from models.model.sentence_model import (
     SentenceViews,
     build_model,
 )
+from models.words.word_vectors import WordVectors
 from pipeline.base.atomic_files import write_by_library
 from pipeline.base.inside import inside
 from pipeline.base.json_files import check_file, read_object, write_sealed_json
@@ -55,7 +57,7 @@ def save_model(folder: Path, model: SentenceModel, origin: Mapping[str, Any]) ->
         **origin,
         "sizes": {
             "word_size": model.vectors.size,
-            "words": len(model.vectors.words),
+            "words": model.vectors.num_words,
             "embedding_size": sum(SentenceViews(model).widths),
             "parameters": num_parameters(model),
         },
@@ -81,18 +83,8 @@ def load_model(folder: Path, *, vectors_path: Path | None = None) -> SentenceMod
             take, or weights that do not fit.
     """
     description = read_model_description(folder)
-    config, recorded = description.config, description.vectors
-    place = recorded.path
-    if recorded.are_own:
-        if vectors_path is not None:
-            raise ValueError(
-                f"{folder}: has its own word vectors ({place}) and takes no others; leave out "
-                f"vectors={vectors_path}"
-            )
-        place = inside(folder, str(recorded.path))
-    elif place is None:
-        place = found_nearby(folder, recorded.nearby)
-    vectors = load_recorded_vectors(recorded.checksum, place, vectors_path)
+    config = description.config
+    vectors = vectors_of_model(folder, description, vectors_path)
     path = folder / WEIGHTS_FILE
     tensors = _tensors_of(path)
 
@@ -116,6 +108,36 @@ def load_model(folder: Path, *, vectors_path: Path | None = None) -> SentenceMod
     except ValueError as error:
         raise ValueError(f"{path}: {error}; {REMEDY}") from error
     return model.eval()
+
+
+def vectors_of_model(
+    folder: Path,
+    description: ModelDescription,
+    vectors_path: Path | None = None,
+    *,
+    whole: bool = False,
+) -> WordVectors:
+    """Returns the word vectors that a model was made with, all of them.
+
+    Args:
+        vectors_path: see `load_model`.
+        whole: a large table is held against its sha256, too.
+
+    Raises:
+        ValueError: they are not found, or are given to a model that has its own.
+    """
+    recorded = description.vectors
+    place = recorded.path
+    if recorded.are_own:
+        if vectors_path is not None:
+            raise ValueError(
+                f"{folder}: has its own word vectors ({place}) and takes no others; leave out "
+                f"vectors={vectors_path}"
+            )
+        place = inside(folder, str(recorded.path))
+    elif place is None:
+        place = found_nearby(folder, recorded.nearby)
+    return load_recorded_vectors(recorded.checksum, place, vectors_path, whole=whole)
 
 
 def load_weights(folder: Path, model: SentenceModel) -> None:

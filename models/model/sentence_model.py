@@ -105,7 +105,7 @@ class SentenceModel(nn.Module):
         self.encoder = MultiViewEncoder(config, self._embeddings())
         word_size = cast(WordEmbedding, self.encoder.embeddings[0]).word_size
         self.objective = build_objective(
-            config, self.encoder.widths, word_size=word_size, num_words=len(vectors.words)
+            config, self.encoder.widths, word_size=word_size, num_words=vectors.num_words
         )
 
     @property
@@ -122,6 +122,8 @@ class SentenceModel(nn.Module):
     def _embeddings(self) -> list[WordEmbedding]:
         """Returns one embedding for all views, or one for each."""
         config = self.config
+        if config.embeddings == "side_by_side":
+            return [word_embedding(config, half) for half in self.vectors.halves()]
         is_trained = config.word_vectors == "trained"
         # Two frozen tables would hold the same vectors twice.
         num_tables = len(config.views) if is_trained and config.embeddings == "separate" else 1

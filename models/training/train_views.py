@@ -65,7 +65,7 @@ def train(
     """
     job.config.check_processes(ranks.size)
     job.config.check_trainable()
-    vectors = load_word_vectors(job.vectors)
+    vectors = load_word_vectors(job.vectors, whole=True)
     provenance = job.provenance(vectors)
     summary = finished_summary(job.out, provenance.identity)
     if summary is None:

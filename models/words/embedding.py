@@ -56,9 +56,11 @@ def word_embedding(config: TrainingConfig, vectors: WordVectors) -> WordEmbeddin
     scale = 1.0
     if is_trained and config.trained_word_init != "given":
         size, init = config.trained_word_size, config.trained_word_init
-        table = drawn_vectors(len(vectors.words), size, init)
+        table = drawn_vectors(vectors.num_words, size, init)
     else:
         table = torch.from_numpy(vectors.matrix)
+        if is_trained:  # in the precision of every other parameter
+            table = table.float()
         if config.vector_rms is not None:
             scale = vectors.scale_to(config.vector_rms, unit=config.unit_words)
         if config.unit_words:

@@ -8,18 +8,19 @@ words are set to 0").
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import repeat
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from pipeline.shards.arrow import flags, values_of
+from pipeline.shards.arrow import flags, strings, values_of
+from pipeline.vectors.folder import VectorTable, checksum_of, rms_of
+from pipeline.vectors.word_index import WordIndex
 
 _BLOCK_ROWS = 65_536
 
@@ -57,22 +58,30 @@ class Coverage:
 
 @dataclass(frozen=True, eq=False)
 class WordVectors:
-    """Words and their vectors."""
+    """Words and their vectors.
 
-    words: tuple[str, ...]
-    """Length V; ``words[0]`` is the unknown word."""
-    matrix: NDArray[np.float32]
+    The table of a folder is its file, mapped: what is looked up is what is read, so that millions
+    of words cost the memory of those that are used. It keeps the folder's own precision.
+    """
+
+    index: WordIndex
+    """The V - 1 known words; the word of id i stands at place i - 1."""
+    matrix: NDArray[np.floating[Any]]
     """[V, E]; row 0 is zero."""
     num_duplicates: int = 0
     """Rows of the file that repeated a word; the first one counts."""
     counts: NDArray[np.int64] | None = None
     """[V]; how often each word stands in the text that the vectors were trained on, 0 of the
     unknown one; None where the file does not say."""
+    opened: VectorTable | None = None
+    """The folder that they are of."""
+    factors: tuple[NDArray[np.float32], ...] = ()
+    """Each [] or [V, 1]; see `times`."""
 
     @classmethod
     def from_rows(
         cls,
-        words: Iterable[str],
+        words: Sequence[str] | pa.Array,
         rows: NDArray[np.float32],
         *,
         num_duplicates: int = 0,
@@ -81,39 +90,30 @@ class WordVectors:
         """Returns the vectors of known words behind the zero row of the unknown one.
 
         Args:
+            words: the known ones, V - 1.
             rows: float32 [V - 1, E], a vector per word.
             counts: [V - 1], or None.
         """
         unknown = np.zeros((1, rows.shape[1]), dtype=np.float32)
         matrix = np.concatenate([unknown, rows.astype(np.float32, copy=False)])
-        return cls.of_table(words, matrix, num_duplicates=num_duplicates, counts=counts)
+        arrow = words if isinstance(words, pa.Array) else strings(words)
+        return cls(WordIndex(arrow), matrix, num_duplicates, _with_unknown(counts))
 
     @classmethod
-    def of_table(
-        cls,
-        words: Iterable[str],
-        matrix: NDArray[np.float32],
-        *,
-        num_duplicates: int = 0,
-        counts: NDArray[np.int64] | None = None,
-    ) -> WordVectors:
-        """Returns the vectors of known words, taken over with the unknown one's row.
-
-        Args:
-            matrix: float32 [V, E]; row 0 is zero.
-            counts: of the known words, [V - 1], or None.
-        """
-        if counts is not None:
-            counts = np.concatenate([[0], counts.astype(np.int64)])
-        return cls((UNKNOWN_WORD, *words), matrix, num_duplicates, counts)
+    def of_table(cls, table: VectorTable) -> WordVectors:
+        """Returns the vectors of a folder."""
+        duplicates = table.facts.get("duplicates", 0)
+        num_duplicates = duplicates if isinstance(duplicates, int) else 0
+        counts = _with_unknown(table.counts)
+        return cls(WordIndex(table.words), table.rows, num_duplicates, counts, table)
 
     def __post_init__(self) -> None:
-        if len(self.words) != len(self.matrix):
-            raise ValueError(f"{len(self.words)} words but {len(self.matrix)} vectors")
-        if self.words[:1] != (UNKNOWN_WORD,) or self.matrix[UNKNOWN_ID].any():
+        if len(self.index) + 1 != len(self.matrix):
+            raise ValueError(f"{len(self.index) + 1} words but {len(self.matrix)} vectors")
+        if self.matrix[UNKNOWN_ID].any():
             raise ValueError("id 0 must be the unknown word with a zero vector")
-        if self.counts is not None and len(self.counts) != len(self.words):
-            raise ValueError(f"{len(self.words)} words but {len(self.counts)} counts")
+        if self.counts is not None and len(self.counts) != len(self.matrix):
+            raise ValueError(f"{len(self.matrix)} words but {len(self.counts)} counts")
 
     def first(self, num_words: int) -> WordVectors:
         """Returns the first words of the file, the most frequent ones in all files that are usual.
@@ -121,25 +121,97 @@ class WordVectors:
         Args:
             num_words: the unknown word not counted; all words if there are not so many.
         """
-        stop = num_words + 1
-        counts = None if self.counts is None else self.counts[:stop]
-        return WordVectors(self.words[:stop], self.matrix[:stop], counts=counts)
+        counts = None if self.counts is None else self.counts[: num_words + 1]
+        index = WordIndex(self.index.words.slice(0, num_words))
+        return WordVectors(index, self.matrix[: num_words + 1], counts=counts)
+
+    def times(self, factors: Sequence[NDArray[np.float32]]) -> WordVectors:
+        """Returns the same words, whose `rows` are multiplied by each of these in turn.
+
+        Of a mapped table that is done where rows are read, of another one at once.
+
+        Args:
+            factors: each [] or [V, 1].
+        """
+        if self.is_mapped:
+            return replace(self, factors=(*self.factors, *factors))
+        table = self.matrix.astype(np.float32)
+        for factor in factors:
+            table *= factor
+        return WordVectors(self.index, table)
+
+    @property
+    def num_words(self) -> int:
+        """V, the unknown word counted."""
+        return len(self.matrix)
+
+    @property
+    def is_mapped(self) -> bool:
+        """Whether the table is a file's, read where somebody looks."""
+        return self.opened is not None and self.opened.mapped is not None
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """All V words, by id, ``words[0]`` the unknown one; made where somebody asks for it."""
+        return (UNKNOWN_WORD, *self.index.words.to_pylist())
+
+    def halves(self) -> tuple[WordVectors, WordVectors]:
+        """Returns the same words with the first and with the second half of each vector.
+
+        Raises:
+            ValueError: the vectors have no halves.
+        """
+        if self.size % 2:
+            raise ValueError(
+                f"word vectors of {self.size} dimensions are no two tables side by side; give "
+                "those that the model was made with"
+            )
+        middle = self.size // 2
+        parts = (self.matrix[:, :middle], self.matrix[:, middle:])
+        first, second = (WordVectors(self.index, part, counts=self.counts) for part in parts)
+        return first, second
 
     @property
     def size(self) -> int:
         """E, the dimensions of a vector."""
         return int(self.matrix.shape[1])
 
+    def rows(
+        self, ids: NDArray[np.integer[Any]], out: NDArray[np.float32] | None = None
+    ) -> NDArray[np.float32]:
+        """Returns the vectors of some ids, float32 [N, E].
+
+        Args:
+            ids: [N], each below V.
+            out: where they are written, float32 [N, E].
+        """
+        if self.matrix.dtype == np.float32:
+            found: NDArray[np.float32] = np.take(self.matrix, ids, axis=0, out=out, mode="clip")
+        else:
+            found = np.empty((len(ids), self.size), dtype=np.float32) if out is None else out
+            found[:] = self.matrix[ids]
+        for factor in self.factors:
+            found *= factor[ids] if factor.ndim else factor
+        return found
+
+    def blocks(self) -> Iterator[NDArray[np.floating[Any]]]:
+        """Yields all rows in order, some at a time, that of the unknown word alone first.
+
+        A mapped table is read beside its map.
+        """
+        if self.is_mapped and self.opened is not None and self.opened.mapped is not None:
+            yield from self.opened.mapped.blocks()
+        else:
+            # In blocks: double precision for two million vectors at once would be gigabytes.
+            yield self.matrix[:1]
+            for start in range(1, len(self.matrix), _BLOCK_ROWS):
+                yield self.matrix[start : start + _BLOCK_ROWS]
+
     @cached_property
     def rms(self) -> float:
         """Root mean square of a component over all known words; 0 without words."""
-        known = self.matrix[1:]
-        # In blocks: double precision for two million vectors at once would be gigabytes.
-        total = sum(
-            float(np.square(known[start : start + _BLOCK_ROWS], dtype=np.float64).sum())
-            for start in range(0, len(known), _BLOCK_ROWS)
-        )
-        return float(np.sqrt(total / known.size)) if known.size else 0.0
+        noted = self._noted("vectors_rms")
+        return noted if isinstance(noted, float) else rms_of(self.blocks())
 
     def scale_to(self, target_rms: float, *, unit: bool = False) -> float:
         """Returns the factor that gives the vectors this root mean square.
@@ -157,23 +229,26 @@ class WordVectors:
     @cached_property
     def lengths(self) -> NDArray[np.float32]:
         """Length of each vector, [V]; 1 for a vector of zeros, which so stays one."""
-        lengths: NDArray[np.float32] = np.linalg.norm(self.matrix, axis=1)
+        lengths: NDArray[np.float32] = np.concatenate(
+            [
+                np.linalg.norm(block.astype(np.float32, copy=False), axis=1)
+                for block in self.blocks()
+            ]
+        )
         return np.where(lengths > 0, lengths, np.float32(1))
 
     @cached_property
     def checksum(self) -> str:
         """sha256 over words, values and, if known, counts; equal vectors give equal checksums."""
-        digest = hashlib.sha256("\n".join(self.words).encode())
-        digest.update(str(self.matrix.shape).encode())
-        digest.update(np.ascontiguousarray(self.matrix, dtype="<f4").data)
-        if self.counts is not None:
-            digest.update(np.ascontiguousarray(self.counts, dtype="<i8").tobytes())
-        return digest.hexdigest()
+        noted = self._noted("vectors_checksum")
+        if isinstance(noted, str):
+            return noted
+        counts = None if self.counts is None else self.counts[1:]
+        return checksum_of(self.index.words, self.matrix.shape, self.blocks(), counts)
 
-    @cached_property
-    def _id_of_word(self) -> dict[str, int]:
-        last_first = zip(reversed(self.words), reversed(range(len(self.words))), strict=True)
-        return dict(last_first)  # of a word that stands twice the first one counts
+    def _noted(self, name: str) -> Any:
+        """Returns what the folder says of its table, whose openers need not read it whole."""
+        return self.opened.facts.get(name) if self.is_mapped and self.opened else None
 
     def token_ids(self, tokens: pa.Array | pa.ChunkedArray) -> tuple[NDArray[np.int32], Coverage]:
         """Returns the id of every token of a string column, and how they were found.
@@ -191,8 +266,9 @@ class WordVectors:
         encoded = encoded.dictionary_encode()
         distinct_ids = self._look_up(encoded.dictionary)
         is_exact = distinct_ids != UNKNOWN_ID
-        others = encoded.dictionary.filter(flags(~is_exact))
-        distinct_ids[~is_exact] = self._look_up(pc.utf8_lower(others))
+        if not is_exact.all():
+            others = encoded.dictionary.filter(flags(~is_exact))
+            distinct_ids[~is_exact] = self._look_up(pc.utf8_lower(others))
         indices = values_of(encoded.indices)
         counts = np.bincount(indices, minlength=len(distinct_ids))
         num_exact = int(counts[is_exact].sum())
@@ -201,5 +277,8 @@ class WordVectors:
         return distinct_ids[indices], coverage
 
     def _look_up(self, words: pa.Array) -> NDArray[np.int32]:
-        found = map(self._id_of_word.get, words.to_pylist(), repeat(UNKNOWN_ID))
-        return np.fromiter(found, np.int32, len(words))
+        return self.index.places(words) + np.int32(1)  # nowhere is the unknown word's id
+
+
+def _with_unknown(counts: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
+    return None if counts is None else np.concatenate([[0], counts.astype(np.int64)])

@@ -27,7 +27,7 @@ def word_probabilities(vectors: WordVectors) -> NDArray[np.float64]:
         ValueError: counts that are all zero.
     """
     if vectors.counts is None:
-        masses = 1.0 / (np.arange(len(vectors.words), dtype=np.float64) + ZIPF_SHIFT)
+        masses = 1.0 / (np.arange(vectors.num_words, dtype=np.float64) + ZIPF_SHIFT)
         masses[0] = 0.0
     else:
         masses = vectors.counts.astype(np.float64)

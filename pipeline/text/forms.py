@@ -41,6 +41,19 @@ def read_forms(path: Path, rules: Mapping[str, Any]) -> KnownForms | None:
     return _read(path, tuple(sorted(rules.items())))
 
 
+def forms_of_any_rules(path: Path) -> list[str]:
+    """Returns the forms of a file, cut as its rules have it, whichever they are; of no file, none.
+
+    Raises:
+        ValueError: the file is damaged.
+    """
+    try:
+        forms: list[str] = read_object(path, _FIELDS, remedy=_REMEDY)["forms"]
+    except FileNotFoundError:
+        return []
+    return forms
+
+
 @cache
 def _read(path: Path, rules: tuple[tuple[str, Any], ...]) -> KnownForms | None:
     try:

@@ -1,7 +1,7 @@
 """Makes the file of known forms: ``python -m pipeline.text.make_forms [TEXT …]``.
 
-They are those of the default run's text, of the texts that are given, and of words, special cases
-and numbers between the marks that stand around them in prose.
+They are those of the default run's text, of the texts that are given, of the file that is there,
+and of words, special cases and numbers between the marks that stand around them in prose.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pipeline.sources.python_docs import PythonDocs
 from pipeline.sources.streams import documents_of
 from pipeline.text.chunks import ChunkCutter, KnownForms
 from pipeline.text.cleaning import clean_text
-from pipeline.text.forms import write_forms
+from pipeline.text.forms import forms_of_any_rules, write_forms
 from pipeline.text.tokenization import english_rules, rules_version
 
 LEAST_TIMES = 2
@@ -91,7 +91,8 @@ def main(texts: Sequence[str]) -> int:
     """Writes the file; returns the exit code."""
     cutter = ChunkCutter(english_rules)
     usual = _usual_chunks(chain(_default_text(), _lines(map(Path, texts))))
-    kept = set(chain(usual, _made_chunks()))
+    former = (form.replace(" ", "") for form in forms_of_any_rules(BUNDLED_FORMS))
+    kept = set(chain(usual, _made_chunks(), former))
     cutter.cut(pa.array(sorted(kept), pa.large_string()))
     forms = cutter.plain_forms()
     known = KnownForms(english_rules().named(), forms)

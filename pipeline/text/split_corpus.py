@@ -228,7 +228,8 @@ class CorpusSplit:
         splitter = self._splitter()
         while runs := self.runs():
             for run in runs:
-                split_run(splitter, run, on_progress, total=len(self.plan.parts))
+                end = runs[-1].number + runs[-1].num_shards
+                split_run(splitter, run, _within(on_progress, run, end), len(self.plan.parts))
         return self.finish()
 
     def _splitter(self) -> PartSplitter:
@@ -277,7 +278,7 @@ def split_sentences(
 
 
 def split_run(
-    splitter: PartSplitter, run: ShardRange, on_progress: Progress | None, *, total: int
+    splitter: PartSplitter, run: ShardRange, on_progress: Progress | None, total: int
 ) -> None:
     """Makes the shards of a run of parts; those that stand are passed over."""
     rows = 0
@@ -286,6 +287,13 @@ def split_run(
         if on_progress is not None:
             status = f"{rows:,} sentences of part {number + 1:,} of {total:,}"
             on_progress(done / run.num_shards, status)
+
+
+def _within(progress: Progress | None, run: ShardRange, end: int) -> Progress | None:
+    """Returns what tells of the progress of a run among all shards up to the last wanted."""
+    if progress is None:
+        return None
+    return lambda fraction, status: progress((run.number + fraction * run.num_shards) / end, status)
 
 
 def _remove_shards(folder: Path, first: int) -> None:
@@ -308,7 +316,7 @@ def execute(job: SplitJob, on_progress: Progress) -> None:
     check_releases(job.described, describe_splitter(config))
     plan = Plan.from_dict(values["plan"])
     splitter = PartSplitter(plan, config, job.output, values["fingerprint"])
-    split_run(splitter, ShardRange(job.number, job.count), on_progress, total=len(plan.parts))
+    split_run(splitter, ShardRange(job.number, job.count), on_progress, len(plan.parts))
 
 
 if __name__ == "__main__":

@@ -71,7 +71,7 @@ def refuse_sentence(tokens: Sequence[str], config: SentenceConfig) -> Refusal | 
     return None
 
 
-TOKENIZATION_VERSION = 2
+TOKENIZATION_VERSION = 3
 """Raised whenever the rules below change; part of every digest."""
 
 MAX_CHUNK_CHARACTERS = 300
@@ -84,9 +84,11 @@ _LONG_CHUNK = re.compile(rf"(\S{{{MAX_CHUNK_CHARACTERS + 1},}})")
 
 # Differs from spaCy's English rules, for technical prose: names such as __init__ and io.BytesIO and
 # operators such as == stay whole, while _emphasis_ loses its marks; a letter that ends a sentence
-# ("a to b.") gives up its period.
+# ("a to b.") gives up its period; and what is a face by spaCy's list is mostly a bracket beside a
+# number, a colon or an equals sign ("(see chapter 8)", "(one):", "x[:]") stays apart.
 _OPERATOR = re.compile(r"(?:[=!<>+*/%&|^-]=|\*\*|<<|>>|->|//)$")
 _LETTER_WITH_PERIOD = re.compile(r"[a-z]\.")
+_NO_FACE = re.compile(r"8\)|\):|\([;=]|\[[:=]|[:=][\[\]]|\]=")
 _PERIOD_BEFORE_CAPITAL = r"\.(?=["
 _UNDERSCORE = "_"
 _LONE_LEADING_UNDERSCORE = r"_(?!_|[^\W_]+_[^\W_])"
@@ -175,7 +177,7 @@ def english_patterns() -> EnglishPatterns:
         special_cases={
             text: [part[ORTH] for part in parts]
             for text, parts in cases
-            if not _LETTER_WITH_PERIOD.fullmatch(text)
+            if not (_LETTER_WITH_PERIOD.fullmatch(text) or _NO_FACE.fullmatch(text))
         },
     )
 
@@ -273,7 +275,7 @@ class EnglishTokenizer:
             cut = self._cutter.cut(_without_giants(chunks.dictionary))
             unsure = np.searchsorted(starts, np.flatnonzero(~cut.stands[numbers]), side="right") - 1
             rows = np.unique(unsure)
-            whole = _tokenized_whole([texts[row] for row in rows]) if len(rows) else []
+            whole = tokenized_by_spacy([texts[row] for row in rows]) if len(rows) else []
         places, chunk_offsets = gather_ranges(cut.offsets, numbers)
         offsets = chunk_offsets[starts]
         follows_space = np.zeros(len(places) + 1, dtype=np.bool_)
@@ -283,8 +285,8 @@ class EnglishTokenizer:
         return _with_others(flat, rows, whole) if whole else flat
 
 
-def _tokenized_whole(texts: Sequence[str]) -> list[TokenizedText]:
-    """Returns the tokens of texts by spaCy, which sees how their chunks meet."""
+def tokenized_by_spacy(texts: Sequence[str]) -> list[TokenizedText]:
+    """Returns the tokens of texts by spaCy itself, which sees how their chunks meet."""
     tokenizer = _english()[0]
     found = []
     with tokenizer.vocab.memory_zone():

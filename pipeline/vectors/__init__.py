@@ -1,5 +1,5 @@
-"""Word vectors of plain text, for a machine that has none and for the vectors that ship.
+"""Word vectors: published ones taken over, new ones trained, kept as a mapped table and its words.
 
-In: sentences of files or of a corpus. Out: a folder of vectors, their words and how they were
-trained. Needs gensim, which is imported where it is used.
+In: files that others wrote, or sentences. Out: a folder of vectors, their words and where they come
+from. Training needs gensim, which is imported where it is used.
 """

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import importlib.metadata
-import json
 import logging
 import tempfile
 import time
@@ -21,30 +20,25 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.base.atomic_files import write_by_library
 from pipeline.base.bundled import how_to_install
 from pipeline.base.config_fields import Config, Count, Natural, Positive, at_least
 from pipeline.base.foreign_text import guard_logs, told
-from pipeline.base.json_files import write_sealed_json
 from pipeline.base.refusal import Refusal
 from pipeline.sources.files import TextFiles
 from pipeline.sources.streams import Source, documents_of
 from pipeline.text.tokenization import TOKENIZATION_VERSION, EnglishTokenizer
+from pipeline.vectors.write_folder import write_vectors
 
 logger = logging.getLogger(__name__)
 
-VECTORS_FILE = "vectors.safetensors"
-WORDS_FILE = "words.json"
-FACTS_FILE = "training.json"
 PARAGRAPHS_PER_BLOCK = 2_000
 
 
@@ -205,42 +199,6 @@ def _epoch_callback(on_epoch: Callable[[int], None]) -> Any:
             on_epoch(self.done)
 
     return EpochCallback()
-
-
-def write_vectors(
-    folder: Path,
-    words: Sequence[str],
-    vectors: NDArray[np.float32],
-    facts: Mapping[str, Any],
-    *,
-    counts: NDArray[np.int64] | None = None,
-    kept_as: Literal["float16", "float32", "bytes"] = "float16",
-) -> None:
-    """Writes ``vectors.safetensors``, ``words.json`` and, last, the facts of how they were made.
-
-    Args:
-        words: V of them.
-        vectors: [V, E].
-        counts: [V]; how often each word stands in the text, if that is known.
-        kept_as: in what numbers; a byte is 127 for the largest of its row, whose scale stands
-            beside it.
-    """
-    from safetensors.numpy import save_file
-
-    folder.mkdir(parents=True, exist_ok=True)
-    tensors = _in_bytes(vectors) if kept_as == "bytes" else {"vectors": vectors.astype(kept_as)}
-    if counts is not None:
-        tensors["counts"] = counts.astype(np.int64)
-    write_by_library(folder / VECTORS_FILE, partial(save_file, tensors))
-    (folder / WORDS_FILE).write_text(json.dumps(words, ensure_ascii=False), encoding="utf-8")
-    files = [folder / name for name in (VECTORS_FILE, WORDS_FILE)]
-    write_sealed_json(folder / FACTS_FILE, dict(facts), files)
-
-
-def _in_bytes(vectors: NDArray[np.float32]) -> dict[str, NDArray[Any]]:
-    scales = np.abs(vectors).max(axis=1, initial=0.0) / 127
-    whole = np.rint(vectors / np.where(scales > 0, scales, 1.0)[:, None])
-    return {"vectors": whole.astype(np.int8), "scales": scales.astype(np.float32)}
 
 
 def train_on_tokens(

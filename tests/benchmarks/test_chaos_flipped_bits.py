@@ -13,8 +13,8 @@ from benchmarks.chaos.__main__ import main
 from benchmarks.chaos.parts.flipped_bits import heard, read
 from benchmarks.chaos.run_files import Kind
 from models.report import report
-from models.words import vector_files
 from pipeline.shards import shards
+from pipeline.vectors import folder as vector_folder
 
 
 def test_what_goes_on_from_the_one_before_must_say_so(tmp_path: Path) -> None:
@@ -55,7 +55,7 @@ def test_no_flipped_bit_goes_through(tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_without_checksums_flipped_bits_go_through_and_are_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vector_files, "check_file", lambda *_: None)
+    monkeypatch.setattr(vector_folder, "check_file", lambda *_: None)
     monkeypatch.setattr(shards, "check_rows", lambda *_: None)
     monkeypatch.setattr(report, "check_file", lambda *_: None)
 

@@ -23,7 +23,10 @@ from luigi.cmdline_parser import CmdlineParser
 from tests.support.repository import REPOSITORY
 
 SHA256 = "0" * 64
-RUN_QUICKLY = ("encode", "evaluate", "compare", "inspect", "presets", "parse", "--version")
+RUN_QUICKLY = (
+    *("encode", "evaluate", "compare", "inspect", "presets", "parse", "--version"),
+    *("vectors", "vocabulary"),
+)
 """Subcommands whose examples take seconds on the prepared folder, and are run."""
 MODELS_RUN_QUICKLY = ("list", "show", "export")
 """Those of ``treeviews models`` that do."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import gzip
 import random
 import re
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ from models.model.model_folder import save_model
 from models.words.vector_files import load_word_vectors
 from pipeline.base.bundled import BUNDLED_MODELS, BUNDLED_PARSERS, BUNDLED_VECTORS
 from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder
+from pipeline.vocabulary.count_shard import count_shard
+from pipeline.vocabulary.merge_counts import VocabularyConfig, merge_counts
 from tests.support.document_examples import all_examples
 from tests.support.mteb_data import write_mteb_folder
 from tests.support.parsed_corpora import stories, write_corpus
@@ -57,6 +60,7 @@ def write_example_folder(folder: Path) -> Path:
         (folder / "data" / name).symlink_to(REPOSITORY / "data" / name)
     _write_text(folder)
     _write_models(folder)
+    _write_words(folder)
     _write_evaluation_data(folder)
     corpus = folder / f"data/work/corpora/python-docs-{DIGEST}"
     write_corpus(corpus, stories(12), says_what_was_parsed=True)
@@ -94,16 +98,31 @@ def _write_models(folder: Path) -> None:
     _write_model(models / f"DEP-CONST-{DIGEST}")
     _write_model(models / f"SEQ-{DIGEST}", views=("SEQ",), objective="generative")
     _write_model(models / f"LIN-{DIGEST}", views=("LIN",), objective="discriminative")
+    words = {"word_vectors": "trained", "trained_words": 500}
+    _write_model(models / f"DEP-SEQ-{DIGEST}", seed=1, views=("DEP", "SEQ"), **words)
     (models / f"BOW-BOW-{DIGEST}").symlink_to(BUNDLED_MODELS["english"])
     (folder / "MODEL").symlink_to(models / f"SEQ-{DIGEST}")
     (folder / "OTHER").symlink_to(models / f"LIN-{DIGEST}")
     (folder / "VECTORS").symlink_to(BUNDLED_VECTORS)
 
 
-def _write_model(folder: Path, **changes: Any) -> None:
-    """Writes a narrow model with untrained weights that reads by the bundled parsers."""
+def _write_words(folder: Path) -> None:
+    """Writes an archive of word vectors as published, and the vocabulary of a corpus."""
+    with zipfile.ZipFile(folder / "glove.840B.300d.zip", "w") as archive:
+        archive.writestr("glove.840B.300d.txt", "the 0.5 1\ncat 0.25 2\n")
+    sentences = write_corpus(folder / "counted", stories(2)).sentences
+    count_shard(sentences, 0, folder / "counts")
+    vocabulary = folder / f"data/work/vocabularies/files-{DIGEST}"
+    merge_counts(folder / "counts", 1, VocabularyConfig(), vocabulary)
+
+
+def _write_model(folder: Path, *, seed: int = 0, **changes: Any) -> None:
+    """Writes a narrow model with untrained weights that reads by the bundled parsers.
+
+    With a seed that is not that of its configuration its words are none that training has left.
+    """
     words = load_word_vectors(BUNDLED_VECTORS)
-    model = random_model(preset("laptop", **{"hidden_size": 6, **changes}), words, seed=0)
+    model = random_model(preset("laptop", **{"hidden_size": 6, **changes}), words, seed)
     parsers = {
         stage: ParserRecord(path.name, checksum_of_parser_folder(path), path).to_dict()
         for stage, path in BUNDLED_PARSERS.items()

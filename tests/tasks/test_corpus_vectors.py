@@ -63,7 +63,7 @@ def test_a_job_leaves_vectors_that_load_and_the_facts_of_their_training(tmp_path
     assert facts["words"] == len(vectors.words) - 1
     assert reports[-1] == (1.0, f"2 of 2 passes over {facts['tokens']} tokens")
     files = {path.name for path in (tmp_path / "vectors").iterdir()}
-    assert files == {"vectors.safetensors", "words.json", "training.json"}
+    assert files == {"vectors.safetensors", "words.parquet", "training.json"}
 
 
 def test_the_same_text_gives_the_same_vectors(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def stopped(*_: object, **__: object) -> None:
     "at",
     [
         "models.train_word_vectors.train_on_tokens",
-        "pipeline.vectors.train_word_vectors.write_sealed_json",
+        "pipeline.vectors.write_folder.write_sealed_json",
     ],
 )
 def test_a_crash_leaves_no_output_and_the_next_run_makes_it(

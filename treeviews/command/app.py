@@ -30,6 +30,8 @@ from treeviews.command import (
     parse,
     presets,
     run,
+    vectors,
+    vocabulary,
 )
 from treeviews.command.output import write_no_more
 
@@ -56,6 +58,8 @@ inspect.add_to(app)
 models.add_to(app)
 presets.add_to(app)
 data.add_to(app)
+vectors.add_to(app)
+vocabulary.add_to(app)
 
 
 @app.callback(invoke_without_command=True)

@@ -20,10 +20,11 @@ def add_to(app: typer.Typer) -> None:
     group = typer.Typer(
         no_args_is_help=True,
         rich_markup_mode=None,
-        help="List, show and pass on encoders.",
+        help="List, show, expand and pass on encoders.",
     )
     group.command("list")(list_models)
     group.command("show")(show)
+    group.command("expand")(expand)
     group.command("export")(export)
     group.command("push")(push)
     group.command("fetch")(fetch)
@@ -78,6 +79,43 @@ def show(model: ModelArgument, as_json: AsJson = False) -> None:
         print(f"{name:>10}  {printable(', '.join(value) if isinstance(value, list) else value)}")
     if card is not None:
         print(f"\n{printable(card, keep_lines=True)}")
+
+
+def expand(
+    model: ModelArgument,
+    out: Annotated[Path, typer.Option(help="The new model's folder.")],
+    vectors: Annotated[
+        Path | None,
+        typer.Option(
+            help="Word vectors of the further words; by default those that the model was made with."
+        ),
+    ] = None,
+    ridge: Annotated[float, typer.Option(help="Penalty of the map; 0 is least squares.")] = 0.0,
+    intercept: Annotated[
+        bool, typer.Option("--intercept/--no-intercept", help="Whether the map has one.")
+    ] = True,
+    max_words: Annotated[int, typer.Option(help="Words of the new model, at most.")] = 2_000_000,
+    model_vectors: Annotated[
+        Path | None,
+        typer.Option(help="Where those of the model lie, if not where the model says."),
+    ] = None,
+) -> None:
+    """Give a model whose words were trained those of pretrained vectors: models expand MODEL.
+
+    A linear map from pretrained to trained vectors is fitted to the words that have both, and
+    applied to all others. What it is worth on words that it has not seen is printed and stands in
+    the new model's card.
+    """
+    from models.exchange.export import new_folder
+    from models.listing import model_folder
+    from models.model.expanded_model import expand_model, shown_facts
+    from models.words.expansion import ExpansionConfig
+
+    config = ExpansionConfig(ridge=ridge, intercept=intercept, max_words=max_words)
+    folder = model_folder(model)
+    with new_folder(out):
+        facts = expand_model(folder, out, config, pretrained=vectors, vectors_path=model_vectors)
+    print(f"{shown_facts(facts)}\n{out}")
 
 
 _FORMATS = "treeviews, sentence-transformers or model2vec."

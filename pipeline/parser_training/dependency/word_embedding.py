@@ -13,13 +13,11 @@ import copy
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import torch
 import torch.nn.functional as F
-from safetensors import SafetensorError
-from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from pipeline.base.json_files import read_strings
 from pipeline.parsers.dependency.model import (
     DependencyModel,
     Dropouts,
@@ -27,9 +25,7 @@ from pipeline.parsers.dependency.model import (
     build_network,
 )
 from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
-
-VECTORS_NAME, WORDS_NAME = "vectors.safetensors", "words.json"
-_TENSOR_NAME = "vectors"
+from pipeline.vectors.folder import files_of, open_folder
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,13 +50,13 @@ class PretrainedVectors:
         return PretrainedVectors(list(rows), self.matrix[torch.tensor(list(rows.values()))])
 
 
-def vector_files(folder: Path) -> tuple[Path, Path]:
+def vector_files(folder: Path) -> tuple[Path, ...]:
     """Returns the files of a folder of word vectors that determine what is read from it."""
-    return folder / VECTORS_NAME, folder / WORDS_NAME
+    return tuple(folder / name for name in files_of(folder))
 
 
 def read_pretrained_vectors(folder: Path, max_words: int = 0) -> PretrainedVectors:
-    """Returns the vectors of a folder with ``vectors.safetensors`` and ``words.json``.
+    """Returns the vectors of a folder, see `pipeline.vectors.folder`.
 
     Args:
         folder: whose words are ordered by frequency.
@@ -69,22 +65,13 @@ def read_pretrained_vectors(folder: Path, max_words: int = 0) -> PretrainedVecto
     Raises:
         ValueError: a file is missing or malformed; names it and the remedy.
     """
-    weights, words_file = vector_files(folder)
-    remedy = "give a folder that python -m pipeline.vectors.train_word_vectors wrote"
-    for path in (weights, words_file):
-        if not path.is_file():
-            raise ValueError(f"{path}: no such file; {remedy}")
-    words = read_strings(words_file, remedy=remedy)
     try:
-        matrix = load_file(weights)[_TENSOR_NAME].float()
-    except (SafetensorError, KeyError, ValueError) as error:
-        raise ValueError(f"{folder}: no word vectors ({error}); {remedy}") from error
-    if matrix.ndim != 2 or len(words) != len(matrix):
-        raise ValueError(
-            f"{folder}: {len(words)} words for vectors of shape {list(matrix.shape)}; {remedy}"
-        )
-    count = max_words or len(words)
-    return PretrainedVectors(words[:count], matrix[:count])
+        table = open_folder(folder, whole=True)
+    except FileNotFoundError as error:
+        raise ValueError(str(error)) from error
+    count = max_words or len(table.words)
+    rows = table.rows[1 : count + 1].astype(np.float32)
+    return PretrainedVectors(table.words.slice(0, count).to_pylist(), torch.from_numpy(rows))
 
 
 _RIDGE = 0.05

@@ -14,7 +14,7 @@ from safetensors.numpy import save_file
 
 from models.words.vector_files import load_word_vectors, read_word_size
 from models.words.word_vectors import WordVectors
-from pipeline.vectors.train_word_vectors import write_vectors
+from pipeline.vectors.write_folder import write_vectors
 
 
 def vectors_of(*words: str) -> WordVectors:
@@ -154,7 +154,9 @@ def test_binary_vectors_are_refused_with_a_remedy(tmp_path: Path) -> None:
     path = tmp_path / "vectors.bin"
     path.write_bytes(b"1 2\nword \xff\xfe\x00\x80\n")
 
-    with pytest.raises(ValueError, match=r"not UTF-8 text .* convert it to text"):
+    with pytest.raises(
+        ValueError, match=r"not text but word2vec's own format: make a folder of it"
+    ):
         load_word_vectors(path)
 
 
@@ -162,7 +164,7 @@ def test_a_gzip_file_cut_short_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "vectors.txt.gz"
     path.write_bytes(gzip.compress(b"a 1 2\n" * 1000)[:-12])
 
-    with pytest.raises(ValueError, match="broken gzip file"):
+    with pytest.raises(ValueError, match=r"broken \.gz file .*; fetch it again"):
         load_word_vectors(path)
 
 
@@ -235,7 +237,7 @@ def test_facts_that_name_no_sha256_are_refused(tmp_path: Path, facts: str) -> No
         load_word_vectors(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["vectors.safetensors", "words.json", "training.json"])
+@pytest.mark.parametrize("name", ["vectors.safetensors", "words.parquet", "training.json"])
 def test_vectors_of_which_a_bit_was_flipped_are_refused(tmp_path: Path, name: str) -> None:
     write_vectors(tmp_path, ["rain", "sun"], np.ones((2, 3), np.float32), {"words": 2})
     path = tmp_path / name

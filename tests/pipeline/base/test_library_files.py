@@ -16,7 +16,7 @@ from safetensors.numpy import save_file
 from models.training.checkpoints import Checkpoint, write_checkpoint
 from pipeline.base.atomic_files import write_by_library
 from pipeline.parsers.adapters.parser_folder import write_parser_folder
-from pipeline.vectors.train_word_vectors import write_vectors
+from pipeline.vectors.write_folder import write_vectors
 from tests.support.parsed_corpora import write_vectors as some_vectors
 from tests.support.saved_models import write_model
 from tests.support.tiny_transformers import tiny_bert

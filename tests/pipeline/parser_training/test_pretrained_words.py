@@ -170,7 +170,7 @@ def test_a_training_with_vectors_knows_their_words(
     capsys.readouterr()
     (folder / "words.json").write_text(json.dumps(["dog"]))
     assert main(["dependency", str(tmp_path / "other"), "--vectors", str(folder), *arguments]) == 2
-    assert "1 words for vectors of shape [2, 3]" in capsys.readouterr().err
+    assert "1 words but vectors of shape [2, 3]" in capsys.readouterr().err
 
 
 def test_extending_a_vocabulary_leaves_its_ids_as_they_are() -> None:
@@ -188,5 +188,7 @@ def test_the_most_frequent_words_alone_may_be_read(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_vectors_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"vectors\.safetensors: no such file; give a folder that"):
+    with pytest.raises(
+        ValueError, match=r"vectors\.safetensors: missing; not a folder of word vectors"
+    ):
         read_pretrained_vectors(tmp_path)

@@ -46,6 +46,7 @@ def spacy_pipeline() -> Any:
         text: rule
         for text, rule in nlp.tokenizer.rules.items()
         if not tokenization._LETTER_WITH_PERIOD.fullmatch(text)
+        and not tokenization._NO_FACE.fullmatch(text)
     }
     nlp.tokenizer.token_match = tokenization._OPERATOR.match
     return nlp

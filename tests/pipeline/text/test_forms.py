@@ -13,7 +13,7 @@ import pytest
 
 from pipeline.base.bundled import BUNDLED_FORMS
 from pipeline.text.chunks import ChunkCutter, KnownForms
-from pipeline.text.forms import read_forms, write_forms
+from pipeline.text.forms import forms_of_any_rules, read_forms, write_forms
 from pipeline.text.tokenization import (
     EnglishTokenizer,
     english_rules,
@@ -104,3 +104,9 @@ def test_a_damaged_file_is_said_and_passed_over(
 def test_all_tokenizers_share_what_is_known() -> None:
     first, second = EnglishTokenizer(), EnglishTokenizer()
     assert first.tokenize(ORDINARY) == second.tokenize(ORDINARY)
+
+
+def test_forms_of_other_rules_can_be_cut_anew(tmp_path: Path) -> None:
+    write_forms(tmp_path / "forms.json", {"spacy": "2.0"}, KnownForms(frozenset(), ["qq )."]))
+    assert forms_of_any_rules(tmp_path / "forms.json") == ["qq )."]
+    assert forms_of_any_rules(tmp_path / "absent.json") == []

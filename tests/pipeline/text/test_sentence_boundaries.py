@@ -118,6 +118,11 @@ def test_no_words_give_no_sentence():
         ("the _odd_name_ here", ["the", "_odd_name", "_", "here"]),
         ("_Two words_ here", ["_", "Two", "words", "_", "here"]),
         ("_emphasis_ here", ["_", "emphasis", "_", "here"]),
+        ("(see chapter 8).", ["(", "see", "chapter", "8", ")", "."]),
+        ("(in part 8): yes", ["(", "in", "part", "8", ")", ":", "yes"]),
+        ("(one): two", ["(", "one", ")", ":", "two"]),
+        ("x[:] (= 3) (; born", ["x", "[", ":", "]", "(", "=", "3", ")", "(", ";", "born"]),
+        ("well :) or :-( or 8-)", ["well", ":)", "or", ":-(", "or", "8-)"]),
     ],
 )
 def test_tokens(tokenizer, text, words):

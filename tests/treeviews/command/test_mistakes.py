@@ -273,7 +273,8 @@ def test_a_full_standard_output_is_named(command: list[str]) -> None:
             check=False,
         )
     assert ended.returncode == 1
-    first, where = ended.stderr.decode().splitlines()
+    *progress, first, where = ended.stderr.decode().splitlines()
+    assert set(progress) <= {"1 sentences"}  # told where it took more than five seconds
     told = "no space left on the device; free some or write elsewhere"
     assert first == f"error: standard output: {told}"
     assert where.startswith("traceback: ")

@@ -1,0 +1,306 @@
+"""Measures how well and how fast text is split into sentences and tokens, beside other libraries.
+
+``python -m benchmarks.splitting --treebank NAME=FILE.conllu …`` splits the raw text of treebanks
+and compares sentences and tokens with the annotated ones; splits a text by the public function, in
+one process and in two; compares our tokens with those of spaCy's own rules, text by text; and has
+other libraries split the same: spaCy's sentencizer, nltk's Punkt, pysbd, nupunkt, BlingFire,
+sentencex. Which of them are not installed is said. The last line it prints is one JSON object.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from benchmarks.references.splitters import SPLITTERS, Splitter, sentencizer_pipeline
+from benchmarks.report import Table, fail, header, print_last_line, print_lines, print_table
+from benchmarks.splitting_process import IN_MEMORY, paragraphs_of, part_of, write_default_text
+from benchmarks.splitting_treebanks import Agreement, GoldParagraph, read_paragraphs
+from pipeline.base.job import job_environment
+from pipeline.text.boundaries import sentence_ranges
+from pipeline.text.cleaning import clean_text
+from pipeline.text.tokenization import EnglishTokenizer, TokenizedText, tokenized_by_spacy
+
+OURS = "Treeviews"
+TWO = "two processes"
+OTHERS_SECONDS, QUICK_OTHERS_SECONDS = 20.0, 3.0
+COMPARED_PARAGRAPHS, QUICK_COMPARED_PARAGRAPHS = 50_000, 2_000
+Treebanks = dict[str, list[GoldParagraph]]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the benchmark; returns 0, or 2 for a user's mistake."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    options = _parser().parse_args(given)
+    torch.set_num_threads(1)  # as in the processes that are measured
+    try:
+        treebanks = _treebanks(options.treebank)
+        with tempfile.TemporaryDirectory() as scratch:
+            if not options.text:
+                write_default_text(Path(scratch))
+            texts = list(map(str, options.text)) or [scratch]
+            compared = QUICK_COMPARED_PARAGRAPHS if options.quick else COMPARED_PARAGRAPHS
+            sample = paragraphs_of(texts, compared)
+            if not sample:
+                raise ValueError("the text has no paragraph; give another --text")
+            _check_same_tokens(sample)
+            scores = _scores(treebanks, sample)
+            speed = _speed(texts, options.sentences, compared, quick=options.quick)
+    except (OSError, ValueError, RuntimeError) as error:
+        return fail(str(error))
+    what = ", ".join(map(str, options.text)) or "Python's documentation, as in the default run"
+    run = header("benchmarks.splitting", given, text=what, seed=0)
+    if treebanks:
+        print_table(_score_table(treebanks, scores), run)
+    print_table(_speed_table(speed, len(sample)), run)
+    absent = [package for package in SPLITTERS if package not in speed]
+    if absent:
+        remedy = f"pip install {' '.join(absent)}"
+        print_lines([f"Not installed, so not compared: {', '.join(absent)} ({remedy})"])
+    print_last_line(_last_line(treebanks, scores, speed, absent))
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.splitting", description=(__doc__ or "").partition("\n")[0]
+    )
+    add = parser.add_argument
+    add("--treebank", nargs="+", default=[], metavar="NAME=FILE", help="treebanks in CoNLL-U")
+    text = "files or folders, a blank line between paragraphs; default: the default run's text"
+    add("--text", type=Path, nargs="+", default=[], help=text)
+    add("--sentences", type=int, default=0, help="so many, of the text over and over; default: all")
+    add("--quick", action="store_true", help="less of the text for the others; about a minute")
+    return parser
+
+
+def _treebanks(given: Sequence[str]) -> Treebanks:
+    """Returns the paragraphs of each treebank.
+
+    Raises:
+        ValueError: one is not given as NAME=FILE, or its file is not as it should be.
+    """
+    found: Treebanks = {}
+    for argument in given:
+        name, is_named, path = argument.partition("=")
+        if not is_named or not name or name in found:
+            raise ValueError(f"--treebank {argument}: give NAME=FILE, each name once")
+        found[name] = read_paragraphs(Path(path))
+    return found
+
+
+def _check_same_tokens(sample: Sequence[str]) -> None:
+    """Compares our tokens with those that spaCy's rules give, a text at a time.
+
+    Raises:
+        RuntimeError: they differ, after which our speed is no measure.
+    """
+    ours = EnglishTokenizer().tokenize(sample)
+    for text, found, expected in zip(sample, ours, tokenized_by_spacy(sample), strict=True):
+        if (found.words, found.spaces) != (expected.words, expected.spaces):
+            raise RuntimeError(f"tokens differ from spaCy's in: {text[:200]}")
+
+
+def _scores(treebanks: Treebanks, sample: Sequence[str]) -> dict[str, dict[str, list[float]]]:
+    """Returns F1 by splitter: of sentences a treebank and, where it has tokens, of tokens."""
+    scores = {OURS: _our_scores(treebanks, _our_tokens)}
+    if not treebanks:
+        return scores
+    for package, make in SPLITTERS.items():
+        try:
+            name, split = make(sample)
+        except ImportError:
+            continue
+        if package == "spacy":
+            scores[name] = _our_scores(treebanks, _spacy_tokens)
+        else:
+            by_treebank = (_sentence_f1(paragraphs, split) for paragraphs in treebanks.values())
+            scores[name] = {"sentences": list(by_treebank)}
+    return scores
+
+
+def _our_tokens(texts: Sequence[str]) -> list[tuple[TokenizedText, list[tuple[int, int]]]]:
+    """Returns our tokens of texts, and the ranges of them that are sentences."""
+    tokenized = EnglishTokenizer().tokenize(texts)
+    return [(tokens, sentence_ranges(tokens.words, tokens.spaces)) for tokens in tokenized]
+
+
+def _spacy_tokens(texts: Sequence[str]) -> list[tuple[TokenizedText, list[tuple[int, int]]]]:
+    """Returns those of spaCy's own rules and sentencizer."""
+    return [
+        (TokenizedText([token.text for token in doc], []), [(s.start, s.end) for s in doc.sents])
+        for doc in sentencizer_pipeline().pipe(texts)
+    ]
+
+
+def _our_scores(treebanks: Treebanks, cut: Any) -> dict[str, list[float]]:
+    """Returns F1 of sentences and tokens, a figure a treebank."""
+    scores: dict[str, list[float]] = {"sentences": [], "tokens": []}
+    for paragraphs in treebanks.values():
+        sentences, tokens = Agreement(), Agreement()
+        texts = [clean_text(paragraph.text)[0] for paragraph in paragraphs]
+        for paragraph, (found, ranges) in zip(paragraphs, cut(texts), strict=True):
+            tokens.add(paragraph, paragraph.tokens, found.words)
+            joined = ("".join(found.words[start:end]) for start, end in ranges)
+            sentences.add(paragraph, paragraph.sentences, joined)
+        scores["sentences"].append(sentences.f1)
+        scores["tokens"].append(tokens.f1)
+    return scores
+
+
+def _sentence_f1(paragraphs: Sequence[GoldParagraph], split: Splitter) -> float:
+    sentences = Agreement()
+    for paragraph in paragraphs:
+        sentences.add(paragraph, paragraph.sentences, split(clean_text(paragraph.text)[0]))
+    return sentences.f1
+
+
+def _speed(
+    texts: list[str], sentences: int, most: int, *, quick: bool
+) -> dict[str, dict[str, Any]]:
+    """Returns what processes measured: ours alone, ours as one of two, and each other library."""
+    whole = {"paths": texts, "parts": 1, "part": 0, "sentences": sentences}
+    half = {**whole, "parts": 2, "sentences": sentences // 2}
+    found = {OURS: _measured([whole])[0]}
+    if all(part_of(texts, part, 2) for part in range(2)):
+        pair = _measured([{**half, "part": part} for part in range(2)])
+        found[TWO] = {name: max(one[name] for one in pair) for name in pair[0]}
+        found[TWO]["sentences"] = sum(one["sentences"] for one in pair)
+    seconds = QUICK_OTHERS_SECONDS if quick else OTHERS_SECONDS
+    for package in (IN_MEMORY, *SPLITTERS):
+        settings = {"paths": texts, "package": package, "most": most, "seconds": seconds}
+        if figures := _measured([settings], may_lack=package):
+            found[package] = figures[0]
+    return found
+
+
+def _measured(settings: Sequence[dict[str, Any]], *, may_lack: str = "") -> list[dict[str, Any]]:
+    """Returns the figures of processes that run side by side.
+
+    Args:
+        settings: of each process.
+        may_lack: a package without which there are none.
+
+    Raises:
+        RuntimeError: one failed; carries what it said.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        running = []
+        for number, one in enumerate(settings):
+            path = Path(scratch) / f"{number}.json"
+            path.write_text(json.dumps(one), encoding="utf-8")
+            command = [sys.executable, "-m", "benchmarks.splitting_process", str(path)]
+            process = subprocess.Popen(
+                command,
+                env=job_environment(threads=1),
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            running.append(process)
+        said = [process.communicate() for process in running]
+    for process, (_, errors) in zip(running, said, strict=True):
+        if process.returncode and may_lack and f"No module named '{may_lack}'" in errors:
+            return []
+        if process.returncode:
+            raise RuntimeError((errors.strip() or "a process failed").splitlines()[-1])
+    return [json.loads(output.splitlines()[-1]) for output, _ in said]
+
+
+def _score_table(treebanks: Treebanks, scores: dict[str, dict[str, list[float]]]) -> Table:
+    rows = []
+    for name, found in scores.items():
+        tokens = [f"{f1:.2f}" for f1 in found.get("tokens", [])] or [""] * len(treebanks)
+        rows.append([name, *(f"{f1:.2f}" for f1 in found["sentences"]), *tokens])
+    columns = ("splitter", *treebanks, *(f"{name}, tokens" for name in treebanks))
+    return Table(
+        "F1 of sentences and tokens",
+        columns,
+        rows,
+        [
+            "raw text: paragraphs of the treebank, white space as SpaceAfter=No says",
+            "right: begins and ends at the same characters, white space left aside",
+        ],
+    )
+
+
+def _speed_table(speed: dict[str, dict[str, Any]], compared: int) -> Table:
+    ours = speed[OURS]
+    rows = [
+        [
+            name,
+            f"{speed[name]['sentences']:,}",
+            f"{_rate(speed[name]):,.0f}",
+            f"{speed[name]['wall_seconds']:.1f}",
+        ]
+        for name in (OURS, TWO)
+        if name in speed
+    ]
+    others = (one for package, one in speed.items() if package in (IN_MEMORY, *SPLITTERS))
+    rows += [[one["name"], f"{one['sentences']:,}", f"{_rate(one):,.0f}", ""] for one in others]
+    return Table(
+        "Speed",
+        ("splitter", "sentences", "sentences/s", "seconds"),
+        rows,
+        [
+            "sentences a second of processor time, one thread",
+            "ours: files to shards of tokens, what the tokenizer loads included; in memory and by "
+            "the others: paragraphs to sentences alone, loaded before, until their time is up",
+            "two processes: half of the files each, the processor time of the slower one; seconds "
+            "are on the clock, which other processes lengthen",
+            f"ours took {ours['peak_mib']:,.0f} MiB at most, and {ours['grown_mib']:+.1f} MiB from "
+            "a fifth of the text to its end",
+            f"{compared:,} paragraphs have the same tokens by spaCy's rules, a text at a time",
+        ],
+    )
+
+
+def _rate(one: dict[str, Any]) -> float:
+    return float(one["sentences"] / max(1e-9, one["processor_seconds"]))
+
+
+def _last_line(
+    treebanks: Treebanks,
+    scores: dict[str, dict[str, list[float]]],
+    speed: dict[str, dict[str, Any]],
+    absent: list[str],
+) -> dict[str, Any]:
+    ours, two = speed[OURS], speed.get(TWO, {})
+    others = [found["sentences"] for name, found in scores.items() if name != OURS]
+    rate = _rate(ours)
+    vs_spacy = _rate(speed[IN_MEMORY]) / _rate(speed["spacy"]) if "spacy" in speed else None
+
+    def times(seconds: str) -> float | None:
+        return round(ours[seconds] / two[seconds], 2) if two else None
+
+    def named(figures: Sequence[float]) -> dict[str, float]:
+        return {name: round(f1, 2) for name, f1 in zip(treebanks, figures, strict=True)}
+
+    return {
+        "sentences_per_second": round(rate, 1),
+        "in_memory_sentences_per_second": round(_rate(speed[IN_MEMORY]), 1),
+        "vs_spacy_sentencizer": None if vs_spacy is None else round(vs_spacy, 2),
+        "two_processes_vs_one": times("wall_seconds"),
+        "two_processes_vs_one_processor_time": times("processor_seconds"),
+        "sentence_f1": named(scores[OURS]["sentences"]),
+        "token_f1": named(scores[OURS]["tokens"]),
+        "best_other_f1": named([max(column) for column in zip(*others, strict=True)])
+        if others
+        else {},
+        "sentences": ours["sentences"],
+        "peak_mib": round(ours["peak_mib"], 1),
+        "grown_mib": round(ours["grown_mib"], 1),
+        "absent": absent,
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,173 @@
+"""The processes that the splitting benchmark measures: one splits a text, ours or another's way.
+
+``python -m benchmarks.splitting_process SETTINGS.json`` prints its figures as JSON. Nothing was
+split in the process before.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from benchmarks.references.splitters import SPLITTERS
+from pipeline.base.machine import peak_bytes
+from pipeline.sources.file_list import list_files
+from pipeline.sources.files import TextFiles
+from pipeline.sources.paragraphs import Paragraph
+from pipeline.sources.plan import BYTES_PER_ROW
+from pipeline.sources.python_docs import PythonDocs
+from pipeline.sources.streams import documents_of
+from pipeline.sources.text_file import TextFileStream
+from pipeline.text.boundaries import sentence_ranges
+from pipeline.text.cleaning import clean_text
+from pipeline.text.split import ITEMS_AT_ONCE
+from pipeline.text.split_corpus import split_sentences
+from pipeline.text.tokenization import EnglishTokenizer, SentenceConfig, english_rules
+
+IN_MEMORY = "in memory"
+"""Names our own functions where another library could be."""
+_SETTLED = 0.2
+"""Share of the sentences after which memory has what a run keeps."""
+
+
+class RepeatedText(TextFiles):
+    """Files over and over.
+
+    Args:
+        sentences: that they are to have together; twice as many by all that is known.
+    """
+
+    def __init__(self, paths: Sequence[str], sentences: int) -> None:
+        super().__init__(paths)
+        num_bytes = sum(stream.survey()[-1].offset for stream in super().streams())
+        self._times = 1 + 2 * sentences * BYTES_PER_ROW // max(num_bytes, 1)
+
+    def streams(self) -> list[TextFileStream]:
+        """Returns all files, and again."""
+        return super().streams() * self._times
+
+
+def write_default_text(folder: Path) -> None:
+    """Writes the default run's text, a file a document, so that it is read as others are."""
+    for number, document in enumerate(documents_of(PythonDocs())):
+        paragraphs = (item.text for item in document.paragraphs if isinstance(item, Paragraph))
+        text = "\n\n".join(paragraphs)
+        if text:
+            (folder / f"{number:05}.txt").write_text(text + "\n", encoding="utf-8")
+
+
+def paragraphs_of(paths: list[str], most: int) -> list[str]:
+    """Returns the first clean paragraphs of a text."""
+    found: list[str] = []
+    for document in documents_of(TextFiles(paths)):
+        for item in document.paragraphs:
+            if isinstance(item, Paragraph) and (text := clean_text(item.text)[0]):
+                found.append(text)
+            if len(found) == most:
+                return found
+    return found
+
+
+def part_of(paths: list[str], part: int, parts: int) -> list[str]:
+    """Returns the files of one of parts that are about equally large."""
+    files = sorted(
+        (file.path for file in list_files(paths).files), key=lambda path: -path.stat().st_size
+    )
+    return [str(path) for path in files[part::parts]]
+
+
+def split_part(paths: list[str], part: int, parts: int, sentences: int) -> dict[str, float]:
+    """Splits a part of a text by the public function, into shards that are thrown away.
+
+    What the tokenizer loads counts, what Python imports before does not.
+
+    Args:
+        sentences: so many, from the text over and over; 0 takes the text once.
+    """
+    taken = part_of(paths, part, parts)
+    source = RepeatedText(taken, sentences) if sentences else TextFiles(taken)
+    resident: list[tuple[float, int]] = []
+    started, spent = time.perf_counter(), time.process_time()
+    with tempfile.TemporaryDirectory() as scratch:
+        manifest = split_sentences(
+            source,
+            SentenceConfig(limit=sentences),
+            Path(scratch),
+            on_progress=lambda fraction, _: resident.append((fraction, _resident_bytes())),
+        )
+    settled = [size for fraction, size in resident if fraction >= _SETTLED]
+    grown = (settled[-1] - settled[0]) / (1 << 20) if settled else 0.0
+    return {
+        "sentences": manifest.rows,
+        "processor_seconds": time.process_time() - spent,
+        "wall_seconds": time.perf_counter() - started,
+        "peak_mib": peak_bytes() / (1 << 20),
+        "grown_mib": grown,
+    }
+
+
+def split_by_other(
+    paths: list[str], package: str, most: int, seconds: float
+) -> dict[str, float | str]:
+    """Splits a text's first paragraphs until some seconds are spent.
+
+    What is loaded and learned is left out of the time.
+
+    Args:
+        package: as `SPLITTERS` has it, or `IN_MEMORY`.
+    """
+    texts = paragraphs_of(paths, most)
+    name, split = _ours() if package == IN_MEMORY else _other(package, texts)
+    started = time.process_time()
+    sentences = 0
+    for first in range(0, len(texts), ITEMS_AT_ONCE):
+        sentences += split(texts[first : first + ITEMS_AT_ONCE])
+        if time.process_time() - started > seconds:
+            break
+    spent = time.process_time() - started
+    return {"name": name, "sentences": sentences, "processor_seconds": spent}
+
+
+def _ours() -> tuple[str, Callable[[Sequence[str]], int]]:
+    """Returns what tokenizes texts and counts their sentences; spaCy is loaded if they need it."""
+    english_rules()
+    tokenizer = EnglishTokenizer()
+
+    def split(texts: Sequence[str]) -> int:
+        tokenized = tokenizer.tokenize(texts)
+        return sum(len(sentence_ranges(tokens.words, tokens.spaces)) for tokens in tokenized)
+
+    return "Treeviews, in memory", split
+
+
+def _other(package: str, texts: Sequence[str]) -> tuple[str, Callable[[Sequence[str]], int]]:
+    """Returns what counts the sentences that another library finds in texts."""
+    name, split_one = SPLITTERS[package](texts)
+    return name, lambda some: sum(len(split_one(text)) for text in some)
+
+
+def _resident_bytes() -> int:
+    """Returns the memory that the process has now, where the system tells it; else its peak."""
+    statm = Path("/proc/self/statm")
+    if not statm.exists():
+        return peak_bytes()
+    return int(statm.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def main() -> None:
+    """Does what its settings say."""
+    settings = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    do = split_by_other if "package" in settings else split_part
+    print(json.dumps(do(**settings)))
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except (OSError, ValueError) as error:
+        sys.exit(str(error))

@@ -1,0 +1,46 @@
+"""Expands a trained model's vocabulary: ``python -m models.expand_vocabulary JOB.json``.
+
+JOB.json holds an `ExpansionJob`.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar
+
+from models.words.expansion import ExpansionConfig
+from pipeline.base.config_fields import Config
+from pipeline.base.job import Progress, run_job_from_command_line
+
+
+@dataclass(frozen=True, slots=True)
+class ExpansionJob(Config):
+    """Which model is expanded by what, and where the result goes."""
+
+    called: ClassVar[str] = "expansion job field"
+
+    model: Path
+    """Its folder."""
+    out: Path
+    """The new model's folder."""
+    config: ExpansionConfig = field(default_factory=ExpansionConfig)
+    pretrained: Path | None = None
+    """See `models.model.expanded_model.expand_model`."""
+
+
+def execute(job: ExpansionJob, progress: Progress) -> None:
+    """Expands as a job says.
+
+    Raises:
+        FileNotFoundError, ValueError: see `models.model.expanded_model.expand_model`.
+    """
+    from models.model.expanded_model import expand_model
+
+    expand_model(job.model, job.out, job.config, pretrained=job.pretrained, on_progress=progress)
+    progress(1.0, "done")
+
+
+if __name__ == "__main__":
+    sys.exit(run_job_from_command_line(ExpansionJob, execute))

@@ -1,0 +1,319 @@
+"""A trained vocabulary expanded: a linear map from pretrained vectors to trained ones.
+
+Kiros et al. 2015, section 2.2 (and after them Logeswaran & Lee 2018 and Simoulin & Crabbé 2021):
+over the words that both have, W is fitted by least squares to v' = W v, and every other word of the
+pretrained vectors gets W v for its trained vector.
+
+Differs from the formula in Kiros et al. in an intercept, v' = W v + b, as the code that they
+published fits it: neither table has mean 0, and the map without b is one of those with it.
+
+Legend: n shared words, V trained ones, N of both together, E dimensions of pretrained vectors, F of
+trained ones, the tables of several views side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from models.words.word_vectors import WordVectors
+from pipeline.base.config_fields import Config, Count, Natural, at_least
+
+EXPANSION_VERSION = 1
+"""Raised when the same model and vectors would be expanded to another one."""
+HELD_OUT = 0.1
+"""Share of the shared words that the quality of the map is measured on, by a map without them."""
+BLOCK_ROWS = 8_192
+"""Vectors in memory at once."""
+
+Table = NDArray[np.float32]
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class ExpansionConfig(Config):
+    """How a vocabulary is expanded."""
+
+    called: ClassVar[str] = "expansion setting"
+
+    ridge: Annotated[float, at_least(0)] = 0.0
+    """λ of the penalty λ ‖W‖², which the intercept has no part in. Kiros et al. and A: 0."""
+    intercept: bool = True
+    """Whether the map has one; without it is the formula of Kiros et al."""
+    max_words: Count = 2_000_000
+    """Words of the result, the trained ones among them; of the others those that stand first in the
+    pretrained file. A, section Experiments: 2M."""
+    seed: Natural = 0
+    """Of the choice of held-out words, and of the shuffled pairs of the control."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrainedWords:
+    """The words of a model, the unknown one not among them."""
+
+    words: Sequence[str]
+    """Length V."""
+    table: Table
+    """[V, F]; what the model reads for each."""
+    is_trained: NDArray[np.bool_]
+    """[V]; a word that training never met stands where it started and is treated like others."""
+    num_tables: int = 1
+    """Tables of views side by side, each as wide as the others."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinearMap:
+    """v' = W v + b."""
+
+    weights: NDArray[np.float64]
+    """[E, F]."""
+    intercept: NDArray[np.float64]
+    """[F]; zeros where there is none."""
+
+    def __call__(self, rows: NDArray[np.floating[Any]]) -> Table:
+        """Returns the images of vectors [m, E], float32 [m, F]."""
+        return (rows.astype(np.float64) @ self.weights + self.intercept).astype(np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """How near a map comes to the trained vectors of words that it was not fitted to."""
+
+    r2: float
+    """1 - the sum of squared errors / that of the distances from the mean, over all components."""
+    cosine: float
+    """Mean over the words; 0 of a vector of zeros."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Pairs:
+    """Shared words: ids of pretrained vectors, and the trained vectors that they map to."""
+
+    source: WordVectors
+    """The pretrained vectors; may be mapped from a file."""
+    rows: Rows
+    """[n]; their ids."""
+    targets: Table
+    """[n, F]."""
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def take(self, chosen: Rows) -> _Pairs:
+        return _Pairs(self.source, self.rows[chosen], self.targets[chosen])
+
+    def blocks(self) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+        for start in range(0, len(self), BLOCK_ROWS):
+            part = slice(start, start + BLOCK_ROWS)
+            sources = self.source.rows(self.rows[part]).astype(np.float64)
+            yield sources, self.targets[part].astype(np.float64)
+
+
+def fit_map(pairs: _Pairs, config: ExpansionConfig) -> LinearMap:
+    """Returns the map of least squares; of several the shortest.
+
+    The pairs are read in blocks, of which a triangular factor is kept (QR): the solution has the
+    precision of one over all of them at once, which that by the normal equations has not.
+    """
+    width = pairs.source.size
+    factor: NDArray[np.float64] | None = None
+    for sources, targets in pairs.blocks():
+        ones = [np.ones((len(sources), 1))] if config.intercept else []
+        block = np.hstack([sources, *ones, targets])
+        stacked = block if factor is None else np.vstack([factor, block])
+        triangle: Any = np.linalg.qr(stacked, mode="r")  # whose stub knows no such mode
+        factor = triangle
+    assert factor is not None, "there are pairs"
+    known = width + config.intercept
+    left, right = factor[:, :known], factor[:, known:]
+    if config.ridge:
+        left = np.vstack([left, np.sqrt(config.ridge) * np.eye(width, known)])
+        right = np.vstack([right, np.zeros((width, right.shape[1]))])
+    solution: NDArray[np.float64] = np.linalg.lstsq(left, right, rcond=None)[0].astype(np.float64)
+    intercept = solution[width] if config.intercept else np.zeros(solution.shape[1])
+    return LinearMap(solution[:width], intercept)
+
+
+def measure_fit(map_: LinearMap, pairs: _Pairs, num_tables: int = 1) -> list[Fit]:
+    """Returns how near a map comes to the targets of pairs, one figure a table."""
+    errors = np.zeros(num_tables)
+    cosines = np.zeros(num_tables)
+    for sources, targets in pairs.blocks():
+        found = map_(sources).astype(np.float64)
+        for place, (ours, theirs) in enumerate(
+            zip(*(np.split(each, num_tables, axis=1) for each in (found, targets)), strict=True)
+        ):
+            errors[place] += np.square(ours - theirs).sum()
+            lengths = np.linalg.norm(ours, axis=1) * np.linalg.norm(theirs, axis=1)
+            dots = np.einsum("ij,ij->i", ours, theirs)
+            cosines[place] += (dots / np.where(lengths > 0, lengths, 1)).sum()
+    spread = np.square(pairs.targets - pairs.targets.mean(axis=0, dtype=np.float64))
+    totals = [part.sum(dtype=np.float64) for part in np.split(spread, num_tables, axis=1)]
+    return [
+        Fit(float(1 - error / total) if total else 0.0, float(cosine / len(pairs)))
+        for error, total, cosine in zip(errors, totals, cosines, strict=True)
+    ]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Matched:
+    """How the words of a pretrained file stand to the trained ones."""
+
+    row_of_trained: Rows
+    """[V]; id of its pretrained vector, -1 where it has none."""
+    others: list[str]
+    """The further words, in the file's order and the model's form."""
+    rows_of_others: Rows
+    """Their rows."""
+
+
+def match_words(trained: Sequence[str], pretrained: WordVectors) -> Matched:
+    """Returns which vectors belong to trained words, and which words are further ones.
+
+    A model whose words have no capitals finds a token by its small letters, so the pretrained words
+    are taken in small letters, too; of several that are then one, that which is written so counts,
+    else the first. Words of a model with capitals are taken as they stand.
+    """
+    is_cased = any(word != small for word, small in zip(trained, _small(trained), strict=True))
+    spelled = pretrained.words[1:]
+    forms = spelled if is_cased else _small(spelled)
+    row_of: dict[str, int] = {}
+    for row, (word, form) in enumerate(zip(spelled, forms, strict=True), 1):
+        known = row_of.setdefault(form, row)
+        if known != row and word == form and pretrained.words[known] != form:
+            row_of[form] = row
+    own = np.fromiter((row_of.pop(word, -1) for word in trained), np.int64, len(trained))
+    row_of.pop("", None)  # no token is empty
+    return Matched(own, list(row_of), np.fromiter(row_of.values(), np.int64, len(row_of)))
+
+
+def _small(words: Sequence[str]) -> list[str]:
+    """Returns words in small letters, as tokens are brought to them."""
+    lowered: list[str] = pc.utf8_lower(pa.array(words, pa.string())).to_pylist()
+    return lowered
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Expansion:
+    """A fitted expansion, of which no vector is computed yet."""
+
+    words: list[str]
+    """Length N: the trained model's in their order, then the further ones."""
+    trained: TrainedWords
+    map_: LinearMap
+    pretrained: WordVectors
+    rows: Rows
+    """[N]; ids of the pretrained words that are mapped, -1 for one that keeps its vector."""
+    facts: dict[str, Any]
+    """Counts, settings and the quality of the map, as JSON has them."""
+
+    def blocks(self) -> Iterator[Table]:
+        """Yields the vectors of the words, [m, F] each, in their order."""
+        num_own = len(self.trained.words)
+        for start in range(0, len(self.words), BLOCK_ROWS):
+            rows = self.rows[start : start + BLOCK_ROWS]
+            block = np.empty((len(rows), self.trained.table.shape[1]), dtype=np.float32)
+            kept = self.trained.table[start : min(start + BLOCK_ROWS, num_own)]
+            block[: len(kept)] = kept
+            is_mapped = rows >= 0
+            if is_mapped.any():
+                block[is_mapped] = self.map_(self.pretrained.rows(rows[is_mapped]))
+            yield block
+
+
+def fit_expansion(
+    trained: TrainedWords,
+    pretrained: WordVectors,
+    config: ExpansionConfig,
+    on_progress: Callable[[float, str], None] = lambda share, status: None,
+) -> Expansion:
+    """Fits the map and measures it.
+
+    Trained words keep their vectors. Words that the model has and training never met, and all
+    further words of the pretrained file up to the limit, are mapped.
+
+    Raises:
+        ValueError: too few words are shared, or there is nothing to add.
+    """
+    on_progress(0.0, "matching words")
+    matched = match_words(trained.words, pretrained)
+    own = matched.row_of_trained
+    shared = np.flatnonzero((own >= 0) & trained.is_trained)
+    num_others = max(0, min(len(matched.others), config.max_words - len(trained.words)))
+    mapped = np.where(trained.is_trained, -1, own)
+    if not num_others and not (mapped >= 0).any():
+        raise ValueError(
+            f"nothing to add to the model's {len(trained.words):,} words: the pretrained vectors "
+            f"have {len(matched.others):,} others and max_words is {config.max_words:,}; give "
+            "vectors of more words, or more of them"
+        )
+    pairs = _Pairs(pretrained, own[shared], trained.table[shared])
+    held_out = _checked_held_out(len(pairs), pretrained.size, config)
+    on_progress(0.1, f"fitting to {len(pairs):,} shared words")
+    facts = {
+        "config": config.to_dict(),
+        "words": {
+            "trained": int(trained.is_trained.sum()),
+            "never_met_in_training": int((~trained.is_trained).sum()),
+            "shared": len(pairs),
+            "mapped": num_others + int((mapped >= 0).sum()),
+            "left_out": len(matched.others) - num_others,
+            "all": len(trained.words) + num_others,
+        },
+        "held_out": _quality(pairs, held_out, config, trained.num_tables),
+    }
+    words = [*trained.words, *matched.others[:num_others]]
+    rows = np.concatenate([mapped, matched.rows_of_others[:num_others]])
+    map_ = fit_map(pairs, config)
+    return Expansion(words, trained, map_, pretrained, rows, facts)
+
+
+def _checked_held_out(num_shared: int, size: int, config: ExpansionConfig) -> int:
+    """Returns how many of the shared words are held out.
+
+    Raises:
+        ValueError: the others are too few for a map.
+    """
+    held_out = max(1, round(num_shared * HELD_OUT))
+    needed = 2 if config.ridge else size + config.intercept
+    if num_shared - held_out < needed:
+        remedy = "" if config.ridge else ", or a ridge above 0"
+        raise ValueError(
+            f"{num_shared:,} trained words have a pretrained vector, {held_out:,} of which are "
+            f"held out; a map from {size} dimensions needs {needed:,} others: give vectors of the "
+            f"same words (capitals count where the model has any){remedy}"
+        )
+    return held_out
+
+
+def _quality(
+    pairs: _Pairs, num_held_out: int, config: ExpansionConfig, num_tables: int
+) -> dict[str, Any]:
+    """Returns how well words are mapped that a map has not seen, beside two controls.
+
+    These are the mean of the trained vectors for every word, and a map that was fitted to the same
+    vectors in pairs that do not belong together.
+    """
+    random = np.random.default_rng(config.seed)
+    order = random.permutation(len(pairs))
+    unseen, seen = pairs.take(order[:num_held_out]), pairs.take(order[num_held_out:])
+    shuffled = _Pairs(seen.source, seen.rows, seen.targets[random.permutation(len(seen))])
+    size = pairs.source.size
+    middle = seen.targets.mean(axis=0, dtype=np.float64)
+    maps = {
+        "map": fit_map(seen, config),
+        "mean_embedding": LinearMap(np.zeros((size, len(middle))), middle),
+        "shuffled_pairs": fit_map(shuffled, config),
+    }
+    fits = {name: measure_fit(map_, unseen, num_tables) for name, map_ in maps.items()}
+    rounded = {
+        name: [{key: round(value, 4) for key, value in asdict(fit).items()} for fit in tables]
+        for name, tables in fits.items()
+    }
+    return {"words": num_held_out, **rounded}

@@ -1,0 +1,165 @@
+"""Files that gensim's ``KeyedVectors.save`` wrote: a pickle, and large arrays beside it.
+
+A pickle is a program. Here it can name nothing but what puts numpy's arrays and plain containers
+together; gensim's classes become objects that remember their attributes and do nothing, so that
+gensim is not needed, either.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections import OrderedDict, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.base.refusal import shortened
+from pipeline.shards.arrow import strings
+from pipeline.vectors.source_files import Block, RefusedRow
+
+_ROWS_AT_ONCE = 16_384
+_REMEDY = "give a file of KeyedVectors.save, of gensim 4, with the files that lie beside it"
+_CLASSES = {"KeyedVectors", "FastTextKeyedVectors"}
+
+
+class _Kept:
+    """Stands for an object of gensim's: attributes, and no behaviour."""
+
+    def __init__(self, *_: Any) -> None:
+        pass
+
+    def __setstate__(self, state: Any) -> None:
+        """Keeps what the object's attributes were."""
+        if isinstance(state, dict):
+            self.__dict__.update(state)
+
+
+class _ArrayKind:
+    """Stands for numpy's class of arrays, which a pickle only names."""
+
+
+def _array(*_: Any) -> NDArray[Any]:
+    """Returns an empty array, whose shape and content a pickle sets next."""
+    return np.empty(0, dtype=np.int8)
+
+
+def _scalar(dtype: Any, content: Any = b"") -> Any:
+    if not isinstance(dtype, np.dtype) or dtype.hasobject or not isinstance(content, bytes):
+        raise pickle.UnpicklingError("a number of no kind that numpy has")
+    return np.frombuffer(content, dtype)[0]
+
+
+def _encoded(text: str, encoding: str = "latin1") -> bytes:
+    """Returns the bytes that protocol 2 spells as text."""
+    if encoding != "latin1":
+        raise pickle.UnpicklingError(f"text in {encoding!r}")
+    return text.encode("latin1")
+
+
+class _Reader(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        """Returns what a name stands for, which is never what it names in its library.
+
+        Raises:
+            pickle.UnpicklingError: it is none of these.
+        """
+        if module.startswith("gensim.models.") and name in _CLASSES:
+            return _Kept
+        if module in {"numpy.core.multiarray", "numpy._core.multiarray"} and name == "_reconstruct":
+            return _array
+        if module in {"numpy.core.multiarray", "numpy._core.multiarray"} and name == "scalar":
+            return _scalar
+        plain = {
+            ("numpy", "ndarray"): _ArrayKind,
+            ("numpy", "dtype"): np.dtype,
+            ("collections", "OrderedDict"): OrderedDict,
+            ("collections", "defaultdict"): defaultdict,
+            ("builtins", "list"): list,
+            ("_codecs", "encode"): _encoded,
+        }
+        if (module, name) in plain:
+            return plain[module, name]
+        raise pickle.UnpicklingError(
+            f"names {shortened(f'{module}.{name}')}, which is not looked up"
+        )
+
+
+class GensimReader:
+    """Reads the words and rows of a file that is not packed."""
+
+    def __init__(self, path: Path, stream: IO[bytes]) -> None:
+        """Reads all words, as the format has them in one piece; the rows are mapped.
+
+        Raises:
+            ValueError: it is no such file, or what lies beside it is missing or broken.
+        """
+        self._path = path
+        try:
+            saved = _Reader(stream).load()
+        except Exception as error:  # a broken pickle raises anything
+            raise ValueError(
+                f"{path}: not readable as gensim's vectors ({shortened(str(error))}); {_REMEDY}"
+            ) from error
+        words, counts = getattr(saved, "index_to_key", None), None
+        if not isinstance(saved, _Kept) or not isinstance(words, list):
+            raise ValueError(f"{path}: holds no KeyedVectors with index_to_key; {_REMEDY}")
+        self._words: list[Any] = words
+        self._rows = self._attribute(saved, "vectors")
+        if self._rows.ndim != 2 or self._rows.dtype.kind != "f" or len(self._rows) != len(words):
+            raise ValueError(
+                f"{path}: {len(words)} words for vectors of shape {list(self._rows.shape)} "
+                f"{self._rows.dtype}; {_REMEDY}"
+            )
+        expandos = getattr(saved, "expandos", None)
+        if isinstance(expandos, dict) and isinstance(expandos.get("count"), np.ndarray):
+            counts = expandos["count"]
+            if counts.shape != (len(words),) or counts.dtype.kind not in "iu":
+                counts = None
+        self._counts = counts
+        self.width = int(self._rows.shape[1])
+        self.promised: int | None = len(words)
+
+    def _attribute(self, saved: Any, name: str) -> NDArray[Any]:
+        value = getattr(saved, name, None)
+        if value is None:
+            beside = self._path.with_name(f"{self._path.name}.{name}.npy")
+            try:
+                value = np.load(beside, mmap_mode="r", allow_pickle=False)
+            except (OSError, ValueError) as error:
+                raise ValueError(f"{beside}: not readable ({error}); {_REMEDY}") from error
+        if not isinstance(value, np.ndarray):
+            raise ValueError(f"{self._path}: {name} are no array; {_REMEDY}")
+        return value
+
+    def blocks(self) -> Iterator[Block]:
+        """Yields the rows; see `VectorReader`."""
+        for first in range(0, len(self._words), _ROWS_AT_ONCE):
+            raw = self._words[first : first + _ROWS_AT_ONCE]
+            table = np.array(self._rows[first : first + _ROWS_AT_ONCE], dtype=np.float32)
+            finite = np.all(np.isfinite(table), axis=1).tolist()
+            kept, refused = [], []
+            for place, word in enumerate(raw):
+                number = first + place + 1
+                if not isinstance(word, str) or not word or not _is_whole(word):
+                    refused.append(RefusedRow(number, "no_word", "the word is no text"))
+                elif not finite[place]:
+                    refused.append(RefusedRow(number, "no_number", "a number is not finite"))
+                else:
+                    kept.append(place)
+            counts = None
+            if self._counts is not None:
+                counts = self._counts[first : first + _ROWS_AT_ONCE][kept].astype(np.int64)
+            words = strings([raw[place] for place in kept])
+            yield Block(words, table[kept], len(raw), tuple(refused), counts)
+
+
+def _is_whole(word: str) -> bool:
+    """Returns whether a text has no half characters, which UTF-8 cannot spell."""
+    try:
+        word.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

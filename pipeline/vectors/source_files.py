@@ -1,0 +1,156 @@
+"""Files of word vectors that others wrote: which format one is, and its bytes, unpacked."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import lzma
+import re
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Literal, Protocol
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from pipeline.base.refusal import shortened
+
+Format = Literal["text", "word2vec", "fasttext", "gensim"]
+FORMATS: tuple[Format, ...] = ("text", "word2vec", "fasttext", "gensim")
+FASTTEXT_MAGIC = (793_712_314).to_bytes(4, "little")
+_PICKLE = re.compile(rb"\x80[\x02-\x05]")
+HEADER = re.compile(rb"\s*([0-9]{1,9})[ \t]+([0-9]{1,9})\s*")
+"""Of word2vec's formats: the number of words, and of the numbers a word."""
+_HEAD_BYTES = 1 << 20
+_BUFFER_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedRow:
+    """A line or row that could not be taken."""
+
+    number: int
+    """From 1; of text, the line's."""
+    reason: str
+    """A stable snake_case key."""
+    detail: str
+    """In words; nothing of what stands there, as the file may be no vectors at all."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """Some rows of a file, in order."""
+
+    words: pa.Array
+    """``large_string`` [n], none empty."""
+    rows: NDArray[np.float32]
+    """[n, E], all finite."""
+    num_read: int
+    """Lines or rows, refused ones included."""
+    refused: tuple[RefusedRow, ...] = ()
+    counts: NDArray[np.int64] | None = None
+    """[n]; how often each word stands in the text, where the file says so."""
+
+
+class VectorReader(Protocol):
+    """What reads a format: each block once, in order."""
+
+    width: int
+    """E."""
+    promised: int | None
+    """How many rows there are, where the file says so at its beginning."""
+
+    def blocks(self) -> Iterator[Block]:
+        """Yields all rows.
+
+        Raises:
+            ValueError: the file is broken; names it and where.
+        """
+        ...
+
+
+@contextmanager
+def opened(path: Path, member: str = "") -> Iterator[IO[bytes]]:
+    """Yields a file's bytes, unpacked by its suffix: .gz, .bz2, .xz, .zst, .zip.
+
+    Args:
+        member: of a .zip, the file in it; where it has one, none need be named.
+
+    Raises:
+        FileNotFoundError: no such file.
+        ValueError: what is packed is broken, or a .zip holds several files and none was named.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: no such word vectors; give a folder or a file")
+    suffix = path.suffix.lower()
+    try:
+        if suffix == ".zip":
+            with (
+                zipfile.ZipFile(path) as archive,
+                archive.open(_member(path, archive, member)) as f,
+            ):
+                yield io.BufferedReader(f, _BUFFER_BYTES)  # type: ignore[type-var]
+            return
+        with path.open("rb") as stream:
+            yield _unpacked(stream, path)
+    except (gzip.BadGzipFile, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{path}: broken {suffix} file ({error}); fetch it again") from error
+    except OSError as error:
+        if error.errno is None:  # as bz2 tells it
+            raise ValueError(f"{path}: broken {suffix} file ({error}); fetch it again") from error
+        raise
+
+
+def _unpacked(stream: IO[bytes], path: Path) -> IO[bytes]:
+    if path.suffix.lower() not in {".gz", ".bz2", ".xz", ".zst"}:
+        return stream
+    from pipeline.sources.file_list import decompressed
+
+    return io.BufferedReader(decompressed(stream, path), _BUFFER_BYTES)  # type: ignore[arg-type, type-var]
+
+
+def _member(path: Path, archive: zipfile.ZipFile, member: str) -> str:
+    names = [info.filename for info in archive.infolist() if not info.is_dir()]
+    if member in names:
+        return member
+    if member or len(names) != 1:
+        wrong = f"has no member {member!r}" if member else "has not one file in it"
+        raise ValueError(
+            f"{path}: {wrong}; name one of {shortened(names)} (--member on a command line)"
+        )
+    return names[0]
+
+
+def is_packed(path: Path) -> bool:
+    """Returns whether a file's bytes are not its content as they stand."""
+    return path.suffix.lower() in {".gz", ".bz2", ".xz", ".zst", ".zip"}
+
+
+def format_of(path: Path, member: str = "") -> Format:
+    """Returns which format a file has, by its first bytes.
+
+    Raises:
+        FileNotFoundError, ValueError: as `opened`.
+    """
+    with opened(path, member) as stream:
+        head = stream.read(_HEAD_BYTES)
+    if head.startswith(FASTTEXT_MAGIC):
+        return "fasttext"
+    if _PICKLE.match(head):
+        return "gensim"
+    line, _, rest = head.partition(b"\n")
+    if HEADER.fullmatch(line) and not _is_text(rest):
+        return "word2vec"
+    return "text"
+
+
+def _is_text(content: bytes) -> bool:
+    """Returns whether the beginning of a file may be lines of words and numbers."""
+    lines = content.split(b"\n")[:100]
+    numbers = re.compile(rb"[^ \n]+( [-+.0-9eE]+)+ ?\r?")
+    return not content or any(numbers.fullmatch(line) for line in lines)

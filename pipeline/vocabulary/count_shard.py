@@ -1,0 +1,127 @@
+"""The shard job: counts the words of one sentence shard.
+
+``python -m pipeline.vocabulary.count_shard JOB.json``, whose file holds a `CountJob`. One row group
+is in memory at a time, and the counts of the shard's distinct words.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipeline.base.config_fields import Config, Natural
+from pipeline.base.job import Progress, run_job_from_command_line
+from pipeline.base.json_files import check_file, read_object, write_sealed_json
+from pipeline.shards.arrow import values_of
+from pipeline.shards.manifests import read_verified_manifest
+from pipeline.shards.shards import read_row_groups
+from pipeline.vectors.word_list import WordList, write_word_list
+
+COUNTING_VERSION = 1
+"""Raised when the same sentences would give other counts."""
+_COUNTED_FROM = "counted_from"
+_REMEDY = "delete it and its .json, and run CountVocabulary again"
+
+
+@dataclass(frozen=True, slots=True)
+class CountJob(Config):
+    """Which shard is counted, and where its counts go."""
+
+    called: ClassVar[str] = "counting job field"
+
+    sentences: Path
+    """Folder of the sentence shards."""
+    number: Natural
+    counts: Path
+    """Folder of the counts."""
+    lower_case: bool = False
+
+
+def execute(job: CountJob, progress: Progress) -> None:
+    """Counts as a job says; see `count_shard`."""
+    count_shard(job.sentences, job.number, job.counts, lower_case=job.lower_case)
+    progress(1.0, f"shard {job.number} counted")
+
+
+def counts_path(folder: Path, number: int) -> Path:
+    """Returns the path of a shard's counts; beside it a sealed .json says that they are whole."""
+    return folder / f"{number:05d}.parquet"
+
+
+def is_counted(folder: Path, number: int, sha256: str) -> bool:
+    """Returns whether the counts of a shard are there, of the rows with this sha256.
+
+    Raises:
+        ValueError: what says so is damaged; names it and the remedy.
+    """
+    path = counts_path(folder, number)
+    noted = path.with_suffix(".json")
+    if not (path.is_file() and noted.is_file()):
+        return False
+    return bool(read_object(noted, (), remedy=_REMEDY).get(_COUNTED_FROM) == sha256)
+
+
+def checked_counts(folder: Path, number: int) -> Path:
+    """Returns the path of a shard's counts, whose bytes are those that were written.
+
+    Raises:
+        FileNotFoundError: they are not there.
+        ValueError: they are damaged; names them and the remedy.
+    """
+    path = counts_path(folder, number)
+    check_file(path, read_object(path.with_suffix(".json"), (), remedy=_REMEDY), _REMEDY)
+    return path
+
+
+def count_shard(sentences: Path, number: int, counts: Path, *, lower_case: bool = False) -> None:
+    """Writes the distinct words of a shard with their counts, in the order of their bytes.
+
+    Nothing is done where they are there; the same shard gives the same bytes.
+
+    Args:
+        sentences: folder of the sentence shards.
+        counts: folder of the counts; `counts_path` names the file.
+
+    Raises:
+        FileNotFoundError: the sentence shard is not complete.
+        ValueError: it is damaged.
+    """
+    source = read_verified_manifest(sentences, number)
+    if source is None:
+        raise FileNotFoundError(
+            f"{sentences}: shard {number} is not complete; run the sentence stage again"
+        )
+    if is_counted(counts, number, source.sha256):
+        return
+    found = WordList(pa.array([], pa.large_string()), np.empty(0, dtype=np.int64))
+    for group in read_row_groups(sentences, "sentences", number, ["tokens"]):
+        words = pc.list_flatten(group["tokens"]).cast(pa.large_string())
+        tokens = pc.utf8_lower(words) if lower_case else words
+        counted = pc.value_counts(tokens)
+        part = WordList(counted.field("values"), values_of(counted.field("counts")))
+        found = summed([found, part])
+    counts.mkdir(parents=True, exist_ok=True)
+    path = counts_path(counts, number)
+    write_word_list(path, found)
+    write_sealed_json(path.with_suffix(".json"), {_COUNTED_FROM: source.sha256}, [path])
+
+
+def summed(parts: list[WordList]) -> WordList:
+    """Returns the distinct words of all parts with the sums of their counts, in byte order."""
+    words = pa.chunked_array([part.words for part in parts], pa.large_string())
+    encoded = words.combine_chunks().dictionary_encode()
+    weights = np.concatenate([part.counts for part in parts if part.counts is not None])
+    sums = np.zeros(len(encoded.dictionary), dtype=np.int64)
+    np.add.at(sums, values_of(encoded.indices), weights)
+    order = pc.sort_indices(encoded.dictionary)
+    return WordList(encoded.dictionary.take(order), sums[values_of(order).astype(np.int64)])
+
+
+if __name__ == "__main__":
+    sys.exit(run_job_from_command_line(CountJob, execute))

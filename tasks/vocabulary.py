@@ -1,0 +1,118 @@
+"""The stage that counts a corpus's words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import luigi
+
+from pipeline.base.atomic_files import RUN_LOCK
+from pipeline.base.digest import digest_of
+from pipeline.shards.manifests import read_dataset_manifest, read_shard_manifest
+from pipeline.vocabulary.count_shard import COUNTING_VERSION, CountJob, counts_path, is_counted
+from pipeline.vocabulary.merge_counts import REPORT_FILE, MergeJob, VocabularyConfig
+from tasks.artefact import Artefact, ReportingTask, run_job
+from tasks.parameters import CorpusParameters
+from tasks.sentences import SplitSentences
+
+
+class CountShard(ReportingTask):
+    """Counts the words of one sentence shard; the unit that a kill can cost.
+
+    Output: a Parquet file of its distinct words and their counts.
+    """
+
+    sentences = luigi.PathParameter(description="Folder of the sentence shards.")
+    counts = luigi.PathParameter(description="Folder of the counts.")
+    number = luigi.IntParameter(description="Shard number.")
+    lower_case = luigi.BoolParameter(description="Whether words lose their case.")
+
+    def output(self) -> luigi.LocalTarget:
+        """Returns what says that the counts are whole, which is written last."""
+        return luigi.LocalTarget(str(counts_path(self.counts, self.number).with_suffix(".json")))
+
+    def complete(self) -> bool:
+        """Returns whether the counts are there, of the shard as it is."""
+        source = read_shard_manifest(self.sentences, self.number)
+        return source is not None and is_counted(self.counts, self.number, source.sha256)
+
+    def run(self) -> None:
+        """Counts in a process of its own; alone at this shard."""
+        jobs = self.counts / "jobs"
+        with self.held(jobs / f"{self.number:05d}.lock"):
+            if not self.complete():
+                job = CountJob(self.sentences, self.number, self.counts, self.lower_case)
+                path = jobs / f"{self.number:05d}.json"
+                run_job(self, "pipeline.vocabulary.count_shard", job.to_dict(), path, threads=1)
+
+
+class CountVocabulary(CorpusParameters, Artefact):
+    """Counts the words of a corpus, shard by shard side by side, and keeps the most frequent.
+
+    Input: the sentence shards, whose tokens are taken as they are. Output: ``words.parquet`` (word
+    and count, most frequent first) and ``vocabulary.json``, which says how much of the text so many
+    words cover. Another ``max_words`` or ``min_count`` takes the counts that are there.
+    """
+
+    marker = REPORT_FILE
+
+    lower_case = luigi.BoolParameter(description="Whether words lose their case.")
+    max_words = luigi.IntParameter(
+        default=VocabularyConfig().max_words,
+        description="The most frequent words are kept; 0: all, in memory that grows with them.",
+    )
+    min_count = luigi.IntParameter(
+        default=VocabularyConfig().min_count, description="Rarer words are not kept."
+    )
+
+    @property
+    def config(self) -> VocabularyConfig:
+        """Which words are kept."""
+        return VocabularyConfig(self.lower_case, self.max_words, self.min_count)
+
+    def requires(self) -> SplitSentences:
+        """Returns the sentences."""
+        sentences: SplitSentences = self.clone(SplitSentences)
+        return sentences
+
+    def content(self) -> dict[str, Any]:
+        """Returns the settings and the sentences' digest."""
+        return {"vocabulary": self.config.to_dict(), **self._counted()}
+
+    def _counted(self) -> dict[str, Any]:
+        return {"counting_version": COUNTING_VERSION, "sentences": self.requires().digest}
+
+    def place(self) -> Path:
+        """Returns the folder of the vocabulary."""
+        return self.work_folder / "vocabularies" / str(self.source)
+
+    @property
+    def counts_folder(self) -> Path:
+        """The counts of the shards, which every choice of words to keep takes."""
+        digest = digest_of({"lower_case": self.lower_case, **self._counted()})
+        return self.work_folder / "vocabularies" / f"{self.source}-counts-{digest}"
+
+    def run(self) -> Iterator[list[CountShard]]:
+        """Has the shards counted that are not, then merges the counts."""
+        sentences = self.requires().folder
+        yield [
+            CountShard(
+                sentences=sentences,
+                counts=self.counts_folder,
+                number=shard.number,
+                lower_case=self.lower_case,
+            )
+            for shard in read_dataset_manifest(sentences, "sentences").shards
+        ]
+        with self.held(self.counts_folder / RUN_LOCK, shared=True):
+            super().run()
+
+    def fill(self) -> None:
+        """Merges the counts."""
+        self.write_config()
+        shards = read_dataset_manifest(self.requires().folder, "sentences").shards
+        job = MergeJob(self.counts_folder, len(shards), self.config, self.folder)
+        path = self.folder / "job.json"
+        run_job(self, "pipeline.vocabulary.merge_counts", job.to_dict(), path, threads=1)

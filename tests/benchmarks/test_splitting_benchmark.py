@@ -1,0 +1,129 @@
+"""The splitting benchmark on a small text and treebank; no times are judged."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from benchmarks import splitting
+from benchmarks.splitting_process import part_of
+from benchmarks.splitting_treebanks import Agreement, GoldParagraph, read_paragraphs
+
+pytestmark = pytest.mark.usefixtures("machine_as_before")
+
+TREEBANK = """\
+# newdoc id = one
+# newpar
+# text = I don't.
+1\tI\t_\t_\t_\t_\t0\troot\t_\t_
+2-3\tdon't\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No
+2\tdo\t_\t_\t_\t_\t1\tdep\t_\t_
+3\tn't\t_\t_\t_\t_\t1\tdep\t_\t_
+4\t.\t_\t_\t_\t_\t1\tdep\t_\t_
+
+# text = You do.
+1\tYou\t_\t_\t_\t_\t0\troot\t_\t_
+2\tdo\t_\t_\t_\t_\t1\tdep\t_\tSpaceAfter=No
+3\t.\t_\t_\t_\t_\t1\tdep\t_\t_
+
+# newpar
+# text = Both.
+1\tBoth\t_\t_\t_\t_\t0\troot\t_\tSpaceAfter=No
+2\t.\t_\t_\t_\t_\t1\tdep\t_\t_
+"""
+
+
+def write(path: Path, text: str) -> str:
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def test_the_raw_text_of_a_treebank(tmp_path: Path) -> None:
+    first, second = read_paragraphs(Path(write(tmp_path / "t.conllu", TREEBANK)))
+
+    assert (first.text, second.text) == ("I don't. You do. ", "Both. ")
+    assert [first.text[a:b] for a, b in first.sentences] == ["I don't.", "You do."]
+    assert [first.text[a:b] for a, b in first.tokens] == ["I", "do", "n't", ".", "You", "do", "."]
+
+
+def test_what_agrees_begins_and_ends_at_the_same_characters() -> None:
+    paragraph = GoldParagraph("It rains. We go. ", [(0, 9), (10, 16)])
+    agreement = Agreement()
+    agreement.add(paragraph, paragraph.sentences, ["It rains.", "We", "go."])
+    assert (agreement.right, agreement.found, agreement.gold) == (1, 3, 2)
+    assert agreement.f1 == 40.0
+
+
+def test_a_splitter_that_changes_characters_is_right_nowhere() -> None:
+    paragraph = GoldParagraph("It rains. We go. ", [(0, 9), (10, 16)])
+    agreement = Agreement()
+    agreement.add(paragraph, paragraph.sentences, ["It rains.", "We go"])
+    assert (agreement.right, agreement.found) == (0, 2)
+
+
+def test_parts_share_the_files(tmp_path: Path) -> None:
+    for number in range(5):
+        write(tmp_path / f"{number}.txt", "x" * (number + 1))
+    halves = [part_of([str(tmp_path)], part, 2) for part in range(2)]
+    assert sorted(map(len, halves)) == [2, 3]
+    assert len({*halves[0], *halves[1]}) == 5
+
+
+def test_the_last_line_has_every_figure(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "text").mkdir()
+    for name in "ab":
+        lines = (f"Dr. {name} has {number} cats. Really!" for number in range(40))
+        write(tmp_path / "text" / f"{name}.txt", "\n\n".join(lines))
+    treebank = write(tmp_path / "t.conllu", TREEBANK)
+    hide(monkeypatch, tmp_path / "hidden", "pysbd")
+    few = {package: splitting.SPLITTERS[package] for package in ("spacy", "pysbd")}
+    monkeypatch.setattr(splitting, "SPLITTERS", few)
+    given = ["--quick", "--text", str(tmp_path / "text"), "--treebank", f"small={treebank}"]
+
+    assert splitting.main(given) == 0
+    said = capsys.readouterr().out
+    figures = json.loads(said.splitlines()[-1])
+    assert figures["sentence_f1"] == {"small": 100.0} == figures["token_f1"]
+    assert figures["best_other_f1"] == {"small": 100.0}
+    assert figures["sentences"] == 160
+    assert figures["absent"] == ["pysbd"]
+    assert "Not installed, so not compared: pysbd (pip install pysbd)" in said
+    for name in ("sentences_per_second", "vs_spacy_sentencizer", "two_processes_vs_one"):
+        assert figures[name] > 0
+
+
+def hide(monkeypatch: pytest.MonkeyPatch, folder: Path, package: str) -> None:
+    """Lets a package be absent, here and in processes that are started."""
+    folder.mkdir()
+    name = f"No module named '{package}'"
+    write(folder / f"{package}.py", f"raise ModuleNotFoundError({name!r})\n")
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.setenv("PYTHONPATH", str(folder), prepend=os.pathsep)
+
+
+@pytest.mark.parametrize(
+    ("treebank", "said"),
+    [
+        ("t.conllu", "give NAME=FILE"),
+        ("a=missing.conllu", "missing.conllu"),
+        ("a=bad.conllu", "line 1: not the 10 columns"),
+        ("a=empty.conllu", "no sentence"),
+    ],
+)
+def test_a_mistake_is_told(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    treebank: str,
+    said: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "bad.conllu", "1\tone\n\n")
+    write(tmp_path / "empty.conllu", "\n")
+    assert splitting.main(["--treebank", treebank]) == 2
+    assert said in capsys.readouterr().err

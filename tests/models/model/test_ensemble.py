@@ -1,0 +1,292 @@
+"""Several models as one: side by side, read once, as a folder that is passed on."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import models
+from models.config.training_presets import preset
+from models.encoding import reading_encoder
+from models.encoding.encoder_names import parse_encoder_name
+from models.encoding.named_encoder import EncoderViews, JoinedEncoder
+from models.encoding.reading_encoder import EncoderSettings
+from models.encoding.text_encoder import TextEncoder
+from models.exchange.export import export_model
+from models.exchange.export_options import ExportOptions
+from models.exchange.push import push_model
+from models.listing import listed_models, model_facts
+from models.model.ensemble import ENSEMBLE_FILE, write_ensemble
+from models.model.hub import check_model_folder, fetch_model
+from models.words.vector_files import load_word_vectors
+from pipeline.base.bundled import BUNDLED_MODELS
+from pipeline.base.refusal import Refusal
+from pipeline.parsers.adapters.base import Sentence
+from pipeline.trees.parses import DependencyParse, Parse
+from tests.support.command import subcommand
+from tests.support.edited_json import edit
+from tests.support.hub_server import HubServer, hub
+from tests.support.parsed_corpora import write_vectors
+from tests.support.saved_models import random_model, write_model
+from tests.support.tiny_senteval import write_tiny_senteval
+
+SENTENCES = ["the cat sees the dog", "the mouse", "nobody knows", "horse"]
+WHOLE = ExportOptions(self_contained=True)
+
+
+@pytest.fixture(scope="module")
+def members(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Two models of different words and widths; one gives its views length 1."""
+    root = tmp_path_factory.mktemp("members")
+    first = write_vectors(root / "v", size=4)
+    second = write_vectors(root / "w", size=5)
+    return (
+        write_model(root / "one", first, views=("SEQ", "LIN"), words_beside=1.4),
+        write_model(root / "two", second, views=("SEQ", "SEQ"), hidden_size=3, seed=1),
+    )
+
+
+@pytest.fixture(scope="module")
+def whole(members: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Both as one folder, in another place than it was exported to."""
+    out = tmp_path_factory.mktemp("ensemble") / "out"
+    export_model(joined(*members), out, WHOLE)
+    return Path(shutil.move(out, out.with_name("both")))
+
+
+@pytest.fixture
+def copy(whole: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(whole, tmp_path / "copy"))
+
+
+def joined(*parts: Path | str) -> str:
+    return "+".join(map(str, parts))
+
+
+def side_by_side(members: Sequence[Path], **options: str) -> np.ndarray:
+    return np.hstack([models.load(one).encode(SENTENCES, **options) for one in members])  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("pooling", ["last", "mean"])
+def test_its_vectors_are_those_of_its_members_to_the_bit(
+    members: tuple[Path, Path], whole: Path, pooling: str
+) -> None:
+    expected = side_by_side(members, pooling=pooling)
+    for name in (joined(*members), whole):
+        found = models.load(name).encode(SENTENCES, pooling=pooling)  # type: ignore[call-overload]
+        np.testing.assert_array_equal(found, expected)
+    assert expected.shape == (4, 6 + 6 + 4 + 3 + 3)
+
+
+def test_their_order_is_that_of_the_name(members: tuple[Path, Path]) -> None:
+    found = models.load(joined(*reversed(members))).encode(SENTENCES)
+    np.testing.assert_array_equal(found, side_by_side(members[::-1]))
+
+
+def test_several_processes_give_the_same(members: tuple[Path, Path], whole: Path) -> None:
+    found = models.load(whole).encode(SENTENCES, processes=2)
+    np.testing.assert_array_equal(found, side_by_side(members))
+
+
+def test_views_of_the_members_may_be_chosen(members: tuple[Path, Path], tmp_path: Path) -> None:
+    name = joined(f"{members[0]}@LIN", f"{members[1]}@0-SEQ")
+    export_model(name, tmp_path / "out", WHOLE)
+    found = models.load(tmp_path / "out").encode_views(SENTENCES)  # type: ignore[attr-defined]
+    assert list(found) == ["0-LIN.last", "1-SEQ.last"]
+    assert model_facts(tmp_path / "out")["views"] == ["LIN", "0-SEQ"]
+
+
+def test_the_command_encodes_by_the_folder(
+    members: tuple[Path, Path], whole: Path, tmp_path: Path
+) -> None:
+    text, out = tmp_path / "in.txt", tmp_path / "out.npy"
+    text.write_text("\n".join(SENTENCES) + "\n", encoding="utf-8")
+    assert subcommand("encode")([str(whole), "--input", str(text), "--out", str(out)]) == 0
+    np.testing.assert_array_equal(np.load(out), side_by_side(members))
+
+
+def test_it_is_evaluated_under_its_own_name(
+    whole: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    data = write_tiny_senteval(tmp_path / "data")
+    monkeypatch.chdir(tmp_path)
+    asked = ["--encoder", str(whole), "--data", str(data), "--tasks", "MR"]
+    assert subcommand("evaluate")(asked) == 0
+    assert (tmp_path / "results" / "both" / "MR.json").is_file()
+    assert "- both: encoder" in capsys.readouterr().out
+    assert parse_encoder_name(str(whole)).settled == str(whole.resolve())
+
+
+class Parser:
+    """Chains, and an account of what was asked."""
+
+    name = "chain"
+
+    def __init__(self, checksum: str) -> None:
+        self.checksum = checksum
+        self.asked: list[Sentence] = []
+
+    def parse(self, sentences: Sequence[Sentence]) -> list[Parse | Refusal]:
+        self.asked += sentences
+        return [
+            Refusal("parser_error", "no bird")
+            if sentence[0] == "bird"
+            else DependencyParse(list(range(len(sentence))), ["dep"] * len(sentence))
+            for sentence in sentences
+        ]
+
+
+def encoder_of(parser: Parser, folder: Path, size: int, **settings: str) -> TextEncoder:
+    vectors = load_word_vectors(write_vectors(folder, size=size))
+    model = random_model(preset("laptop", hidden_size=4, views=("DEP", "SEQ")), vectors, size)
+    return TextEncoder(model, {"dependencies": parser}, EncoderSettings.from_dict(settings))
+
+
+def test_a_text_is_parsed_once_for_members_of_one_parser(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading_encoder, "SENTENCES_AT_ONCE", 3)
+    texts = [*SENTENCES, "bird", *reversed(SENTENCES)]
+    one, other, third = Parser("1"), Parser("1"), Parser("3")
+    encoders = [
+        encoder_of(parser, tmp_path / str(place), place + 3)
+        for place, parser in enumerate((one, other, third))
+    ]
+    together = JoinedEncoder([EncoderViews(encoder) for encoder in encoders])
+
+    found = together.encode(texts)
+
+    assert (len(one.asked), len(other.asked), len(third.asked)) == (9, 0, 9)
+    assert [refusal.index for refusal in together.refused] == [4]
+    alone = np.hstack([encoder.encode(texts) for encoder in encoders])
+    np.testing.assert_array_equal(found, alone)
+    assert not found[4].any() and found[5].any()
+
+
+def test_a_sentence_that_is_refused_late_is_named_by_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading_encoder, "SENTENCES_AT_ONCE", 2)
+    encoders = [
+        encoder_of(Parser("1"), tmp_path / str(size), size, on_refusal="error") for size in (3, 4)
+    ]
+    together = JoinedEncoder([EncoderViews(encoder) for encoder in encoders])
+    with pytest.raises(ValueError, match=r"sentence 4 .*no bird"):
+        together.encode([*SENTENCES, "bird"])
+
+
+def test_models_show_and_list_it(whole: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert subcommand("models", "show")([str(whole)]) == 0
+    shown = capsys.readouterr().out
+    assert "SEQ, LIN, SEQ, SEQ" in shown and "| `members/0-one` | unknown" in shown
+    (facts,) = (one for one in listed_models(whole.parent) if not one["ships"])
+    assert facts["name"] == "both" and len(facts["members"]) == 2
+
+
+def test_a_member_that_is_missing_is_named(copy: Path) -> None:
+    shutil.rmtree(copy / "members" / "1-two")
+    with pytest.raises(ValueError, match="member members/1-two is missing; restore the folder"):
+        models.load(copy)
+
+
+def test_a_member_that_is_another_is_named(copy: Path) -> None:
+    shutil.copytree(copy / "members" / "1-two", copy / "members" / "0-one", dirs_exist_ok=True)
+    with pytest.raises(ValueError, match="member members/0-one is another model than"):
+        models.load(copy)
+
+
+def test_an_ensemble_of_ensembles_is_refused(
+    members: tuple[Path, Path], whole: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError, match=r"both is an ensemble.*join its members: .*0-one\+.*two"):
+        parse_encoder_name(joined(whole, members[0]))
+    shutil.copytree(whole, tmp_path / "outer" / "members" / "0-both")
+    shutil.copytree(members[1], tmp_path / "outer" / "members" / "1-two")
+    write_ensemble(tmp_path / "outer", [(tmp_path / "outer" / "members" / "1-two", ())], made={})
+    edit(
+        tmp_path / "outer" / ENSEMBLE_FILE,
+        lambda value: value["members"][0].update(folder="members/0-both"),
+    )
+    with pytest.raises(ValueError, match="member members/0-both is an ensemble itself"):
+        models.load(tmp_path / "outer")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"ensemble_version": 9}, "ensemble version 9, this release reads 1"),
+        ({"members": []}, "members must name at least one"),
+        ({"members": [{"folder": "../one", "sha256": "0"}]}, "leads out of the folder"),
+        ({"members": [{"folder": "one"}]}, "sha256"),
+    ],
+)
+def test_a_folder_that_says_what_cannot_be_is_refused(
+    change: dict[str, object], message: str, copy: Path
+) -> None:
+    edit(copy / ENSEMBLE_FILE, lambda value: value.update(change))
+    with pytest.raises(ValueError, match=message):
+        models.load(copy)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ExportOptions(num_words=5),
+        ExportOptions(components=1),
+        ExportOptions(format="sentence-transformers"),
+    ],
+)
+def test_options_of_one_model_are_refused(
+    options: ExportOptions, members: tuple[Path, Path], tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError, match=r"several models; .* export each by itself"):
+        export_model(joined(*members), tmp_path / "out", options)
+    assert not (tmp_path / "out").exists()
+
+
+def test_members_whose_words_do_not_ship_go_inside(
+    members: tuple[Path, Path], tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError, match=r"one: its word vectors are none that ship.*--self-cont"):
+        export_model(joined(*members), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_members_that_ship_are_joined_without_their_words_inside(tmp_path: Path) -> None:
+    export_model("english-trees+english", tmp_path / "out")
+    expected = np.hstack(
+        [models.load(name).encode(["The cat sat."]) for name in ("english-trees", "english")]
+    )
+    np.testing.assert_array_equal(models.load(tmp_path / "out").encode(["The cat sat."]), expected)
+    again = tmp_path / "again"
+    export_model(tmp_path / "out", again, WHOLE)
+    np.testing.assert_array_equal(models.load(again).encode(["The cat sat."]), expected)
+    assert BUNDLED_MODELS.keys() == {"english", "english-trees"}
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
+    monkeypatch.setenv("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+    with hub() as server:
+        yield server
+
+
+def test_it_goes_by_a_hub(server: HubServer, members: tuple[Path, Path], tmp_path: Path) -> None:
+    push_model(joined(*members), "me/both", endpoint=server.address, token="t")
+    found = fetch_model("me/both", endpoint=server.address, cache=tmp_path / "cache")
+    np.testing.assert_array_equal(models.load(found).encode(SENTENCES), side_by_side(members))
+
+
+def test_a_damaged_member_is_no_whole_model(copy: Path) -> None:
+    weights = copy / "members" / "1-two" / "model.safetensors"
+    content = weights.read_bytes()
+    weights.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    with pytest.raises(ValueError, match=r"1-two/model\.safetensors: damaged"):
+        check_model_folder(copy)

@@ -1,0 +1,250 @@
+"""A trained vocabulary expanded by a linear map: the fit, what it is worth, which words."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from models.words import expansion
+from models.words.expansion import ExpansionConfig, TrainedWords, fit_expansion
+from models.words.vector_files import load_word_vectors
+from models.words.word_vectors import WordVectors
+from pipeline.vectors.write_folder import write_vector_blocks
+
+RANDOM = np.random.default_rng(5)
+SIZE, WIDTH = 6, 4
+
+
+def named(count: int) -> list[str]:
+    return [f"w{number}" for number in range(count)]
+
+
+def pretrained(words: list[str], size: int = SIZE) -> WordVectors:
+    return WordVectors.from_rows(words, RANDOM.normal(size=(len(words), size)).astype(np.float32))
+
+
+def trained(words: list[str], table: np.ndarray, **changes: Any) -> TrainedWords:
+    is_trained = np.ones(len(words), dtype=np.bool_)
+    return TrainedWords(words, table.astype(np.float32), **{"is_trained": is_trained, **changes})
+
+
+def drawn(count: int, **changes: Any) -> TrainedWords:
+    """Trained vectors that have nothing to do with any others."""
+    return trained(named(count), RANDOM.normal(size=(count, WIDTH)), **changes)
+
+
+def vectors_of(found: expansion.Expansion) -> dict[str, np.ndarray]:
+    return dict(zip(found.words, np.concatenate(list(found.blocks())), strict=True))
+
+
+@pytest.mark.parametrize("block_rows", [7, 8_192])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_the_map_is_that_of_least_squares(
+    block_rows: int, intercept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(expansion, "BLOCK_ROWS", block_rows)
+    given, own = pretrained(named(60)), drawn(40)
+
+    found = fit_expansion(own, given, ExpansionConfig(intercept=intercept))
+
+    ones = np.ones((60, 1)) if intercept else np.zeros((60, 0))
+    known = np.hstack([given.matrix[1:].astype(np.float64), ones])
+    solution = np.linalg.lstsq(known[:40], own.table.astype(np.float64), rcond=None)[0]
+    expected = known[40:] @ solution
+    further = np.array([vectors_of(found)[word] for word in named(60)[40:]])
+    np.testing.assert_allclose(further, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_ridge_is_the_solution_of_its_normal_equations() -> None:
+    given, own = pretrained(named(30)), drawn(20)
+
+    map_ = fit_expansion(own, given, ExpansionConfig(ridge=3.0)).map_
+
+    x, y = given.matrix[1:21].astype(np.float64), own.table.astype(np.float64)
+    centred, around = x - x.mean(axis=0), y - y.mean(axis=0)
+    weights = np.linalg.solve(centred.T @ centred + 3.0 * np.eye(SIZE), centred.T @ around)
+    np.testing.assert_allclose(map_.weights, weights, rtol=1e-9)
+    np.testing.assert_allclose(map_.intercept, y.mean(axis=0) - x.mean(axis=0) @ weights, rtol=1e-9)
+
+
+def test_a_map_that_is_linear_is_found_exactly_and_trained_words_stay() -> None:
+    given = pretrained(named(200))
+    weights, shift = RANDOM.normal(size=(SIZE, WIDTH)), RANDOM.normal(size=WIDTH)
+    images = given.matrix[1:] @ weights + shift
+    own = trained(named(50), images[:50])
+
+    found = fit_expansion(own, given, ExpansionConfig())
+
+    table = np.concatenate(list(found.blocks()))
+    np.testing.assert_array_equal(table[:50], own.table)
+    np.testing.assert_allclose(table[50:], images[50:], atol=1e-5)
+    assert found.facts["held_out"]["map"] == [{"r2": 1.0, "cosine": 1.0}]
+    assert found.facts["words"] == {
+        "trained": 50,
+        "never_met_in_training": 0,
+        "shared": 50,
+        "mapped": 150,
+        "left_out": 0,
+        "all": 200,
+    }
+
+
+def test_what_cannot_be_mapped_is_said_to_be_worth_nothing() -> None:
+    facts = fit_expansion(drawn(2_000), pretrained(named(2_001)), ExpansionConfig()).facts
+    for name in ("map", "mean_embedding", "shuffled_pairs"):
+        (fit,) = facts["held_out"][name]
+        assert abs(fit["r2"]) < 0.05 and abs(fit["cosine"]) < 0.15, name
+
+
+def test_the_controls_know_nothing_where_the_map_knows_much() -> None:
+    given = pretrained(named(2_001))
+    images = given.matrix[1:2_001] @ RANDOM.normal(size=(SIZE, WIDTH))
+    noisy = images + RANDOM.normal(size=images.shape)
+
+    held_out = fit_expansion(trained(named(2_000), noisy), given, ExpansionConfig()).facts[
+        "held_out"
+    ]
+
+    assert held_out["words"] == 200
+    share = 1 - 1 / noisy.var(axis=0).mean()
+    assert held_out["map"][0]["r2"] == pytest.approx(share, abs=0.05)
+    for name in ("mean_embedding", "shuffled_pairs"):
+        assert abs(held_out[name][0]["r2"]) < 0.05
+
+
+def test_tables_side_by_side_are_measured_each_by_itself() -> None:
+    given = pretrained(named(1_001))
+    linear = given.matrix[1:1_001] @ RANDOM.normal(size=(SIZE, 3))
+    noise = RANDOM.normal(size=(1_000, 3))
+    own = trained(named(1_000), np.hstack([linear, noise]), num_tables=2)
+
+    first, second = fit_expansion(own, given, ExpansionConfig()).facts["held_out"]["map"]
+
+    assert first == {"r2": 1.0, "cosine": 1.0}
+    assert abs(second["r2"]) < 0.1
+
+
+def test_a_word_that_training_never_met_is_mapped_and_does_not_teach_the_map() -> None:
+    given = pretrained(named(40))
+    images = given.matrix[1:] @ RANDOM.normal(size=(SIZE, WIDTH))
+    table = images.copy()
+    table[[3, 7]] = 100.0
+    met = np.ones(30, dtype=np.bool_)
+    met[[3, 7]] = False
+
+    found = fit_expansion(trained(named(30), table[:30], is_trained=met), given, ExpansionConfig())
+
+    np.testing.assert_allclose(np.concatenate(list(found.blocks())), images, atol=1e-5)
+    words = found.facts["words"]
+    assert (words["trained"], words["never_met_in_training"], words["mapped"]) == (28, 2, 12)
+
+
+def test_a_trained_word_that_has_no_pretrained_vector_keeps_its_own() -> None:
+    own = drawn(20)
+    found = fit_expansion(own, pretrained([*named(19), "more"]), ExpansionConfig())
+    assert found.words == [*named(20), "more"]
+    np.testing.assert_array_equal(vectors_of(found)["w19"], own.table[19])
+
+
+def cased(own_words: list[str], given_words: list[str]) -> tuple[expansion.Expansion, WordVectors]:
+    """Expands words among enough others for a fit."""
+    given = pretrained([*named(30), *given_words])
+    words = [*named(30), *own_words]
+    own = trained(words, RANDOM.normal(size=(len(words), WIDTH)))
+    return fit_expansion(own, given, ExpansionConfig()), given
+
+
+def test_words_without_capitals_take_pretrained_ones_in_small_letters() -> None:
+    found, given = cased(["us"], ["US", "Paris", "us", "PARIS", "paris", "Rome"])
+
+    assert found.words[30:] == ["us", "paris", "rome"]
+    assert found.facts["words"]["shared"] == 31
+    for word, spelled in (("paris", "paris"), ("rome", "Rome")):
+        source = given.matrix[given.words.index(spelled)]
+        np.testing.assert_array_equal(vectors_of(found)[word], found.map_(source[None])[0])
+
+
+def test_words_with_capitals_take_pretrained_ones_as_they_stand() -> None:
+    found, _ = cased(["Paris"], ["paris", "Paris", "PARIS"])
+    assert found.words[30:] == ["Paris", "paris", "PARIS"]
+    assert found.facts["words"]["shared"] == 31
+
+
+def test_no_more_words_than_asked_for_the_first_of_the_file() -> None:
+    found = fit_expansion(drawn(20), pretrained(named(60)), ExpansionConfig(max_words=25))
+    assert found.words == named(25)
+    assert found.facts["words"]["left_out"] == 35
+
+
+@pytest.mark.parametrize(
+    ("own", "given", "changes", "message"),
+    [
+        (20, named(20), {}, "nothing to add to the model's 20 words: .* have 0 others"),
+        (20, named(30), {"max_words": 20}, r"have 10 others and max_words is 20; give vectors"),
+        (7, named(30), {}, "7 trained words .* 1 of which .* needs 7 others: .* or a ridge above"),
+        (20, ["other", "words"], {}, "0 trained words have a pretrained vector.*capitals count"),
+        (20, ["w0", "other"], {"ridge": 1.0}, "1 trained words .* needs 2 others"),
+    ],
+)
+def test_what_cannot_be_expanded_is_refused(
+    own: int, given: list[str], changes: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        fit_expansion(drawn(own), pretrained(given), ExpansionConfig(**changes))
+
+
+def test_few_words_are_enough_with_a_ridge() -> None:
+    found = fit_expansion(drawn(7), pretrained(named(9)), ExpansionConfig(ridge=1.0))
+    assert found.words == named(9)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"ridge": -1.0}, "ridge must be at least 0, got -1"),
+        ({"max_words": 0}, "max_words must be at least 1, got 0"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=f"expansion setting {message}"):
+        ExpansionConfig(**changes)
+
+
+def test_a_folder_of_blocks_is_one_of_word_vectors(tmp_path: Path) -> None:
+    rows = RANDOM.normal(size=(5, 3)).astype(np.float32)
+    words = ["a", "é", "c", "d", "e"]
+
+    write_vector_blocks(tmp_path / "words", words, [rows[:2], rows[2:]], 3, {"from": "a test"})
+
+    table = load_file(tmp_path / "words" / "vectors.safetensors")
+    np.testing.assert_array_equal(table["vectors"], rows)
+    found = load_word_vectors(tmp_path / "words")
+    assert found.words[1:] == tuple(words)
+    np.testing.assert_array_equal(found.matrix[1:], rows)
+    assert json.loads((tmp_path / "words" / "training.json").read_text())["from"] == "a test"
+
+
+def test_no_more_than_some_blocks_are_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(expansion, "BLOCK_ROWS", 500)
+    given, own = pretrained(named(60_000), size=64), drawn(1_000)
+    found = fit_expansion(own, given, ExpansionConfig())
+    list_of_words = list(found.words)
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        tracemalloc.reset_peak()
+        for _ in found.blocks():
+            pass
+        peak = tracemalloc.get_traced_memory()[1] - before
+    finally:
+        tracemalloc.stop()
+    assert len(list_of_words) == 60_000
+    assert peak < 60_000 * WIDTH * 4  # the table, were it whole; a block takes its sources, too

@@ -1,0 +1,109 @@
+"""``treeviews vectors`` and ``vocabulary``: published vectors made a folder, and shown."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pipeline.vocabulary.count_shard import count_shard
+from pipeline.vocabulary.merge_counts import VocabularyConfig, merge_counts
+from tests.support.parsed_corpora import stories, write_corpus
+from treeviews.command.app import main
+
+TEXT = "the 0.5 -1\ncat 2 3\ncat 4 5\nbroken 1\n"
+
+
+def glove(folder: Path) -> Path:
+    path = folder / "glove.txt"
+    path.write_text(TEXT, encoding="utf-8")
+    return path
+
+
+def vocabulary(folder: Path) -> Path:
+    sentences = write_corpus(folder / "corpus", stories(3)).sentences
+    count_shard(sentences, 0, folder / "counts")
+    merge_counts(folder / "counts", 1, VocabularyConfig(), folder / "vocabulary")
+    return folder / "vocabulary"
+
+
+def test_a_file_becomes_a_folder_and_is_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "vectors"
+    assert main(["vectors", "import", str(glove(tmp_path)), "--out", str(out)]) == 0
+    told = capsys.readouterr()
+    assert told.out == f"{out}\n"
+    assert "2 words of 4 taken; 1 malformed, 1 repeated" in told.err
+
+    assert main(["vectors", "show", str(out), "Cat", "dog"]) == 0
+    shown = capsys.readouterr().out
+    assert "2 words of 2 numbers, float16, mapped from the file" in shown
+    assert "from glove.txt" in shown and "first: the cat" in shown
+    assert "Cat: id 2: 2.0000 3.0000" in shown and "dog: unknown" in shown
+
+    assert main(["vectors", "check", str(out)]) == 0
+    assert "2 words, all as they were written" in capsys.readouterr().out
+
+
+def test_a_folder_is_shown_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = str(tmp_path / "vectors")
+    given = ["--kept-as", "float32", "--max-words", "1", "--json"]
+    assert main(["vectors", "import", str(glove(tmp_path)), "--out", out, *given]) == 0
+    assert json.loads(capsys.readouterr().out)["words"] == 1
+    assert main(["vectors", "show", out, "the", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert (shown["words"], shown["size"], shown["mapped"]) == (1, 2, True)
+    assert shown["found"]["the"]["vector"] == [0.5, -1.0]
+
+
+def test_a_damaged_folder_is_found_by_check(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "vectors"
+    main(["vectors", "import", str(glove(tmp_path)), "--out", str(out)])
+    path = out / "vectors.safetensors"
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+    assert main(["vectors", "check", str(out)]) == 2
+    assert "vectors.safetensors: damaged" in capsys.readouterr().err
+
+
+def test_a_mistake_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["--out", str(tmp_path / "out"), "--max-malformed", "0"]
+    assert main(["vectors", "import", str(glove(tmp_path)), *given]) == 2
+    assert "glove.txt:4: expected a word and 2 numbers" in capsys.readouterr().err
+    assert main(["vectors", "import", str(tmp_path / "absent"), *given]) == 2
+    assert "absent: no such word vectors" in capsys.readouterr().err
+
+
+def test_a_vocabulary_is_shown_with_what_it_covers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = str(vocabulary(tmp_path))
+    assert main(["vocabulary", "show", folder, "-n", "1"]) == 0
+    shown = capsys.readouterr().out
+    assert "| the |" in shown and "of tokens" in shown and "100.00%" in shown
+    assert main(["vocabulary", "show", folder, "-n", "1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["first"][0]["word"] == "the"
+
+
+def test_what_vectors_cover_of_a_vocabulary_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "few.txt"
+    path.write_text("the 1 2\n", encoding="utf-8")
+    given = ["--vectors", str(path)]
+    assert main(["vocabulary", "coverage", str(vocabulary(tmp_path)), *given]) == 0
+    told = capsys.readouterr().out
+    assert "as they stand: 1 types" in told and "most frequent ones without:" in told
+    assert main(["vocabulary", "coverage", str(tmp_path / "vocabulary"), *given, "--json"]) == 0
+    assert 0 < json.loads(capsys.readouterr().out)["share_of_tokens"] < 1
+
+
+def test_published_vectors_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["data", "download", "vectors"]) == 0
+    told = capsys.readouterr().out
+    assert "glove-840b" in told and "fasttext-crawl" in told and "word2vec-google-news" in told

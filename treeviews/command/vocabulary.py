@@ -1,0 +1,104 @@
+"""``treeviews vocabulary``: the words of a corpus, and what word vectors cover of them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from treeviews.command.output import AsJson, print_json
+
+Vocabulary = Annotated[
+    Path,
+    typer.Argument(
+        metavar="PATH", help="The folder of CountVocabulary, or a list of words of your own."
+    ),
+]
+_REMEDY = "run CountVocabulary, or give its folder"
+
+
+def add_to(app: typer.Typer) -> None:
+    """Adds the subcommand with its own ones."""
+    group = typer.Typer(
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        help="The words of a corpus (run CountVocabulary counts them).",
+    )
+    group.command("show")(show)
+    group.command("coverage")(coverage)
+    app.add_typer(group, name="vocabulary")
+
+
+def show(
+    path: Vocabulary,
+    rows: Annotated[int, typer.Option("-n", min=0, help="How many words.")] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """Show the most frequent words, and how much of the text so many words cover."""
+    listed, report = _read(path)
+    counts = [None] * rows if listed.counts is None else listed.counts[:rows].tolist()
+    first = list(zip(listed.words.slice(0, rows).to_pylist(), counts, strict=False))
+    if as_json:
+        print_json({**report, "first": [{"word": word, "count": num} for word, num in first]})
+        return
+    from models.report.markdown import markdown_table
+
+    print(markdown_table(("word", "count"), [(w, f"{n or 0:,}") for w, n in first]))
+    if report:
+        print(f"\n{report['tokens']:,} tokens of {report['types']:,} types\n")
+        for title, key in (("words", "by_size"), ("min_count", "by_min_count")):
+            table = [
+                (
+                    f"{one[title]:,}",
+                    f"{one['types']:,}",
+                    f"{one['share_of_types']:.2%}",
+                    f"{one['share_of_tokens']:.2%}",
+                )
+                for one in report[key]
+            ]
+            heads = (title.replace("_", " "), "types", "of types", "of tokens")
+            print(markdown_table(heads, table, num_text_columns=0), end="\n\n")
+
+
+def coverage(
+    path: Vocabulary,
+    vectors: Annotated[Path, typer.Option(help="Folder of word vectors, or a text file.")],
+    as_json: AsJson = False,
+) -> None:
+    """Show how much of a vocabulary given word vectors cover."""
+    from models.words.vector_files import load_word_vectors
+    from pipeline.vocabulary.coverage import coverage_by
+
+    listed, _ = _read(path)
+    found = coverage_by(load_word_vectors(vectors).index.words, listed)
+    if as_json:
+        shares = {"share_of_types": found.share_of_types, "share_of_tokens": found.share_of_tokens}
+        print_json({**asdict(found), **shares})
+        return
+    print(f"{found.share_of_types:.2%} of the types, {found.share_of_tokens:.2%} of the tokens")
+    print(
+        f"as they stand: {found.exact_types:,} types, {found.exact_tokens:,} tokens; lower-cased: "
+        f"{found.lower_cased_types:,} and {found.lower_cased_tokens:,}; without a vector: "
+        f"{found.unknown_types:,} and {found.unknown_tokens:,}"
+    )
+    if found.most_frequent_unknown:
+        print("most frequent ones without: " + " ".join(found.most_frequent_unknown))
+
+
+def _read(path: Path) -> tuple[Any, dict[str, Any]]:
+    """Returns a list of words and, of CountVocabulary's folder, its report.
+
+    Raises:
+        FileNotFoundError, ValueError: it is no vocabulary; says what to do.
+    """
+    from pipeline.base.json_files import check_file, read_object
+    from pipeline.vectors.word_list import read_word_list
+    from pipeline.vocabulary.merge_counts import REPORT_FILE, VOCABULARY_FILE
+
+    if not path.is_dir():
+        return read_word_list(path, remedy=_REMEDY), {}
+    report = read_object(path / REPORT_FILE, ("types", "tokens"), remedy=_REMEDY)
+    check_file(path / VOCABULARY_FILE, report, _REMEDY)
+    return read_word_list(path / VOCABULARY_FILE, remedy=_REMEDY), report
