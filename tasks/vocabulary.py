@@ -10,7 +10,7 @@ import luigi
 
 from pipeline.base.atomic_files import RUN_LOCK
 from pipeline.base.digest import digest_of
-from pipeline.shards.manifests import read_dataset_manifest, read_shard_manifest
+from pipeline.shards.manifests import read_dataset_manifest, read_shard_manifest, shard_ranges
 from pipeline.vocabulary.count_shard import COUNTING_VERSION, CountJob, counts_path, is_counted
 from pipeline.vocabulary.merge_counts import REPORT_FILE, MergeJob, VocabularyConfig
 from tasks.artefact import Artefact, ReportingTask, run_job
@@ -19,31 +19,38 @@ from tasks.sentences import SplitSentences
 
 
 class CountShard(ReportingTask):
-    """Counts the words of one sentence shard; the unit that a kill can cost.
+    """Counts the words of sentence shards; a kill costs the one in hand.
 
     Output: a Parquet file of its distinct words and their counts.
     """
 
     sentences = luigi.PathParameter(description="Folder of the sentence shards.")
     counts = luigi.PathParameter(description="Folder of the counts.")
-    number = luigi.IntParameter(description="Shard number.")
+    number = luigi.IntParameter(description="Number of the first shard.")
+    count = luigi.IntParameter(default=1, description="How many shards, one after the other.")
     lower_case = luigi.BoolParameter(description="Whether words lose their case.")
 
     def output(self) -> luigi.LocalTarget:
-        """Returns what says that the counts are whole, which is written last."""
-        return luigi.LocalTarget(str(counts_path(self.counts, self.number).with_suffix(".json")))
+        """Returns what says that the last shard's counts are whole, which is written last."""
+        last = counts_path(self.counts, self.number + self.count - 1)
+        return luigi.LocalTarget(str(last.with_suffix(".json")))
 
     def complete(self) -> bool:
-        """Returns whether the counts are there, of the shard as it is."""
-        source = read_shard_manifest(self.sentences, self.number)
-        return source is not None and is_counted(self.counts, self.number, source.sha256)
+        """Returns whether the counts are there, of the shards as they are."""
+        return all(map(self._is_counted, range(self.number, self.number + self.count)))
+
+    def _is_counted(self, number: int) -> bool:
+        source = read_shard_manifest(self.sentences, number)
+        return source is not None and is_counted(self.counts, number, source.sha256)
 
     def run(self) -> None:
-        """Counts in a process of its own; alone at this shard."""
+        """Counts in a process of its own; alone at these shards."""
         jobs = self.counts / "jobs"
         with self.held(jobs / f"{self.number:05d}.lock"):
             if not self.complete():
-                job = CountJob(self.sentences, self.number, self.counts, self.lower_case)
+                job = CountJob(
+                    self.sentences, self.number, self.counts, self.lower_case, self.count
+                )
                 path = jobs / f"{self.number:05d}.json"
                 run_job(self, "pipeline.vocabulary.count_shard", job.to_dict(), path, threads=1)
 
@@ -97,14 +104,16 @@ class CountVocabulary(CorpusParameters, Artefact):
     def run(self) -> Iterator[list[CountShard]]:
         """Has the shards counted that are not, then merges the counts."""
         sentences = self.requires().folder
+        num_shards = len(read_dataset_manifest(sentences, "sentences").shards)
         yield [
             CountShard(
                 sentences=sentences,
                 counts=self.counts_folder,
-                number=shard.number,
+                number=number,
+                count=count,
                 lower_case=self.lower_case,
             )
-            for shard in read_dataset_manifest(sentences, "sentences").shards
+            for number, count in shard_ranges(num_shards)
         ]
         with self.held(self.counts_folder / RUN_LOCK, shared=True):
             super().run()

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.base.config_fields import Config, Natural
+from pipeline.base.config_fields import Config, Count, Natural
 from pipeline.base.job import Progress, run_job_from_command_line
 from pipeline.base.json_files import check_file, read_object, write_sealed_json
 from pipeline.shards.arrow import values_of
@@ -31,7 +31,7 @@ _REMEDY = "delete it and its .json, and run CountVocabulary again"
 
 @dataclass(frozen=True, slots=True)
 class CountJob(Config):
-    """Which shard is counted, and where its counts go."""
+    """Which shards are counted, and where their counts go."""
 
     called: ClassVar[str] = "counting job field"
 
@@ -41,12 +41,15 @@ class CountJob(Config):
     counts: Path
     """Folder of the counts."""
     lower_case: bool = False
+    count: Count = 1
+    """Number of shards: ``number`` and those that follow it."""
 
 
 def execute(job: CountJob, progress: Progress) -> None:
     """Counts as a job says; see `count_shard`."""
-    count_shard(job.sentences, job.number, job.counts, lower_case=job.lower_case)
-    progress(1.0, f"shard {job.number} counted")
+    for done, number in enumerate(range(job.number, job.number + job.count), start=1):
+        count_shard(job.sentences, number, job.counts, lower_case=job.lower_case)
+        progress(done / job.count, f"shard {number} counted")
 
 
 def counts_path(folder: Path, number: int) -> Path:
