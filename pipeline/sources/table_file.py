@@ -81,7 +81,8 @@ class TableStream(RowStream):
         except _NoTextError as error:
             yield Row(1, error.refusal)
         except _ERRORS as error:
-            yield Row(first + 1, self._damaged(first, error))
+            position = f"{self.name}:{first + 1}" if first else self.name
+            yield Row(first + 1, _damaged(position, error))
 
     def _rows_in(self, group: _Group, first: int) -> Iterator[Row]:
         """Yields the rows of a group; the first that cannot be read stands for all after it."""
@@ -94,7 +95,7 @@ class TableStream(RowStream):
                     position = f"{self.name}:{row}"
                     yield Row(row, _text_of(value, position, self.config.text_field))
         except _ERRORS as error:
-            yield Row(row + 1, self._damaged(row, error))
+            yield Row(row + 1, _damaged(f"{self.name}:{row + 1}", error))
 
     def _groups(self) -> Iterator[_Group]:
         path = self.file.path
@@ -130,12 +131,6 @@ class TableStream(RowStream):
                 f"column {wanted!r} holds {kind} and no text; set text_field to the one that does"
             )
             raise _NoTextError(Refusal("missing_text", detail, self.name))
-
-    def _damaged(self, rows_before: int, error: Exception) -> Refusal:
-        said = " ".join(str(error).split())[:_SHOWN_CHARACTERS]
-        detail = f"rows that cannot be read from here on ({said}); make or fetch the file again"
-        position = f"{self.name}:{rows_before + 1}" if rows_before else self.name
-        return Refusal("damaged_file", detail, position)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +199,12 @@ def _bytes_in(array: pa.Array) -> list[bytes | None]:
         array.validate(full=True)
     values: list[bytes | None] = array.cast(pa.large_binary()).to_pylist()
     return values
+
+
+def _damaged(position: str, error: Exception) -> Refusal:
+    said = " ".join(str(error).split())[:_SHOWN_CHARACTERS]
+    detail = f"rows that cannot be read from here on ({said}); make or fetch the file again"
+    return Refusal("damaged_file", detail, position)
 
 
 def _text_of(value: bytes | None, position: str, column: str) -> str | Refusal:
