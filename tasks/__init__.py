@@ -2,6 +2,7 @@
 
 from pipeline.base.foreign_text import guard_logs
 from tasks.command_line import teach_command_line
+from tasks.datasets import FetchDataset
 from tasks.evaluation_data import DownloadSentEval
 from tasks.frameworks import CompareFrameworks
 from tasks.pairs import MakePairs
@@ -31,6 +32,7 @@ __all__ = [
     "EvaluateAll",
     "EvaluateEncoder",
     "EvaluateTask",
+    "FetchDataset",
     "MakePairs",
     "ParseAlteredConstituents",
     "ParseAlteredDependencies",

@@ -35,14 +35,14 @@ HOMES = {
         *("pipeline/parsers/", "pipeline/parser_training/", "models/"),
         "treeviews/__init__.py",  # for annotations alone
     ),
-    "zstandard": ("pipeline/text/file_list.py",),
+    "zstandard": ("pipeline/sources/file_list.py",),
     "matplotlib": ("models/report/",),
     "tqdm": ("models/",),
     "triton": ("models/encoders/kernels/fused",),
     "ray": ("tasks/ray_engine.py",),
     "faiss": ("models/search/faiss_index.py",),
     "mteb": ("models/mteb/",),
-    "datasets": ("models/mteb/",),
+    "datasets": ("models/mteb/", "pipeline/downloads/hub_dataset.py"),
     "huggingface_hub": ("models/model/hub.py", "models/mteb/"),
     "sentence_transformers": ("models/exchange/sentence_transformers_module.py",),
 }

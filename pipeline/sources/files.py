@@ -50,11 +50,6 @@ class TextFiles:
         self._left_out_of: dict[str, Counter[str]] = {}
         self._announced: dict[TextFile, Announced] = {}
 
-    @property
-    def names(self) -> list[str]:
-        """The files' names, below what they have in common."""
-        return [file.name for file in self._files]
-
     def describe(self) -> dict[str, Any]:
         """Returns a checksum of all names and contents, and how they are read.
 
