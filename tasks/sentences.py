@@ -13,6 +13,7 @@ from pipeline.base.atomic_files import RUN_LOCK
 from pipeline.base.foreign_text import told, values_without_secrets, without_secrets
 from pipeline.downloads.connection import file_name_of
 from pipeline.downloads.download import MAX_BYTES, DownloadConfig, check_sha256, download
+from pipeline.downloads.hub_dataset import TEXT_FOLDER
 from pipeline.sources.opened import DECLARED, config_of, source_of
 from pipeline.sources.streams import Source
 from pipeline.text.split import describe_splitter, split_sentences
@@ -117,7 +118,7 @@ class SplitSentences(CorpusParameters, ShardStage):
         if self.url:
             paths = [self.input()[0].path]
         elif self.source == "hf":
-            paths = [str(Path(self.input()[0].path).parent / "text")]
+            paths = [str(Path(self.input()[0].path).parent / TEXT_FOLDER)]
         return source_of(self.source, paths, self._file_settings)
 
     @property

@@ -33,8 +33,11 @@ from pipeline.base.json_files import read_json
 
 DATASET_FILE = "dataset.json"
 """Says what was fetched; written last."""
+TEXT_FOLDER = "text"
+"""Holds the files, and nothing else."""
 TEXT_FIELD = "text"
 """Of the lines that are written."""
+_NOTES_FOLDER = "notes"
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _SHOWN_CHARACTERS = 200
 _SHOWN_COLUMNS = 20
@@ -88,7 +91,7 @@ class FetchJob(Config):
 
     dataset: HubDataset
     out: Path
-    """Folder of the files."""
+    """Folder of the result."""
     bytes_per_file: Count = 16 << 20
     """Of text; the last row may exceed it."""
 
@@ -102,11 +105,12 @@ def execute(job: FetchJob, progress: Progress) -> None:
         OSError: the data set cannot be read on; what was fetched is kept.
     """
     datasets = _imported_datasets()
-    job.out.mkdir(parents=True, exist_ok=True)
     if (job.out / DATASET_FILE).exists():
         return
     described = job.dataset.describe()
-    sweep_unfinished(job.out)
+    for folder in (job.out / TEXT_FOLDER, job.out / _NOTES_FOLDER):
+        folder.mkdir(parents=True, exist_ok=True)
+        sweep_unfinished(folder)
     rows = _opened(datasets, job.dataset)
     notes = _notes(job.out)
     if notes:
@@ -202,23 +206,23 @@ def _next_lines(texts: Iterator[str | None], num_bytes: int) -> list[bytes]:
 
 
 def _write_file(out: Path, number: int, lines: list[bytes], state: Any) -> dict[str, Any]:
-    path = out / f"{number:05d}.jsonl.gz"
-    write_bytes_atomically(path, gzip.compress(b"".join(lines), compresslevel=6, mtime=0))
+    content = gzip.compress(b"".join(lines), compresslevel=6, mtime=0)
+    write_bytes_atomically(out / TEXT_FOLDER / f"{number:05d}.jsonl.gz", content)
     note = {"rows": len(lines), "state": state}
-    write_json_atomically(_note_path(path), note)
+    write_json_atomically(_note_path(out, number), note)
     return note
 
 
 def _notes(out: Path) -> list[dict[str, Any]]:
-    """Returns what the whole files note, up to the first that is not there."""
+    """Returns what was noted of the whole files, up to the first that is not there."""
     notes: list[dict[str, Any]] = []
-    while (path := out / f"{len(notes):05d}.jsonl.gz").exists() and _note_path(path).exists():
-        notes.append(read_json(_note_path(path), remedy="delete it and run the stage again"))
+    while (path := _note_path(out, len(notes))).exists():
+        notes.append(read_json(path, remedy="delete what was fetched and run the stage again"))
     return notes
 
 
-def _note_path(path: Path) -> Path:
-    return path.with_name(f"{path.name}.json")
+def _note_path(out: Path, number: int) -> Path:
+    return out / _NOTES_FOLDER / f"{number:05d}.json"
 
 
 def _sha256_of_folder(folder: Path) -> str:
