@@ -89,8 +89,7 @@ class CorpusParameters(DatasetParameters):
         choices=["python-docs", *DECLARED],
         description="python-docs: the documentation in this interpreter, offline; files: your own "
         "text; url: a download; umbc, amazon-books, bookcorpus: published corpora, your copy "
-        "(--paths) or a download (--url); hf: a data set of the hub (--dataset), which needs "
-        "datasets.",
+        "(--paths) or a download (--url); hf: a data set of the hub (--dataset).",
     )
     paths = luigi.Parameter(
         default="",
