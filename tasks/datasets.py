@@ -5,9 +5,32 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import luigi
+
 from pipeline.downloads.hub_dataset import DATASET_FILE, FetchJob, HubDataset
 from tasks.artefact import Artefact, run_job
-from tasks.parameters import TEXT_FIELD, DatasetParameters
+
+
+TEXT_FIELD = luigi.OptionalParameter(
+    default=None,
+    description="Where a row is a document: the field or column of its text. By default text; of "
+    "amazon-books reviewText.",
+)
+
+
+class DatasetParameters:
+    """With source=hf: which data set of the hub the text comes from."""
+
+    dataset = luigi.Parameter(
+        default="", description="Its name, owner/name, or a folder that holds it."
+    )
+    dataset_config = luigi.Parameter(default="", description="Its configuration, of several.")
+    dataset_split = luigi.Parameter(default="train", description="Its split.")
+    dataset_revision = luigi.Parameter(
+        default="",
+        description="The commit of a data set of the hub, 40 digits, so that the text stays the "
+        "same.",
+    )
 
 
 class FetchDataset(DatasetParameters, Artefact):

@@ -16,6 +16,7 @@ from pipeline.downloads.download import MAX_BYTES
 from pipeline.parsers.adapters.base import PRECISIONS
 from pipeline.sources.file_list import SUFFIXES
 from pipeline.sources.opened import DECLARED
+from tasks.datasets import TEXT_FIELD, DatasetParameters
 
 
 def joined(changes: Mapping[str, Any], own: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -57,28 +58,6 @@ class AddressParameter(luigi.Parameter):
     def parse(self, x: str) -> str:
         """Returns the whole value of one that was shown, and any other as it is."""
         return self._whole.get(x, x)
-
-
-TEXT_FIELD = luigi.OptionalParameter(
-    default=None,
-    description="Where a row is a document: the field or column of its text. By default text; of "
-    "amazon-books reviewText.",
-)
-
-
-class DatasetParameters:
-    """With source=hf: which data set of the hub the text comes from."""
-
-    dataset = luigi.Parameter(
-        default="", description="Its name, owner/name, or a folder that holds it."
-    )
-    dataset_config = luigi.Parameter(default="", description="Its configuration, of several.")
-    dataset_split = luigi.Parameter(default="train", description="Its split.")
-    dataset_revision = luigi.Parameter(
-        default="",
-        description="The commit of a data set of the hub, 40 digits, so that the text stays the "
-        "same.",
-    )
 
 
 class CorpusParameters(DatasetParameters):
