@@ -10,7 +10,6 @@ import luigi
 from pipeline.downloads.hub_dataset import DATASET_FILE, FetchJob, HubDataset
 from tasks.artefact import Artefact, run_job
 
-
 TEXT_FIELD = luigi.OptionalParameter(
     default=None,
     description="Where a row is a document: the field or column of its text. By default text; of "
