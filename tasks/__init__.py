@@ -2,6 +2,7 @@
 
 from pipeline.base.foreign_text import guard_logs
 from tasks.command_line import teach_command_line
+from tasks.datasets import FetchDataset
 from tasks.evaluation_data import DownloadSentEval
 from tasks.expansion import ExpandVocabulary
 from tasks.frameworks import CompareFrameworks
@@ -37,6 +38,7 @@ __all__ = [
     "EvaluateEncoder",
     "EvaluateTask",
     "ExpandVocabulary",
+    "FetchDataset",
     "MakePairs",
     "ParseAlteredConstituents",
     "ParseAlteredDependencies",

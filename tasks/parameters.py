@@ -14,6 +14,9 @@ from pipeline.base.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS, shown
 from pipeline.base.foreign_text import without_secrets
 from pipeline.downloads.download import MAX_BYTES
 from pipeline.parsers.adapters.base import PRECISIONS
+from pipeline.sources.file_list import SUFFIXES
+from pipeline.sources.opened import DECLARED
+from tasks.datasets import TEXT_FIELD, DatasetParameters
 
 
 def joined(changes: Mapping[str, Any], own: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -93,39 +96,47 @@ class EngineParameters:
     )
 
 
-class CorpusParameters(EngineParameters):
+class CorpusParameters(DatasetParameters, EngineParameters):
     """Where the text comes from and how it is cut into sentences."""
 
     source = luigi.ChoiceParameter(
         default="python-docs",
-        choices=["python-docs", "files", "url"],
+        choices=["python-docs", *DECLARED],
         description="python-docs: the documentation in this interpreter, offline; files: your own "
-        "text; url: a download.",
+        "text; url: a download; umbc, amazon-books, bookcorpus: published corpora, your copy "
+        "(--paths) or a download (--url); hf: a data set of the hub (--dataset).",
     )
     paths = luigi.Parameter(
         default="",
-        description="For source=files: files, folders or globs, separated by commas. "
-        ".txt, .md, .jsonl, each also as .gz, .bz2, .xz, .zst.",
+        description="For source=files and the published corpora: files, folders or globs, "
+        "separated by commas. .txt, .md, .jsonl, .csv, .tsv and .tar of texts, each also as .gz, "
+        ".bz2, .xz, .zst; .parquet, .arrow, .feather.",
+    )
+    text_format = luigi.OptionalChoiceParameter(
+        default=None,
+        choices=sorted(SUFFIXES),
+        description="What your files hold, where their names do not say it.",
     )
     url = AddressParameter(
         default="",
-        description="For source=url: the address to download; a login in it "
-        "(https://user:password@host) is sent to that host alone.",
+        description="For source=url and the published corpora: the address to download; a login "
+        "in it (https://user:password@host) is sent to that host alone.",
     )
     sha256 = luigi.Parameter(
-        default="", description="For source=url: the file's sha256, verified after the download."
+        default="", description="With url: the file's sha256, verified after the download."
     )
     max_download_gigabytes = luigi.FloatParameter(
         default=MAX_BYTES / GIGABYTE,
         significant=False,
-        description="For source=url: the longest file that is taken.",
+        description="With url: the longest file that is taken.",
     )
-    paragraphs = luigi.ChoiceParameter(
-        default="blank-line",
+    paragraphs = luigi.OptionalChoiceParameter(
+        default=None,
         choices=["blank-line", "line"],
-        description="What ends a paragraph in your text: a blank line, or every line.",
+        description="What ends a paragraph in your text: a blank line, or every line. By default "
+        "a blank line; of umbc, and of bookcorpus's files of sentences, every line.",
     )
-    text_field = luigi.Parameter(default="text", description="For .jsonl: the field of the text.")
+    text_field = TEXT_FIELD
     encoding = luigi.Parameter(default="utf-8", description="Encoding of your text.")
     limit = luigi.IntParameter(default=0, description="Stop after so many sentences; 0 takes all.")
     min_tokens = luigi.IntParameter(default=1, description="Shorter sentences are quarantined.")
@@ -133,7 +144,7 @@ class CorpusParameters(EngineParameters):
 
     def corpus_in_words(self) -> str:
         """Returns what text a run is about, as a person would say it."""
-        where = {"files": self.paths, "url": without_secrets(self.url)}.get(self.source)
+        where = self.paths or without_secrets(self.url) or self.dataset
         limit = f", at most {self.limit} sentences" if self.limit else ""
         return f"{self.source}{f' ({where})' if where else ''}{limit}"
 

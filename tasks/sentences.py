@@ -14,19 +14,22 @@ from pipeline.base.atomic_files import RUN_LOCK
 from pipeline.base.foreign_text import told, values_without_secrets, without_secrets
 from pipeline.downloads.connection import file_name_of
 from pipeline.downloads.download import MAX_BYTES, DownloadConfig, check_sha256, download
+from pipeline.downloads.hub_dataset import TEXT_FOLDER
 from pipeline.shards.manifests import ShardRange
-from pipeline.sources.files import TextFiles
-from pipeline.sources.python_docs import PythonDocs
+from pipeline.sources.opened import DECLARED, config_of, source_of
 from pipeline.sources.streams import Source
-from pipeline.sources.text_file import FilesConfig
 from pipeline.storage.location import portable_address
 from pipeline.storage.split_job import StoredSplitJob, fetch_shards, split_stored_parts
 from pipeline.text.split import describe_splitter
 from pipeline.text.split_corpus import PLAN_NAME, CorpusSplit
 from pipeline.text.tokenization import SentenceConfig
 from tasks.artefact import ReportingTask, ShardStage
+from tasks.datasets import FetchDataset
 from tasks.parameters import GIGABYTE, AddressParameter, CorpusParameters
 from tasks.shard_jobs import ShardJob, ray_engine
+
+_GIVEN_BY = {"paths": "files", "url": "url", "dataset": "hf"}
+"""What says where a text is -> the source that is made for it."""
 
 
 class DownloadCorpus(ReportingTask):
@@ -79,9 +82,9 @@ class SplitSentences(CorpusParameters, ShardStage):
     def requires(self) -> list[luigi.Task]:
         """Returns the download where the source is one."""
         self._check_source()
-        if self.source != "url":
-            return []
-        return [self.clone(DownloadCorpus)]
+        if self.source == "hf":
+            return [self.clone(FetchDataset)]
+        return [self.clone(DownloadCorpus)] if self.url else []
 
     def _check_source(self) -> None:
         """Refuses parameters that contradict the source, rather than ignoring them.
@@ -89,28 +92,53 @@ class SplitSentences(CorpusParameters, ShardStage):
         Raises:
             ValueError: a parameter of another source is given, or one of this source is not.
         """
-        if (self.paths != "") != (self.source == "files"):
+        needed = DECLARED[self.source].given_by if self.source in DECLARED else ()
+        given = [name for name in _GIVEN_BY if getattr(self, name)]
+        wrong = next((name for name in given if name not in needed), "")
+        if wrong or (len(needed) == 1 and not given):
+            name = wrong or needed[0]
             raise ValueError(
-                f"source is {self.source!r} and paths is {self.paths!r}: give --source files "
-                "together with --paths, and no other source"
+                f"source is {self.source!r} and {name} is {told(getattr(self, name))!r}: give "
+                f"--source {_GIVEN_BY[name]} together with --{name}"
+                f"{' and --sha256' if name == 'url' else ''}, and no other source"
             )
-        if (self.url != "") != (self.source == "url"):
+        if needed and len(given) != 1:
             raise ValueError(
-                f"source is {self.source!r} and url is {told(self.url)!r}: give --source url "
-                "together with --url and --sha256, and no other source"
+                f"source is {self.source!r}: give either --paths of your copy, or --url and "
+                "--sha256 of a download"
             )
-        if self.source == "url":
+        if self.url:
             check_sha256(self.url, self.sha256)
+        if needed:
+            config_of(self.source, self._file_settings, self._named_paths)
+
+    @property
+    def _named_paths(self) -> list[str]:
+        """Where the files are as the user said it."""
+        if self.url:
+            return [file_name_of(self.url)]
+        return [part.strip() for part in self.paths.split(",") if part.strip()]
+
+    @property
+    def _file_settings(self) -> dict[str, str | None]:
+        """How files are read, as far as the user said it."""
+        settings = {
+            "paragraphs": self.paragraphs,
+            "encoding": self.encoding,
+            "format": self.text_format,
+        }
+        # The column of a data set is the one field that its files have.
+        return settings if self.source == "hf" else settings | {"text_field": self.text_field}
 
     @cached_property
     def opened_source(self) -> Source:
         """The source of the text."""
-        if self.source == "python-docs":
-            return PythonDocs()
-        paths = [part.strip() for part in self.paths.split(",") if part.strip()]
-        if self.source == "url":
+        paths = self._named_paths
+        if self.url:
             paths = [self.input()[0].path]
-        return TextFiles(paths, FilesConfig(self.paragraphs, self.text_field, self.encoding))
+        elif self.source == "hf":
+            paths = [str(Path(self.input()[0].path).parent / TEXT_FOLDER)]
+        return source_of(self.source, paths, self._file_settings)
 
     @property
     def config(self) -> SentenceConfig:
@@ -126,9 +154,13 @@ class SplitSentences(CorpusParameters, ShardStage):
         same text.
         """
         self._check_source()
-        if self.source == "url":
-            names = ("source", "url", "sha256", "paragraphs", "text_field", "encoding")
-            source = values_without_secrets({name: getattr(self, name) for name in names})
+        if self.url:
+            read = config_of(self.source, self._file_settings, self._named_paths).to_dict()
+            named = {"source": self.source, "url": self.url, "sha256": self.sha256}
+            source = values_without_secrets(named | read)
+        elif self.source == "hf":
+            read = config_of(self.source, self._file_settings, self._named_paths).to_dict()
+            source = {"source": "hf", "fetched": self.requires()[0].digest} | read
         else:
             source = self.opened_source.describe()
         return {"corpus": source, "splitter": describe_splitter(self.config)}

@@ -42,7 +42,7 @@ HOMES = {
     "ray": ("tasks/ray_engine.py",),
     "faiss": ("models/search/faiss_index.py",),
     "mteb": ("models/mteb/",),
-    "datasets": ("models/mteb/",),
+    "datasets": ("models/mteb/", "pipeline/downloads/hub_dataset.py"),
     "huggingface_hub": ("models/model/hub.py", "models/mteb/"),
     "sentence_transformers": ("models/exchange/sentence_transformers_module.py",),
 }

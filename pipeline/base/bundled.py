@@ -43,6 +43,7 @@ PACKAGES_OF_EXTRAS = {
     "ray": "ray",
     "bench": "pytorch-tree-lstm scikit-learn scipy",
     "hub": "huggingface-hub",
+    "corpora": "'datasets<5'",
     "sentence-transformers": "'sentence-transformers<6'",
     "mteb": "'mteb<3' 'datasets<5'",
     "search": "faiss-cpu",

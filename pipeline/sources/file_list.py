@@ -12,16 +12,19 @@ import logging
 import lzma
 import os
 import stat
+import tarfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, BinaryIO, cast
+from pathlib import Path, PurePath
+from typing import Any, BinaryIO, Literal, TypeVar, cast
 
 import zstandard
 
 from pipeline.base.foreign_text import printable, told
+
+P = TypeVar("P", bound=PurePath)
 
 ERRORS: tuple[type[Exception], ...] = (
     OSError,
@@ -29,6 +32,7 @@ ERRORS: tuple[type[Exception], ...] = (
     zlib.error,
     lzma.LZMAError,
     zstandard.ZstdError,
+    tarfile.TarError,
 )
 """What reading a damaged file may raise."""
 
@@ -36,12 +40,14 @@ _ZSTD_INPUT_BYTES = 512
 """Bytes decompressed at once: four can stand for a block of 128 KiB, so these for 16 MiB."""
 
 
-def without_compression_suffix(path: Path) -> Path:
-    """Returns ``a.txt`` for ``a.txt.gz``, and any other path as it is."""
+def without_compression_suffix(path: P) -> P:
+    """Returns ``a.txt`` for ``a.txt.gz``, and any other path as it is; of ``a.tgz``, ``a.tar``."""
+    if path.suffix.lower() == ".tgz":
+        return path.with_suffix(".tar")
     return path.with_suffix("") if is_compressed(path) else path
 
 
-def is_compressed(path: Path) -> bool:
+def is_compressed(path: PurePath) -> bool:
     """Returns whether a file's name says that it is compressed."""
     return path.suffix.lower() in _READERS
 
@@ -88,15 +94,27 @@ class _ZstdReader(io.RawIOBase):
 
 _READERS: dict[str, Callable[[BinaryIO], Any]] = {
     ".gz": lambda stream: gzip.GzipFile(fileobj=stream),
+    ".tgz": lambda stream: gzip.GzipFile(fileobj=stream),
     ".bz2": bz2.BZ2File,
     ".xz": lzma.LZMAFile,
     ".zst": _ZstdReader,
 }
 
 
-TEXT_SUFFIXES = (".txt", ".text", ".md")
-JSON_LINES_SUFFIXES = (".jsonl", ".ndjson")
-_READ_SUFFIXES = frozenset(TEXT_SUFFIXES + JSON_LINES_SUFFIXES)
+Format = Literal["text", "json-lines", "csv", "tsv", "parquet", "arrow", "tar"]
+"""What a file holds; all but Parquet and Arrow may be compressed."""
+SUFFIXES: Mapping[Format, tuple[str, ...]] = {
+    "text": (".txt", ".text", ".md"),
+    "json-lines": (".jsonl", ".ndjson"),
+    "csv": (".csv",),
+    "tsv": (".tsv", ".tab"),
+    "parquet": (".parquet", ".pq"),
+    "arrow": (".arrow", ".arrows", ".feather", ".ipc"),
+    "tar": (".tar",),
+}
+"""What the names of files end in, by what they hold."""
+_FURTHER_SUFFIXES: Mapping[str, tuple[str, ...]] = {"json-lines": (".json",)}
+"""Those that may hold something else, unless somebody says what they hold."""
 _SUFFIX_CHARACTERS = 20
 _MOST_REASONS = 30
 _SHOWN_CHARACTERS = 200
@@ -116,11 +134,6 @@ class TextFile:
     unlisted: str = ""
     """Of a folder: why its files are not known."""
 
-    @property
-    def is_json_lines(self) -> bool:
-        """Whether every line is a JSON object."""
-        return without_compression_suffix(self.path).suffix.lower() in JSON_LINES_SUFFIXES
-
 
 @dataclass(frozen=True, slots=True)
 class FileList:
@@ -131,7 +144,29 @@ class FileList:
     """How many files and folders were met and left out, by reason."""
 
 
-def list_files(paths: Sequence[str | Path]) -> FileList:
+def format_of(path: Path) -> Format:
+    """Returns what a file holds by its name; where that says nothing, text."""
+    suffix = without_compression_suffix(path).suffix.lower()
+    return next((kind for kind, suffixes in SUFFIXES.items() if suffix in suffixes), "text")
+
+
+def why_not_text(path: PurePath, known: Collection[str], read: Container[str]) -> str:
+    """Returns why a file of a folder or an archive is not read; "" where it is.
+
+    Args:
+        known: reasons that others had; there are no more than some ten of them.
+        read: the suffixes of files that are read.
+    """
+    if without_compression_suffix(path).suffix.lower() in read:
+        return ""
+    suffix = printable(path.suffix.lower())[:_SUFFIX_CHARACTERS] or "no suffix"
+    reason = f"not named like text ({suffix})"
+    if reason not in known and len(known) >= _MOST_REASONS:
+        return "not named like text (other suffixes)"
+    return reason
+
+
+def list_files(paths: Sequence[str | Path], declared: Format | None = None) -> FileList:
     """Returns the files of all paths, in the paths' order, a folder's and a glob's files sorted.
 
     A file that is named outright is read whatever its suffix. Of a folder, searched to any depth,
@@ -140,13 +175,16 @@ def list_files(paths: Sequence[str | Path]) -> FileList:
     searched stands among the files, so that it is refused in its place. A file that is reached
     twice, by links too, is read once, under the name that comes first.
 
+    Args:
+        declared: what all files hold, so that a folder's others are left out.
+
     Raises:
         FileNotFoundError: a path or pattern that matches nothing.
         ValueError: no path at all, one without text files, or one that is no regular file.
     """
     if not paths:
         raise ValueError("source 'files' needs paths: files, folders or globs of your text")
-    search = _Search()
+    search = _Search(declared)
     for entry in paths:
         search.take(str(entry))
     search.log()
@@ -167,7 +205,10 @@ def list_files(paths: Sequence[str | Path]) -> FileList:
 class _Search:
     """What was found so far, and what was left out."""
 
-    def __init__(self) -> None:
+    def __init__(self, declared: Format | None) -> None:
+        formats = [declared] if declared else SUFFIXES
+        self._suffixes = [suffix for kind in formats for suffix in SUFFIXES[kind]]
+        self._suffixes += _FURTHER_SUFFIXES.get(declared or "", ())
         self.found: dict[Path, Path] = {}
         """Absolute paths, by what they lead to."""
         self.unlisted: dict[Path, str] = {}
@@ -195,8 +236,8 @@ class _Search:
                 files.append(match)
         if not files:
             raise ValueError(
-                f"{told(entry)}: no text in this folder; looked for {', '.join(TEXT_SUFFIXES)} and "
-                f"{', '.join(JSON_LINES_SUFFIXES)}, each also compressed (.gz, .bz2, .xz, .zst)"
+                f"{told(entry)}: no text in this folder; looked for {', '.join(self._suffixes)}, "
+                "each also compressed (.gz, .bz2, .xz, .zst)"
                 f"{self._left_out_in_words()}"
             )
         for file in files:
@@ -270,14 +311,9 @@ class _Search:
         return refuse
 
     def _is_named_like_text(self, path: Path) -> bool:
-        if without_compression_suffix(path).suffix.lower() in _READ_SUFFIXES:
-            return True
-        suffix = printable(path.suffix.lower())[:_SUFFIX_CHARACTERS] or "no suffix"
-        reason = f"not named like text ({suffix})"
-        if reason not in self.left_out and len(self.left_out) >= _MOST_REASONS:
-            reason = "not named like text (other suffixes)"
-        self._leave_out(path, reason)
-        return False
+        if reason := why_not_text(path, self.left_out, self._suffixes):
+            self._leave_out(path, reason)
+        return not reason
 
 
 def _exists(path: Path) -> bool:

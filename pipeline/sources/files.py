@@ -1,15 +1,31 @@
-"""The user's own text: plain files, one document each, and JSON lines, one document a line."""
+"""The user's own text: files of several formats, each of which is a stream."""
 
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from pipeline.sources.file_list import TextFile, list_files
-from pipeline.sources.text_file import Announced, FilesConfig, TextFileStream
+from pipeline.sources.file_list import Format, TextFile, list_files
+from pipeline.sources.opened_file import Announced, FilesConfig, FileStream
+from pipeline.sources.rows import CsvStream
+from pipeline.sources.streams import Stream
+from pipeline.sources.table_file import TableStream
+from pipeline.sources.tar_file import TarStream
+from pipeline.sources.text_file import TextFileStream
+
+_STREAMS: Mapping[Format, type[FileStream]] = {
+    "text": TextFileStream,
+    "json-lines": TextFileStream,
+    "csv": CsvStream,
+    "tsv": CsvStream,
+    "parquet": TableStream,
+    "arrow": TableStream,
+    "tar": TarStream,
+}
 
 
 class TextFiles:
@@ -27,9 +43,11 @@ class TextFiles:
     """
 
     def __init__(self, paths: Sequence[str | Path], config: FilesConfig | None = None) -> None:
-        listed = list_files(paths)
-        self._files, self._left_out = listed.files, listed.left_out
         self._config = config or FilesConfig()
+        declared = self._config.format
+        listed = list_files(paths, None if declared == "by-suffix" else declared)
+        self._files, self._left_out = listed.files, listed.left_out
+        self._left_out_of: dict[str, Counter[str]] = {}
         self._announced: dict[TextFile, Announced] = {}
 
     def describe(self) -> dict[str, Any]:
@@ -51,14 +69,25 @@ class TextFiles:
         }
 
     def left_out(self) -> Mapping[str, int]:
-        """Returns how many files were met and left out, by reason."""
-        return self._left_out
+        """Returns how many files were met and left out, by reason.
 
-    def streams(self) -> list[TextFileStream]:
+        Those within archives are known once their streams were surveyed.
+        """
+        left_out = Counter(self._left_out)
+        for counted in self._left_out_of.values():
+            left_out.update(counted)
+        return dict(sorted(left_out.items()))
+
+    def streams(self) -> list[Stream]:
         """Returns the files."""
-        return [
-            TextFileStream(file, self._config, self._announced.get(file)) for file in self._files
-        ]
+        return [self._stream_of(file) for file in self._files]
+
+    def _stream_of(self, file: TextFile) -> Stream:
+        kind = _STREAMS[self._config.format_of(file.path)]
+        stream = kind(file, self._config, self._announced.get(file))
+        if isinstance(stream, TarStream):
+            stream.left_out = self._left_out_of.setdefault(file.name, Counter())
+        return cast("Stream", stream)
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the files, how they are read, and what `describe` found them to be."""
@@ -66,7 +95,7 @@ class TextFiles:
         return {
             "source": "files",
             "config": self._config.to_dict(),
-            "left_out": dict(self._left_out),
+            "left_out": dict(self.left_out()),
             "files": [
                 {"path": str(file.path), "name": file.name, "unlisted": file.unlisted}
                 | asdict(announced)
@@ -80,6 +109,7 @@ class TextFiles:
         source = cls.__new__(cls)
         source._config = FilesConfig.from_dict(values["config"])
         source._left_out = dict(values["left_out"])
+        source._left_out_of = {}
         source._announced = {
             TextFile(Path(file["path"]), file["name"], file["unlisted"]): Announced(
                 file["sha256"], file["num_bytes"], file["modified_ns"]

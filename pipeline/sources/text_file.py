@@ -7,101 +7,45 @@ UTF-16, it is the same text in UTF-8. A file is read in bounded memory.
 from __future__ import annotations
 
 import io
-import logging
 import re
-from codecs import getincrementaldecoder
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, ClassVar, TypeVar, cast
+from typing import Any, TypeVar
 
-from pipeline.base.config_fields import Config, Count
-from pipeline.base.digest import remembered_sha256
-from pipeline.base.foreign_text import told
 from pipeline.base.refusal import Refusal
-from pipeline.sources.file_list import ERRORS, TextFile, decompressed, is_compressed
-from pipeline.sources.json_lines import json_documents
+from pipeline.sources.file_list import ERRORS
+from pipeline.sources.opened_file import BUFFER_BYTES, ROW_FACTOR, FileStream
 from pipeline.sources.paragraphs import (
-    ChangedTextError,
     Document,
     Line,
-    ParagraphMode,
+    Paragraph,
     is_binary,
     paragraphs_of,
     read_lines,
 )
+from pipeline.sources.rows import json_documents
 from pipeline.sources.streams import START, STEP_BYTES, Place
-
-logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-UNREADABLE = "unreadable"
-"""Stands for the sha256 of what cannot be read."""
-JSON_LINE_FACTOR = 100
-"""A line of JSON holds a whole document, so it may be this many times a paragraph's limit."""
+_READ_ERRORS: tuple[type[Exception], ...] = (*ERRORS, UnicodeError)
+
 LONGEST_PIECES = 1 << 30
 """Bytes of one document. A longer one goes on under another name (``a.txt#1``), so that the
 indices of its sentences, which begin at the piece's place, stay numbers of 32 bits."""
-_READ_ERRORS: tuple[type[Exception], ...] = (*ERRORS, UnicodeError)
 _BLOCK_BYTES = 1 << 20
-_BUFFER_BYTES = 1 << 16
 _BLANK_LINE = re.compile(rb"\n[ \t\r]*\n")
 _LINE_END = re.compile(rb"\n")
 _LONGEST_BLANK = 64
 """Bytes that a blank line may have to be seen where two blocks of a file meet."""
-_STATEFUL = re.compile(r"utf[-_]?7|iso[-_]?2022|hz", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class FilesConfig(Config):
-    """How files are read."""
-
-    called: ClassVar[str] = "text setting"
-
-    paragraphs: ParagraphMode = "blank-line"
-    text_field: str = "text"
-    encoding: str = "utf-8"
-    max_paragraph_characters: Count = 100_000
-
-    def _check_together(self) -> None:
-        try:
-            "".encode(self.encoding)
-        except LookupError as error:
-            raise ValueError(
-                f"encoding {self.encoding!r} is no text encoding; try utf-8"
-            ) from error
-
-
-class _Recoded(io.RawIOBase):
-    """Text of some encoding as UTF-8; bytes that are not of the encoding stay as they are."""
-
-    def __init__(self, stream: io.BufferedReader, encoding: str) -> None:
-        self._stream = stream
-        self._decoder = getincrementaldecoder(encoding)("surrogateescape")
-        self._ready = io.BytesIO()
-        self._is_done = False
-
-    def readable(self) -> bool:
-        """Returns True."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Fills ``buffer``; returns the number of bytes, 0 at the end."""
-        while not (count := self._ready.readinto(buffer)) and not self._is_done:
-            block = self._stream.read(_BUFFER_BYTES)
-            self._is_done = not block
-            text = self._decoder.decode(block, final=self._is_done)
-            self._ready = io.BytesIO(text.encode("utf-8", "surrogateescape"))
-        return count
-
-
-class _Piece(io.RawIOBase):
-    """The next bytes of a stream, as many as are wanted."""
+class Piece(io.RawIOBase):
+    """The next bytes of a stream, as many as are wanted; `left` of them are not yet read."""
 
     def __init__(self, stream: io.BufferedReader, num_bytes: int) -> None:
-        self._stream, self._left = stream, num_bytes
+        self._stream, self.left = stream, num_bytes
 
     def readable(self) -> bool:
         """Returns True."""
@@ -109,71 +53,29 @@ class _Piece(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         """Fills ``buffer``; returns the number of bytes, 0 at the end."""
-        count = self._stream.readinto1(memoryview(buffer)[: self._left])
-        self._left -= count
+        count = self._stream.readinto1(memoryview(buffer)[: self.left])
+        self.left -= count
         return count
-
-
-@dataclass(frozen=True, slots=True)
-class Announced:
-    """What a file was when its source was described."""
-
-    sha256: str
-    """`UNREADABLE` where it could not be read."""
-    num_bytes: int = 0
-    modified_ns: int = 0
-
-    @classmethod
-    def of(cls, path: Path) -> Announced:
-        """Returns what a file is now."""
-        try:
-            stat = path.stat()
-            return cls(remembered_sha256(path), stat.st_size, stat.st_mtime_ns)
-        except OSError:
-            return cls(UNREADABLE)
-
-    def still_holds(self, path: Path) -> bool:
-        """Returns whether the file has the size and time that it had then."""
-        try:
-            stat = path.stat()
-        except OSError:
-            return False
-        return (stat.st_size, stat.st_mtime_ns) == (self.num_bytes, self.modified_ns)
 
 
 @dataclass(slots=True, eq=False)
-class TextFileStream:
+class TextFileStream(FileStream):
     """The text of one file, as one document or several.
 
     Of a long document that is read in pieces, the indices of sentences have a gap between two.
     """
 
-    file: TextFile
-    config: FilesConfig
-    announced: Announced | None = None
-    """None where the source was not described."""
     _left_at: tuple[int, io.BufferedReader] | None = field(default=None, init=False, repr=False)
     """How far a file was read that cannot be sought, and its text from there on."""
 
     @property
-    def name(self) -> str:
-        """The file's name in its source."""
-        return self.file.name
-
-    @property
     def is_one_document(self) -> bool:
         """Whether it is plain text."""
-        return not self.file.is_json_lines
+        return not self._is_json_lines
 
     @property
-    def is_sought(self) -> bool:
-        """Whether its bytes are its text."""
-        return not (is_compressed(self.file.path) or self._is_recoded)
-
-    @property
-    def _is_recoded(self) -> bool:
-        encoding = self.config.encoding
-        return bool(_STATEFUL.match(encoding)) or "\n".encode(encoding) != b"\n"
+    def _is_json_lines(self) -> bool:
+        return self.config.format_of(self.file.path) == "json-lines"
 
     def survey(self) -> list[Place]:
         """Returns where lines of JSON or paragraphs of plain text begin, far enough apart.
@@ -184,11 +86,11 @@ class TextFileStream:
             if self.is_sought and (size := self.file.path.stat().st_size) <= STEP_BYTES:
                 return [Place(size, 0)]
             with ExitStack() as opened:
-                text = self._opened(opened)
+                text = self.opened(opened)
                 if is_binary(text, self.config.encoding):
-                    return [Place(_BUFFER_BYTES, 0)]
-                lines_are_enough = self.config.paragraphs == "line" or self.file.is_json_lines
-                return _places(text, _LINE_END if lines_are_enough else _BLANK_LINE)
+                    return [Place(BUFFER_BYTES, 0)]
+                lines_are_enough = self.config.paragraphs == "line" or self._is_json_lines
+                return places_in(text, lines_are_enough=lines_are_enough)
         except _READ_ERRORS:
             return [START]
 
@@ -198,56 +100,28 @@ class TextFileStream:
             try:
                 stream = self._opened_at(begin, opened)
             except OSError as error:
-                yield Document(self.name, [self._unreadable(error)])
+                yield Document(self.name, [self.unreadable(error)])
                 return
             piece = stream
             if end is not None:
-                of_piece = _Piece(stream, end.offset - begin.offset)
-                piece = io.BufferedReader(of_piece, _BUFFER_BYTES)
-            empty = Refusal("empty_file", "holds no text; remove it from the paths", self.name)
+                of_piece = Piece(stream, end.offset - begin.offset)
+                piece = io.BufferedReader(of_piece, BUFFER_BYTES)
             is_whole = begin == START and end is None
-            yield from self._documents_in(piece, begin, empty if is_whole else None)
+            yield from self._documents_in(piece, begin, self.empty if is_whole else None)
             if end is not None and not self.is_sought:
                 opened.pop_all()  # the next piece goes on here
                 self._left_at = end.offset, stream
-
-    def check_unchanged(self) -> None:
-        """Refuses the file if it is not what was described.
-
-        Raises:
-            ChangedTextError: names it.
-        """
-        announced, path = self.announced, self.file.path
-        if announced is None or announced.still_holds(path):
-            return
-        found = Announced.of(path).sha256
-        if announced.sha256 != found:
-            raise ChangedTextError(
-                f"{told(path)}: changed since the run began (sha256 {announced.sha256[:12]} then, "
-                f"{found[:12]} now); wait until nobody writes to it and start the run again"
-            )
-
-    def _opened(self, opened: ExitStack) -> io.BufferedReader:
-        """Returns the text's bytes from their beginning."""
-        raw = opened.enter_context(self.file.path.open("rb", buffering=0))
-        stream = decompressed(raw, self.file.path)
-        if self._is_recoded:
-            recoded = _Recoded(stream, self.config.encoding)
-            stream = io.BufferedReader(cast("io.RawIOBase", recoded), _BUFFER_BYTES)
-        return stream
 
     def _opened_at(self, begin: Place, opened: ExitStack) -> io.BufferedReader:
         """Returns the text's bytes from a place on; goes on where the piece before has ended."""
         left_at, self._left_at = self._left_at, None
         if left_at is not None and left_at[0] == begin.offset:
             return opened.enter_context(left_at[1])
-        stream = self._opened(opened)
+        stream = self.opened(opened)
         if self.is_sought:
             stream.seek(begin.offset)
             return stream
-        left = begin.offset
-        while left and (block := stream.read(min(left, _BLOCK_BYTES))):
-            left -= len(block)
+        skip(stream, begin.offset)
         return stream
 
     def _documents_in(
@@ -258,18 +132,16 @@ class TextFileStream:
             stream,
             self.name,
             encoding=self.config.encoding,
-            is_recoded=self._is_recoded,
-            max_characters=limit * JSON_LINE_FACTOR if self.file.is_json_lines else limit,
+            is_recoded=self.is_recoded,
+            max_characters=limit * ROW_FACTOR if self._is_json_lines else limit,
             lines_before=begin.number,
         )
-        if self.file.is_json_lines:
+        if self._is_json_lines:
             yield from self._json_documents(lines, empty)
             return
-        number, first_index = divmod(begin.offset, LONGEST_PIECES)
-        name = f"{self.name}#{number}" if number else self.name
         mode = self.config.paragraphs
         paragraphs = paragraphs_of(lines, self.name, mode, max_characters=limit)
-        yield Document(name, _or_empty(paragraphs, empty), first_index)
+        yield document_from(begin.offset, self.name, or_empty(paragraphs, empty))
 
     def _json_documents(
         self, lines: Iterable[Line | Refusal], empty: Refusal | None
@@ -279,24 +151,30 @@ class TextFileStream:
             lines, self.name, self.config.text_field, self.config.paragraphs, limit
         )
         whole = None if empty is None else Document(self.name, [empty])
-        yield from _or_empty(found, whole)
-
-    def _unreadable(self, error: OSError) -> Refusal:
-        if self.file.unlisted:
-            reason = "unreadable_folder"
-            what = f"a folder that cannot be searched ({self.file.unlisted})"
-        else:
-            reason, what = "unreadable_file", f"cannot be opened ({error})"
-        detail = f"{what}; check its permissions"
-        logger.warning("%s: %s; its text is missing from this corpus", self.name, detail)
-        return Refusal(reason, detail, self.name)
+        yield from or_empty(found, whole)
 
 
-def _places(text: io.BufferedReader, pattern: re.Pattern[bytes]) -> list[Place]:
-    """Returns the places in a text behind which a pattern ends, and its end.
+def skip(stream: io.BufferedReader, num_bytes: int) -> None:
+    """Reads past so many bytes."""
+    while num_bytes > 0 and (block := stream.read(min(num_bytes, _BLOCK_BYTES))):
+        num_bytes -= len(block)
+
+
+def document_from(offset: int, name: str, paragraphs: Iterable[Paragraph | Refusal]) -> Document:
+    """Returns a document's piece that begins at a place of its text."""
+    number, first_index = divmod(offset, LONGEST_PIECES)
+    return Document(f"{name}#{number}" if number else name, paragraphs, first_index)
+
+
+def places_in(text: io.BufferedReader, *, lines_are_enough: bool) -> list[Place]:
+    """Returns the places in a text behind blank lines, far enough apart, and its end.
 
     Where it cannot be read on, that is its end.
+
+    Args:
+        lines_are_enough: behind any line.
     """
+    pattern = _LINE_END if lines_are_enough else _BLANK_LINE
     places: list[Place] = []
     before = lines = 0  # bytes before the block and lines before what is not yet counted
     carried = b""
@@ -327,7 +205,7 @@ def _line_ends(text: bytes, start: int, end: int) -> int:
     return found + returns - text.count(b"\r\n", start, min(end + 1, len(text)))
 
 
-def _or_empty(items: Iterable[T], empty: T | None) -> Iterator[T]:
+def or_empty(items: Iterable[T], empty: T | None) -> Iterator[T]:
     """Yields items, or, where there are none, what stands for nothing."""
     found = False
     for item in items:

@@ -1,0 +1,68 @@
+"""The stage that fetches a data set of the hub."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import luigi
+
+from pipeline.downloads.hub_dataset import DATASET_FILE, FetchJob, HubDataset
+from tasks.artefact import Artefact, run_job
+
+TEXT_FIELD = luigi.OptionalParameter(
+    default=None,
+    description="Where a row is a document: the field or column of its text. By default text; of "
+    "amazon-books reviewText.",
+)
+
+
+class DatasetParameters:
+    """With source=hf: which data set of the hub the text comes from."""
+
+    dataset = luigi.Parameter(
+        default="", description="Its name, owner/name, or a folder that holds it."
+    )
+    dataset_config = luigi.Parameter(default="", description="Its configuration, of several.")
+    dataset_split = luigi.Parameter(default="train", description="Its split.")
+    dataset_revision = luigi.Parameter(
+        default="",
+        description="The commit of a data set of the hub, 40 digits, so that the text stays the "
+        "same.",
+    )
+
+
+class FetchDataset(DatasetParameters, Artefact):
+    """Fetches the text of a data set of the hub, by datasets (``pip install 'datasets<5'``).
+
+    Output: compressed files of JSON lines. A fetch that was killed goes on behind its last file.
+    """
+
+    marker = DATASET_FILE
+    text_field = TEXT_FIELD
+
+    @property
+    def wanted(self) -> HubDataset:
+        """Which column of which data set."""
+        return HubDataset(
+            name=self.dataset,
+            config=self.dataset_config,
+            split=self.dataset_split,
+            text_field=self.text_field or "text",
+            revision=self.dataset_revision,
+        )
+
+    def content(self) -> dict[str, Any]:
+        """Returns what the text is; of a folder, its files' checksum."""
+        return {"dataset": self.wanted.describe()}
+
+    def place(self) -> Path:
+        """Returns the folder of the files."""
+        return self.work_folder / "downloads" / Path(self.dataset).name
+
+    def fill(self) -> None:
+        """Fetches the data set in a process of its own."""
+        self.write_config()
+        job = FetchJob(self.wanted, self.folder)
+        path = self.folder / "job.json"
+        run_job(self, "pipeline.downloads.hub_dataset", job.to_dict(), path, threads=1)

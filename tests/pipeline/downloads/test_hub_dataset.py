@@ -1,0 +1,180 @@
+"""Data sets of a hub, streamed by the library from a folder, as files of JSON lines."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pipeline.base.bundled import how_to_install
+from pipeline.downloads import hub_dataset
+from pipeline.downloads.hub_dataset import DATASET_FILE, TEXT_FOLDER, FetchJob, HubDataset, execute
+from tests.support.repository import REPOSITORY
+
+pytest.importorskip("datasets", reason="the extra corpora is not installed")
+
+
+@pytest.fixture(autouse=True)
+def offline(monkeypatch: pytest.MonkeyPatch) -> None:
+    import datasets
+
+    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A data set of two splits, one of them in three files; one row has no text."""
+    folder = tmp_path / "stories"
+    folder.mkdir()
+    for number in range(3):
+        texts = [f"Story {number}, row {row}." for row in range(40)]
+        table = pa.table({"id": list(range(40)), "story": texts})
+        pq.write_table(table, folder / f"train-{number}-of-3.parquet", row_group_size=7)
+    pq.write_table(pa.table({"id": [1, 2], "story": ["One.", None]}), folder / "test.parquet")
+    return folder
+
+
+def job_of(folder: Path, out: Path, bytes_per_file: int = 1000, **changes: Any) -> FetchJob:
+    dataset = {"name": str(folder), "text_field": "story", **changes}
+    return FetchJob(HubDataset.from_dict(dataset), out, bytes_per_file)
+
+
+def files_of(out: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted((out / TEXT_FOLDER).iterdir())}
+
+
+def texts_of(out: Path) -> list[str | None]:
+    content = b"".join(map(gzip.decompress, files_of(out).values()))
+    return [json.loads(line)["text"] for line in content.splitlines()]
+
+
+def fetch(job: FetchJob) -> list[str]:
+    said: list[str] = []
+    execute(job, lambda fraction, status: said.append(status))
+    return said
+
+
+def test_a_data_set_becomes_files_of_bounded_size(folder: Path, tmp_path: Path) -> None:
+    said = fetch(job_of(folder, tmp_path / "out"))
+
+    assert texts_of(tmp_path / "out") == [
+        f"Story {n}, row {r}." for n in range(3) for r in range(40)
+    ]
+    sizes = [len(gzip.decompress(content)) for content in files_of(tmp_path / "out").values()]
+    assert len(sizes) == len(said) > 3
+    assert max(sizes) < 1100
+    facts = json.loads((tmp_path / "out" / DATASET_FILE).read_text())
+    assert facts["rows"] == 120 and facts["split"] == "train"
+
+
+def test_a_row_without_text_is_written_for_whoever_refuses_it(folder: Path, tmp_path: Path) -> None:
+    fetch(job_of(folder, tmp_path / "out", split="test"))
+    assert texts_of(tmp_path / "out") == ["One.", None]
+
+
+@pytest.mark.parametrize("whole_files", [0, 1, 3])
+def test_a_fetch_that_was_killed_goes_on_behind_its_last_file(
+    whole_files: int, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fetch(job_of(folder, tmp_path / "at-once"))
+    write = hub_dataset.write_json_atomically
+    written: list[Path] = []
+
+    def killed(path: Path, value: Any) -> None:
+        if len(written) == whole_files:
+            raise KeyboardInterrupt
+        written.append(path)
+        write(path, value)
+
+    monkeypatch.setattr(hub_dataset, "write_json_atomically", killed)
+    with pytest.raises(KeyboardInterrupt):
+        fetch(job_of(folder, tmp_path / "out"))
+    monkeypatch.setattr(hub_dataset, "write_json_atomically", write)
+
+    said = fetch(job_of(folder, tmp_path / "out"))
+
+    assert files_of(tmp_path / "out") == files_of(tmp_path / "at-once")
+    assert len(said) == len(files_of(tmp_path / "out")) - whole_files
+    assert fetch(job_of(folder, tmp_path / "out")) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"split": "dev"}, r"cannot be opened \(ValueError: Bad split: dev"),
+        ({"config": "other"}, r"cannot be opened \(ValueError: BuilderConfig 'other' not found"),
+        ({"text_field": "text"}, "no column 'text'; set text_field to .*: id, story"),
+        ({"revision": "1" * 40}, "a folder has no revision"),
+        ({"name": ""}, "needs its name"),
+        ({"name": "owner/stories"}, "revision is '', not the 40 digits of a commit"),
+        ({"name": "owner/stories", "revision": "main"}, "revision is 'main', not the 40 digits"),
+    ],
+)
+def test_mistakes_are_told_in_one_sentence(
+    changes: dict[str, str], said: str, folder: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError, match=said):
+        fetch(job_of(folder, tmp_path / "out", **changes))
+    assert not (tmp_path / "out" / DATASET_FILE).exists()
+
+
+def test_a_hub_that_is_not_reached_is_told(tmp_path: Path) -> None:
+    job = job_of(Path("owner/stories"), tmp_path / "out", revision="1" * 40)
+    with pytest.raises(OSError, match=r"data set owner/stories cannot be opened.*the connection"):
+        fetch(job)
+
+
+def test_a_damaged_file_keeps_what_came_before(folder: Path, tmp_path: Path) -> None:
+    path = folder / "train-1-of-3.parquet"
+    path.write_bytes(path.read_bytes()[:200])
+    with pytest.raises(OSError, match=r"broke off after row \d+ .*whole files are kept"):
+        fetch(job_of(folder, tmp_path / "out"))
+    assert texts_of(tmp_path / "out")[0] == "Story 0, row 0."
+    assert not (tmp_path / "out" / DATASET_FILE).exists()
+
+
+def test_a_folder_that_changes_meanwhile_is_refused(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = hub_dataset.write_bytes_atomically
+
+    def changing(path: Path, content: bytes) -> None:
+        write(path, content)
+        (folder / "later.txt").write_text("Another file.")
+
+    monkeypatch.setattr(hub_dataset, "write_bytes_atomically", changing)
+    with pytest.raises(ValueError, match="changed while it was read"):
+        fetch(job_of(folder, tmp_path / "out"))
+
+
+def test_the_description_follows_the_content_and_not_the_place(folder: Path) -> None:
+    before = HubDataset(str(folder)).describe()
+    moved = folder.rename(folder.with_name("moved"))
+    assert HubDataset(str(moved)).describe() == before
+    (moved / "test.parquet").unlink()
+    assert HubDataset(str(moved)).describe() != before
+
+
+def test_it_runs_as_a_job(folder: Path, tmp_path: Path) -> None:
+    job = tmp_path / "job.json"
+    job.write_text(json.dumps(job_of(folder, tmp_path / "out").to_dict()))
+    command = [sys.executable, "-m", "pipeline.downloads.hub_dataset", str(job)]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert len(texts_of(tmp_path / "out")) == 120
+
+
+def test_without_the_library_the_remedy_is_named(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    with pytest.raises(ModuleNotFoundError) as told:
+        fetch(job_of(folder, tmp_path / "out"))
+    assert how_to_install("corpora") in str(told.value)
