@@ -1,6 +1,7 @@
 """Every stage as a resumable Luigi task: ``luigi --module tasks RunAll --local-scheduler``."""
 
 from pipeline.base.foreign_text import guard_logs
+from tasks.cleaning import FindDuplicates, SignParts
 from tasks.command_line import teach_command_line
 from tasks.evaluation_data import DownloadSentEval
 from tasks.frameworks import CompareFrameworks
@@ -31,6 +32,7 @@ __all__ = [
     "EvaluateAll",
     "EvaluateEncoder",
     "EvaluateTask",
+    "FindDuplicates",
     "MakePairs",
     "ParseAlteredConstituents",
     "ParseAlteredDependencies",
@@ -38,6 +40,7 @@ __all__ = [
     "ParseDependencies",
     "ParseShard",
     "RunAll",
+    "SignParts",
     "SplitSentences",
     "TrainConstituencyParser",
     "TrainDependencyParser",

@@ -12,6 +12,7 @@ from models.evaluation.protocols.config import COMPATIBILITY_LOSS_HELP, Protocol
 from models.evaluation.representations.representation import representation_named
 from pipeline.base.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS, shown
 from pipeline.base.foreign_text import without_secrets
+from pipeline.cleaning.config import PROFILES, CleaningConfig, profile
 from pipeline.downloads.download import MAX_BYTES
 from pipeline.parsers.adapters.base import PRECISIONS
 
@@ -94,6 +95,26 @@ class CorpusParameters:
     limit = luigi.IntParameter(default=0, description="Stop after so many sentences; 0 takes all.")
     min_tokens = luigi.IntParameter(default=1, description="Shorter sentences are quarantined.")
     max_tokens = luigi.IntParameter(default=100, description="Longer sentences are quarantined.")
+
+    cleaning = luigi.ChoiceParameter(
+        default="none",
+        choices=list(PROFILES),
+        description="Steps that change or refuse paragraphs before they are cut into sentences; "
+        "clean: characters, boilerplate, shape, duplicates, language; needs rensa and py3langid.",
+    )
+    cleaning_changes = luigi.DictParameter(
+        default={},
+        description='Fields of the cleaning to change, as JSON: \'{"language": ""}\'. '
+        "pipeline/cleaning/config.py describes them all.",
+    )
+
+    def resolved_cleaning(self) -> CleaningConfig:
+        """Returns which steps of cleaning are on.
+
+        Raises:
+            ValueError: a change of an unknown field, or out of range.
+        """
+        return profile(self.cleaning, dict(self.cleaning_changes))
 
     def corpus_in_words(self) -> str:
         """Returns what text a run is about, as a person would say it."""
