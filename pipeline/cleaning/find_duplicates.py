@@ -5,8 +5,8 @@ First those with the same words are found, then, of what is left, those with nea
 that agree in a band are compared, and of those that a chain of such pairs joins the first stays.
 
 Memory is bounded: of the signatures, which lie on disk sorted, as many are read at once as
-`AT_ONCE` says, and of the pairs that are near duplicates all. The result depends on the signatures
-alone.
+`AT_ONCE` says, and the numbers of those that are near duplicates. The result depends on the
+signatures alone.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ from pipeline.cleaning.signatures import (
     signature_path,
 )
 
-AT_ONCE = 2_000_000
-"""Paragraphs whose hashes are in memory at once, with some 100 bytes each: 200 MB. All copies of
+AT_ONCE = 1_000_000
+"""Paragraphs whose hashes are in memory at once, with some 160 bytes each: 160 MB. All copies of
 one text are, however many there are."""
 
 Array = npt.NDArray[Any]

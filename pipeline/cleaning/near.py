@@ -19,6 +19,7 @@ NEIGHBOURS = 32
 order. So a phrase that a million share costs no million comparisons each."""
 PAIRS_AT_ONCE = 200_000
 """Compared at once: 90 MB."""
+_JOINED_AT_ONCE = 10_000
 _OPEN_FILES = 256
 
 Array = npt.NDArray[Any]
@@ -39,17 +40,50 @@ def drop_near(
         scratch: a folder for files of this run.
         at_once: paragraphs whose keys are in memory at once.
     """
-    search = _Search(folder, num_parts, scratch)
+    search, clusters = _Search(folder, num_parts, scratch), Clusters()
     search.note_what_is_left(drops)
-    pairs: list[Array] = [np.empty((0, 2), np.uint64)]
     for band in range(BANDS):
         for low, high in hash_ranges(search.total, at_once):
             for found in search.pairs(band, low, high):
-                alike = found[search.similarities(found) >= threshold]
-                pairs.append(np.unique(alike, axis=0))
-        pairs = [np.unique(np.concatenate(pairs), axis=0)]
-    goes, stays = joined(pairs[0])
+                unknown = found[clusters.are_apart(found)]
+                clusters.join(unknown[search.similarities(unknown) >= threshold])
+    goes, stays = clusters.members()
     drops.add(search.where(goes), "near_duplicate", search.where(stays))
+
+
+class Clusters:
+    """Sets of paragraphs that pairs join; of each is kept, in memory, who its first is."""
+
+    def __init__(self) -> None:
+        self._goes = self._stays = np.empty(0, np.uint64)
+        self._pairs: list[Array] = []
+        self._num_pairs = 0
+
+    def are_apart(self, pairs: Array) -> npt.NDArray[np.bool_]:
+        """Returns of which pairs it is not known yet that they are in one set."""
+        apart: npt.NDArray[np.bool_] = self._first_of(pairs[:, 0]) != self._first_of(pairs[:, 1])
+        return apart
+
+    def join(self, pairs: Array) -> None:
+        """Joins pairs, shape (pairs, 2); not at once, so that few are not joined by themselves."""
+        self._pairs.append(pairs)
+        self._num_pairs += len(pairs)
+        if self._num_pairs > max(len(self._goes) // 4, _JOINED_AT_ONCE):
+            self.members()
+
+    def members(self) -> tuple[Array, Array]:
+        """Returns all but the first of each set, in order, and each one's first."""
+        if self._num_pairs:
+            known = np.stack([self._stays, self._goes], axis=1)
+            self._goes, self._stays = joined(np.concatenate([known, *self._pairs]))
+            self._pairs, self._num_pairs = [], 0
+        return self._goes, self._stays
+
+    def _first_of(self, paragraphs: Array) -> Array:
+        if not len(self._goes):
+            return paragraphs
+        places_of = np.searchsorted(self._goes, paragraphs).clip(max=len(self._goes) - 1)
+        return np.where(self._goes[places_of] == paragraphs, self._stays[places_of], paragraphs)
 
 
 def joined(pairs: Array) -> tuple[Array, Array]:
