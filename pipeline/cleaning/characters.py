@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from typing import Literal
 
+_FORMS: dict[str, Literal["NFC", "NFKC"]] = {"nfc": "NFC", "nfkc": "NFKC"}
 _WINDOWS = {
     character: bytes([number])
     for number in range(0x80, 0x100)
@@ -19,9 +21,9 @@ _MISREAD = re.compile(f"[ÂÃ][{_FOLLOWING}]|â[{_FOLLOWING}]{{2}}|ð[{_FOLLOWIN
 other first bytes a capital and a mark are also found in good text, such as ``É»``."""
 
 
-def normalised(text: str, form: str) -> str:
-    """Returns a text in a Unicode form, ``nfc`` or ``nfkc``."""
-    return text if text.isascii() else unicodedata.normalize(form.upper(), text)
+def normalised(text: str, form: Literal["nfc", "nfkc"]) -> str:
+    """Returns a text in a Unicode form."""
+    return text if text.isascii() else unicodedata.normalize(_FORMS[form], text)
 
 
 def without_mojibake(text: str) -> str:
