@@ -16,9 +16,10 @@ from collections.abc import Sequence
 from pipeline.base.refusal import Refusal
 from pipeline.cleaning.config import CleaningConfig
 
-JUDGED_WORDS = 10
-_END = re.compile(r"""[.!?…](?:["'”’»)\]]|\[\d+\])*\s*$""")
-"""An end mark, behind which quotes and brackets may close and a footnote's number stand."""
+JUDGED_WORDS = 20
+_END = re.compile(r"""(?:[.!?…—]|--)(?:["'”’»)\]]|\[\d+\])*\s*$""")
+"""An end mark, or the dash of speech that breaks off, behind which quotes and brackets may close and
+a footnote's number stand."""
 _END_CHARACTERS = 32
 
 

@@ -13,6 +13,8 @@ from pipeline.sources.paragraphs import Document, Paragraph
 PROSE = [
     "The ferry crossed the bay twice a day, and nobody there remembered a year without it.",
     "“Yes.”",
+    "“But, Arabella--”",
+    "“Why do you bid me go in, if I am to come out again?”",
     "She paid 20 euros on 3 March 2009 and 30 euros on 4 April 2010, and was told to wait.",
     "Our lawyers say that a privacy policy which nobody reads protects nobody at all.",
     "Use language that says where a link leads, and never “click here” alone.",
@@ -62,10 +64,10 @@ def test_prose_passes_the_profile():
         ("script_notice", "Please enable JavaScript to see the map of the harbour."),
         ("placeholder", "Lorem ipsum dolor sit amet, consectetur adipiscing elit."),
         ("unended_line", "Chapter the Third"),
-        ("word_lengths", "a b c d e f g h i j k l m."),
+        ("word_lengths", "a b c d e f g h i j k l m n o p q r s t."),
         (
             "few_lettered_words",
-            "The ferries sailed with 10,000 20,000 30,000 40,000 50,000 60,000 people.",
+            "The ferries carried" + " 10,000 20,000" * 10 + " people.",
         ),
         (
             "other_language",
