@@ -18,8 +18,8 @@ from pipeline.cleaning.config import CleaningConfig
 
 JUDGED_WORDS = 20
 _END = re.compile(r"""(?:[.!?…—]|--)(?:["'”’»)\]]|\[\d+\])*\s*$""")
-"""An end mark, or the dash of speech that breaks off, behind which quotes and brackets may close and
-a footnote's number stand."""
+"""An end mark, or the dash of speech that breaks off, behind which quotes may close and a
+footnote's number stand."""
 _END_CHARACTERS = 32
 
 
