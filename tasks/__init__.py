@@ -1,6 +1,7 @@
 """Every stage as a resumable Luigi task: ``luigi --module tasks RunAll --local-scheduler``."""
 
 from pipeline.base.foreign_text import guard_logs
+from tasks.cleaning import FindDuplicates, SignParts
 from tasks.command_line import teach_command_line
 from tasks.datasets import FetchDataset
 from tasks.evaluation_data import DownloadSentEval
@@ -39,6 +40,7 @@ __all__ = [
     "EvaluateTask",
     "ExpandVocabulary",
     "FetchDataset",
+    "FindDuplicates",
     "MakePairs",
     "ParseAlteredConstituents",
     "ParseAlteredDependencies",
@@ -46,6 +48,7 @@ __all__ = [
     "ParseDependencies",
     "ParseShard",
     "RunAll",
+    "SignParts",
     "SplitSentences",
     "TrainConstituencyParser",
     "TrainDependencyParser",

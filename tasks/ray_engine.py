@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar
 import ray
 
 from pipeline.base.job import JobKilledError, available_cores
-from tasks.parameters import EngineParameters
+from tasks.engine_parameters import EngineParameters
 
 logger = logging.getLogger("luigi-interface")
 

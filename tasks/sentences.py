@@ -25,7 +25,8 @@ from pipeline.text.split_corpus import PLAN_NAME, CorpusSplit
 from pipeline.text.tokenization import SentenceConfig
 from tasks.artefact import ReportingTask, ShardStage
 from tasks.datasets import FetchDataset
-from tasks.parameters import GIGABYTE, AddressParameter, CorpusParameters
+from tasks.engine_parameters import AddressParameter
+from tasks.parameters import GIGABYTE, CorpusParameters
 from tasks.shard_jobs import ShardJob, ray_engine
 
 _GIVEN_BY = {"paths": "files", "url": "url", "dataset": "hf"}

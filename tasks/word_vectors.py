@@ -26,9 +26,9 @@ from pipeline.vectors.train_word_vectors import (
     imported_gensim,
 )
 from tasks.artefact import Artefact, checksum, run_job
+from tasks.engine_parameters import AddressParameter
 from tasks.parameters import (
     GIGABYTE,
-    AddressParameter,
     CorpusParameters,
     HeldOutParameters,
     VectorTrainingParameters,

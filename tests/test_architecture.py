@@ -36,6 +36,8 @@ HOMES = {
         "treeviews/__init__.py",  # for annotations alone
     ),
     "zstandard": ("pipeline/sources/file_list.py",),
+    "rensa": ("pipeline/cleaning/minhash.py",),
+    "py3langid": ("pipeline/cleaning/language.py",),
     "matplotlib": ("models/report/",),
     "tqdm": ("models/",),
     "triton": ("models/encoders/kernels/fused",),

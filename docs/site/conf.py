@@ -62,7 +62,9 @@ pygments_dark_style = "github-dark"
 
 SECTIONS = {
     "Start": ["docs/start", "docs/installation", "docs/command"],
-    "Text and trees": ["docs/running", "docs/parse-text", "docs/parsing", "docs/cluster"],
+    "Text and trees": [
+        *("docs/running", "docs/cleaning", "docs/parse-text", "docs/parsing", "docs/cluster"),
+    ],
     "Encoders": [
         *("docs/encoding", "docs/training", "docs/word-vectors", "docs/frameworks", "docs/models"),
         "data/*/*/card",

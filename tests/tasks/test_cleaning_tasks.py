@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import json
+
+from pipeline.cleaning.config import CleaningConfig, profile
+from pipeline.cleaning.decisions import read_duplicates
+from pipeline.sources.files import FilesConfig, TextFiles
+from pipeline.sources.plan import plan_of
+from tasks import FindDuplicates, SplitSentences
+from tests.support.luigi_builds import build
+
+SENTENCE = "The ferry crossed the bay twice a day and nobody remembered a year without it."
+NEARLY = f"{SENTENCE} {SENTENCE.replace('twice', 'once')} Gulls followed it and boys threw stones."
+
+
+def task(folder):
+    """Finds near duplicates in two documents, signed by one job each."""
+    (folder / "text").mkdir(exist_ok=True)
+    (folder / "text" / "a.txt").write_text(f"{SENTENCE}\n\n{NEARLY}")
+    (folder / "text" / "b.txt").write_text(f"{NEARLY.replace('stones', 'bread')}\n\n{SENTENCE}")
+    plan = plan_of(TextFiles([folder / "text"], FilesConfig()))
+    (folder / "plan.json").write_text(json.dumps(plan.to_dict()))
+    return FindDuplicates(
+        plan=folder / "plan.json",
+        destination=folder / "duplicates",
+        cleaning=CleaningConfig(duplicates="near").to_dict(),
+        runs=[[0, 1], [1, 1]],
+    )
+
+
+def test_duplicates_are_found_by_jobs_and_once(tmp_path, monkeypatch):
+    monkeypatch.setattr("pipeline.sources.plan.rows_in_shard", lambda number: 1)
+    assert build(task(tmp_path))
+    found = [read_duplicates(tmp_path / "duplicates", number) for number in range(2)]
+    assert [{item: why.reason for item, why in part.items()} for part in found] == [
+        {},
+        {0: "near_duplicate", 1: "exact_duplicate"},
+    ]
+    stamps = {path: path.stat().st_mtime_ns for path in (tmp_path / "duplicates").iterdir()}
+    assert build(task(tmp_path))
+    assert {path: path.stat().st_mtime_ns for path in stamps} == stamps
+
+
+def test_a_profile_and_changes_give_the_steps():
+    split = SplitSentences(cleaning="clean", cleaning_changes={"language": ""})
+    assert split.resolved_cleaning() == profile("clean", {"language": ""})
+    assert not SplitSentences().resolved_cleaning().is_on
