@@ -12,6 +12,7 @@ import luigi
 
 from pipeline.base.atomic_files import RUN_LOCK
 from pipeline.base.foreign_text import told, values_without_secrets, without_secrets
+from pipeline.cleaning.config import describe_cleaning
 from pipeline.downloads.connection import file_name_of
 from pipeline.downloads.download import MAX_BYTES, DownloadConfig, check_sha256, download
 from pipeline.downloads.hub_dataset import TEXT_FOLDER
@@ -21,9 +22,10 @@ from pipeline.sources.streams import Source
 from pipeline.storage.location import portable_address
 from pipeline.storage.split_job import StoredSplitJob, fetch_shards, split_stored_parts
 from pipeline.text.split import describe_splitter
-from pipeline.text.split_corpus import PLAN_NAME, CorpusSplit
+from pipeline.text.split_corpus import DUPLICATES_FOLDER, PLAN_NAME, CorpusSplit
 from pipeline.text.tokenization import SentenceConfig
 from tasks.artefact import ReportingTask, ShardStage
+from tasks.cleaning import FindDuplicates
 from tasks.datasets import FetchDataset
 from tasks.engine_parameters import AddressParameter
 from tasks.parameters import GIGABYTE, CorpusParameters
@@ -164,7 +166,9 @@ class SplitSentences(CorpusParameters, ShardStage):
             source = {"source": "hf", "fetched": self.requires()[0].digest} | read
         else:
             source = self.opened_source.describe()
-        return {"corpus": source, "splitter": describe_splitter(self.config)}
+        described = {"corpus": source, "splitter": describe_splitter(self.config)}
+        cleaned = describe_cleaning(self.resolved_cleaning())
+        return described | ({"cleaning": cleaned} if cleaned else {})
 
     def place(self) -> Path:
         """Returns the folder of the corpus."""
@@ -177,11 +181,12 @@ class SplitSentences(CorpusParameters, ShardStage):
 
     def _begun(self) -> CorpusSplit:
         """Returns the shards that stand and those that are to be made, whose plan is written."""
-        corpus = CorpusSplit(self.opened_source, self.config, self.folder)
+        cleaning = self.resolved_cleaning()
+        corpus = CorpusSplit(self.opened_source, self.config, self.folder, cleaning)
         corpus.begin()
         return corpus
 
-    def run(self) -> Iterator[list[SplitParts]]:
+    def run(self) -> Iterator[list[ReportingTask]]:
         """Has all parts split, then marks the stage complete.
 
         Where another run is at a part, its task waits and takes that.
@@ -190,16 +195,31 @@ class SplitSentences(CorpusParameters, ShardStage):
             yield missing
         super().run()
 
-    def _begin(self) -> list[SplitParts]:
+    def _begin(self) -> list[ReportingTask]:
         """Returns the tasks of the parts that come next; none where Ray is the engine."""
         with self.held(self.folder / RUN_LOCK):
             if self.complete():
                 return []
             self.write_config()
             corpus = self._begun()
+            duplicates = self._duplicates(corpus)
+            if duplicates is not None and not duplicates.complete():
+                return [duplicates]
             while (ranges := corpus.runs()) and self.engine == "ray":
                 self._split_on_ray(corpus, ranges)
             return [SplitParts(destination=self.folder, number=n, count=c) for n, c in ranges]
+
+    def _duplicates(self, corpus: CorpusSplit) -> FindDuplicates | None:
+        """Returns what finds duplicates where they are to go; it runs on this machine."""
+        cleaning = self.resolved_cleaning()
+        if not cleaning.needs_corpus:
+            return None
+        return FindDuplicates(
+            plan=corpus.plan_path,
+            destination=self.folder / DUPLICATES_FOLDER,
+            cleaning=cleaning.to_dict(),
+            runs=corpus.all_runs(),
+        )
 
     def _split_on_ray(self, corpus: CorpusSplit, ranges: Sequence[ShardRange]) -> None:
         """Has Ray split parts that the storage does not have, and takes their shards.
@@ -213,7 +233,12 @@ class SplitSentences(CorpusParameters, ShardStage):
         place = self.folder.relative_to(self.work_folder).as_posix()
         described = describe_splitter(self.config)
         jobs = [StoredSplitJob(address, place, n, count, described) for n, count in ranges]
-        files = {PLAN_NAME: corpus.plan_path.read_bytes()}
+        found = [corpus.plan_path, *(self.folder / DUPLICATES_FOLDER).glob("*.*")]
+        files = {
+            path.relative_to(self.folder).as_posix(): path.read_bytes()
+            for path in found
+            if path.suffix in {".json", ".npy"}
+        }
 
         def take(job: StoredSplitJob) -> None:
             fetch_shards(address, place, self.folder, job.numbers)

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from pipeline.base.inside import inside
 from pipeline.base.job import run_job_process
 from pipeline.shards.manifests import read_shard_manifest
 from pipeline.storage.location import Storage
@@ -44,7 +45,7 @@ def split_stored_parts(job: StoredSplitJob, files: Mapping[str, bytes]) -> int:
     A shard is given to the storage as soon as it is made.
 
     Args:
-        files: the corpus's plan, by the name of its file.
+        files: the corpus's plan and what of it is a duplicate, by the names of their files.
 
     Raises:
         JobMistakeError: the text is not on this machine, or another one than the plan's; or this
@@ -59,7 +60,9 @@ def split_stored_parts(job: StoredSplitJob, files: Mapping[str, bytes]) -> int:
         return job.number
     with scratch_folder() as scratch:
         plan, output = scratch / PLAN_NAME, scratch / "sentences"
-        plan.write_bytes(files[PLAN_NAME])
+        for path, content in {inside(scratch, name): one for name, one in files.items()}.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
         count = missing[-1] + 1 - missing[0]
         described = asdict(SplitJob(plan, output, missing[0], count, job.described))
         values = described | {"plan": str(plan), "output": str(output)}

@@ -19,6 +19,9 @@ import numpy as np
 import pyarrow as pa
 
 from pipeline.base.refusal import Refusal, excerpt_of
+from pipeline.cleaning.config import CleaningConfig
+from pipeline.cleaning.decisions import read_duplicates
+from pipeline.cleaning.steps import clean_documents
 from pipeline.shards.manifests import ShardManifest, manifest_path, read_shard_manifest
 from pipeline.shards.schema import SENTENCES
 from pipeline.shards.shards import FIRST_ROWS, MAX_ROWS, write_shard
@@ -140,11 +143,23 @@ class PartSplitter:
             shard's.
         folder: of the shards.
         fingerprint: digest of the text and of what cuts it, which each shard's manifest keeps.
+        cleaning: what is done to paragraphs before.
+        duplicates: where it is written what goes as it stands elsewhere in the corpus, too.
     """
 
-    def __init__(self, plan: Plan, config: SentenceConfig, folder: Path, fingerprint: str) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        config: SentenceConfig,
+        folder: Path,
+        fingerprint: str,
+        *,
+        cleaning: CleaningConfig | None = None,
+        duplicates: Path | None = None,
+    ) -> None:
         self._plan, self._config = plan, config
         self._folder, self._fingerprint = folder, fingerprint
+        self._cleaning, self._duplicates = cleaning or CleaningConfig(), duplicates
         self._tokenizer = EnglishTokenizer()
 
     def split(self, number: int, limit: int = ALL) -> ShardManifest:
@@ -161,15 +176,22 @@ class PartSplitter:
             return standing
         manifest_path(self._folder, number).unlink(missing_ok=True)
         shard = SentenceShard(number)
-        items = self._items(number)
+        changed: Counter[str] = Counter()
+        items = self._items(number, changed)
         while batch := list(islice(items, ITEMS_AT_ONCE)):
             if not _is_full(shard, limit):  # the rest is read, so that a change is noticed
                 self._take_batch(shard, batch, limit)
         origin = {"fingerprint": self._fingerprint} | ({"limit": limit} if limit else {})
-        return shard.write(self._folder, origin)
+        return shard.write(self._folder, origin | ({"cleaned": dict(changed)} if changed else {}))
 
-    def _items(self, number: int) -> Iterator[_Item]:
-        for document in self._plan.documents(number):
+    def _items(self, number: int, changed: Counter[str]) -> Iterator[_Item]:
+        documents = self._plan.documents(number)
+        if self._cleaning.is_on:
+            drops = None
+            if self._cleaning.needs_corpus and self._duplicates is not None:
+                drops = read_duplicates(self._duplicates, number)
+            documents = clean_documents(documents, self._cleaning, drops, changed)
+        for document in documents:
             for content in document.paragraphs:
                 yield _Item(document, content)
 

@@ -21,6 +21,7 @@ from pipeline.base.digest import digest_of
 from pipeline.base.job import Progress, run_job_from_command_line
 from pipeline.base.json_files import read_object, write_sealed_json
 from pipeline.base.machine import check_releases
+from pipeline.cleaning.config import CleaningConfig, describe_cleaning
 from pipeline.shards.manifests import (
     MANIFEST_NAME,
     MOST_RANGES,
@@ -43,6 +44,8 @@ from pipeline.text.split import ALL, PartSplitter, describe_splitter
 from pipeline.text.tokenization import SentenceConfig
 
 PLAN_NAME = "plan.json"
+DUPLICATES_FOLDER = "duplicates"
+"""Beside the plan: what goes as it stands elsewhere in the corpus, too."""
 JOB_BYTES = 16_000_000
 """Of text in a run of parts that one job splits: some seconds of work."""
 UNSOUGHT_RUNS = 8
@@ -72,11 +75,19 @@ class CorpusSplit:
         source: of the text.
         config: how sentences are cut and which are refused.
         folder: where the shards go; empty, or holding shards of the same source and config.
+        cleaning: what is done to paragraphs before they are cut.
     """
 
-    def __init__(self, source: Source, config: SentenceConfig, folder: Path) -> None:
+    def __init__(
+        self,
+        source: Source,
+        config: SentenceConfig,
+        folder: Path,
+        cleaning: CleaningConfig | None = None,
+    ) -> None:
         self._source, self._config, self._folder = source, config, folder
-        self._described = {"corpus": source.describe(), "splitter": describe_splitter(config)}
+        self._cleaning = cleaning or CleaningConfig()
+        self._described = describe_corpus(source, config, self._cleaning)
         self._fingerprint = digest_of(self._described)
         self._plan: Plan | None = None
 
@@ -126,6 +137,7 @@ class CorpusSplit:
             values = {
                 "fingerprint": self._fingerprint,
                 "config": self._config.to_dict(),
+                "cleaning": self._cleaning.to_dict(),
                 "plan": self._plan.to_dict(),
             }
             write_sealed_json(self.plan_path, values)
@@ -233,7 +245,18 @@ class CorpusSplit:
         return self.finish()
 
     def _splitter(self) -> PartSplitter:
-        return PartSplitter(self.plan, self._config, self._folder, self._fingerprint)
+        return PartSplitter(
+            self.plan,
+            self._config,
+            self._folder,
+            self._fingerprint,
+            cleaning=self._cleaning,
+            duplicates=self._folder / DUPLICATES_FOLDER,
+        )
+
+    def all_runs(self) -> list[ShardRange]:
+        """Returns runs of all parts, whatever is done and wanted."""
+        return list(self._runs_between(0, len(self.plan.parts)))
 
     def _nothing_found(self) -> str:
         reasons: Counter[str] = Counter()
@@ -251,6 +274,18 @@ class CorpusSplit:
         for shard in complete_shards(self._folder):
             with quarantine_path(self._folder, shard.number).open(encoding="utf-8") as lines:
                 yield from map(json.loads, lines)
+
+
+def describe_corpus(
+    source: Source, config: SentenceConfig, cleaning: CleaningConfig
+) -> dict[str, Any]:
+    """Returns everything that determines the sentences of a source, for a digest.
+
+    Raises:
+        ModuleNotFoundError: a step of cleaning needs a library that is not installed.
+    """
+    cleaned = {"cleaning": described} if (described := describe_cleaning(cleaning)) else {}
+    return {"corpus": source.describe(), "splitter": describe_splitter(config)} | cleaned
 
 
 def split_sentences(
@@ -311,11 +346,19 @@ def execute(job: SplitJob, on_progress: Progress) -> None:
         ChangedTextError: the text is not the one of the plan.
         ValueError: this machine would split otherwise than the job's digest says.
     """
-    values = read_object(job.plan, ("fingerprint", "config", "plan"), remedy=_REMEDY)
+    needed = ("fingerprint", "config", "cleaning", "plan")
+    values = read_object(job.plan, needed, remedy=_REMEDY)
     config = SentenceConfig.from_dict(values["config"])
     check_releases(job.described, describe_splitter(config))
     plan = Plan.from_dict(values["plan"])
-    splitter = PartSplitter(plan, config, job.output, values["fingerprint"])
+    splitter = PartSplitter(
+        plan,
+        config,
+        job.output,
+        values["fingerprint"],
+        cleaning=CleaningConfig.from_dict(values["cleaning"]),
+        duplicates=job.plan.parent / DUPLICATES_FOLDER,
+    )
     split_run(splitter, ShardRange(job.number, job.count), on_progress, len(plan.parts))
 
 

@@ -28,7 +28,7 @@ from pipeline.parsing.parse_shard import PARSER_FAULTS, ParseJob, parse_shard
 from pipeline.shards.manifests import quarantine_path
 from pipeline.shards.shards import read_shard
 from pipeline.sources.files import TextFiles
-from pipeline.sources.text_file import FilesConfig
+from pipeline.sources.opened_file import FilesConfig
 from pipeline.text.split_corpus import split_sentences
 from pipeline.text.tokenization import SentenceConfig
 

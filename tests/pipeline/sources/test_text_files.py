@@ -13,12 +13,12 @@ import pytest
 import zstandard
 
 from pipeline.base.refusal import Refusal
-from pipeline.sources import text_file
+from pipeline.sources import opened_file
 from pipeline.sources.file_list import list_files
 from pipeline.sources.files import TextFiles
+from pipeline.sources.opened_file import FilesConfig
 from pipeline.sources.paragraphs import ChangedTextError, Paragraph
 from pipeline.sources.streams import documents_of
-from pipeline.sources.text_file import FilesConfig
 
 STORY = "The boat left at dawn.\nIt came back\nin the evening.\n\nNobody had seen it.\n"
 PARAGRAPHS = ["The boat left at dawn. It came back in the evening.", "Nobody had seen it."]
@@ -349,7 +349,9 @@ def test_a_piece_of_a_file_that_changed_is_noticed(tmp_path):
 def test_a_file_that_became_readable_is_not_what_was_described(tmp_path, monkeypatch):
     (tmp_path / "a.txt").write_text("Text.")
     with monkeypatch.context() as patch:
-        patch.setattr(text_file, "remembered_sha256", lambda path: (_ for _ in ()).throw(OSError()))
+        patch.setattr(
+            opened_file, "remembered_sha256", lambda path: (_ for _ in ()).throw(OSError())
+        )
         source = TextFiles([tmp_path])
         source.describe()
     with pytest.raises(ChangedTextError, match="unreadable then"):

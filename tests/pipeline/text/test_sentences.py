@@ -10,8 +10,8 @@ from pipeline.shards.manifests import read_dataset_manifest
 from pipeline.shards.shards import read_shard
 from pipeline.sources import plan, text_file
 from pipeline.sources.files import TextFiles
+from pipeline.sources.opened_file import FilesConfig
 from pipeline.sources.paragraphs import ChangedTextError
-from pipeline.sources.text_file import FilesConfig
 from pipeline.text import split, split_corpus
 from pipeline.text.split_corpus import CorpusSplit, SplitJob, execute, split_sentences
 from pipeline.text.tokenization import SentenceConfig
