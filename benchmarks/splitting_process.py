@@ -21,8 +21,7 @@ from pipeline.sources.files import TextFiles
 from pipeline.sources.paragraphs import Paragraph
 from pipeline.sources.plan import BYTES_PER_ROW
 from pipeline.sources.python_docs import PythonDocs
-from pipeline.sources.streams import documents_of
-from pipeline.sources.text_file import TextFileStream
+from pipeline.sources.streams import Stream, documents_of
 from pipeline.text.boundaries import sentence_ranges
 from pipeline.text.cleaning import clean_text
 from pipeline.text.split import ITEMS_AT_ONCE
@@ -47,7 +46,7 @@ class RepeatedText(TextFiles):
         num_bytes = sum(stream.survey()[-1].offset for stream in super().streams())
         self._times = 1 + 2 * sentences * BYTES_PER_ROW // max(num_bytes, 1)
 
-    def streams(self) -> list[TextFileStream]:
+    def streams(self) -> list[Stream]:
         """Returns all files, and again."""
         return super().streams() * self._times
 

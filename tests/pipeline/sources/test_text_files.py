@@ -8,6 +8,7 @@ import os
 import socket
 import tracemalloc
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 import zstandard
@@ -349,9 +350,8 @@ def test_a_piece_of_a_file_that_changed_is_noticed(tmp_path):
 def test_a_file_that_became_readable_is_not_what_was_described(tmp_path, monkeypatch):
     (tmp_path / "a.txt").write_text("Text.")
     with monkeypatch.context() as patch:
-        patch.setattr(
-            opened_file, "remembered_sha256", lambda path: (_ for _ in ()).throw(OSError())
-        )
+        failing = Mock(side_effect=OSError())
+        patch.setattr(opened_file, "remembered_sha256", failing)
         source = TextFiles([tmp_path])
         source.describe()
     with pytest.raises(ChangedTextError, match="unreadable then"):
