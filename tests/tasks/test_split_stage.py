@@ -1,0 +1,120 @@
+"""The stage that splits a corpus, part by part in jobs of their own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.shards.manifests import read_dataset_manifest, shard_numbers, shard_path
+from pipeline.sources import plan
+from pipeline.text import split_corpus
+from tasks.sentences import SplitParts, SplitSentences
+from tests.support.luigi_builds import build
+
+NAMES = ("Ada", "Ben", "Cem", "Dov", "Eva", "Fay", "Gus", "Hal")
+
+
+@pytest.fixture
+def text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of 40 documents, of which two make a part and four a job."""
+    monkeypatch.setattr(plan, "_target", lambda number: 400)
+    monkeypatch.setattr(split_corpus, "JOB_BYTES", 1_500)
+    folder = tmp_path / "text"
+    folder.mkdir()
+    for number in range(40):
+        lines = [f"{NAMES[(number + n) % 8]} saw {number} boats on day {n}.\n" for n in range(10)]
+        (folder / f"{number:02d}.txt").write_text("\n".join(lines), encoding="utf-8")
+    return folder
+
+
+def stage(text: Path, work: Path, **parameters: Any) -> SplitSentences:
+    return SplitSentences(source="files", paths=str(text), work_folder=work, **parameters)
+
+
+def shards(folder: Path) -> list[bytes]:
+    return [shard_path(folder, number).read_bytes() for number in shard_numbers(folder)]
+
+
+def in_one_job(text: Path, work: Path, monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """Returns the shards that one job makes of all parts."""
+    with monkeypatch.context() as patch:
+        patch.setattr(split_corpus, "JOB_BYTES", 1 << 30)
+        whole = stage(text, work)
+        assert build(whole)
+    assert len(list((whole.folder / "jobs").glob("*.json"))) == 1
+    return shards(whole.folder)
+
+
+def test_many_jobs_make_the_shards_that_one_makes(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many = stage(text, tmp_path / "many")
+    assert build(many)
+    assert len(list((many.folder / "jobs").glob("*.json"))) > 3
+    assert read_dataset_manifest(many.folder).rows == 400
+    assert shards(many.folder) == in_one_job(text, tmp_path / "one", monkeypatch)
+
+
+def test_a_run_goes_on_where_a_job_was_killed(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = stage(text, tmp_path / "killed")
+    make = SplitParts._make
+
+    def killed(task: SplitParts, job: dict[str, Any]) -> None:
+        if task.number:
+            raise RuntimeError("killed")
+        make(task, job)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SplitParts, "_make", killed)
+        assert not build(first)
+    made = shards(first.folder)
+    assert 0 < len(made) < 10
+    assert not first.complete()
+    assert build(stage(text, tmp_path / "killed"))
+    assert shards(first.folder)[: len(made)] == made
+    assert shards(first.folder) == in_one_job(text, tmp_path / "one", monkeypatch)
+
+
+def test_a_limit_ends_the_corpus_within_a_shard(text: Path, tmp_path: Path) -> None:
+    limited = stage(text, tmp_path / "work", limit=43)
+    assert build(limited)
+    assert read_dataset_manifest(limited.folder).rows == 43
+    jobs = [json.loads(path.read_text()) for path in (limited.folder / "jobs").glob("*.json")]
+    assert sum(job["count"] for job in jobs) < 20  # not all parts were split for it
+
+
+def test_duplicates_go_wherever_they_stand(text: Path, tmp_path: Path) -> None:
+    pytest.importorskip("rensa")
+    words = "Nobody who was there that evening could say how the old harbour had looked before."
+    for number in (3, 38):
+        with (text / f"{number:02d}.txt").open("a", encoding="utf-8") as stream:
+            stream.write(f"\n{words}\n")
+    cleaned = stage(text, tmp_path / "work", cleaning_changes={"duplicates": "exact"})
+    assert build(cleaned)
+    manifest = read_dataset_manifest(cleaned.folder)
+    assert (manifest.rows, manifest.drops) == (401, {"exact_duplicate": 1})
+    assert cleaned.digest != stage(text, tmp_path / "work").digest
+
+
+@pytest.mark.slow
+def test_ray_splits_into_a_storage_that_others_take_from(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("ray")
+    storage = tmp_path / "shared"
+    engine = {"engine": "ray", "ray_address": "local", "storage": str(storage)}
+    on_ray = stage(text, tmp_path / "here", **engine)
+    assert build(on_ray)
+    assert shards(on_ray.folder) == in_one_job(text, tmp_path / "one", monkeypatch)
+    stored = storage / on_ray.folder.relative_to(tmp_path / "here")
+    assert shards(stored) == shards(on_ray.folder)
+    before = {path: path.stat().st_mtime_ns for path in stored.glob("*.parquet")}
+    elsewhere = stage(text, tmp_path / "there", **engine)
+    assert build(elsewhere)
+    assert shards(elsewhere.folder) == shards(on_ray.folder)
+    assert {path: path.stat().st_mtime_ns for path in stored.glob("*.parquet")} == before
