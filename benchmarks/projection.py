@@ -4,7 +4,8 @@
 40 M and 1 B sentences on 1, 8 and 64 machines. Shards have the sizes the sentence stage gives them
 and go, in order, each to the core that is free first; each is a process that loads its parser,
 parses alone on its core, and costs the orchestrator a constant time, which is counted in full as
-if nothing ran beside it.
+if nothing ran beside it. Before, one core reads the text through to find its parts, and all cores
+split these.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 
 from benchmarks.report import Table, fail, header, print_last_line, print_table
 from pipeline.shards.shards import rows_in_shard
+from pipeline.sources.plan import BYTES_PER_ROW
 
 GIB = 1 << 30
 
@@ -35,6 +37,10 @@ class MeasuredCosts:
     """Wall time a shard that scheduling costs beyond its job."""
     bytes_per_sentence: float
     """On disk, of all stages together."""
+    split_rate: float
+    """Sentences a second and core that are split."""
+    survey_bytes_per_second: float
+    """Of text, until its checksum and its parts are known: one core."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +53,8 @@ class Projection:
     """Of one stage; both stages have as many."""
     seconds: float
     """Until the last shard stands, orchestration included."""
+    split_seconds: float
+    """Of these, until all sentences are split."""
     orchestration_seconds: float
     busy_share: float
     """Of the cores' time until then that parses; the rest loads, waits for the last, or idles."""
@@ -95,12 +103,17 @@ def project(
     parsing = [rows / rate for rate in rates for rows in shards]
     orchestration = costs.orchestration_seconds * len(parsing)
     cores = num_cores * num_machines
-    seconds = makespan((costs.start_seconds + one for one in parsing), cores) + orchestration
+    split_rate = costs.split_rate * costs.core_efficiency
+    survey = num_sentences * BYTES_PER_ROW / costs.survey_bytes_per_second
+    split = survey + makespan((rows / split_rate for rows in shards), cores)
+    parse = makespan((costs.start_seconds + one for one in parsing), cores)
+    seconds = split + parse + orchestration
     return Projection(
         num_sentences=num_sentences,
         num_machines=num_machines,
         num_shards=len(shards),
         seconds=seconds,
+        split_seconds=split,
         orchestration_seconds=orchestration,
         busy_share=sum(parsing) / (cores * seconds),
         num_bytes=costs.bytes_per_sentence * num_sentences,
@@ -117,6 +130,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         start_seconds=options.start_seconds,
         orchestration_seconds=options.orchestration_seconds,
         bytes_per_sentence=options.bytes_per_sentence,
+        split_rate=options.split_rate,
+        survey_bytes_per_second=options.survey_megabytes * 1e6,
     )
     try:
         _check(options)
@@ -141,14 +156,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def projection_table(found: Sequence[Projection], cores: int, costs: MeasuredCosts) -> Table:
     """Returns a row for each corpus and number of machines."""
     columns = (
-        *("sentences (M)", "machines", "hours", "of these orchestration (%)", "cores parse (%)"),
-        *("shards a stage", "size (GiB)"),
+        *("sentences (M)", "machines", "hours", "of these splitting", "orchestration (%)"),
+        *("cores parse (%)", "shards a stage", "size (GiB)"),
     )
     rows = [
         (
             f"{one.num_sentences / 1e6:,.0f}",
             f"{one.num_machines}",
             f"{one.seconds / 3600:.2f}",
+            f"{one.split_seconds / 3600:.2f}",
             f"{100 * one.orchestration_seconds / one.seconds:.2f}",
             f"{100 * one.busy_share:.0f}",
             f"{one.num_shards}",
@@ -164,7 +180,10 @@ def projection_table(found: Sequence[Projection], cores: int, costs: MeasuredCos
         f"a job takes {costs.start_seconds:.1f} s to load its parser and the orchestrator "
         f"{1000 * costs.orchestration_seconds:.0f} ms; {costs.bytes_per_sentence:.0f} bytes a "
         "sentence in all stages",
-        "hours: until the last shard of both parses stands; sentences split beforehand",
+        "hours: until the last shard of both parses stands, from the text on",
+        f"splitting: {costs.survey_bytes_per_second / 1e6:.0f} MB/s of text on one core until its "
+        f"parts are known, at {BYTES_PER_ROW} bytes a sentence, then {costs.split_rate:,.0f} "
+        "sentences a second and core",
         "cores parse: the rest of their time goes into loading, or waits since there are fewer "
         "shards than cores or the last ones still run",
     ]
@@ -175,7 +194,8 @@ def _check(options: argparse.Namespace) -> None:
     """Raises:
     ValueError: a number that cannot be.
     """
-    for name in ("dep_rate", "const_rate", "core_efficiency", "cores", "max_rows"):
+    above_zero = ("dep_rate", "const_rate", "split_rate", "survey_megabytes", "core_efficiency")
+    for name in (*above_zero, "cores", "max_rows"):
         if getattr(options, name) is not None and getattr(options, name) <= 0:
             raise ValueError(f"--{name.replace('_', '-')} must be above 0")
     for name in ("sentences", "machines"):
@@ -193,6 +213,8 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("--dep-rate", type=float, required=True, help="sentences a second and core")
     add("--const-rate", type=float, required=True, help="sentences a second and core")
+    add("--split-rate", type=float, required=True, help="sentences a second and core")
+    add("--survey-megabytes", type=float, default=440.0, help="of text a second; one core")
     add("--core-efficiency", type=float, default=1.0, help="two_processes_vs_one / 2")
     add("--start-seconds", type=float, default=7.0, help="of a job, until its parser is loaded")
     add("--orchestration-seconds", type=float, default=0.021, help="a shard; overhead / shards")

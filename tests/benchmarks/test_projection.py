@@ -15,6 +15,8 @@ COSTS = MeasuredCosts(
     start_seconds=2.0,
     orchestration_seconds=0.25,
     bytes_per_sentence=100.0,
+    split_rate=8_000.0,
+    survey_bytes_per_second=1e6,
 )
 
 
@@ -33,20 +35,22 @@ def test_one_core_does_everything_one_after_the_other() -> None:
     one = project(8_000, 1, 1, COSTS)
     assert one.num_shards == 2
     assert one.orchestration_seconds == 4 * 0.25
-    assert one.seconds == 2 * (8 + 16) + 4 * 2 + 1
-    assert one.busy_share == pytest.approx(48 / 57)
+    assert one.split_seconds == 1 + 2  # reads a megabyte, then splits at half the rate
+    assert one.seconds == 3 + 2 * (8 + 16) + 4 * 2 + 1
+    assert one.busy_share == pytest.approx(48 / 60)
     assert one.num_bytes == 800_000
 
 
 def test_more_cores_than_shards_are_of_no_use() -> None:
-    assert project(8_000, 1, 4, COSTS).seconds == 16 + 2 + 1
-    assert project(8_000, 64, 4, COSTS).seconds == 16 + 2 + 1
+    assert project(8_000, 1, 4, COSTS).seconds == 1 + 1 + 16 + 2 + 1
+    assert project(8_000, 64, 4, COSTS).seconds == 1 + 1 + 16 + 2 + 1
 
 
 def test_the_table_has_a_row_for_each_corpus_and_number_of_machines(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     arguments = ("--dep-rate", "1000", "--const-rate", "500", "--sentences", "36000000")
+    arguments += ("--split-rate", "1e12", "--survey-megabytes", "1e9")
     costs = ("--start-seconds", "0", "--orchestration-seconds", "0", "--cores", "1")
     assert projection.main((*arguments, *costs, "--machines", "1", "2")) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -63,6 +67,6 @@ def test_the_table_has_a_row_for_each_corpus_and_number_of_machines(
 def test_numbers_that_cannot_be_are_refused(
     option: str, value: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    arguments = ("--dep-rate", "900", "--const-rate", "900", option, value)
+    arguments = ("--dep-rate", "900", "--const-rate", "900", "--split-rate", "9", option, value)
     assert projection.main(arguments) == 2
     assert option in capsys.readouterr().err
