@@ -12,7 +12,7 @@ from benchmarks.chaos import __main__ as chaos
 from benchmarks.chaos.hostile_texts_table import TEXTS
 from benchmarks.chaos.parts import hostile_texts
 from benchmarks.chaos.trial import Options, Trial
-from pipeline.text import paragraphs
+from pipeline.sources import paragraphs
 
 
 @pytest.mark.slow
@@ -48,7 +48,7 @@ def test_a_text_that_ends_the_run_is_named_and_its_neighbours_survive(
             raise RuntimeError("not foreseen")
         return read(lines, name, mode, **limits)
 
-    monkeypatch.setattr("pipeline.sources.files.paragraphs_of", failing)
+    monkeypatch.setattr("pipeline.sources.text_file.paragraphs_of", failing)
     failing_files = {"001/text.txt"}
     found = tried(tmp_path, monkeypatch, "a lone byte 0xFF", "one letter")
     assert all(one.survived for one in found.values())  # apart, neither is the second
