@@ -6,7 +6,7 @@ Legend: n sentences, H width of a view, d width of all views together.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,7 +21,12 @@ from models.config.views import Pooling
 from models.corpus.sentence_block import SentenceBlock, pooled_words
 from models.encoding.encoder_interface import FloatArray
 from models.encoding.parse_cache import ParseCache
-from models.encoding.sentence_reader import SENTENCES_AT_ONCE, SentenceReader
+from models.encoding.sentence_reader import (
+    SENTENCES_AT_ONCE,
+    ParsedRows,
+    ReadSentences,
+    SentenceReader,
+)
 from models.encoding.string_encoder import (
     LAST,
     Asked,
@@ -167,16 +172,58 @@ class ReadingEncoder(StringEncoder):
         check_pooling(pooling)
         if self.fails_on_refusal:
             fail_if_any(self._reader.refused_unread(sentences))
-        widths = self.widths(pooling)
-        arrays = {key: np.zeros((len(sentences), w), np.float32) for key, w in widths.items()}
-        refused: list[RefusedSentence] = []
         parses = self.settings.parses
         cache = None if parses is None else ParseCache(parses)
-        size = batch_size or self.settings.batch_size or self._most_at_once[0]
-        for start in range(0, len(sentences), SENTENCES_AT_ONCE):
+
+        def read(start: int) -> ReadSentences:
             piece = sentences[start : start + SENTENCES_AT_ONCE]
+            return self._reader.read(piece, start, cache=cache)
+
+        return self._encode_pieces(len(sentences), read, pooling, batch_size, on_progress)
+
+    def encode_rows(
+        self, rows: ParsedRows, pooling: Sequence[Pooling] = LAST
+    ) -> dict[str, FloatArray]:
+        """Returns the same of sentences that are tokenized and parsed, such as rows of a corpus.
+
+        Args:
+            rows: the parses that the views read must be among them, by this encoder's parsers.
+
+        Raises:
+            ValueError: as in `encode_views`, where refused sentences are an error.
+        """
+        check_pooling(pooling)
+
+        def read(start: int) -> ReadSentences:
+            return self._reader.read_rows(rows.slice(start, SENTENCES_AT_ONCE), start)
+
+        return self._encode_pieces(len(rows), read, pooling)
+
+    @property
+    def parsers(self) -> Mapping[str, str]:
+        """Parse stage that the views read -> checksum of its parser."""
+        return self._reader.parsers
+
+    def _encode_pieces(
+        self,
+        num_sentences: int,
+        read_from: Callable[[int], ReadSentences],
+        pooling: Sequence[Pooling],
+        batch_size: int | None = None,
+        on_progress: Progress | None = None,
+    ) -> dict[str, FloatArray]:
+        """Returns each view's vectors of sentences that are read piece by piece.
+
+        Args:
+            read_from: gives the piece that begins at a sentence.
+        """
+        widths = self.widths(pooling)
+        arrays = {key: np.zeros((num_sentences, w), np.float32) for key, w in widths.items()}
+        refused: list[RefusedSentence] = []
+        size = batch_size or self.settings.batch_size or self._most_at_once[0]
+        for start in range(0, num_sentences, SENTENCES_AT_ONCE):
             with self._turn:
-                read = self._reader.read(piece, start, cache=cache)
+                read = read_from(start)
                 if self.fails_on_refusal:
                     fail_if_any(read.refusals)
                 refused += read.refusals
@@ -184,7 +231,7 @@ class ReadingEncoder(StringEncoder):
                     for key, vectors in self._embed(batch, pooling).items():
                         arrays[key][batch.rows] = vectors
             if on_progress is not None:
-                on_progress(min(1.0, (start + SENTENCES_AT_ONCE) / len(sentences)))
+                on_progress(min(1.0, (start + SENTENCES_AT_ONCE) / num_sentences))
         self.refused = refused
         return arrays
 
