@@ -2,6 +2,7 @@
 
 from pipeline.base.foreign_text import guard_logs
 from tasks.command_line import teach_command_line
+from tasks.embedding import EmbedCorpus, EmbedShard
 from tasks.evaluation_data import DownloadSentEval
 from tasks.frameworks import CompareFrameworks
 from tasks.pairs import MakePairs
@@ -28,6 +29,8 @@ __all__ = [
     "ConvertParser",
     "DownloadCorpus",
     "DownloadSentEval",
+    "EmbedCorpus",
+    "EmbedShard",
     "EvaluateAll",
     "EvaluateEncoder",
     "EvaluateTask",
