@@ -50,11 +50,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     wanted = options.sentences or (QUICK_SENTENCES if options.quick else SENTENCES)
     try:
         sentences = distinct_sentences(options.text, wanted)
-        if len(sentences) < MIN_SENTENCES:
-            raise ValueError(
-                f"{options.text}: {len(sentences)} distinct sentences, too few to measure; give a "
-                f"text of {MIN_SENTENCES} lines or more"
-            )
         encoders = list(dict.fromkeys(options.encoder or BUNDLED_MODELS))
         _check_names(encoders)
         figures = {
@@ -95,14 +90,15 @@ def _check_names(encoders: Sequence[str]) -> None:
     """
     first: dict[str, str] = {}
     for encoder in encoders:
-        if (other := first.setdefault(_slug(encoder), encoder)) != encoder:
+        if (other := first.setdefault(slug(encoder), encoder)) != encoder:
             raise ValueError(
                 f"{other!r} and {encoder!r} would both have figures called "
-                f"{_slug(encoder)}_sentences_per_second; measure one at a time"
+                f"{slug(encoder)}_sentences_per_second; measure one at a time"
             )
 
 
-def _slug(encoder: str) -> str:
+def slug(encoder: str) -> str:
+    """Returns what an encoder's figures are called by."""
     return re.sub(r"[^0-9a-z]+", "_", encoder.lower())
 
 
@@ -113,7 +109,7 @@ def _named(figures: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
     parsers.
     """
     named = {
-        f"{_slug(encoder)}_{name}": value
+        f"{slug(encoder)}_{name}": value
         for encoder, found in figures.items()
         for name, value in found.items()
     }
@@ -142,13 +138,18 @@ def distinct_sentences(text: Path | None, wanted: int) -> list[str]:
     """Returns the first distinct lines of a text, or sentences of the embedded corpus.
 
     Raises:
-        OSError, ValueError: the file cannot be read.
+        OSError, ValueError: the file cannot be read, or has too few sentences to measure.
     """
     found: dict[str, None] = {}
     for sentence in _own_sentences() if text is None else _lines(text):
         found[sentence] = None
         if len(found) == wanted:
             break
+    if len(found) < MIN_SENTENCES:
+        raise ValueError(
+            f"{text}: {len(found)} distinct sentences, too few to measure; give a text of "
+            f"{MIN_SENTENCES} lines or more"
+        )
     return list(found)
 
 

@@ -4,6 +4,7 @@ from pipeline.base.foreign_text import guard_logs
 from tasks.cleaning import FindDuplicates, SignParts
 from tasks.command_line import teach_command_line
 from tasks.datasets import FetchDataset
+from tasks.embedding import EmbedCorpus, EmbedShard
 from tasks.evaluation_data import DownloadSentEval
 from tasks.expansion import ExpandVocabulary
 from tasks.frameworks import CompareFrameworks
@@ -35,6 +36,8 @@ __all__ = [
     "DownloadCorpus",
     "DownloadSentEval",
     "DownloadVectors",
+    "EmbedCorpus",
+    "EmbedShard",
     "EvaluateAll",
     "EvaluateEncoder",
     "EvaluateTask",

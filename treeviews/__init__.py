@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     import torch
 
     from models.config.views import Pooling
+    from models.embedded.matrix import EmbeddingMatrix
     from models.encoding.reading_encoder import OnRefusal
     from models.encoding.string_encoder import ArrayKind, StringEncoder
     from models.evaluate_tasks import Scores
@@ -48,6 +49,7 @@ __all__ = [
     "encode",
     "evaluate",
     "load",
+    "open_embeddings",
     "parse",
     "read_shards",
     "search",
@@ -233,6 +235,28 @@ def build_index(matrix: Any, kind: Kind = "auto", *, score: Score = "cosine") ->
     from models.search.index import build_index as over_rows
 
     return over_rows(matrix, kind, score=score)
+
+
+def open_embeddings(folder: str | Path, *, unpacked: str | Path | None = None) -> EmbeddingMatrix:
+    """Returns the embeddings of a whole corpus as one matrix, mapped from a file.
+
+        corpus = treeviews.open_embeddings("data/work/corpora/python-docs-…/embeddings-english-…")
+        hits = treeviews.search("Where is the cat?", corpus.vectors, k=3)
+        [corpus.place_of(row) for row in hits.rows]
+
+    A process takes the memory of the rows that it reads. The first call unpacks the shards.
+
+    Args:
+        folder: what ``EmbedCorpus`` wrote.
+        unpacked: where the unpacked file is to lie; by default beside the shards.
+
+    Raises:
+        FileNotFoundError: the stage is not complete.
+        ValueError: it holds no embeddings, or is damaged.
+    """
+    from models.embedded.matrix import open_embeddings as as_matrix
+
+    return as_matrix(folder, unpacked=unpacked)
 
 
 def evaluate(

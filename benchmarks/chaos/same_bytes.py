@@ -17,8 +17,8 @@ OF_THE_RUN = frozenset(
     }
 )
 """Fields that tell of the run itself, and the sha256 of JSON that has such fields."""
-_NOT_PROMISED = re.compile(r"(^|/)(jobs/|tensorboard/|job\.json$|published-|[^/]*\.lock$)")
-"""What a job was told, events with their times, notes where copies are, locks."""
+_NOT_PROMISED = re.compile(r"(^|/)(jobs/|tensorboard/|job\.json$|plan\.json$|published-|[^/]*\.lock$)")
+"""What a job was told, where the text is, events with their times, notes of copies, locks."""
 _STAGES = re.compile(r"^## Stages$.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 _TIMES = re.compile(r"(?<=\|)[^|\n]*\|[^|\n]*\|$", re.MULTILINE)
 """The last two columns of their table: seconds, and rows a second."""

@@ -244,19 +244,40 @@ class ParsedCorpus:
         return chosen, skipped
 
     def _check_lengths(self, table: pa.Table, rows: NDArray[np.int64], number: int) -> None:
-        lengths = _list_lengths(table["tokens"])
         for stage, folder in self._folders.items():
-            if stage == "sentences":
-                continue
-            expected = lengths if stage == "dependencies" else lengths - 1
-            for name in self._columns[stage]:
-                wrong = np.flatnonzero(_list_lengths(table[name]) != expected)
-                if len(wrong):
-                    raise ValueError(
-                        f"{shard_path(folder, number)}: row {rows[wrong[0]]}: {name} does not fit "
-                        f"a sentence of {lengths[wrong[0]]} tokens; these are parses of another "
-                        "text, run the parser on this corpus"
-                    )
+            if stage != "sentences":
+                parses = table.select(self._columns[stage])
+                check_lengths(shard_path(folder, number), stage, parses, table["tokens"], rows)
+
+
+def check_lengths(
+    path: Path,
+    stage: str,
+    parses: pa.Table,
+    tokens: pa.ChunkedArray,
+    rows: NDArray[np.int64],
+) -> None:
+    """Refuses parses of other sentences than those that they are read with.
+
+    Args:
+        path: of the parses' shard.
+        parses: columns of the stage as long as a sentence, or shorter by one, none null.
+        tokens: of the same sentences.
+        rows: of the shard, where each of them stands.
+
+    Raises:
+        ValueError: names file and row, and the remedy.
+    """
+    lengths = _list_lengths(tokens)
+    expected = lengths if stage == "dependencies" else lengths - 1
+    for name in parses.column_names:
+        wrong = np.flatnonzero(_list_lengths(parses[name]) != expected)
+        if len(wrong):
+            raise ValueError(
+                f"{path}: row {rows[wrong[0]]}: {name} does not fit a sentence of "
+                f"{lengths[wrong[0]]} tokens; these are parses of another text, run the parser on "
+                "this corpus"
+            )
 
 
 def _matching_rows(

@@ -6,7 +6,7 @@ Legend: n sentences, H width of a view, d width of all views together.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,7 +22,12 @@ from models.config.views import Pooling
 from models.corpus.sentence_block import SentenceBlock, pooled_words
 from models.encoding.encoder_interface import FloatArray
 from models.encoding.parse_cache import ParseCache, PieceInMemory, TableKeeper
-from models.encoding.sentence_reader import SENTENCES_AT_ONCE, SentenceReader
+from models.encoding.sentence_reader import (
+    SENTENCES_AT_ONCE,
+    ParsedRows,
+    ReadSentences,
+    SentenceReader,
+)
 from models.encoding.string_encoder import (
     LAST,
     Asked,
@@ -192,7 +197,7 @@ class ReadingEncoder(StringEncoder):
         batch_size: int | None,
         tables: TableKeeper | None,
     ) -> Iterator[EncodedPiece]:
-        """Yields what `encode_views` gives, `SENTENCES_AT_ONCE` sentences at a time.
+        """Returns what `encode_views` gives, `SENTENCES_AT_ONCE` sentences at a time.
 
         Args:
             batch_size: see `encode_views`.
@@ -206,11 +211,54 @@ class ReadingEncoder(StringEncoder):
         parses = self.settings.parses
         # What reads words alone is quicker without a table to keep.
         cache = (tables if self.parses else None) if parses is None else ParseCache(parses)
-        size = batch_size or self.settings.batch_size or self._most_at_once[0]
-        for start in range(0, len(sentences), SENTENCES_AT_ONCE):
+
+        def read(start: int) -> ReadSentences:
             piece = sentences[start : start + SENTENCES_AT_ONCE]
+            return self._reader.read(piece, start, cache=cache)
+
+        return self._pieces(len(sentences), read, pooling, batch_size)
+
+    def encode_rows(
+        self, rows: ParsedRows, pooling: Sequence[Pooling] = LAST
+    ) -> dict[str, FloatArray]:
+        """Returns the same of sentences that are tokenized and parsed, such as rows of a corpus.
+
+        Args:
+            rows: the parses that the views read must be among them, by this encoder's parsers.
+
+        Raises:
+            ValueError: as in `encode_views`, where refused sentences are an error.
+        """
+        check_pooling(pooling)
+
+        def read(start: int) -> ReadSentences:
+            return self._reader.read_rows(rows.slice(start, SENTENCES_AT_ONCE), start)
+
+        widths = self.widths(pooling)
+        arrays = {key: np.zeros((len(rows), width), np.float32) for key, width in widths.items()}
+        refused: list[RefusedSentence] = []
+        for piece in self._pieces(len(rows), read, pooling, None):
+            piece.put_into(arrays)
+            refused += piece.refused
+        self.refused = refused
+        return arrays
+
+    def _pieces(
+        self,
+        num_sentences: int,
+        read_from: Callable[[int], ReadSentences],
+        pooling: Sequence[Pooling],
+        batch_size: int | None,
+    ) -> Iterator[EncodedPiece]:
+        """Yields the vectors of sentences piece by piece.
+
+        Args:
+            read_from: gives the piece that begins at a sentence.
+        """
+        size = batch_size or self.settings.batch_size or self._most_at_once[0]
+        for start in range(0, num_sentences, SENTENCES_AT_ONCE):
             with self._turn:
-                read = self._reader.read(piece, start, cache=cache)
+                read = read_from(start)
                 if self.fails_on_refusal:
                     fail_if_any(read.refusals)
                 parts = [
@@ -218,6 +266,11 @@ class ReadingEncoder(StringEncoder):
                     for batch in self._batches(read.block, size)
                 ]
             yield EncodedPiece(start, parts, read.refusals)
+
+    @property
+    def parsers(self) -> Mapping[str, str]:
+        """Parse stage that the views read -> checksum of its parser."""
+        return self._reader.parsers
 
     @property
     def parses(self) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from models.corpus.relations import relation_numbers
@@ -56,6 +57,26 @@ class ReadSentences:
     refusals: list[RefusedSentence]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class ParsedRows:
+    """Sentences that are tokenized, and parsed as far as somebody reads parses, such as a corpus'.
+
+    Rows stand alike in all tables; see `models.encoding.parse_cache.schema_of`.
+    """
+
+    tokens: pa.Table
+    parses: Mapping[str, pa.Table]
+    """Parse stage -> its rows."""
+
+    def __len__(self) -> int:
+        return int(self.tokens.num_rows)
+
+    def slice(self, start: int, count: int) -> ParsedRows:
+        """Returns some rows; shares memory with these."""
+        parses = {stage: table.slice(start, count) for stage, table in self.parses.items()}
+        return ParsedRows(self.tokens.slice(start, count), parses)
+
+
 def content_of(stage: str, checksum: str = "") -> dict[str, Any]:
     """Returns everything but the sentences that determines a stage's table.
 
@@ -85,6 +106,11 @@ class SentenceReader:
         """Whether there is a parser."""
         return bool(self._parsers)
 
+    @property
+    def parsers(self) -> dict[str, str]:
+        """Parse stage -> checksum of the parser that reads it."""
+        return {stage: parser.checksum for stage, parser in self._parsers.items()}
+
     def describe(self) -> dict[str, Any]:
         """Returns the data that sentences are read with, for a digest.
 
@@ -92,7 +118,7 @@ class SentenceReader:
         """
         return {
             "vectors": self.vectors.checksum,
-            "parsers": {stage: parser.checksum for stage, parser in self._parsers.items()},
+            "parsers": self.parsers,
         }
 
     def read(
@@ -122,10 +148,21 @@ class SentenceReader:
             stage: stage_table(stage, partial(self._parse, stage, tokens))
             for stage in self._parsers
         }
+        return self.read_rows(ParsedRows(tokens, parses), first)
+
+    def read_rows(self, given: ParsedRows, first: int = 0) -> ReadSentences:
+        """Returns the arrays of sentences that are tokenized and parsed.
+
+        Args:
+            given: of its parses those of this reader's stages are read.
+            first: position of the first one, for ``rows`` and refusals.
+        """
+        tokens = given.tokens
+        parses = {stage: given.parses[stage] for stage in self._parsers}
         rejections = rejections_of(tokens)
         for table in parses.values():  # of two parsers that refuse it, the first one's word counts
             rejections = rejections_of(table) | rejections
-        taken = np.array([i for i in range(len(sentences)) if i not in rejections], dtype=np.int64)
+        taken = np.array([i for i in range(len(given)) if i not in rejections], dtype=np.int64)
         refusals = [
             RefusedSentence(first + i, r.reason, r.detail) for i, r in sorted(rejections.items())
         ]
@@ -245,16 +282,20 @@ def keep_given(
         rows = given.slice(start, len(piece)).combine_chunks()
         for stage in (TOKENS, *parsers):
             content = content_of(stage, parsers.get(stage, ""))
-            cache.table(stage, content, piece, partial(_stage_table, stage, rows))
+            cache.table(stage, content, piece, partial(stage_table, stage, rows))
 
 
-def _stage_table(stage: str, given: pa.Table) -> pa.Table:
-    """Returns a stage's table of sentences of which none is refused."""
+def stage_table(stage: str, given: pa.Table) -> pa.Table:
+    """Returns a stage's table of sentences; those without a parse are refused as such.
+
+    Args:
+        given: the stage's columns, among others.
+    """
     schema = schema_of(stage)
-    columns = [
-        given.column(field.name).cast(field.type)
-        if field.name in given.column_names
-        else pa.nulls(len(given), field.type)
-        for field in schema
-    ]
-    return pa.Table.from_arrays(columns, schema=schema)
+    own = [field for field in schema if field.name in given.column_names]
+    columns = [given.column(field.name).cast(field.type) for field in own]
+    has_none = columns[0].is_null()
+    reason = pc.if_else(has_none, f"no_{stage}", pa.scalar(None, pa.string()))
+    return pa.Table.from_arrays(
+        [*columns, reason, pc.if_else(has_none, "", pa.scalar(None, pa.string()))], schema=schema
+    )

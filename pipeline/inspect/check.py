@@ -34,6 +34,7 @@ from pipeline.shards.manifests import (
     remedy,
     shard_path,
 )
+from pipeline.shards.schema import EMBEDDINGS, Vectors
 from pipeline.shards.shards import read_shard
 
 RERUN = f"delete {MANIFEST_NAME} and run the stage again"
@@ -205,7 +206,17 @@ def _manifest_problems(
     nulls = table[table.column_names[0]].null_count
     refused = sum(manifest.drops.values())
     if manifest.stage != "sentences" and nulls != refused:
-        yield f"{nulls} rows without a parse, its manifest says {refused}"
+        yield f"{nulls} rows without {_made(manifest.stage)}, its manifest says {refused}"
+    if folder.stage == EMBEDDINGS:
+        said = Vectors(manifest.extra.get("width", 0), manifest.extra.get("dtype", "float32"))
+        expected, found = (s.field(0).type for s in (said.schema(), table.schema))
+        if expected != found:
+            yield f"rows are {found}, its manifest says {expected}"
+
+
+def _made(stage: str) -> str:
+    """Returns what a stage makes of a sentence, in words."""
+    return "an embedding" if stage == EMBEDDINGS else "a parse"
 
 
 def _alignment_problems(
@@ -254,20 +265,24 @@ def _quarantine_problems(
         if counts[reason] != said:
             yield f"{counts[reason]} records of {reason!r}, the manifest says {said}"
     if manifest.stage != "sentences":
-        yield from _record_problems(records, table, sentences)
+        yield from _record_problems(records, table, sentences, _made(manifest.stage))
 
 
 def _record_problems(
-    records: Sequence[dict[str, Any]], table: pa.Table, sentences: pa.Table | None
+    records: Sequence[dict[str, Any]], table: pa.Table, sentences: pa.Table | None, made: str
 ) -> Iterator[str]:
-    """Compares records with the rows that have no parse, and with the sentences of their rows."""
+    """Compares records with the rows that have nothing, and with the sentences of their rows.
+
+    Args:
+        made: what the others have, in words.
+    """
     recorded: list[Any] = [record.get("row") for record in records]
     refused = set(np.flatnonzero(table.column(0).is_null().to_numpy()).tolist())
     for row in sorted(refused.difference(recorded)):
-        yield f"no record of row {row}, which has no parse"
+        yield f"no record of row {row}, which has no {made.partition(' ')[2]}"
     for line, row in enumerate(recorded, start=1):
         if row not in refused:
-            yield f"line {line} is of row {row}, which does not lack a parse"
+            yield f"line {line} is of row {row}, which does not lack {made}"
     if sentences is None or sentences.num_rows != table.num_rows:
         return
     for line, (row, record) in enumerate(zip(recorded, records, strict=True), start=1):

@@ -20,7 +20,7 @@ from pipeline.shards.manifests import (
     shard_numbers,
     shard_path,
 )
-from pipeline.shards.schema import STAGE_KEY, STAGES
+from pipeline.shards.schema import COLUMNS, EMBEDDING, EMBEDDINGS, STAGE_KEY
 from pipeline.shards.shards import read_shard
 
 SHARD_MANIFEST_GLOB = "[0-9]" * 5 + ".json"
@@ -65,11 +65,24 @@ class Selection:
     """The one shard that was asked for; None for all."""
     begun: tuple[Path, ...] = ()
     """Folders of stages that were begun and have no shard."""
+    is_one_stage: bool = False
+    """Whether a stage or a shard was asked for, rather than a corpus."""
 
     @property
     def folders(self) -> tuple[StageFolder, ...]:
         """All stages, the sentences first."""
         return ((self.sentences,) if self.sentences else ()) + self.parses
+
+    @property
+    def read_together(self) -> tuple[StageFolder, ...]:
+        """The stages whose columns stand side by side where a row is asked for.
+
+        Embeddings are among them only where they alone were asked for: of one corpus there may be
+        many, and a sentence's are more numbers than all else that is known of it.
+        """
+        if self.is_one_stage:
+            return self.folders
+        return tuple(folder for folder in self.folders if folder.stage != EMBEDDINGS)
 
     def numbers(self) -> list[int]:
         """Returns the shards asked for that any stage has."""
@@ -87,9 +100,10 @@ class Selection:
         Raises:
             ValueError: there is none.
         """
-        shared = set.intersection(*(set(self.numbers_in(folder)) for folder in self.folders))
+        folders = self.read_together
+        shared = set.intersection(*(set(self.numbers_in(folder)) for folder in folders))
         if not shared:
-            names = ", ".join(str(folder.path) for folder in self.folders)
+            names = ", ".join(str(folder.path) for folder in folders)
             raise ValueError(f"no shard that all of these have: {names}; `check` says what is gone")
         return sorted(shared)
 
@@ -126,20 +140,20 @@ def select(path: Path) -> Selection:
     found = [StageFolder(stage, folder) for folder, stage in stages.items()]
     sentences = next((folder for folder in found if folder.stage == "sentences"), None)
     parses = [folder for folder in found if folder.stage != "sentences"]
-    parses.sort(key=lambda folder: (list(STAGES).index(folder.stage), folder.path))
+    parses.sort(key=lambda folder: (list(COLUMNS).index(folder.stage), folder.path))
     return Selection(sentences, tuple(parses), None, tuple(begun))
 
 
 def _is_begun(folder: Path) -> bool:
-    return folder.name.partition("-")[0] in STAGES and (folder / CONFIG_NAME).is_file()
+    return folder.name.partition("-")[0] in COLUMNS and (folder / CONFIG_NAME).is_file()
 
 
 def _select_stage(chosen: StageFolder, shard: int | None) -> Selection:
     if chosen.stage == "sentences":
-        return Selection(chosen, (), shard)
+        return Selection(chosen, (), shard, is_one_stage=True)
     beside = chosen.path.parent / "sentences"
     sentences = StageFolder("sentences", beside) if beside.is_dir() else None
-    return Selection(sentences, (chosen,), shard)
+    return Selection(sentences, (chosen,), shard, is_one_stage=True)
 
 
 def stage_in(folder: Path) -> str | None:
@@ -156,7 +170,7 @@ def stage_in(folder: Path) -> str | None:
     for path in manifests:
         with suppress(ValueError, RecursionError):
             value = json.loads(path.read_text(encoding="utf-8"))
-            if isinstance(value, dict) and value.get("stage") in STAGES:
+            if isinstance(value, dict) and value.get("stage") in COLUMNS:
                 return str(value["stage"])
     problems = []
     for path in sorted(folder.glob(SHARD_GLOB)):
@@ -165,7 +179,7 @@ def stage_in(folder: Path) -> str | None:
         except ValueError as error:
             problems.append(error)
     name = folder.name.partition("-")[0]
-    if name in STAGES and (manifests or problems):
+    if name in COLUMNS and (manifests or problems):
         return name
     if problems:
         raise problems[0]
@@ -183,8 +197,8 @@ def stage_of(path: Path) -> str:
     except (pa.ArrowInvalid, OSError) as error:
         raise ValueError(f"{path}: not a whole Parquet file ({error})") from error
     stage: str = metadata.get(STAGE_KEY, b"").decode()
-    if stage not in STAGES:
-        raise ValueError(f"{path}: a Parquet file, but not a shard of {', '.join(STAGES)}")
+    if stage not in COLUMNS:
+        raise ValueError(f"{path}: a Parquet file, but not a shard of {', '.join(COLUMNS)}")
     return stage
 
 
@@ -199,7 +213,7 @@ def read_rows(
     """
     shards = [
         (shard_path(folder.path, number), read_shard(folder.path, folder.stage, number))
-        for folder in selection.folders
+        for folder in selection.read_together
     ]
     first_path, first = shards[0]
     for path, table in shards:
@@ -229,10 +243,22 @@ def read_tables(path: Path, columns: Sequence[str] | None = None) -> Iterator[pa
     folders = selection.folders
     if path.is_file() or stage_in(path) is not None:  # parses come with their sentences
         folders = folders[-1:]
-    of_column = {name: folder for folder in folders for name in STAGES[folder.stage].names}
-    wanted = list(of_column) if columns is None else list(columns)
+    of_column = {name: folder for folder in folders for name in COLUMNS[folder.stage]}
+    shown = [name for name in of_column if of_column[name] in selection.read_together]
+    wanted = shown if columns is None else list(columns)
+    if EMBEDDING in wanted:
+        _check_one_encoder(folders, path)
     _check_columns(wanted, list(of_column), path)
     return _tables(selection, wanted, of_column)
+
+
+def _check_one_encoder(folders: Sequence[StageFolder], path: Path) -> None:
+    found = [str(folder.path) for folder in folders if folder.stage == EMBEDDINGS]
+    if len(found) > 1:
+        raise ValueError(
+            f"{path}: has embeddings by several encoders, {', '.join(found)}; give the folder of "
+            "the ones that you mean"
+        )
 
 
 def _check_columns(wanted: Sequence[str], known: Sequence[str], path: Path) -> None:

@@ -18,6 +18,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pipeline.inspect.show import constituency_of
+from pipeline.shards.arrow import vectors_of
+from pipeline.shards.schema import EMBEDDING, EMBEDDINGS
 from pipeline.trees.binarize import GROUP_MARK, binarize
 from pipeline.trees.flat import CHAIN_MARK, validate_constituents, validate_heads
 
@@ -41,6 +43,12 @@ def faults_in_rows(
         table: all of the stage's columns.
         sentences: the rows of the sentences they are parses of, where these are at hand.
     """
+    if stage == EMBEDDINGS:
+        for start in range(0, table.num_rows, ROWS_AT_ONCE):
+            vectors, _ = vectors_of(table[EMBEDDING].slice(start, ROWS_AT_ONCE))
+            for row in np.flatnonzero(~np.isfinite(vectors).all(axis=1)).tolist():
+                yield start + row, EMBEDDING, "has a number that is not finite"
+        return
     counts = None if sentences is None else token_counts(sentences)
     for start in range(0, table.num_rows, ROWS_AT_ONCE):
         rows = table.slice(start, ROWS_AT_ONCE)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from pipeline.base.foreign_text import printable
 from pipeline.inspect.dataset import Selection, read_rows
+from pipeline.shards.schema import EMBEDDING
 from pipeline.trees.binarize import children_of
 from pipeline.trees.flat import to_brackets
 from pipeline.trees.parses import ConstituencyParse
+
+SHOWN_NUMBERS = 8
+"""Of an embedding, in a line."""
 
 
 def draw(root: int, label: Callable[[int], str], children: Callable[[int], Sequence[int]]) -> str:
@@ -89,6 +94,8 @@ def head_lines(selection: Selection, *, num_rows: int, parses: bool) -> Iterator
                 yield " " * 9 + _dependencies_in_line(row)
             if parses and "span_starts" in row:
                 yield " " * 9 + _constituents_in_line(row)
+            if parses and EMBEDDING in row:
+                yield " " * 9 + _embedding_in_line(row[EMBEDDING])
 
 
 def show_lines(selection: Selection, *, shard: int, row: int, binary: bool) -> Iterator[str]:
@@ -109,6 +116,8 @@ def show_lines(selection: Selection, *, shard: int, row: int, binary: bool) -> I
             yield "(rejected by the parser)"
         else:
             yield draw_dependencies(tokens, values["heads"], values["deprels"])
+    if EMBEDDING in values:
+        yield f"\nembedding\n{_embedding_in_line(values[EMBEDDING])}"
     if "span_starts" in values:
         yield "\nconstituents"
         if values["span_starts"] is None:
@@ -166,6 +175,15 @@ def _sentence_line(row: dict[str, Any], place: str) -> str:
     """Returns where a row stands, its document and its text."""
     text = " ".join(row.get("tokens") or ["(no sentences beside this stage)"])
     return f"{place:>7}  {row.get('document_id', '?')} {row.get('sentence_index', '?')}  {text}"
+
+
+def _embedding_in_line(vector: Sequence[float] | None) -> str:
+    """Returns an embedding's width, length and first numbers."""
+    if vector is None:
+        return "(no embedding)"
+    first = " ".join(f"{number:.3f}" for number in vector[:SHOWN_NUMBERS])
+    more = " …" if len(vector) > SHOWN_NUMBERS else ""
+    return f"{len(vector)} numbers of length {math.hypot(*vector):.3f}: {first}{more}"
 
 
 def _dependencies_in_line(row: dict[str, Any]) -> str:

@@ -14,8 +14,10 @@ import pyarrow.compute as pc
 from pipeline.base.foreign_text import printable
 from pipeline.inspect.dataset import Selection, StageFolder
 from pipeline.parsing.parse_shard import PARSER_FAULTS
-from pipeline.shards.manifests import MADE, ShardManifest, manifest_beside
-from pipeline.shards.shards import read_shard
+from pipeline.shards.arrow import vectors_of
+from pipeline.shards.manifests import ENCODER_DIGEST, MADE, ShardManifest, manifest_beside
+from pipeline.shards.schema import EMBEDDING, EMBEDDINGS
+from pipeline.shards.shards import read_row_groups, read_shard
 
 COUNTED = {
     "dependencies": {"relations": "deprels"},
@@ -40,6 +42,8 @@ def stats_of(selection: Selection) -> Iterator[Facts]:
         complete = [manifest.number for manifest in manifests]
         if manifests and folder.stage == "sentences":
             facts |= _sentence_facts(folder, complete)
+        if manifests and folder.stage == EMBEDDINGS:
+            facts |= _embedding_facts(folder, manifests)
         for name, column in COUNTED.get(folder.stage, {}).items() if manifests else ():
             facts[name] = _counted(folder, column, complete)
         yield facts
@@ -52,6 +56,8 @@ def stats_lines(selection: Selection) -> Iterator[str]:
         yield from _manifest_lines(facts)
         if "documents" in facts:
             yield from _sentence_lines(facts)
+        if "width" in facts:
+            yield from _embedding_lines(facts)
         for name in COUNTED.get(facts["stage"], {}):
             if name in facts:
                 yield _line(name, _top(facts[name]))
@@ -162,6 +168,50 @@ def _sentence_lines(facts: Facts) -> Iterator[str]:
     for bound, count in counts.items():
         bar = "█" * round(BAR_CHARACTERS * count / max(counts.values()))
         yield f"  {bound:>13}  {count:>9,}  {bar}".rstrip()
+
+
+def _embedding_facts(folder: StageFolder, manifests: list[ShardManifest]) -> Facts:
+    """Returns width, type and lengths of a stage's vectors, from one row group at a time."""
+    squares = [np.zeros(0)]
+    nulls = 0
+    for manifest in manifests:
+        for group in read_row_groups(folder.path, EMBEDDINGS, manifest.number):
+            vectors, is_null = vectors_of(group[EMBEDDING])
+            nulls += int(is_null.sum())
+            given = vectors[~is_null].astype(np.float32)
+            squares.append(np.einsum("nd,nd->n", given, given))
+    lengths = np.sqrt(np.concatenate(squares))
+    made = sorted({(str(m.extra["encoder"]), str(m.extra[ENCODER_DIGEST])) for m in manifests})
+    facts: Facts = {
+        "width": sorted({int(m.extra["width"]) for m in manifests}),
+        "dtype": sorted({str(m.extra["dtype"]) for m in manifests}),
+        "encoders": [{"name": name, "digest": digest} for name, digest in made],
+        "nulls": nulls,
+        "zeros": int((lengths == 0).sum()),
+    }
+    if len(lengths):
+        facts["norms"] = {
+            "mean": float(lengths.mean()),
+            "median": float(np.median(lengths)),
+            "least": float(lengths.min()),
+            "most": float(lengths.max()),
+        }
+    return facts
+
+
+def _embedding_lines(facts: Facts) -> Iterator[str]:
+    for encoder in facts["encoders"]:
+        yield _line("encoder", printable(f"{encoder['name']} {encoder['digest']}"))
+    widths, types = map(str, facts["width"]), facts["dtype"]
+    yield _line("vectors", f"{', '.join(types)}, {', '.join(widths)} numbers each")
+    yield _line("nulls", f"{facts['nulls']:,}")
+    if "norms" in facts:
+        norms = facts["norms"]
+        yield _line(
+            "norms",
+            f"mean {norms['mean']:.3f}, median {norms['median']:.3f}, from {norms['least']:.3f} "
+            f"to {norms['most']:.3f}; {facts['zeros']:,} are zero",
+        )
 
 
 def _counted(folder: StageFolder, column: str, numbers: list[int]) -> dict[str, int]:

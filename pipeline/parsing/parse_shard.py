@@ -39,6 +39,7 @@ from pipeline.parsers.adapters.folder_files import STAGES, TRANSFORMER_KINDS, Pa
 from pipeline.shards.manifests import (
     PARSED_FROM,
     ShardManifest,
+    check_identity,
     read_shard_manifest,
     read_verified_manifest,
     shard_path,
@@ -150,7 +151,7 @@ def parse_shard(
     }
     standing = read_shard_manifest(job.output, job.number)
     if standing is not None:
-        _check_identity(job, standing, identity)
+        check_identity(job.output, standing, identity)
         return standing
     started = time.monotonic()
     with ShardWriter(job.output, job.stage, job.number) as writer:
@@ -251,15 +252,6 @@ def _check_faults(
             f"({first['detail']}); nothing was written: check the parser, its libraries and the "
             "device, then run the stage again"
         )
-
-
-def _check_identity(job: ParseJob, standing: ShardManifest, identity: dict[str, str]) -> None:
-    for key, value in identity.items():
-        if standing.extra.get(key) != value:
-            raise ValueError(
-                f"{job.output}: shard {job.number} stands with {key} {standing.extra.get(key)!r}, "
-                f"not {value!r}; delete the folder or choose another one"
-            )
 
 
 def row_of(parse: Parse | Refusal, tokens: Sentence) -> Row | Refusal:

@@ -61,3 +61,22 @@ def values_of(array: pa.Array) -> NDArray[Any]:
         bits = np.frombuffer(content or b"", np.uint8)
         return np.unpackbits(bits, count=stop, bitorder="little")[array.offset :].astype(np.bool_)
     return np.frombuffer(content or b"", str(array.type), count=stop)[array.offset :]
+
+
+def vectors_of(column: pa.ChunkedArray) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Returns a column of vectors as a matrix [n, d], and which rows are null: zeros in it."""
+    kind, width = column.type.value_type.to_pandas_dtype(), column.type.list_size
+    matrix = np.zeros((len(column), width), dtype=kind)
+    is_null = np.zeros(len(column), dtype=np.bool_)
+    row = 0
+    for chunk in column.chunks:
+        values = chunk.values.buffers()[1]
+        first = chunk.values.offset + chunk.offset * width
+        rows = slice(row, row + len(chunk))
+        if values is not None:
+            found = np.frombuffer(values, kind)[first : first + len(chunk) * width]
+            matrix[rows] = found.reshape(len(chunk), width)
+        is_null[rows] = values_of(chunk.is_null())
+        row += len(chunk)
+    matrix[is_null] = 0
+    return matrix, is_null

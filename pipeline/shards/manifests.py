@@ -24,7 +24,11 @@ SHARD_GLOB = "[0-9]" * 5 + ".parquet"
 MADE = "made"
 """Key of a shard's extra facts: how many of its sentences each transformation made."""
 PARSED_FROM = "sentences_sha256"
-"""Key of a parsed shard's extra facts: sha256 of the rows of sentences that were parsed."""
+"""Key of a parsed shard's extra facts: sha256 of the rows of sentences that were parsed. Of an
+embedded shard, of those that were embedded."""
+ENCODER_DIGEST = "encoder_digest"
+"""Key of an embedded shard's extra facts: digest of everything that determines its vectors but the
+sentences and their parses."""
 MOST_RANGES = 256
 """Jobs that the shards of a stage are given to at most: whoever schedules them bears no more."""
 ManifestT = TypeVar("ManifestT", bound=Config)
@@ -221,6 +225,24 @@ def is_parsed_from(parsed: ShardManifest, source: ShardManifest) -> bool:
     return bool(parsed.extra.get(PARSED_FROM, source.sha256) == source.sha256)
 
 
+def check_identity(folder: Path, standing: ShardManifest, identity: Mapping[str, Any]) -> None:
+    """Refuses a shard that stands where another one is to be.
+
+    Args:
+        identity: what its extra facts must say.
+
+    Raises:
+        ValueError: they say otherwise; names the first.
+    """
+    for key, value in identity.items():
+        if standing.extra.get(key) != value:
+            raise ValueError(
+                f"{folder}: shard {standing.number} stands with {key} "
+                f"{standing.extra.get(key)!r}, not {value!r}; delete the folder or choose another "
+                "one"
+            )
+
+
 _stood_whole: dict[tuple[Path, Path | None], Stamps] = {}
 """A stage's folder, and that of the sentences it was parsed from -> their files at that time."""
 
@@ -354,14 +376,22 @@ def read_dataset_manifest(folder: Path, stage: str | None = None) -> DatasetMani
 
 
 def parser_problems(shards: Iterable[ShardManifest]) -> Iterator[str]:
-    """Yields where shards of one stage are by several parsers, or in several arithmetics."""
-    numbers: dict[str, list[int]] = {}
-    for shard in shards:
-        if "parser_checksum" in shard.extra:
-            numbers.setdefault(str(shard.extra["parser_checksum"]), []).append(shard.number)
-    if len(numbers) > 1:
-        by_parser = "; ".join(f"{_short(checksum)}: {of}" for checksum, of in numbers.items())
-        yield f"has shards by several parsers ({by_parser}); parse all of them with one"
+    """Yields where shards of one stage are by several parsers, or in several arithmetics.
+
+    Shards of embeddings have an encoder in the place of the parser.
+    """
+    known = list(shards)
+    for key, makers, remedy in (
+        ("parser_checksum", "parsers", "parse all of them with one"),
+        (ENCODER_DIGEST, "encoders", "embed all of them with one"),
+    ):
+        numbers: dict[str, list[int]] = {}
+        for shard in known:
+            if key in shard.extra:
+                numbers.setdefault(str(shard.extra[key]), []).append(shard.number)
+        if len(numbers) > 1:
+            by_maker = "; ".join(f"{_short(checksum)}: {of}" for checksum, of in numbers.items())
+            yield f"has shards by several {makers} ({by_maker}); {remedy}"
 
 
 def _short(checksum: str) -> str:

@@ -6,6 +6,9 @@ joins. Legend: n = number of tokens of the sentence, k = number of constituents.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Literal
+
 import pyarrow as pa
 
 SCHEMA_VERSION = 1
@@ -70,15 +73,50 @@ STAGES: dict[str, pa.Schema] = {
     "dependencies": DEPENDENCIES,
     "constituents": CONSTITUENTS,
 }
+"""Stages of which every corpus has the same columns of the same types."""
+
+EMBEDDINGS = "embeddings"
+"""The stage of an encoder's vectors, whose type depends on the encoder."""
+EMBEDDING = "embedding"
+"""Its one column."""
+COLUMNS: dict[str, tuple[str, ...]] = {
+    **{stage: tuple(schema.names) for stage, schema in STAGES.items()},
+    EMBEDDINGS: (EMBEDDING,),
+}
+"""Stage -> the names of its columns, of all stages."""
+
+VectorType = Literal["float32", "float16"]
 
 
-def schema_for(stage: str) -> pa.Schema:
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """What the rows of a stage of embeddings are; part of its schema."""
+
+    width: int
+    """Numbers of each."""
+    dtype: VectorType = "float32"
+
+    def schema(self) -> pa.Schema:
+        """Returns the columns."""
+        number = {"float32": pa.float32(), "float16": pa.float16()}[self.dtype]
+        item = pa.field("item", number, nullable=False)
+        # One vector a sentence. Null where the encoder could not take the sentence, such as one
+        # without the parse that it reads.
+        return pa.schema([_field(EMBEDDING, pa.list_(item, self.width), nullable=True)])
+
+
+def schema_for(stage: str, vectors: Vectors | None = None) -> pa.Schema:
     """Returns the Arrow schema of a stage with its name and version in the metadata.
+
+    Args:
+        vectors: what the rows of embeddings are; of that stage alone.
 
     Raises:
         ValueError: no such stage.
     """
-    if stage not in STAGES:
-        raise ValueError(f"unknown stage {stage!r}; known: {', '.join(STAGES)}")
+    if stage not in COLUMNS:
+        raise ValueError(f"unknown stage {stage!r}; known: {', '.join(COLUMNS)}")
+    assert (stage == EMBEDDINGS) == (vectors is not None)
+    columns = STAGES[stage] if vectors is None else vectors.schema()
     metadata = {VERSION_KEY: str(SCHEMA_VERSION).encode(), STAGE_KEY: stage.encode()}
-    return STAGES[stage].with_metadata(metadata)
+    return columns.with_metadata(metadata)

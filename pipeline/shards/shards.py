@@ -35,7 +35,14 @@ from pipeline.shards.manifests import (
     remedy,
     shard_path,
 )
-from pipeline.shards.schema import SCHEMA_VERSION, STAGE_KEY, VERSION_KEY, schema_for
+from pipeline.shards.schema import (
+    EMBEDDING,
+    SCHEMA_VERSION,
+    STAGE_KEY,
+    VERSION_KEY,
+    Vectors,
+    schema_for,
+)
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -97,11 +104,13 @@ SHARDS_PER_DOUBLING = 4
 ROW_GROUP_ROWS = 10_000
 TEXT_LEVEL = 3
 TREE_LEVEL = 19
+VECTOR_LEVEL = 1
 """zstd's levels. Trees are small and are parsed for milliseconds a sentence; the highest level
-takes a tenth of one and saves a twelfth of their bytes."""
-SPLIT_COLUMNS = frozenset({"heads", "span_starts", "span_ends"})
+takes a tenth of one and saves a twelfth of their bytes. Of vectors it saves nothing."""
+SPLIT_COLUMNS = frozenset({"heads", "span_starts", "span_ends", EMBEDDING})
 """Positions in a sentence, of whose bytes one varies and takes all values: packed byte by byte, an
-eighth smaller than through a dictionary, whose codes of seven bits hide the bytes from zstd."""
+eighth smaller than through a dictionary, whose codes of seven bits hide the bytes from zstd. And
+vectors, of which this takes a sixth away."""
 
 
 def rows_in_shard(number: int, *, max_rows: int = MAX_ROWS) -> int:
@@ -125,7 +134,7 @@ def packing(schema: pa.Schema) -> dict[str, Any]:
     return {
         **checked,
         "compression": "zstd",
-        "compression_level": TREE_LEVEL,
+        "compression_level": VECTOR_LEVEL if EMBEDDING in leaves else TREE_LEVEL,
         "use_dictionary": [leaf for leaf in leaves.values() if leaf not in split],
         "column_encoding": dict.fromkeys(split, "BYTE_STREAM_SPLIT"),
     }
@@ -137,11 +146,18 @@ class ShardWriter:
     A context: what was written is removed unless ``finish`` was reached.
     """
 
-    def __init__(self, folder: Path, stage: str, number: int) -> None:
+    def __init__(
+        self, folder: Path, stage: str, number: int, *, vectors: Vectors | None = None
+    ) -> None:
+        """Takes the shard's place.
+
+        Args:
+            vectors: what the rows of embeddings are; of that stage alone.
+        """
         self._folder, self._stage, self._number = folder, stage, number
         self._path = shard_path(folder, number)
         self._temporary = self._path.with_name(f"{self._path.name}.{os.getpid()}{TEMPORARY_SUFFIX}")
-        self._schema = schema_for(stage)
+        self._schema = schema_for(stage, vectors)
         self._file: pq.ParquetWriter | None = None
         self._num_rows = 0
 
@@ -300,7 +316,10 @@ def read_shard(
     """Returns a shard's rows; see `read_row_groups`."""
     # One by one: Arrow cannot read lists of dictionary strings over several row groups at once.
     groups = list(read_row_groups(folder, stage, number, columns, sha256=sha256))
-    table = pa.concat_tables(groups) if groups else schema_for(stage).empty_table()
+    if not groups:
+        with _open_shard(shard_path(folder, number), stage) as file:
+            groups = [file.schema_arrow.empty_table()]
+    table = pa.concat_tables(groups)
     return table if columns is None else table.select(list(columns))
 
 

@@ -16,12 +16,15 @@ from typing import Any
 
 import zstandard
 
+from models import embed_shard
 from models.config.training_presets import preset
+from models.embed_shard import EmbedShardJob
 from models.model.model_description import ParserRecord
 from models.model.model_folder import save_model
 from models.words.vector_files import load_word_vectors
 from pipeline.base.bundled import BUNDLED_MODELS, BUNDLED_PARSERS, BUNDLED_VECTORS
 from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder
+from pipeline.shards.manifests import write_dataset_manifest
 from pipeline.vocabulary.count_shard import count_shard
 from pipeline.vocabulary.merge_counts import VocabularyConfig, merge_counts
 from tests.support.document_examples import all_examples
@@ -66,6 +69,7 @@ def write_example_folder(folder: Path) -> Path:
     write_corpus(corpus, stories(12), says_what_was_parsed=True)
     for stage in ("dependencies", "constituents"):
         (corpus / stage).rename(corpus / f"{stage}-{DIGEST}")
+    _embed(corpus)
     corpus.with_name(f"files-{DIGEST}").symlink_to(corpus)
     (folder / "CORPUS").symlink_to(corpus)
     own = folder / f"data/work/parsers/dependency-own-{DIGEST}"
@@ -79,6 +83,13 @@ def write_example_folder(folder: Path) -> Path:
     (folder / "package" / "__init__.py").write_text("", encoding="utf-8")
     (folder / "package" / "module.py").write_text(FUNCTION, encoding="utf-8")
     return folder
+
+
+def _embed(corpus: Path) -> None:
+    folder = corpus / f"embeddings-english-{DIGEST}"
+    job = EmbedShardJob("english", corpus / "sentences", folder, number=0)
+    embed_shard.execute(job, lambda *_: None)
+    write_dataset_manifest(folder, "embeddings", config={})
 
 
 def _write_text(folder: Path) -> None:

@@ -1,0 +1,148 @@
+"""Measures how fast the shards of a corpus become shards of embeddings, beside raw text encoded.
+
+``python -m benchmarks.embedding`` writes sentences as a shard, parses it where an encoder reads
+trees, and in one process has each encoder encode the sentences as strings and embed the shard, on
+one core. Rates are of the processor's time. The last line it prints is one JSON object.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import torch
+
+from benchmarks.encode import MIN_SENTENCES, distinct_sentences, slug
+from benchmarks.report import Table, fail, header, print_last_line, print_table
+from models.embedded.embed import EmbeddedFolders, OpenedEncoder, embed_shard, open_encoder
+from models.encoding.encoder_interface import FloatArray
+from models.encoding.reading_encoder import EncoderSettings
+from pipeline.base.bundled import BUNDLED_MODELS, BUNDLED_PARSERS
+from pipeline.parsers.adapters.folder_files import STAGES
+from pipeline.parsers.load import load_parser
+from pipeline.parsing.parse_shard import ParseJob, parse_shard
+from pipeline.shards.arrow import vectors_of
+from pipeline.shards.schema import EMBEDDING, EMBEDDINGS, schema_for
+from pipeline.shards.shards import read_shard, write_shard
+from pipeline.text.tokenization import EnglishTokenizer
+
+SENTENCES = 20_000
+QUICK_SENTENCES = 2_000
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the benchmark; returns 0, or 2 for a user's mistake."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    options = _parser().parse_args(given)
+    if options.sentences is not None and options.sentences < MIN_SENTENCES:
+        return fail(f"--sentences is {options.sentences}; give at least {MIN_SENTENCES}")
+    torch.set_num_threads(1)
+    wanted = options.sentences or (QUICK_SENTENCES if options.quick else SENTENCES)
+    encoders = list(dict.fromkeys(options.encoder or BUNDLED_MODELS))
+    try:
+        sentences = distinct_sentences(options.text, wanted)
+        with tempfile.TemporaryDirectory() as scratch:
+            figures = _figures(Path(scratch), encoders, sentences)
+    except (OSError, ValueError, RuntimeError) as error:
+        return fail(str(error))
+    what = str(options.text or "Python's documentation, as in the default run")
+    text = f"{len(sentences):,} distinct sentences of {what}"
+    names = list(dict.fromkeys(name for found in figures.values() for name in found))
+    rows = [
+        [name, *(f"{found[name]:,.2f}" if name in found else "" for found in figures.values())]
+        for name in names
+    ]
+    notes = [
+        "embedded: sentences a second of processor time from the shard of tokens (and of trees) to "
+        "the shard of vectors, which is written, read again and checked; float32",
+        "encoded: from strings to vectors in memory, which are tokenized and parsed for it",
+        "vs_encode: the first by the second",
+        "differing: the largest difference between the vectors of the two",
+    ]
+    table = Table("A corpus to vectors", ("what", *figures), rows, notes)
+    print_table(table, header("benchmarks.embedding", given, text=text, seed=0))
+    named = {
+        f"{slug(encoder)}_{name}": value
+        for encoder, found in figures.items()
+        for name, value in found.items()
+    }
+    print_last_line({**named, "sentences": len(sentences), "encoders": encoders})
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.embedding", description=(__doc__ or "").partition("\n")[0]
+    )
+    add = parser.add_argument
+    shipped = ", ".join(BUNDLED_MODELS)
+    add("encoder", nargs="*", help=f"names of encoders; default: those that ship, {shipped}")
+    add("--text", type=Path, help="UTF-8, a sentence a line; default: the default run's sentences")
+    add("--sentences", type=int, help=f"at most so many; default: {SENTENCES}")
+    add("--quick", action="store_true", help=f"at most {QUICK_SENTENCES} sentences, for a trial")
+    return parser
+
+
+def _figures(
+    folder: Path, encoders: Sequence[str], sentences: Sequence[str]
+) -> dict[str, dict[str, float]]:
+    """Returns the figures of each encoder."""
+    _write_sentences(folder / "sentences", sentences)
+    opened = {name: open_encoder(name, EncoderSettings()) for name in encoders}
+    read = {stage for one in opened.values() for stage in one.parsers}
+    parses: dict[str, Path] = {}
+    for stage in STAGES:
+        if stage not in read:
+            continue
+        parses[stage] = folder / stage
+        print(f"parsing: {stage}", file=sys.stderr)
+        parser = load_parser(BUNDLED_PARSERS[stage], stage)
+        parse_shard(ParseJob(stage, folder / "sentences", folder / stage, 0), parser)
+    found = {}
+    for place, (name, encoder) in enumerate(opened.items()):
+        print(f"embedding: {name}", file=sys.stderr)
+        folders = EmbeddedFolders(folder / "sentences", parses, folder / f"embeddings-{place}")
+        found[name] = _measured(folders, encoder, sentences)
+    return found
+
+
+def _write_sentences(folder: Path, sentences: Sequence[str]) -> None:
+    rows = [
+        {"document_id": "text", "sentence_index": number, "tokens": list(text.words)}
+        for number, text in enumerate(EnglishTokenizer().tokenize(list(sentences)))
+    ]
+    table = pa.Table.from_pylist(rows, schema=schema_for("sentences"))
+    write_shard(folder, "sentences", 0, table, drops={}, quarantine=())
+
+
+def _measured(
+    folders: EmbeddedFolders, encoder: OpenedEncoder, sentences: Sequence[str]
+) -> dict[str, float]:
+    encoder.encoder.encode(sentences[:1])  # loads what it needs
+    expected: list[FloatArray] = []
+    encoding = _seconds(lambda: expected.append(encoder.encoder.encode(sentences)))
+    embedding = _seconds(lambda: embed_shard(folders, 0, encoder))
+    vectors, _ = vectors_of(read_shard(folders.output, EMBEDDINGS, 0)[EMBEDDING])
+    return {
+        "embedded_sentences_per_second": round(len(sentences) / embedding, 1),
+        "encoded_sentences_per_second": round(len(sentences) / encoding, 1),
+        "vs_encode": round(encoding / embedding, 3),
+        "differing": float(np.abs(vectors - expected[0]).max()),
+    }
+
+
+def _seconds(run: Callable[[], object]) -> float:
+    """Returns how much processor time a call takes."""
+    started = time.process_time()
+    run()
+    return max(1e-9, time.process_time() - started)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

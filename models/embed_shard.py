@@ -1,0 +1,90 @@
+"""The job that embeds a range of a corpus' shards by one encoder, which it loads once.
+
+``python -m models.embed_shard JOB.json``, whose file holds an `EmbedShardJob`: ``{"encoder":
+"english", "sentences": FOLDER, "output": FOLDER, "number": 0}``, and what else is not as it is by
+default. A shard is whole or absent, and one row group of it is in memory at a time. Shards that
+stand are passed over, so that a range that was killed goes on where it was.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import ClassVar
+
+from models.embedded.embed import EmbeddedFolders, embed_shard, open_encoder
+from models.encoding.reading_encoder import EncoderSettings
+from pipeline.base.config_fields import Config, Count, Natural
+from pipeline.base.job import Progress, run_job_from_command_line
+from pipeline.shards.manifests import read_shard_manifest
+from pipeline.shards.schema import VectorType
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedShardJob(Config):
+    """Which shards to embed, by which encoder, and where the result goes."""
+
+    called: ClassVar[str] = "embedding job field"
+
+    encoder: str
+    """See `models.encoding.encoder_names`."""
+    sentences: Path
+    """Folder of the sentence shards."""
+    output: Path
+    """Folder of the embedded shards."""
+    number: Natural
+    """Number of the first shard, in all folders."""
+    count: Count = 1
+    """How many shards, that one and those after it."""
+    parses: Mapping[str, Path] = field(default_factory=dict)
+    """Parse stage -> folder of the parsed shards, of the stages that the encoder reads."""
+    dtype: VectorType = "float32"
+    settings: EncoderSettings = field(default_factory=EncoderSettings)
+    """What the encoder is loaded with, such as its device."""
+    version: str = ""
+    """Of a function of the user's own."""
+
+
+def execute(job: EmbedShardJob, on_progress: Progress) -> None:
+    """Loads the encoder and embeds the shards that a job names and that do not stand yet.
+
+    Raises:
+        FileNotFoundError: there is no such encoder, or a shard that it reads is not complete.
+        ValueError: see `models.embedded.embed.embed_shard`.
+    """
+    wanted = range(job.number, job.number + job.count)
+    missing = [number for number in wanted if read_shard_manifest(job.output, number) is None]
+    if not missing:
+        return
+    on_progress(0.0, "loading the encoder")
+    encoder = open_encoder(job.encoder, _on_device(job.settings), job.version)
+    folders = EmbeddedFolders(job.sentences, job.parses, job.output)
+    machine = {"device": getattr(encoder.encoder, "device", "cpu")}
+    for place, number in enumerate(missing):
+
+        def follow(share: float, status: str, place: int = place, number: int = number) -> None:
+            on_progress((place + share) / len(missing), f"shard {number}: {status}")
+
+        embed_shard(
+            folders,
+            number,
+            encoder,
+            dtype=job.dtype,
+            on_progress=follow,
+            machine={name: str(value) for name, value in machine.items()},
+        )
+
+
+def _on_device(settings: EncoderSettings) -> EncoderSettings:
+    """Returns settings whose device is this machine's, where it is ``auto``."""
+    if settings.device != "auto":
+        return settings
+    from models.encoding.text_encoder import available_device
+
+    return replace(settings, device=available_device("auto"))
+
+
+if __name__ == "__main__":
+    sys.exit(run_job_from_command_line(EmbedShardJob, execute))

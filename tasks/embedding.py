@@ -1,0 +1,230 @@
+"""The stage that embeds a corpus: one task a dataset, one job in its own process a shard."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import luigi
+
+from models.config.views import needed_stages
+from models.embed_shard import EmbedShardJob
+from models.embedded.embed import EMBEDDING_VERSION
+from models.encoding.encoder_names import parse_encoder_name
+from models.model.model_description import (
+    OPTION_OF_STAGE,
+    find_parser,
+    read_model_description,
+    recorded_parsers,
+)
+from pipeline.base.atomic_files import RUN_LOCK
+from pipeline.base.bundled import BUNDLED_MODELS
+from pipeline.shards.manifests import (
+    complete_shards,
+    parser_problems,
+    read_dataset_manifest,
+    read_shard_manifest,
+    write_dataset_manifest,
+)
+from pipeline.shards.schema import EMBEDDINGS
+from tasks.artefact import Artefact, ReportingTask, ShardStage, run_job
+from tasks.evaluated_encoder import EncoderParameters, EvaluatedEncoder
+from tasks.parsing import ParseStage
+from tasks.sentences import SplitSentences
+from tasks.training import PARSE_STAGES, TrainEncoders
+
+
+class EmbedShard(ReportingTask):
+    """Embeds one shard; the unit that a kill can cost.
+
+    Input: shards of sentences and trees. Output: the embedded shard of the same number, rows in the
+    same order.
+    """
+
+    sentences = luigi.PathParameter(description="Folder of the sentence shards.")
+    destination = luigi.PathParameter(description="Folder of the embedded shards.")
+    number = luigi.IntParameter(description="Shard number.")
+    options = luigi.DictParameter(
+        significant=False, description="By what and how: further fields of the job's file."
+    )
+
+    def output(self) -> luigi.LocalTarget:
+        """Returns the shard's manifest, which is written last."""
+        return luigi.LocalTarget(str(self.destination / f"{self.number:05d}.json"))
+
+    def complete(self) -> bool:
+        """Returns whether both the manifest and the rows are there."""
+        return read_shard_manifest(self.destination, self.number) is not None
+
+    def run(self) -> None:
+        """Runs the shard job on one thread; alone at this shard."""
+        jobs = self.destination / "jobs"
+        with (
+            self.held(self.destination / RUN_LOCK, shared=True),  # who sweeps it holds it alone
+            self.held(jobs / f"{self.number:05d}.lock"),
+        ):
+            if not self.complete():
+                job = EmbedShardJob.from_dict(
+                    {
+                        "sentences": self.sentences,
+                        "output": self.destination,
+                        "number": self.number,
+                        **self.options,
+                    }
+                )
+                path = jobs / f"{self.number:05d}.json"
+                run_job(self, "models.embed_shard", job.to_dict(), path, threads=1)
+
+
+class EmbedCorpus(EncoderParameters, ShardStage):
+    """Makes a vector of every sentence of a corpus, by any encoder.
+
+    Output: shards of embeddings beside those of the sentences, the same rows: null where the
+    encoder cannot take a sentence. The parses that the encoder reads are required, by the parsers
+    that it was trained with; an encoder of words requires the sentences alone.
+    """
+
+    encoder = luigi.Parameter(
+        default="english",
+        description="What makes the vectors: a name or folder of a model, models joined by +, "
+        "trained, random-SEED, a baseline, or package.module:function of your own, which is given "
+        "the tokens of each sentence joined by spaces.",
+    )
+    encoder_version = luigi.Parameter(
+        default="",
+        description="Of a function of your own, which needs one: change it when anything that the "
+        "function reads or imports changes. A change of its own module is seen.",
+    )
+    dtype = luigi.ChoiceParameter(
+        default="float32",
+        choices=["float32", "float16"],
+        description="Type of the stored numbers; float16 takes half the space and keeps three "
+        "digits.",
+    )
+
+    @property
+    def sentences(self) -> Artefact:
+        """The stage that writes the sentences."""
+        upstream: Artefact = self.clone(SplitSentences)
+        return upstream
+
+    @property
+    def parsed_from(self) -> Path:
+        """Folder of the sentences."""
+        return self.sentences.folder
+
+    @cached_property
+    def evaluated(self) -> EvaluatedEncoder:
+        """The encoder, what determines its vectors and what must run before it is there."""
+        return self.evaluated_encoder(self.encoder, self.encoder_version)
+
+    @cached_property
+    def parses(self) -> dict[str, ParseStage]:
+        """The parses that the encoder reads, by the parsers that it was trained with.
+
+        Raises:
+            ValueError: such a parser is not found, or joined models have different ones.
+        """
+        name = parse_encoder_name(self.encoder)
+        if name.kind in ("trained", "random"):
+            stages = needed_stages(self.clone(TrainEncoders).config.views)
+            return {stage: self.clone(PARSE_STAGES[stage]) for stage in stages}
+        found: dict[str, dict[str, ParseStage]] = {}
+        for part in name.parts:
+            for stage, parse in self._parses_of_model(part.folder).items():
+                found.setdefault(stage, {})[parse.used_parser.checksum] = parse
+        for stage, parses in found.items():
+            if len(parses) > 1:
+                raise ValueError(
+                    f"encoder {self.encoder}: its models read {stage} by different parsers, and a "
+                    "corpus is parsed by one; embed it by one model at a time"
+                )
+        return {stage: next(iter(parses.values())) for stage, parses in found.items()}
+
+    def _parses_of_model(self, folder: Path) -> dict[str, ParseStage]:
+        description = read_model_description(folder)
+        stages = needed_stages(description.config.views)
+        ships = folder in BUNDLED_MODELS.values()
+        given = {} if ships else self._moved_parsers(stages)
+        parses = {}
+        for stage, record in recorded_parsers(description, stages).items():
+            chosen = given.get(stage)
+            if chosen is not None and chosen.requires:  # converted first, and compared by the job
+                parses[stage] = self.clone(PARSE_STAGES[stage])
+                continue
+            place = find_parser(stage, record, None if chosen is None else chosen.folder)
+            parses[stage] = self.clone(PARSE_STAGES[stage], **{OPTION_OF_STAGE[stage]: place})
+        return parses
+
+    def requires(self) -> dict[str, Artefact]:
+        """Returns the sentences, the parses that the encoder reads, and what makes the encoder."""
+        return {"sentences": self.sentences, **self.parses, **self.evaluated.requires}
+
+    def content(self) -> dict[str, Any]:
+        """Returns the digests of what is read, and everything that determines the vectors."""
+        return {
+            "sentences": self.sentences.digest,
+            "parses": {stage: parse.digest for stage, parse in self.parses.items()},
+            "encoder": self.evaluated.content,
+            "dtype": self.dtype,
+            "embedding_version": EMBEDDING_VERSION,
+        }
+
+    def place(self) -> Path:
+        """Returns a folder beside the sentence shards."""
+        return self.sentences.folder.parent / f"{EMBEDDINGS}-{self.evaluated.label}"
+
+    @property
+    def job_options(self) -> dict[str, Any]:
+        """By what and how every shard is embedded: further fields of the jobs' files."""
+        return {
+            "encoder": self.evaluated.spec,
+            "version": self.encoder_version,
+            "dtype": self.dtype,
+            "parses": {stage: str(parse.folder) for stage, parse in self.parses.items()},
+            "settings": {**self.evaluated.settings, "device": self.device},
+        }
+
+    def run(self) -> Iterator[list[EmbedShard]]:
+        """Has the shards embedded, then marks the stage complete."""
+        with self.held(self.folder / RUN_LOCK):
+            missing = [] if self.complete() else self._begin()
+        if missing:
+            yield missing
+        super().run()
+
+    def _begin(self) -> list[EmbedShard]:
+        """Returns the tasks of all shards."""
+        self.write_config()
+        numbers = self._numbers()
+        done = sum(read_shard_manifest(self.folder, number) is not None for number in numbers)
+        self.report_progress(
+            done / max(len(numbers), 1), f"{done} of {len(numbers)} shards embedded"
+        )
+        return [
+            EmbedShard(
+                sentences=self.sentences.folder,
+                destination=self.folder,
+                number=number,
+                options=self.job_options,
+            )
+            for number in numbers
+        ]
+
+    def _numbers(self) -> list[int]:
+        shards = read_dataset_manifest(self.sentences.folder, "sentences").shards
+        return [shard.number for shard in shards]
+
+    def fill(self) -> None:
+        """Marks the stage complete, whose shards are there.
+
+        Raises:
+            ValueError: they are by several encoders; names the shards of each.
+        """
+        for problem in parser_problems(complete_shards(self.folder)):
+            raise ValueError(f"{self.folder}: {problem}: delete the shards of the others")
+        write_dataset_manifest(
+            self.folder, EMBEDDINGS, config=self.content(), num_shards=len(self._numbers())
+        )

@@ -1,0 +1,314 @@
+"""Embedded shards: their rows and vectors, what is refused, and what a kill costs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import models
+from models import embed_shard as job_module
+from models.embed_shard import EmbedShardJob
+from models.embedded.embed import EmbeddedFolders, embed_shard, open_encoder
+from models.encoding.encoder_interface import FloatArray
+from models.encoding.reading_encoder import EncoderSettings
+from pipeline.base.job import JobKilledError, run_job_process
+from pipeline.parsing.parse_shard import ParseJob, parse_shard
+from pipeline.shards import shards
+from pipeline.shards.arrow import vectors_of
+from pipeline.shards.manifests import (
+    quarantine_path,
+    read_shard_manifest,
+    shard_path,
+    write_dataset_manifest,
+)
+from pipeline.shards.shards import read_shard
+from tests.support import embedding_functions
+from tests.support.chain_job import ChainParser
+from tests.support.parsed_corpora import stories, write_vectors
+from tests.support.saved_models import write_model
+from tests.support.sentence_shards import write_chain_parser
+from tests.support.shard_files import sentence_rows, write_rows, write_stage
+
+FUNCTIONS = embedding_functions.__name__
+SENTENCES = [list(words) for story in stories(5).values() for words in story]
+SHARDS = (SENTENCES[:25], [*SENTENCES[25:38], ["odd"], *SENTENCES[38:]])
+ODD_ROW = 13
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Sentences, the trees of a parser that refuses the word ``odd``, and models of these trees."""
+
+    folder: Path
+
+    @property
+    def parser(self) -> Path:
+        return self.folder / "chain"
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {"dependency_parser": str(self.parser)}
+
+    def job(self, encoder: str | Path, out: Path, **changes: Any) -> EmbedShardJob:
+        is_model = Path(encoder).exists() or "@" in str(encoder)
+        parses = {"dependencies": self.folder / "dependencies"} if is_model else {}
+        fields = {
+            "encoder": str(encoder),
+            "sentences": self.folder / "sentences",
+            "output": out,
+            "number": 0,
+            "count": len(SHARDS),
+            "parses": parses,
+            "settings": self.settings if is_model else {},
+        }
+        return EmbedShardJob.from_dict(fields | changes)
+
+    def embed(self, encoder: str | Path, out: Path, **changes: Any) -> list[FloatArray]:
+        """Runs the job in this process; returns the vectors of each shard."""
+        job_module.execute(self.job(encoder, out, **changes), lambda *_: None)
+        return [vectors_in(out, number) for number in range(len(SHARDS))]
+
+
+def vectors_in(folder: Path, number: int) -> FloatArray:
+    found: FloatArray = vectors_of(read_shard(folder, "embeddings", number)["embedding"])[0]
+    return found
+
+
+def nulls_in(folder: Path, number: int) -> list[int]:
+    _, is_null = vectors_of(read_shard(folder, "embeddings", number)["embedding"])
+    rows: list[int] = np.flatnonzero(is_null).tolist()
+    return rows
+
+
+def texts(number: int) -> list[str]:
+    return [" ".join(words) for words in SHARDS[number]]
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    folder = tmp_path_factory.mktemp("corpus")
+    rows = [sentence_rows(part, document=f"d{number}") for number, part in enumerate(SHARDS)]
+    write_stage(folder / "sentences", "sentences", *rows)
+    write_chain_parser(folder / "chain")
+    parse(folder)
+    vectors = write_vectors(folder / "vectors")
+    write_model(folder / "trees", vectors, views=("DEP", "SEQ"))
+    write_model(folder / "words", vectors, views=("SEQ", "LIN"), seed=4)
+    return Corpus(folder)
+
+
+def parse(folder: Path) -> None:
+    for number in range(len(SHARDS)):
+        job = ParseJob("dependencies", folder / "sentences", folder / "dependencies", number)
+        parse_shard(job, ChainParser(folder / "chain"))
+    write_dataset_manifest(folder / "dependencies", "dependencies", config={})
+
+
+class Chains(ChainParser):
+    """The same parser where the encoder itself loads it."""
+
+    def __init__(self, stage: str, folder: Path, **_: object) -> None:
+        super().__init__(folder)
+
+
+def test_trees_of_the_corpus_give_the_vectors_of_the_same_sentences_parsed_anew(
+    corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = corpus.embed(corpus.folder / "trees", tmp_path)
+
+    monkeypatch.setattr("models.encoding.text_encoder.LazyParser", Chains)
+    encoder = models.load(corpus.folder / "trees", on_refusal="zero", **corpus.settings)
+    for number, vectors in enumerate(found):
+        np.testing.assert_array_equal(vectors, encoder.encode(texts(number)))
+    assert found[0].any(axis=1).all()
+
+
+def test_no_parser_is_loaded_where_the_corpus_is_parsed(
+    corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("a parser was asked")
+
+    monkeypatch.setattr("pipeline.parsers.lazy_parser.LazyParser.parse", refuse)
+
+    assert len(corpus.embed(corpus.folder / "trees", tmp_path)) == len(SHARDS)
+
+
+def test_words_give_the_bits_of_encode(corpus: Corpus, tmp_path: Path) -> None:
+    found = corpus.embed("english", tmp_path)
+
+    for number, vectors in enumerate(found):
+        expected = models.load("english").encode(texts(number))
+        np.testing.assert_array_equal(vectors, expected)
+
+
+def test_views_of_several_models_stand_side_by_side(corpus: Corpus, tmp_path: Path) -> None:
+    trees, words = corpus.folder / "trees", corpus.folder / "words"
+    whole = corpus.embed(f"{trees}@DEP+{words}", tmp_path / "both")
+    alone = corpus.embed(words, tmp_path / "words", settings={})
+
+    width = alone[0].shape[1]
+    np.testing.assert_array_equal(whole[0][:, -width:], alone[0])
+    assert nulls_in(tmp_path / "both", 1) == [ODD_ROW]
+    assert nulls_in(tmp_path / "words", 1) == []
+
+
+def test_a_function_is_given_tokens_joined_by_spaces(corpus: Corpus, tmp_path: Path) -> None:
+    found = corpus.embed(f"{FUNCTIONS}:letters", tmp_path)
+
+    for number, vectors in enumerate(found):
+        np.testing.assert_array_equal(vectors, embedding_functions.letters(texts(number)))
+
+
+def test_a_sentence_without_a_parse_keeps_its_row_with_a_null(
+    corpus: Corpus, tmp_path: Path
+) -> None:
+    corpus.embed(corpus.folder / "trees", tmp_path)
+
+    assert len(vectors_in(tmp_path, 1)) == len(SHARDS[1])
+    assert nulls_in(tmp_path, 1) == [ODD_ROW]
+    manifest = read_shard_manifest(tmp_path, 1)
+    assert manifest is not None and manifest.drops == {"no_dependencies": 1}
+    (record,) = map(json.loads, quarantine_path(tmp_path, 1).read_text().splitlines())
+    assert (record["row"], record["document_id"], record["excerpt"]) == (ODD_ROW, "d1", "odd")
+
+
+def test_the_manifest_says_by_what_and_from_what(corpus: Corpus, tmp_path: Path) -> None:
+    vectors = corpus.embed(corpus.folder / "trees", tmp_path, dtype="float16")
+
+    manifest = read_shard_manifest(tmp_path, 0)
+    source = read_shard_manifest(corpus.folder / "sentences", 0)
+    parses = read_shard_manifest(corpus.folder / "dependencies", 0)
+    assert manifest is not None and source is not None and parses is not None
+    said = manifest.extra
+    assert (said["width"], said["dtype"]) == (vectors[0].shape[1], "float16")
+    assert said["encoder_digest"] == models.load(corpus.folder / "trees", **corpus.settings).digest
+    assert said["sentences_sha256"] == source.sha256
+    assert said["parses_sha256"] == {"dependencies": parses.sha256}
+
+
+def test_float16_keeps_three_digits(corpus: Corpus, tmp_path: Path) -> None:
+    exact = corpus.embed("english", tmp_path / "exact")
+    half = corpus.embed("english", tmp_path / "half", dtype="float16")
+
+    assert half[0].dtype == np.float16
+    np.testing.assert_array_equal(half[0], exact[0].astype(np.float16))
+
+
+def test_a_number_beyond_float16_is_refused(corpus: Corpus, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"row 0 has a number that float16 cannot hold; .*float32"):
+        corpus.embed(f"{FUNCTIONS}:large", tmp_path, dtype="float16")
+
+    assert not list(tmp_path.glob("00000*"))
+
+
+def test_groups_of_the_parses_may_be_others_than_those_of_the_sentences(
+    corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = corpus.embed(corpus.folder / "trees", tmp_path / "whole")
+    monkeypatch.setattr(shards, "ROW_GROUP_ROWS", 7)
+    rows = [sentence_rows(part, document=f"d{number}") for number, part in enumerate(SHARDS)]
+    write_stage(tmp_path / "sentences", "sentences", *rows)
+    write_chain_parser(tmp_path / "chain")
+    monkeypatch.setattr(shards, "ROW_GROUP_ROWS", 4)
+    parse(tmp_path)
+
+    other = replace(corpus, folder=tmp_path)
+    found = other.embed(corpus.folder / "trees", tmp_path / "parts")
+
+    for one, another in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, another, atol=1e-6)
+
+
+def copied(corpus: Corpus, folder: Path, **stages: Any) -> Corpus:
+    """Returns a corpus in which a stage's first shard holds other rows."""
+    for stage in ("sentences", "dependencies"):
+        for number in range(len(SHARDS)):
+            table = read_shard(corpus.folder / stage, stage, number)
+            manifest = read_shard_manifest(corpus.folder / stage, number)
+            assert manifest is not None
+            rows, extra = table.to_pylist(), dict(manifest.extra)
+            if stage in stages and number == 0:
+                rows, extra = stages[stage](rows, extra)
+            write_rows(folder / stage, stage, number, rows, extra=extra)
+    write_chain_parser(folder / "chain")
+    return Corpus(folder)
+
+
+def test_parses_of_other_sentences_are_refused(corpus: Corpus, tmp_path: Path) -> None:
+    def other(rows: list[Any], extra: Mapping[str, Any]) -> Any:
+        return rows, {**extra, "sentences_sha256": "0" * 64}
+
+    wrong = copied(corpus, tmp_path / "corpus", dependencies=other)
+    with pytest.raises(ValueError, match=r"00000\.parquet: these are parses of another text"):
+        wrong.embed(corpus.folder / "trees", tmp_path / "out")
+
+
+def test_parses_of_fewer_rows_are_refused(corpus: Corpus, tmp_path: Path) -> None:
+    wrong = copied(corpus, tmp_path / "corpus", dependencies=lambda rows, extra: (rows[:-1], extra))
+    with pytest.raises(ValueError, match=r"00000\.parquet: these are parses of another text"):
+        wrong.embed(corpus.folder / "trees", tmp_path / "out")
+
+
+def test_a_parse_of_another_length_is_refused_by_its_row(corpus: Corpus, tmp_path: Path) -> None:
+    def shifted(rows: list[Any], extra: Mapping[str, Any]) -> Any:
+        rows[3] = {"heads": [0], "deprels": ["root"]}
+        return rows, extra
+
+    wrong = copied(corpus, tmp_path / "corpus", dependencies=shifted)
+    with pytest.raises(ValueError, match=r"00000\.parquet: row 3: heads does not fit a sentence"):
+        wrong.embed(corpus.folder / "trees", tmp_path / "out")
+    assert not list((tmp_path / "out").glob("0000*"))
+
+
+def test_parses_by_another_parser_are_refused(corpus: Corpus, tmp_path: Path) -> None:
+    other = write_chain_parser(tmp_path / "other")
+    (other / "weights.safetensors").write_bytes(b"others")
+
+    with pytest.raises(ValueError, match=r"parsed by 'chain' .* the encoder was trained with"):
+        corpus.embed(
+            corpus.folder / "trees", tmp_path / "out", settings={"dependency_parser": str(other)}
+        )
+
+
+def test_an_encoder_of_trees_needs_the_parses(corpus: Corpus, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"reads dependencies: parse the corpus by the parser"):
+        corpus.embed(corpus.folder / "trees", tmp_path, parses={})
+
+
+def test_another_encoder_is_refused_where_shards_stand(corpus: Corpus, tmp_path: Path) -> None:
+    job_module.execute(corpus.job("english", tmp_path, count=1), lambda *_: None)
+
+    with pytest.raises(ValueError, match=r"shard 0 stands with encoder 'english', not"):
+        folders = EmbeddedFolders(corpus.folder / "sentences", {}, tmp_path)
+        embed_shard(folders, 0, open_encoder("bag_of_words", EncoderSettings()))
+
+
+def test_a_range_that_was_killed_goes_on_where_it_was(
+    corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    out = tmp_path / "out"
+    job = corpus.job(f"{FUNCTIONS}:killed_at_odd", out).to_dict()
+
+    def run() -> None:
+        run_job_process(
+            "models.embed_shard", job, tmp_path / "job.json", lambda *_: None, threads=1
+        )
+
+    with pytest.raises(JobKilledError):
+        run()
+    first = shard_path(out, 0).stat()
+    assert read_shard_manifest(out, 0) is not None and read_shard_manifest(out, 1) is None
+    run()
+
+    assert shard_path(out, 0).stat().st_mtime_ns == first.st_mtime_ns
+    for number in range(len(SHARDS)):
+        expected = embedding_functions.letters(texts(number))
+        np.testing.assert_array_equal(vectors_in(out, number), expected)

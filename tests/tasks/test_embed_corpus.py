@@ -1,0 +1,137 @@
+"""The task that embeds a corpus: its folder, what it requires, and what changes its path."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import treeviews
+from pipeline.base.bundled import BUNDLED_PARSERS
+from pipeline.inspect.check import faults_of
+from pipeline.inspect.dataset import select
+from pipeline.shards.manifests import read_dataset_manifest, shard_path
+from tasks.embedding import EmbedCorpus
+from tasks.parsing import ParseDependencies
+from tests.support import embedding_functions
+from tests.support.luigi_builds import build
+
+TEXT = "The rain stopped. The children ran out.\n\nA dog barked at them. They laughed.\n"
+FUNCTION = f"{embedding_functions.__name__}:letters"
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    path = tmp_path / "story.txt"
+    path.write_text(TEXT, encoding="utf-8")
+    return path
+
+
+def stage(text: Path, **parameters: Any) -> EmbedCorpus:
+    given = {"work_folder": text.parent / "work", "source": "files", "paths": str(text)}
+    return EmbedCorpus(**given | parameters)
+
+
+def sentences_of(task: EmbedCorpus) -> list[str]:
+    (table,) = treeviews.read_shards(task.sentences.folder, ["tokens"])
+    return [" ".join(words) for words in table["tokens"].to_pylist()]
+
+
+def test_a_corpus_is_embedded_beside_its_sentences(text: Path) -> None:
+    task = stage(text)
+    assert build(task)
+
+    assert task.folder.parent == task.sentences.folder.parent
+    assert task.folder.name.startswith("embeddings-english-")
+    corpus = treeviews.open_embeddings(task.folder)
+    np.testing.assert_array_equal(corpus.vectors, treeviews.encode(sentences_of(task)))
+    assert list(faults_of(select(task.folder.parent))) == []
+
+
+def test_an_encoder_of_trees_requires_their_parses_and_no_others(text: Path) -> None:
+    words, trees = stage(text), stage(text, encoder="english-trees")
+
+    assert set(words.requires()) == {"sentences"}
+    assert set(trees.requires()) == {"sentences", *trees.parses}
+    for name, parse in trees.parses.items():
+        assert parse.parser_folder.resolve() == BUNDLED_PARSERS[name].resolve()
+
+
+def test_trees_are_embedded_as_encode_embeds_them(text: Path) -> None:
+    task = stage(text, encoder="english-trees")
+    assert build(task)
+
+    expected = treeviews.encode(sentences_of(task), "english-trees")
+    np.testing.assert_allclose(treeviews.open_embeddings(task.folder).vectors, expected, atol=1e-5)
+
+
+def test_a_run_parses_by_the_parser_of_the_model_whatever_its_own(
+    text: Path, tmp_path: Path
+) -> None:
+    other = shutil.copytree(BUNDLED_PARSERS["dependencies"], tmp_path / "other")
+    own = stage(text, dependency_parser=other).clone(ParseDependencies)
+    shipped = stage(text, encoder="english-trees", dependency_parser=other)
+
+    assert own.parser_folder == other
+    assert other not in {parse.parser_folder for parse in shipped.parses.values()}
+
+
+def test_a_function_of_ones_own_needs_a_version(text: Path) -> None:
+    with pytest.raises(ValueError, match="give --encoder-version"):
+        stage(text, encoder=FUNCTION).content()
+    task = stage(text, encoder=FUNCTION, encoder_version="1")
+    assert build(task)
+
+    np.testing.assert_array_equal(
+        treeviews.open_embeddings(task.folder).vectors,
+        embedding_functions.letters(sentences_of(task)),
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_other"),
+    [
+        ({"dtype": "float16"}, True),
+        ({"encoder": "bag_of_words"}, True),
+        ({"encoder": FUNCTION, "encoder_version": "2"}, True),
+        ({"limit": 3}, True),
+        ({"device": "cuda"}, False),
+        ({"engine": "ray"}, False),
+    ],
+)
+def test_the_path_changes_with_what_determines_the_rows(
+    text: Path, changes: dict[str, Any], is_other: bool
+) -> None:
+    assert (stage(text).folder != stage(text, **changes).folder) == is_other
+
+
+def test_a_second_run_does_nothing(text: Path) -> None:
+    assert build(stage(text))
+    before = shard_path(stage(text).folder, 0).stat()
+
+    task = stage(text)
+    assert task.complete() and build(task)
+    assert shard_path(task.folder, 0).stat().st_mtime_ns == before.st_mtime_ns
+
+
+def test_a_shard_that_is_gone_is_made_again_with_the_same_bytes(text: Path) -> None:
+    task = stage(text)
+    assert build(task)
+    path = shard_path(task.folder, 0)
+    before = path.read_bytes()
+    path.unlink()
+
+    assert not stage(text).complete()
+    assert build(stage(text)) and path.read_bytes() == before
+
+
+def test_the_manifest_says_what_was_asked_for(text: Path) -> None:
+    task = stage(text, dtype="float16")
+    assert build(task)
+
+    manifest = read_dataset_manifest(task.folder, "embeddings")
+    assert manifest.config["dtype"] == "float16"
+    assert manifest.rows == len(sentences_of(task))
