@@ -17,7 +17,9 @@ OF_THE_RUN = frozenset(
     }
 )
 """Fields that tell of the run itself, and the sha256 of JSON that has such fields."""
-_NOT_PROMISED = re.compile(r"(^|/)(jobs/|tensorboard/|job\.json$|plan\.json$|published-|[^/]*\.lock$)")
+_NOT_PROMISED = re.compile(
+    r"(^|/)(jobs/|tensorboard/|job\.json$|plan\.json$|published-|[^/]*\.lock$)"
+)
 """What a job was told, where the text is, events with their times, notes of copies, locks."""
 _STAGES = re.compile(r"^## Stages$.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 _TIMES = re.compile(r"(?<=\|)[^|\n]*\|[^|\n]*\|$", re.MULTILINE)

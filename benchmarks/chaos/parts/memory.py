@@ -1,4 +1,4 @@
-"""Resident memory over a million short sentences: flat in both parsers and in splitting.
+"""Resident memory over millions of short sentences: flat in both parsers and in splitting.
 
 Each job runs as a stage starts it. One word of each sentence is a new one, so that whatever keeps
 words is seen. A straight line is fitted to the memory over the sentences done.
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import linear_regression
 
-from benchmarks.chaos.tiny_run import TinyRun
+from benchmarks.chaos.tiny_run import TinyRun, descendants
 from benchmarks.chaos.trial import Options, Trial
 from benchmarks.shard_memory import follow_job
 from pipeline.base.bundled import BUNDLED_PARSERS
@@ -23,7 +23,10 @@ from pipeline.shards.shards import ROW_GROUP_ROWS, ShardWriter, rows_in_shard
 from pipeline.text.split import SentenceShard
 
 MIB = 1 << 20
+JOB = "pipeline.text.split_corpus"
 ROWS, QUICK_ROWS = 1_000_000, 12_000
+SPLIT_TIMES = 10
+"""As many are split: a shard has as much text as others, and these sentences are short."""
 DOCUMENT_ROWS = 100
 MOST_GROWTH_MIB = 64.0
 """Over all sentences: of a million, 67 bytes each."""
@@ -59,6 +62,7 @@ def trials(options: Options) -> Iterator[Trial]:
             continue
         samples = [(share * rows, mib) for share, mib in curve.samples if share >= WARM_SHARE]
         yield flat(f"{rows:,} sentences, {stage}", samples)
+    rows *= SPLIT_TIMES
     text = _write_text(options.work / "text", options.seed, rows)
     yield flat(f"{rows:,} sentences, splitting", _split(text, options.work))
 
@@ -108,7 +112,10 @@ def _split(text: Path, work: Path) -> list[tuple[float, float]]:
     while started.code is None:
         folder = next((work / "split").glob("corpora/*/sentences"), None)
         number = len(list(folder.glob("[0-9]*.json"))) if folder else 0
-        peaks[number] = max(peaks.get(number, 0.0), resident_bytes(started.process.pid) / MIB)
+        for process in descendants(started.process.pid):
+            if JOB in process.command:
+                resident = resident_bytes(process.number) / MIB
+                peaks[number] = max(peaks.get(number, 0.0), resident)
         time.sleep(0.02)
     if started.code or folder is None:
         return []
