@@ -12,7 +12,7 @@ import luigi
 from models.config.views import needed_stages
 from models.embed_shard import EmbedShardJob
 from models.embedded.embed import EMBEDDING_VERSION
-from models.encoding.encoder_names import parse_encoder_name
+from models.encoding.encoder_names import OF_A_RUN, parse_encoder_name
 from models.model.model_description import (
     OPTION_OF_STAGE,
     find_parser,
@@ -26,56 +26,37 @@ from pipeline.shards.manifests import (
     parser_problems,
     read_dataset_manifest,
     read_shard_manifest,
+    shard_ranges,
     write_dataset_manifest,
 )
 from pipeline.shards.schema import EMBEDDINGS
-from tasks.artefact import Artefact, ReportingTask, ShardStage, run_job
+from tasks.artefact import Artefact, ShardStage
 from tasks.evaluated_encoder import EncoderParameters, EvaluatedEncoder
 from tasks.parsing import ParseStage
 from tasks.sentences import SplitSentences
+from tasks.shard_jobs import ShardJob
 from tasks.training import PARSE_STAGES, TrainEncoders
 
 
-class EmbedShard(ReportingTask):
-    """Embeds one shard; the unit that a kill can cost.
+class EmbedShard(ShardJob):
+    """Embeds shards, by one encoder that is loaded once.
 
-    Input: shards of sentences and trees. Output: the embedded shard of the same number, rows in the
-    same order.
+    Input: shards of sentences and trees. Output: the embedded shards of the same numbers, rows in
+    the same order.
     """
 
+    job_module = "models.embed_shard"
+
     sentences = luigi.PathParameter(description="Folder of the sentence shards.")
-    destination = luigi.PathParameter(description="Folder of the embedded shards.")
-    number = luigi.IntParameter(description="Shard number.")
     options = luigi.DictParameter(
         significant=False, description="By what and how: further fields of the job's file."
     )
 
-    def output(self) -> luigi.LocalTarget:
-        """Returns the shard's manifest, which is written last."""
-        return luigi.LocalTarget(str(self.destination / f"{self.number:05d}.json"))
-
-    def complete(self) -> bool:
-        """Returns whether both the manifest and the rows are there."""
-        return read_shard_manifest(self.destination, self.number) is not None
-
-    def run(self) -> None:
-        """Runs the shard job on one thread; alone at this shard."""
-        jobs = self.destination / "jobs"
-        with (
-            self.held(self.destination / RUN_LOCK, shared=True),  # who sweeps it holds it alone
-            self.held(jobs / f"{self.number:05d}.lock"),
-        ):
-            if not self.complete():
-                job = EmbedShardJob.from_dict(
-                    {
-                        "sentences": self.sentences,
-                        "output": self.destination,
-                        "number": self.number,
-                        **self.options,
-                    }
-                )
-                path = jobs / f"{self.number:05d}.json"
-                run_job(self, "models.embed_shard", job.to_dict(), path, threads=1)
+    def job(self) -> dict[str, Any]:
+        """Returns what to embed, by which encoder, and how."""
+        folders = {"sentences": self.sentences, "output": self.destination}
+        job = EmbedShardJob.from_dict({**self.options, **folders, "number": self.number})
+        return job.to_dict()
 
 
 class EmbedCorpus(EncoderParameters, ShardStage):
@@ -83,14 +64,15 @@ class EmbedCorpus(EncoderParameters, ShardStage):
 
     Output: shards of embeddings beside those of the sentences, the same rows: null where the
     encoder cannot take a sentence. The parses that the encoder reads are required, by the parsers
-    that it was trained with; an encoder of words requires the sentences alone.
+    that it was trained with; an encoder of words requires the sentences alone. These stages run on
+    the engine that is asked for, the embedding itself by Luigi's workers.
     """
 
     encoder = luigi.Parameter(
         default="english",
         description="What makes the vectors: a name or folder of a model, models joined by +, "
-        "trained, random-SEED, a baseline, or package.module:function of your own, which is given "
-        "the tokens of each sentence joined by spaces.",
+        "trained, expanded, ensemble, random-SEED, a baseline, or package.module:function of your "
+        "own, which is given the tokens of each sentence joined by spaces.",
     )
     encoder_version = luigi.Parameter(
         default="",
@@ -128,7 +110,7 @@ class EmbedCorpus(EncoderParameters, ShardStage):
             ValueError: such a parser is not found, or joined models have different ones.
         """
         name = parse_encoder_name(self.encoder)
-        if name.kind in ("trained", "random"):
+        if name.kind in (*OF_A_RUN, "random"):
             stages = needed_stages(self.clone(TrainEncoders).config.views)
             return {stage: self.clone(PARSE_STAGES[stage]) for stage in stages}
         found: dict[str, dict[str, ParseStage]] = {}
@@ -208,9 +190,10 @@ class EmbedCorpus(EncoderParameters, ShardStage):
                 sentences=self.sentences.folder,
                 destination=self.folder,
                 number=number,
+                count=count,
                 options=self.job_options,
             )
-            for number in numbers
+            for number, count in shard_ranges(len(numbers))
         ]
 
     def _numbers(self) -> list[int]:
