@@ -224,6 +224,8 @@ def events_of(log: str) -> Iterator[tuple[str, str]]:
         if task == "ParseShard":
             kind = "Dependencies" if "stage=dependencies" in parameters else "Constituents"
             name = f"Parse{'Altered' if '-altered-' in parameters else ''}{kind}"
+        if task == "SplitParts":
+            name = "SplitSentences"
         if task == "TrainEncoders" and "views=SEQ,LIN" in parameters:
             name = "TrainEncoders in two processes"
         yield event, name
