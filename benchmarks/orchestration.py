@@ -36,7 +36,7 @@ from tasks import SplitSentences
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 SENTENCE = ("The", "rain", "stopped", ".")
-DESIGNS = {"Luigi tasks of some shards": "ParseTrivially", "one a stage": "ParseTriviallyInOneTask"}
+DESIGNS = {"one Luigi task a range": "ParseTrivially", "one a stage": "ParseTriviallyInOneTask"}
 
 
 @dataclass(frozen=True, slots=True)

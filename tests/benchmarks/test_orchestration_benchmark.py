@@ -54,4 +54,4 @@ def test_both_designs_parse_every_shard_once(capsys: pytest.CaptureFixture[str])
     assert 0 < figures["overhead_seconds"] <= figures["wall_seconds"]
     assert (figures["shards"], figures["workers"]) == (3, 2)
     rows = [line.split("|")[1].strip() for line in lines if line.startswith("| one ")]
-    assert rows == ["one Luigi task a shard", "one a stage"]
+    assert rows == ["one Luigi task a range", "one a stage"]
