@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ import luigi
 
 from models.config.views import needed_stages
 from models.embed_shard import EmbedShardJob
-from models.embedded.embed import EMBEDDING_VERSION
+from models.embedded.stored_job import StoredEmbedJob, describe_embedding
 from models.encoding.encoder_names import OF_A_RUN, parse_encoder_name
 from models.model.model_description import (
     OPTION_OF_STAGE,
@@ -19,21 +18,14 @@ from models.model.model_description import (
     read_model_description,
     recorded_parsers,
 )
-from pipeline.base.atomic_files import RUN_LOCK
 from pipeline.base.bundled import BUNDLED_MODELS
-from pipeline.shards.manifests import (
-    complete_shards,
-    parser_problems,
-    read_dataset_manifest,
-    read_shard_manifest,
-    shard_ranges,
-    write_dataset_manifest,
-)
+from pipeline.shards.manifests import ShardRange
 from pipeline.shards.schema import EMBEDDINGS
-from tasks.artefact import Artefact, ShardStage
+from pipeline.storage.shared_shards import SharedShards
+from tasks.artefact import Artefact
+from tasks.derived_shards import DerivedStage
 from tasks.evaluated_encoder import EncoderParameters, EvaluatedEncoder
 from tasks.parsing import ParseStage
-from tasks.sentences import SplitSentences
 from tasks.shard_jobs import ShardJob
 from tasks.training import PARSE_STAGES, TrainEncoders
 
@@ -59,14 +51,18 @@ class EmbedShard(ShardJob):
         return job.to_dict()
 
 
-class EmbedCorpus(EncoderParameters, ShardStage):
+class EmbedCorpus(EncoderParameters, DerivedStage):
     """Makes a vector of every sentence of a corpus, by any encoder.
 
     Output: shards of embeddings beside those of the sentences, the same rows: null where the
     encoder cannot take a sentence. The parses that the encoder reads are required, by the parsers
-    that it was trained with; an encoder of words requires the sentences alone. These stages run on
-    the engine that is asked for, the embedding itself by Luigi's workers.
+    that it was trained with; an encoder of words requires the sentences alone. On Ray, every
+    machine must reach the encoder's folder under its path.
     """
+
+    stage = EMBEDDINGS
+    verb = "embedded"
+    mixture_remedy = ": delete the shards of the others here and in the storage"
 
     encoder = luigi.Parameter(
         default="english",
@@ -85,17 +81,6 @@ class EmbedCorpus(EncoderParameters, ShardStage):
         description="Type of the stored numbers; float16 takes half the space and keeps three "
         "digits.",
     )
-
-    @property
-    def sentences(self) -> Artefact:
-        """The stage that writes the sentences."""
-        upstream: Artefact = self.clone(SplitSentences)
-        return upstream
-
-    @property
-    def parsed_from(self) -> Path:
-        """Folder of the sentences."""
-        return self.sentences.folder
 
     @cached_property
     def evaluated(self) -> EvaluatedEncoder:
@@ -151,7 +136,7 @@ class EmbedCorpus(EncoderParameters, ShardStage):
             "parses": {stage: parse.digest for stage, parse in self.parses.items()},
             "encoder": self.evaluated.content,
             "dtype": self.dtype,
-            "embedding_version": EMBEDDING_VERSION,
+            **describe_embedding(),
         }
 
     def place(self) -> Path:
@@ -169,45 +154,27 @@ class EmbedCorpus(EncoderParameters, ShardStage):
             "settings": {**self.evaluated.settings, "device": self.device},
         }
 
-    def run(self) -> Iterator[list[EmbedShard]]:
-        """Has the shards embedded, then marks the stage complete."""
-        with self.held(self.folder / RUN_LOCK):
-            missing = [] if self.complete() else self._begin()
-        if missing:
-            yield missing
-        super().run()
-
-    def _begin(self) -> list[EmbedShard]:
-        """Returns the tasks of all shards."""
-        self.write_config()
-        numbers = self._numbers()
-        done = sum(read_shard_manifest(self.folder, number) is not None for number in numbers)
-        self.report_progress(
-            done / max(len(numbers), 1), f"{done} of {len(numbers)} shards embedded"
+    def local_job(self, run: ShardRange) -> EmbedShard:
+        """Returns the task of a range of shards that Luigi runs."""
+        return EmbedShard(
+            sentences=self.sentences.folder,
+            destination=self.folder,
+            number=run.number,
+            count=run.num_shards,
+            options=self.job_options,
         )
-        return [
-            EmbedShard(
-                sentences=self.sentences.folder,
-                destination=self.folder,
-                number=number,
-                count=count,
-                options=self.job_options,
-            )
-            for number, count in shard_ranges(len(numbers))
-        ]
 
-    def _numbers(self) -> list[int]:
-        shards = read_dataset_manifest(self.sentences.folder, "sentences").shards
-        return [shard.number for shard in shards]
-
-    def fill(self) -> None:
-        """Marks the stage complete, whose shards are there.
-
-        Raises:
-            ValueError: they are by several encoders; names the shards of each.
-        """
-        for problem in parser_problems(complete_shards(self.folder)):
-            raise ValueError(f"{self.folder}: {problem}: delete the shards of the others")
-        write_dataset_manifest(
-            self.folder, EMBEDDINGS, config=self.content(), num_shards=len(self._numbers())
+    def stored_job(self, shared: SharedShards, run: ShardRange) -> StoredEmbedJob:
+        """Returns the job of a range of shards that any machine runs, by the encoder it finds."""
+        options = self.job_options
+        del options["parses"]
+        return StoredEmbedJob(
+            storage=shared.address,
+            sentences=shared.place_of(self.sentences.folder),
+            parses={stage: shared.place_of(parse.folder) for stage, parse in self.parses.items()},
+            output=shared.place_of(self.folder),
+            number=run.number,
+            count=run.num_shards,
+            options=options,
+            described=describe_embedding(),
         )

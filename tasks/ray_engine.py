@@ -12,6 +12,7 @@ from typing import Protocol, TypeVar
 import ray
 
 from pipeline.base.job import JobKilledError, available_cores
+from pipeline.shards.manifests import MOST_RANGES
 from tasks.engine_parameters import EngineParameters
 
 logger = logging.getLogger("luigi-interface")
@@ -19,6 +20,8 @@ logger = logging.getLogger("luigi-interface")
 LOCAL = "local"
 POLL_SECONDS = 1.0
 CPUS_PER_JOB = 1
+JOBS_PER_CORE = 4
+"""Of the cluster, at least where there are many shards: the last ones to end then wait little."""
 STORE_BYTES = 128 << 20
 """Ray's shared memory on this machine beside the parser's files: Ray asks for 75 MiB at least."""
 
@@ -56,7 +59,7 @@ J = TypeVar("J", bound=Numbered)
 
 def run_on_ray(
     work: Callable[[J, Mapping[str, bytes]], int],
-    jobs: Sequence[J],
+    jobs_for: Callable[[int], Sequence[J]],
     files: Mapping[str, bytes],
     settings: RaySettings,
     on_done: Callable[[J], None],
@@ -68,6 +71,7 @@ def run_on_ray(
 
     Args:
         work: does a job on whatever machine.
+        jobs_for: given how many there may be at most, returns the jobs.
         files: sent to each machine once, such as a parser's.
         on_done: called with each finished job, in the order they finish.
 
@@ -85,6 +89,8 @@ def run_on_ray(
             max_retries=settings.max_retries,
             retry_exceptions=[JobKilledError, OSError],
         )
+        cores = sum(machine.get("CPU", 0) for machine in _machines())
+        jobs = jobs_for(max(MOST_RANGES, round(JOBS_PER_CORE * cores)))
         sent = ray.put(files)
         pending = {task.remote(job, sent): job for job in jobs}
         while pending:
@@ -141,7 +147,7 @@ def _check_feasible(gpus_per_job: float, device: str) -> None:
     Raises:
         ValueError: none has; names both.
     """
-    machines = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+    machines = _machines()
     num_gpus = sum(machine.get("GPU", 0) for machine in machines)
     if num_gpus and not gpus_per_job and device != "cpu":
         logger.warning(
@@ -164,7 +170,14 @@ def _check_feasible(gpus_per_job: float, device: str) -> None:
         )
 
 
+def _machines() -> list[dict[str, float]]:
+    """Returns what each machine of the connected cluster has, by kind."""
+    return [node["Resources"] for node in ray.nodes() if node["Alive"]]
+
+
 def _reason(error: Exception) -> str:
     """Returns what a job died of, without Ray's traceback around it."""
     cause = getattr(error, "cause", None) or error
+    if getattr(cause, "is_told", False):
+        return str(cause)
     return f"{type(cause).__name__}: {cause}"

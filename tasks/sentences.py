@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,11 +16,11 @@ from pipeline.cleaning.config import describe_cleaning
 from pipeline.downloads.connection import file_name_of
 from pipeline.downloads.download import MAX_BYTES, DownloadConfig, check_sha256, download
 from pipeline.downloads.hub_dataset import TEXT_FOLDER
-from pipeline.shards.manifests import ShardRange
 from pipeline.sources.opened import DECLARED, config_of, source_of
 from pipeline.sources.streams import Source
 from pipeline.storage.location import portable_address
-from pipeline.storage.split_job import StoredSplitJob, fetch_shards, split_stored_parts
+from pipeline.storage.split_job import StoredSplitJob, fetch_shards
+from pipeline.storage.stored_job import make_stored_shards
 from pipeline.text.split import describe_splitter
 from pipeline.text.split_corpus import DUPLICATES_FOLDER, PLAN_NAME, CorpusSplit
 from pipeline.text.tokenization import SentenceConfig
@@ -205,8 +205,9 @@ class SplitSentences(CorpusParameters, ShardStage):
             duplicates = self._duplicates(corpus)
             if duplicates is not None and not duplicates.complete():
                 return [duplicates]
-            while (ranges := corpus.runs()) and self.engine == "ray":
-                self._split_on_ray(corpus, ranges)
+            if self.engine == "ray":
+                self._split_on_ray(corpus)
+            ranges = corpus.runs()
             return [SplitParts(destination=self.folder, number=n, count=c) for n, c in ranges]
 
     def _duplicates(self, corpus: CorpusSplit) -> FindDuplicates | None:
@@ -221,8 +222,8 @@ class SplitSentences(CorpusParameters, ShardStage):
             runs=corpus.all_runs(),
         )
 
-    def _split_on_ray(self, corpus: CorpusSplit, ranges: Sequence[ShardRange]) -> None:
-        """Has Ray split parts that the storage does not have, and takes their shards.
+    def _split_on_ray(self, corpus: CorpusSplit) -> None:
+        """Has Ray split the parts that the storage does not have, and takes their shards.
 
         Raises:
             ModuleNotFoundError: Ray is not installed.
@@ -231,21 +232,37 @@ class SplitSentences(CorpusParameters, ShardStage):
         engine = ray_engine()
         address = portable_address(str(self.storage or self.work_folder))
         place = self.folder.relative_to(self.work_folder).as_posix()
-        described = describe_splitter(self.config)
-        jobs = [StoredSplitJob(address, place, n, count, described) for n, count in ranges]
-        found = [corpus.plan_path, *(self.folder / DUPLICATES_FOLDER).glob("*.*")]
-        files = {
-            path.relative_to(self.folder).as_posix(): path.read_bytes()
-            for path in found
-            if path.suffix in {".json", ".npy"}
-        }
+
+        def jobs_for(most: int) -> list[StoredSplitJob]:
+            return [
+                StoredSplitJob(
+                    storage=address,
+                    output=place,
+                    number=number,
+                    count=count,
+                    config=self.config,
+                    described=describe_splitter(self.config),
+                )
+                for number, count in corpus.runs(most)
+            ]
 
         def take(job: StoredSplitJob) -> None:
             fetch_shards(address, place, self.folder, job.numbers)
             self.report_progress(0.0, f"{job.numbers.stop} parts split")
 
         settings = engine.RaySettings.of(self)
-        engine.run_on_ray(split_stored_parts, jobs, files, settings, take)
+        while corpus.runs():
+            files = self._sent_files(corpus)
+            engine.run_on_ray(make_stored_shards, jobs_for, files, settings, take)
+
+    def _sent_files(self, corpus: CorpusSplit) -> dict[str, bytes]:
+        """Returns the plan and what of it is a duplicate, by the names of their files."""
+        found = [corpus.plan_path, *(self.folder / DUPLICATES_FOLDER).glob("*.*")]
+        return {
+            path.relative_to(self.folder).as_posix(): path.read_bytes()
+            for path in found
+            if path.suffix in {".json", ".npy"}
+        }
 
     def fill(self) -> None:
         """Marks the stage complete, whose shards are there."""

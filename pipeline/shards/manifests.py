@@ -30,7 +30,7 @@ ENCODER_DIGEST = "encoder_digest"
 """Key of an embedded shard's extra facts: digest of everything that determines its vectors but the
 sentences and their parses."""
 MOST_RANGES = 256
-"""Jobs that the shards of a stage are given to at most: whoever schedules them bears no more."""
+"""Jobs that the shards of a stage are given to at most by Luigi, which bears no more."""
 ManifestT = TypeVar("ManifestT", bound=Config)
 Stamps = dict[Path, tuple[int, int, int]]
 """Files -> their size in bytes, time in nanoseconds, and inode."""
@@ -43,9 +43,9 @@ class ShardRange(NamedTuple):
     num_shards: int = 1
 
 
-def shard_ranges(num_shards: int) -> list[ShardRange]:
-    """Returns the ranges that jobs make; of one shard each, unless there are many shards."""
-    size = -(-num_shards // MOST_RANGES) or 1
+def shard_ranges(num_shards: int, most: int = MOST_RANGES) -> list[ShardRange]:
+    """Returns the ranges that jobs make, at most so many; of one shard each where that is few."""
+    size = -(-num_shards // most) or 1
     return [
         ShardRange(number, min(size, num_shards - number)) for number in range(0, num_shards, size)
     ]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -20,7 +20,6 @@ from pipeline.base.config_fields import Config, Count, Natural
 from pipeline.base.digest import digest_of
 from pipeline.base.job import Progress, run_job_from_command_line
 from pipeline.base.json_files import read_object, write_sealed_json
-from pipeline.base.machine import check_releases
 from pipeline.cleaning.config import CleaningConfig, describe_cleaning
 from pipeline.shards.manifests import (
     MANIFEST_NAME,
@@ -64,8 +63,6 @@ class SplitJob(Config):
     output: Path
     number: Natural
     count: Count = 1
-    described: Mapping[str, Any] | None = None
-    """What `describe_splitter` says where the shards' digest was made; None asks for nothing."""
 
 
 class CorpusSplit:
@@ -153,11 +150,14 @@ class CorpusSplit:
             return None
         return Plan.from_dict(values["plan"], self._source)
 
-    def runs(self) -> list[ShardRange]:
+    def runs(self, most: int | None = None) -> list[ShardRange]:
         """Returns the runs of parts to be split next; none when all shards are there.
 
         Where the number of sentences has a limit, these are as many parts as will have them by
         all that is known, so `runs` is asked again when they are done.
+
+        Args:
+            most: runs that the whole corpus has at most; by default as many as Luigi bears.
         """
         parts = self.plan.parts
         made = self._shards_made()
@@ -173,13 +173,13 @@ class CorpusSplit:
             while end < len(parts) and wanted > 0:
                 wanted -= parts[end].num_bytes
                 end += 1
-        return list(self._runs_between(first, end))
+        return list(self._runs_between(first, end, most))
 
-    def _runs_between(self, first: int, end: int) -> Iterator[ShardRange]:
+    def _runs_between(self, first: int, end: int, most: int | None = None) -> Iterator[ShardRange]:
         """Yields runs of the parts between two; their bounds are the same whatever is done."""
         parts, start, num_bytes = self.plan.parts, 0, 0
         unsought = self._unsought_bytes()
-        usual = max(JOB_BYTES, sum(part.num_bytes for part in parts) // MOST_RANGES)
+        usual = max(JOB_BYTES, sum(part.num_bytes for part in parts) // (most or MOST_RANGES))
         least = usual
         for number, part in enumerate(parts[:end]):
             num_bytes += part.num_bytes
@@ -344,12 +344,10 @@ def execute(job: SplitJob, on_progress: Progress) -> None:
 
     Raises:
         ChangedTextError: the text is not the one of the plan.
-        ValueError: this machine would split otherwise than the job's digest says.
     """
     needed = ("fingerprint", "config", "cleaning", "plan")
     values = read_object(job.plan, needed, remedy=_REMEDY)
     config = SentenceConfig.from_dict(values["config"])
-    check_releases(job.described, describe_splitter(config))
     plan = Plan.from_dict(values["plan"])
     splitter = PartSplitter(
         plan,

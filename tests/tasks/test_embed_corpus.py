@@ -135,3 +135,24 @@ def test_the_manifest_says_what_was_asked_for(text: Path) -> None:
     manifest = read_dataset_manifest(task.folder, "embeddings")
     assert manifest.config["dtype"] == "float16"
     assert manifest.rows == len(sentences_of(task))
+
+
+@pytest.mark.slow
+def test_ray_embeds_what_luigis_workers_embed(text: Path, tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    here = stage(text, encoder="english-trees")
+    assert build(here)
+    shared = str(tmp_path / "shared")
+    given = {"work_folder": tmp_path / "other", "storage": shared, "encoder": "english-trees"}
+
+    there = stage(text, engine="ray", ray_address="local", **given)
+    assert build(there)
+
+    rows = shard_path(here.folder, 0).read_bytes()
+    in_storage = tmp_path / "shared" / there.folder.relative_to(tmp_path / "other")
+    for folder in (there.folder, in_storage):
+        assert shard_path(folder, 0).read_bytes() == rows
+    third = stage(text, **given | {"work_folder": tmp_path / "third"})
+    assert build(third)  # takes all of it from the storage
+    assert not (third.folder / "jobs").exists() or not list((third.folder / "jobs").glob("*.json"))
+    assert shard_path(third.folder, 0).read_bytes() == rows

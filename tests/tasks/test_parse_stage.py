@@ -142,7 +142,7 @@ def test_parses_of_a_sentence_shard_that_was_made_anew_in_other_bytes_are_made_a
     parsed = [shard.extra["sentences_sha256"] for shard in stage.manifest().shards]
     assert parsed == [shard.sha256 for shard in read_dataset_manifest(sentences).shards]
     assert shard_path(stage.folder, 0).stat().st_mtime_ns == kept.st_mtime_ns
-    assert "00001.parquet: its sentences were made anew; it is parsed again" in caplog.text
+    assert "00001.parquet: its sentences were made anew; it is made again" in caplog.text
 
 
 def test_a_stage_found_complete_is_not_read_again(

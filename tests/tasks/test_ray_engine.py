@@ -120,7 +120,7 @@ def test_a_job_that_fails_costs_only_its_shard(
     assert not build(stage)
 
     error = caplog.text
-    assert "1 of 3 shard jobs failed: 1; the others are kept; shard 1: RuntimeError: " in error
+    assert "1 of 3 shard jobs failed: 1; the others are kept; shard 1: " in error
     assert "broken on purpose" in error
     assert [read_shard_manifest(stage.folder, number) is None for number in range(3)] == [
         False,

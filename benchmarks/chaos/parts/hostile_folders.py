@@ -35,7 +35,8 @@ from pipeline.parsers.adapters.folder_files import STAGE_OF_KIND, named_kind, re
 from pipeline.parsers.convert import main as convert
 from pipeline.parsers.load import load_parser
 from pipeline.shards.manifests import read_dataset_manifest
-from pipeline.storage.shard_job import StoredShardJob, parse_stored_shard, read_parser_files
+from pipeline.storage.parse_job import StoredParseJob, read_parser_files
+from pipeline.storage.stored_job import make_stored_shards
 
 SECONDS = 120
 """Of a trial; whoever takes longer is held up by the folder."""
@@ -74,8 +75,15 @@ def _load_parser(path: Path) -> object:
 
 def _take_to_a_node(path: Path) -> object:
     """As on a machine of a cluster, of files that somebody sent."""
-    job = StoredShardJob(str(path), "sentences", "parses", 0, "dependencies", "parser")
-    return parse_stored_shard(job, json.loads((path / "sent.json").read_text()))
+    job = StoredParseJob(
+        storage=str(path),
+        sentences="sentences",
+        output="parses",
+        number=0,
+        stage="dependencies",
+        parser_name="parser",
+    )
+    return make_stored_shards(job, json.loads((path / "sent.json").read_text()))
 
 
 def _convert(path: Path) -> None:

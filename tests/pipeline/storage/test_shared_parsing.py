@@ -19,14 +19,10 @@ from pipeline.parsers.adapters.parser_folder import write_parser_folder
 from pipeline.parsing.parse_shard import ParseShardJob, describe_parsing, execute
 from pipeline.shards.manifests import read_dataset_manifest, shard_path
 from pipeline.storage.location import Storage
-from pipeline.storage.shard_job import (
-    SCRATCH_PREFIX,
-    StoredShardJob,
-    parse_stored_shard,
-    read_parser_files,
-    scratch_folder,
-)
+from pipeline.storage.parse_job import StoredParseJob, read_parser_files
+from pipeline.storage.scratch import SCRATCH_PREFIX, scratch_folder
 from pipeline.storage.stage import ShardOrigin, StoredStage
+from pipeline.storage.stored_job import make_stored_shards
 from tests.support.chain_job import MODULE
 from tests.support.edited_json import replace as replace_text
 from tests.support.luigi_builds import build
@@ -49,20 +45,20 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def job(tmp_path: Path) -> StoredShardJob:
+def job(tmp_path: Path) -> StoredParseJob:
     """The job of shard 1 of three whose sentences are in the storage."""
     sentences = write_sentences(tmp_path / "sentences", 3)
     StoredStage(Storage(str(tmp_path / "shared")).inside("sentences")).publish_missing(
         sentences, [0, 1]
     )
-    return StoredShardJob(
+    return StoredParseJob(
         storage=str(tmp_path / "shared"),
         sentences="sentences",
-        parses="parses",
+        output="parses",
         number=1,
         stage="dependencies",
         parser_name="chain",
-        parsing=describe_parsing("dependencies"),
+        described=describe_parsing("dependencies"),
         module=MODULE,
     )
 
@@ -79,9 +75,9 @@ def luigi_errors(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
 
 
 def test_a_job_takes_its_sentences_from_the_storage_and_gives_it_the_parses(
-    job: StoredShardJob, tmp_path: Path, scratch: Path
+    job: StoredParseJob, tmp_path: Path, scratch: Path
 ) -> None:
-    assert parse_stored_shard(job, parser_files(tmp_path)) == 1
+    assert make_stored_shards(job, parser_files(tmp_path)) == 1
 
     parses = StoredStage(Storage(job.storage).inside("parses"))
     assert parses.numbers() == {1}
@@ -93,19 +89,37 @@ def test_a_job_takes_its_sentences_from_the_storage_and_gives_it_the_parses(
 
 
 def test_a_shard_that_stands_in_the_storage_is_not_parsed_again(
-    job: StoredShardJob, tmp_path: Path
+    job: StoredParseJob, tmp_path: Path
 ) -> None:
     files = parser_files(tmp_path)
-    parse_stored_shard(job, files)
+    make_stored_shards(job, files)
 
-    assert parse_stored_shard(replace(job, options={"broken": 1}), files) == 1
+    assert make_stored_shards(replace(job, options={"broken": 1}), files) == 1
+
+
+def test_a_range_goes_around_what_stands_and_gives_each_shard_when_it_is_made(
+    job: StoredParseJob, tmp_path: Path
+) -> None:
+    stored = StoredStage(Storage(job.storage).inside("sentences"))
+    stored.publish_missing(write_sentences(tmp_path / "more", 5), range(5))
+    files = parser_files(tmp_path)
+    make_stored_shards(replace(job, number=1), files)
+    whole = replace(job, number=0, count=5, options={"journal": str(tmp_path / "journal")})
+
+    with pytest.raises(RuntimeError, match="broken on purpose"):
+        make_stored_shards(replace(whole, options={**whole.options, "broken": 3}), files)
+    assert StoredStage(Storage(job.storage).inside("parses")).numbers() == {0, 1, 2}
+    assert make_stored_shards(whole, files) == 0
+
+    assert StoredStage(Storage(job.storage).inside("parses")).numbers() == set(range(5))
+    assert (tmp_path / "journal").read_text().split() == ["0", "2", "3", "4"]
 
 
 def test_a_job_that_fails_publishes_its_traceback_and_no_shard(
-    job: StoredShardJob, tmp_path: Path, scratch: Path
+    job: StoredParseJob, tmp_path: Path, scratch: Path
 ) -> None:
     with pytest.raises(RuntimeError, match=r"broken on purpose \[traceback: .*/shared/parses/jobs"):
-        parse_stored_shard(replace(job, options={"broken": 1}), parser_files(tmp_path))
+        make_stored_shards(replace(job, options={"broken": 1}), parser_files(tmp_path))
 
     kept = (tmp_path / "shared/parses/jobs/00001.json.traceback.txt").read_text(encoding="utf-8")
     assert "broken on purpose" in kept
@@ -114,17 +128,17 @@ def test_a_job_that_fails_publishes_its_traceback_and_no_shard(
 
 
 def test_sentences_that_are_not_in_the_storage_are_named(
-    job: StoredShardJob, tmp_path: Path
+    job: StoredParseJob, tmp_path: Path
 ) -> None:
     with pytest.raises(FileNotFoundError, match=r"shared/sentences/00002\.json: not in the storag"):
-        parse_stored_shard(replace(job, number=2), parser_files(tmp_path))
+        make_stored_shards(replace(job, number=2), parser_files(tmp_path))
 
 
-def test_a_machine_with_other_releases_is_refused(job: StoredShardJob, tmp_path: Path) -> None:
-    other = replace(job, parsing={**job.parsing, "supar": "0.9"})
+def test_a_machine_with_other_releases_is_refused(job: StoredParseJob, tmp_path: Path) -> None:
+    other = replace(job, described={**job.described, "supar": "0.9"})
 
     with pytest.raises(ValueError, match=r"supar 1\.1\.4 instead of 0\.9: install the same"):
-        parse_stored_shard(other, parser_files(tmp_path))
+        make_stored_shards(other, parser_files(tmp_path))
 
 
 def test_scratch_that_a_killed_job_left_is_removed_and_that_in_use_is_not(scratch: Path) -> None:
@@ -253,7 +267,7 @@ def test_a_parser_replaced_after_the_run_began_is_refused(tmp_path: Path) -> Non
 
 
 def test_a_job_refuses_another_parser_than_the_expected_one(
-    job: StoredShardJob, tmp_path: Path
+    job: StoredParseJob, tmp_path: Path
 ) -> None:
     folder = tmp_path / "parser"
     write_parser_folder(folder, PLAIN_DEPENDENCY, {}, {"weight": torch.zeros(1)})
@@ -303,12 +317,12 @@ def test_no_file_from_outside_a_parsers_folder_is_sent(tmp_path: Path, name: str
 
 @pytest.mark.parametrize("name", ["../../../planted", "{}/planted", "a/../../b"])
 def test_no_file_is_written_outside_a_nodes_scratch_folder(
-    job: StoredShardJob, tmp_path: Path, name: str
+    job: StoredParseJob, tmp_path: Path, name: str
 ) -> None:
     files = {**parser_files(tmp_path), name.format(tmp_path): b"planted"}
 
     with pytest.raises(ValueError, match=r"names a file .*only relative names of files"):
-        parse_stored_shard(job, files)
+        make_stored_shards(job, files)
     assert not [path for path in tmp_path.rglob("*") if path.name == "planted"]
     with pytest.raises(ValueError, match=r"names a file '\.\.'.*leads out of the folder"):
-        parse_stored_shard(replace(job, parser_name=".."), parser_files(tmp_path / "more"))
+        make_stored_shards(replace(job, parser_name=".."), parser_files(tmp_path / "more"))

@@ -245,14 +245,6 @@ def test_many_parts_make_few_jobs(tmp_path, small_shards, monkeypatch):
     assert numbers == list(range(len(corpus.plan.parts)))
 
 
-def test_a_machine_with_another_splitter_refuses_the_job(tmp_path):
-    corpus = CorpusSplit(TextFiles([long_text(tmp_path)]), SentenceConfig(), tmp_path / "out")
-    corpus.begin()
-    job = SplitJob(corpus.plan_path, tmp_path / "out", 0, described={"spacy": "0.1"})
-    with pytest.raises(ValueError, match=r"has spacy .* instead of 0\.1: install the same"):
-        execute(job, lambda *_: None)
-
-
 @pytest.mark.parametrize("num_written", range(6))
 @pytest.mark.parametrize("limit", [0, 35])
 def test_a_killed_run_goes_on_byte_identically(

@@ -1,0 +1,208 @@
+"""Stages whose shards are made of a corpus's sentences, by Luigi's workers or by Ray."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from pipeline.base.atomic_files import RUN_LOCK, write_json_atomically
+from pipeline.base.digest import digest_of
+from pipeline.shards.manifests import (
+    DatasetManifest,
+    ShardRange,
+    complete_shards,
+    parser_problems,
+    read_dataset_manifest,
+    read_shard_manifest,
+    shard_ranges,
+    write_dataset_manifest,
+)
+from pipeline.storage.location import named_address, portable_address
+from pipeline.storage.shared_shards import SharedShards
+from pipeline.storage.stored_job import SentFiles, StoredJob, make_stored_shards
+from tasks.artefact import Artefact, ShardStage
+from tasks.parameters import CorpusParameters
+from tasks.sentences import SplitSentences
+from tasks.shard_jobs import ShardJob, ray_engine
+
+
+class DerivedStage(CorpusParameters, ShardStage):
+    """Makes a shard of each shard of sentences, then sums them up in ``manifest.json``.
+
+    One job, in a process of its own, makes a range of them. What the storage has is not made again,
+    and what is made is given to it.
+    """
+
+    stage: ClassVar[str]
+    """Of the shards, as their manifests say it."""
+    verb: ClassVar[str]
+    """What is done to sentences, such as ``parsed``."""
+    mixture_remedy: ClassVar[str]
+    """What to do about shards that are not all made by the same."""
+
+    @property
+    def sentences(self) -> Artefact:
+        """The stage that writes the sentences."""
+        upstream: Artefact = self.clone(SplitSentences)
+        return upstream
+
+    @property
+    def parsed_from(self) -> Path:
+        """Folder of the sentences."""
+        return self.sentences.folder
+
+    @property
+    def maker_checksum(self) -> str:
+        """Of the parser that makes the shards; empty where they are no parses."""
+        return ""
+
+    def local_job(self, run: ShardRange) -> ShardJob:
+        """Returns the task of a range of shards that Luigi runs."""
+        raise NotImplementedError(f"{type(self).__name__} must define local_job()")
+
+    def stored_job(self, shared: SharedShards, run: ShardRange) -> StoredJob:
+        """Returns the job of a range of shards that any machine runs."""
+        raise NotImplementedError(f"{type(self).__name__} must define stored_job()")
+
+    def sent_files(self) -> SentFiles:
+        """Returns what such a machine is sent."""
+        return {}
+
+    def manifest(self) -> DatasetManifest:
+        """Returns the manifest of the finished stage."""
+        return read_dataset_manifest(self.folder, self.stage)
+
+    def complete(self) -> bool:
+        """Returns whether the stage is complete here and, as far as is known here, in its storage.
+
+        The storage itself is not asked: Luigi asks before it forks, and a client of S3 has threads.
+        """
+        complete: bool = super().complete()
+        return complete and (not self.storage or self._publication.exists())
+
+    @property
+    def resources(self) -> dict[str, int]:
+        """What Luigi gives to one task at a time: a Ray of this machine takes all its cores."""
+        alone = self.engine == "ray" and self.ray_address == "local"
+        return {"ray_of_this_machine": 1} if alone else {}
+
+    def run(self) -> Iterator[list[ShardJob]]:
+        """Has the shards made that no storage has, then marks the stage complete.
+
+        Where another run is at a shard, its task waits and takes that. A run that comes while
+        shards are being made may so make some of them, too, but no two the same.
+        """
+        with self.held(self.folder / RUN_LOCK):
+            missing = [] if self.complete() else self._begin()
+        if missing:
+            yield missing
+        super().run()
+
+    def _begin(self) -> list[ShardJob]:
+        """Takes what the storage has, and the rest from Ray where that is the engine.
+
+        Returns:
+            The tasks of all shards, where Luigi is to run them.
+
+        Raises:
+            ModuleNotFoundError: Ray is the engine and not installed.
+            ValueError: jobs would get no GPU to run on, or one that they do not use.
+        """
+        if self.engine == "ray":
+            self._check_gpus_per_job()
+            ray_engine()
+        self.write_config()
+        numbers, shared = self._numbers(), self._shared()
+        shared.begin(numbers, lambda: self.set_status_message("waiting for the sentences"))
+        done = sum(read_shard_manifest(self.folder, number) is not None for number in numbers)
+        self._report_shards(done, len(numbers))
+        if self.engine != "ray":
+            return [self.local_job(run) for run in shard_ranges(len(numbers))]
+        if done < len(numbers):
+            self._make_on_ray(shared, numbers)
+        return []
+
+    def _numbers(self) -> list[int]:
+        shards = read_dataset_manifest(self.sentences.folder, "sentences").shards
+        return [shard.number for shard in shards]
+
+    def _shared(self) -> SharedShards:
+        """Returns the shards as other machines see them; without a storage, in the work folder."""
+        return SharedShards(
+            address=str(self.storage or self.work_folder),
+            work_folder=Path(self.work_folder),
+            sentences=self.sentences.folder,
+            made=self.folder,
+            stage=self.stage,
+            parser_checksum=self.maker_checksum,
+        )
+
+    def fill(self) -> None:
+        """Marks the stage complete, whose shards are there, in the storage as well.
+
+        Raises:
+            ValueError: they are not all by the same; names the shards of each.
+        """
+        numbers = self._numbers()
+        for problem in parser_problems(complete_shards(self.folder)):
+            raise ValueError(f"{self.folder}: {problem}{self.mixture_remedy}")
+        write_dataset_manifest(
+            self.folder, self.stage, config=self.content(), num_shards=len(numbers)
+        )
+        self._shared().finish(numbers)
+        if self.storage:
+            write_json_atomically(self._publication, {"storage": named_address(self.storage)})
+
+    def _make_on_ray(self, shared: SharedShards, numbers: Sequence[int]) -> None:
+        """Has Ray make the shards that are not complete, and takes each when it is.
+
+        Raises:
+            ModuleNotFoundError: Ray is not installed.
+            RuntimeError: jobs failed; names their shards.
+        """
+        engine = ray_engine()
+        done = 0
+
+        def jobs_for(most: int) -> list[StoredJob]:
+            nonlocal done
+            runs = shared.missing_ranges(numbers, most)
+            done = len(numbers) - sum(run.num_shards for run in runs)
+            return [self.stored_job(shared, run) for run in runs]
+
+        def take(job: StoredJob) -> None:
+            nonlocal done
+            for number in job.numbers:
+                shared.fetch(number)
+            done += job.count
+            self._report_shards(done, len(numbers))
+
+        settings = engine.RaySettings.of(self, self.device, self.gpus_per_job)
+        engine.run_on_ray(make_stored_shards, jobs_for, self.sent_files(), settings, take)
+
+    def _check_gpus_per_job(self) -> None:
+        """Checks that jobs on Ray take a part of a GPU where they use one, and only there.
+
+        Raises:
+            ValueError: they do not; names the remedy.
+        """
+        if self.device.startswith("cuda") and not self.gpus_per_job:
+            raise ValueError(
+                "device is cuda and gpus_per_job is 0: Ray then hides the GPUs from the jobs; say "
+                "what part of one a job takes, such as --gpus-per-job 0.25"
+            )
+        if self.device == "cpu" and self.gpus_per_job:
+            raise ValueError(
+                f"device is cpu and gpus_per_job is {self.gpus_per_job:g}: Ray would keep GPUs for "
+                "jobs that use none; say --device cuda, or leave --gpus-per-job away"
+            )
+
+    @property
+    def _publication(self) -> Path:
+        """The note that the stage is complete in this storage, too."""
+        return (
+            self.folder / f"published-{digest_of({'storage': portable_address(self.storage)})}.json"
+        )
+
+    def _report_shards(self, done: int, total: int) -> None:
+        self.report_progress(done / max(total, 1), f"{done} of {total} shards {self.verb}")

@@ -1,0 +1,77 @@
+"""Splitting as a machine of a cluster does it: from a plan that is sent, into a storage."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pipeline.shards.manifests import read_shard_manifest, shard_path
+from pipeline.sources.files import TextFiles
+from pipeline.storage.location import Storage
+from pipeline.storage.split_job import StoredSplitJob, fetch_shards
+from pipeline.storage.stage import StoredStage
+from pipeline.storage.stored_job import make_stored_shards
+from pipeline.text.split import describe_splitter
+from pipeline.text.split_corpus import PLAN_NAME, CorpusSplit
+from pipeline.text.tokenization import SentenceConfig
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> CorpusSplit:
+    """A corpus of one part, whose plan is written."""
+    (tmp_path / "story.txt").write_text("The rain stopped. They ran out.\n", encoding="utf-8")
+    source = TextFiles([str(tmp_path / "story.txt")])
+    corpus = CorpusSplit(source, SentenceConfig(), tmp_path / "here")
+    corpus.begin()
+    return corpus
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> StoredSplitJob:
+    config = SentenceConfig()
+    return StoredSplitJob(
+        storage=str(tmp_path / "shared"),
+        output="sentences",
+        number=0,
+        config=config,
+        described=describe_splitter(config),
+    )
+
+
+def sent(corpus: CorpusSplit) -> dict[str, bytes]:
+    return {PLAN_NAME: corpus.plan_path.read_bytes()}
+
+
+def test_a_machine_makes_the_shard_that_this_one_makes(
+    corpus: CorpusSplit, job: StoredSplitJob, tmp_path: Path
+) -> None:
+    assert make_stored_shards(job, sent(corpus)) == 0
+    assert StoredStage(Storage(job.storage).inside("sentences")).numbers() == {0}
+    fetch_shards(job.storage, "sentences", tmp_path / "there", job.numbers)
+
+    corpus.split_all()
+
+    found = read_shard_manifest(tmp_path / "there", 0)
+    assert found is not None and found.rows == 2
+    expected = shard_path(tmp_path / "here", 0).read_bytes()
+    assert shard_path(tmp_path / "there", 0).read_bytes() == expected
+
+
+def test_a_machine_with_another_splitter_refuses_the_job(
+    corpus: CorpusSplit, job: StoredSplitJob
+) -> None:
+    other = replace(job, described={**job.described, "spacy": "0.1"})
+
+    with pytest.raises(ValueError, match=r"has spacy .* instead of 0\.1: install the same"):
+        make_stored_shards(other, sent(corpus))
+
+
+def test_a_text_that_is_not_on_the_machine_is_named(
+    corpus: CorpusSplit, job: StoredSplitJob, tmp_path: Path
+) -> None:
+    (tmp_path / "story.txt").unlink()
+
+    with pytest.raises(RuntimeError, match=r"story\.txt"):
+        make_stored_shards(job, sent(corpus))
