@@ -15,26 +15,23 @@ which finds everything done. The last line it prints is one JSON object:
 from __future__ import annotations
 
 import argparse
-import os
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 
-from benchmarks.orchestration_tasks import COST_SUFFIX, children_cpu_seconds
+from benchmarks.orchestration_tasks import COST_SUFFIX
 from benchmarks.report import Table, fail, header, print_last_line, print_table
+from benchmarks.timed_command import timed
 from pipeline.base.job import available_cores
 from pipeline.shards.manifests import write_dataset_manifest
 from pipeline.shards.schema import schema_for
 from pipeline.shards.shards import write_shard
 from tasks import SplitSentences
 
-REPOSITORY = Path(__file__).resolve().parent.parent
 SENTENCE = ("The", "rain", "stopped", ".")
 DESIGNS = {"one Luigi task a range": "ParseTrivially", "one a stage": "ParseTriviallyInOneTask"}
 
@@ -108,11 +105,11 @@ def measure(design: str, num_shards: int, workers: int) -> Cost:
         work = Path(folder)
         stage = write_corpus(work, num_shards)
         command = _command(design, work, workers)
-        wall_seconds, cpu_seconds = _timed(command)
+        taken = timed(command)
         costs = list(stage.parent.glob(f"dependencies-*/jobs/*{COST_SUFFIX}"))
         job_seconds = sum(float(path.read_text(encoding="ascii")) for path in costs)
-        noop_seconds, _ = _timed(command)
-    return Cost(design, wall_seconds, cpu_seconds, job_seconds, noop_seconds, workers)
+        noop_seconds = timed(command).wall_seconds
+    return Cost(design, taken.wall_seconds, taken.cpu_seconds, job_seconds, noop_seconds, workers)
 
 
 def write_corpus(work: Path, num_shards: int) -> Path:
@@ -135,19 +132,6 @@ def _command(design: str, work: Path, workers: int) -> list[str]:
     command += [DESIGNS[design], "--local-scheduler", "--workers", str(workers)]
     command += ["--work-folder", str(work), "--source", "files", "--paths", str(work / "text.txt")]
     return command + (["--jobs-at-once", str(workers)] if design == "one a stage" else [])
-
-
-def _timed(command: Sequence[str]) -> tuple[float, float]:
-    """Runs a command; returns its wall seconds and the CPU seconds of it and all it started."""
-    cpu_before, started = children_cpu_seconds(), time.perf_counter()
-    environment = os.environ | {"PYTHONPATH": str(REPOSITORY)}
-    result = subprocess.run(
-        command, capture_output=True, text=True, cwd=REPOSITORY, env=environment, check=False
-    )
-    if result.returncode != 0:
-        log = "\n".join((result.stdout + result.stderr).splitlines()[-20:])
-        raise RuntimeError(f"{' '.join(command)} exited with {result.returncode}:\n{log}")
-    return time.perf_counter() - started, children_cpu_seconds() - cpu_before
 
 
 def _table(costs: Sequence[Cost], num_shards: int) -> Table:

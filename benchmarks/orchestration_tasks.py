@@ -6,20 +6,14 @@ the parser in the jobs is trivial, and the CPU time of their processes is noted.
 
 from __future__ import annotations
 
-import resource
 from concurrent.futures import ThreadPoolExecutor
 
 import luigi
 
+from benchmarks.timed_command import children_cpu_seconds
 from tasks.parsing import ParseDependencies, ParseShard
 
 COST_SUFFIX = ".cpu-seconds"
-
-
-def children_cpu_seconds() -> float:
-    """Returns the CPU time of all ended processes that this one started, and of theirs."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 class ParseShardTrivially(ParseShard):

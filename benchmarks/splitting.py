@@ -1,15 +1,22 @@
 """Measures how well and how fast text is split into sentences and tokens, beside other libraries.
 
 ``python -m benchmarks.splitting --treebank NAME=FILE.conllu …`` splits the raw text of treebanks
-and compares sentences and tokens with the annotated ones; splits a text by the public function, in
-one process and in two; compares our tokens with those of spaCy's own rules, text by text; and has
-other libraries split the same: spaCy's sentencizer, nltk's Punkt, pysbd, nupunkt, BlingFire,
-sentencex. Which of them are not installed is said. The last line it prints is one JSON object.
+and compares sentences and tokens with the annotated ones. Of a text it measures, by ``--parts``,
+
+- ``speed``: the public function in one process, and other libraries on the same: spaCy's
+  sentencizer, nltk's Punkt, pysbd, nupunkt, BlingFire, sentencex (which of them are not installed
+  is said); our tokens are compared with those of spaCy's own rules, text by text;
+- ``workers``: the command line's stage with one worker and with two, which must make the same
+  bytes; ``two_processes_vs_one`` compares their wall time, so that it needs two cores that nobody
+  else uses.
+
+The last line it prints is one JSON object.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import subprocess
 import sys
@@ -22,7 +29,8 @@ import torch
 
 from benchmarks.references.splitters import SPLITTERS, Splitter, sentencizer_pipeline
 from benchmarks.report import Table, fail, header, print_last_line, print_lines, print_table
-from benchmarks.splitting_process import IN_MEMORY, paragraphs_of, part_of, write_default_text
+from benchmarks.splitting_process import IN_MEMORY, paragraphs_of, write_default_text
+from benchmarks.splitting_stage import measure_stage, stage_figures, stage_table
 from benchmarks.splitting_treebanks import Agreement, GoldParagraph, read_paragraphs
 from pipeline.base.job import job_environment
 from pipeline.text.boundaries import sentence_ranges
@@ -30,7 +38,7 @@ from pipeline.text.cleaning import clean_text
 from pipeline.text.tokenization import EnglishTokenizer, TokenizedText, tokenized_by_spacy
 
 OURS = "Treeviews"
-TWO = "two processes"
+PARTS = ("speed", "workers")
 OTHERS_SECONDS, QUICK_OTHERS_SECONDS = 20.0, 3.0
 COMPARED_PARAGRAPHS, QUICK_COMPARED_PARAGRAPHS = 50_000, 2_000
 Treebanks = dict[str, list[GoldParagraph]]
@@ -51,21 +59,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
             sample = paragraphs_of(texts, compared)
             if not sample:
                 raise ValueError("the text has no paragraph; give another --text")
-            _check_same_tokens(sample)
             scores = _scores(treebanks, sample)
-            speed = _speed(texts, options.sentences, compared, quick=options.quick)
+            speed: dict[str, dict[str, Any]] = {}
+            if "speed" in options.parts:
+                _check_same_tokens(sample)
+                speed = _speed(texts, options.sentences, compared, quick=options.quick)
+            runs = measure_stage(texts) if "workers" in options.parts else []
     except (OSError, ValueError, RuntimeError) as error:
         return fail(str(error))
     what = ", ".join(map(str, options.text)) or "Python's documentation, as in the default run"
     run = header("benchmarks.splitting", given, text=what, seed=0)
     if treebanks:
         print_table(_score_table(treebanks, scores), run)
-    print_table(_speed_table(speed, len(sample)), run)
-    absent = [package for package in SPLITTERS if package not in speed]
-    if absent:
+    if speed:
+        print_table(_speed_table(speed, len(sample)), run)
+    if runs:
+        print_table(stage_table(runs), run)
+    if absent := _absent() if speed or treebanks else []:
         remedy = f"pip install {' '.join(absent)}"
         print_lines([f"Not installed, so not compared: {', '.join(absent)} ({remedy})"])
-    print_last_line(_last_line(treebanks, scores, speed, absent))
+    print_last_line(_last_line(treebanks, scores, speed, stage_figures(runs), absent))
     return 0
 
 
@@ -77,7 +90,10 @@ def _parser() -> argparse.ArgumentParser:
     add("--treebank", nargs="+", default=[], metavar="NAME=FILE", help="treebanks in CoNLL-U")
     text = "files or folders, a blank line between paragraphs; default: the default run's text"
     add("--text", type=Path, nargs="+", default=[], help=text)
-    add("--sentences", type=int, default=0, help="so many, of the text over and over; default: all")
+    what = f"what is measured of the text; default: {' '.join(PARTS)}"
+    add("--parts", nargs="+", choices=PARTS, default=PARTS, metavar="PART", help=what)
+    many = "in speed: so many, of the text over and over; default: all"
+    add("--sentences", type=int, default=0, help=many)
     add("--quick", action="store_true", help="less of the text for the others; about a minute")
     return parser
 
@@ -95,6 +111,17 @@ def _treebanks(given: Sequence[str]) -> Treebanks:
             raise ValueError(f"--treebank {argument}: give NAME=FILE, each name once")
         found[name] = read_paragraphs(Path(path))
     return found
+
+
+def _absent() -> list[str]:
+    """Returns the packages of other splitters that are not installed."""
+    absent = []
+    for package in SPLITTERS:
+        try:
+            importlib.import_module(package)
+        except ImportError:
+            absent.append(package)
+    return absent
 
 
 def _check_same_tokens(sample: Sequence[str]) -> None:
@@ -166,53 +193,41 @@ def _sentence_f1(paragraphs: Sequence[GoldParagraph], split: Splitter) -> float:
 def _speed(
     texts: list[str], sentences: int, most: int, *, quick: bool
 ) -> dict[str, dict[str, Any]]:
-    """Returns what processes measured: ours alone, ours as one of two, and each other library."""
-    whole = {"paths": texts, "parts": 1, "part": 0, "sentences": sentences}
-    half = {**whole, "parts": 2, "sentences": sentences // 2}
-    found = {OURS: _measured([whole])[0]}
-    if all(part_of(texts, part, 2) for part in range(2)):
-        pair = _measured([{**half, "part": part} for part in range(2)])
-        found[TWO] = {name: max(one[name] for one in pair) for name in pair[0]}
-        found[TWO]["sentences"] = sum(one["sentences"] for one in pair)
+    """Returns what processes measured, one after the other: ours and each other library."""
+    found = {OURS: _measured({"paths": texts, "sentences": sentences})}
     seconds = QUICK_OTHERS_SECONDS if quick else OTHERS_SECONDS
     for package in (IN_MEMORY, *SPLITTERS):
         settings = {"paths": texts, "package": package, "most": most, "seconds": seconds}
-        if figures := _measured([settings], may_lack=package):
-            found[package] = figures[0]
+        if figures := _measured(settings, may_lack=package):
+            found[package] = figures
     return found
 
 
-def _measured(settings: Sequence[dict[str, Any]], *, may_lack: str = "") -> list[dict[str, Any]]:
-    """Returns the figures of processes that run side by side.
+def _measured(settings: dict[str, Any], *, may_lack: str = "") -> dict[str, Any]:
+    """Returns the figures of a process.
 
     Args:
-        settings: of each process.
         may_lack: a package without which there are none.
 
     Raises:
-        RuntimeError: one failed; carries what it said.
+        RuntimeError: it failed; carries what it said.
     """
     with tempfile.TemporaryDirectory() as scratch:
-        running = []
-        for number, one in enumerate(settings):
-            path = Path(scratch) / f"{number}.json"
-            path.write_text(json.dumps(one), encoding="utf-8")
-            command = [sys.executable, "-m", "benchmarks.splitting_process", str(path)]
-            process = subprocess.Popen(
-                command,
-                env=job_environment(threads=1),
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-            )
-            running.append(process)
-        said = [process.communicate() for process in running]
-    for process, (_, errors) in zip(running, said, strict=True):
-        if process.returncode and may_lack and f"No module named '{may_lack}'" in errors:
-            return []
-        if process.returncode:
-            raise RuntimeError((errors.strip() or "a process failed").splitlines()[-1])
-    return [json.loads(output.splitlines()[-1]) for output, _ in said]
+        path = Path(scratch) / "settings.json"
+        path.write_text(json.dumps(settings), encoding="utf-8")
+        done = subprocess.run(
+            [sys.executable, "-m", "benchmarks.splitting_process", str(path)],
+            env=job_environment(threads=1),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    if done.returncode and may_lack and f"No module named '{may_lack}'" in done.stderr:
+        return {}
+    if done.returncode:
+        raise RuntimeError((done.stderr.strip() or "a process failed").splitlines()[-1])
+    figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return figures
 
 
 def _score_table(treebanks: Treebanks, scores: dict[str, dict[str, list[float]]]) -> Table:
@@ -235,29 +250,19 @@ def _score_table(treebanks: Treebanks, scores: dict[str, dict[str, list[float]]]
 def _speed_table(speed: dict[str, dict[str, Any]], compared: int) -> Table:
     ours = speed[OURS]
     rows = [
-        [
-            name,
-            f"{speed[name]['sentences']:,}",
-            f"{_rate(speed[name]):,.0f}",
-            f"{speed[name]['wall_seconds']:.1f}",
-        ]
-        for name in (OURS, TWO)
-        if name in speed
+        [one.get("name", OURS), f"{one['sentences']:,}", f"{_rate(one):,.0f}"]
+        for one in speed.values()
     ]
-    others = (one for package, one in speed.items() if package in (IN_MEMORY, *SPLITTERS))
-    rows += [[one["name"], f"{one['sentences']:,}", f"{_rate(one):,.0f}", ""] for one in others]
     return Table(
         "Speed",
-        ("splitter", "sentences", "sentences/s", "seconds"),
+        ("splitter", "sentences", "sentences/s"),
         rows,
         [
             "sentences a second of processor time, one thread",
             "ours: files to shards of tokens, what the tokenizer loads included; in memory and by "
             "the others: paragraphs to sentences alone, loaded before, until their time is up",
-            "two processes: half of the files each, the processor time of the slower one; seconds "
-            "are on the clock, which other processes lengthen",
-            f"ours took {ours['peak_mib']:,.0f} MiB at most, and {ours['grown_mib']:+.1f} MiB from "
-            "a fifth of the text to its end",
+            f"ours took {ours['wall_seconds']:.1f} s on the clock and {ours['peak_mib']:,.0f} MiB "
+            f"at most, {ours['grown_mib']:+.1f} MiB from a fifth of the text to its end",
             f"{compared:,} paragraphs have the same tokens by spaCy's rules, a text at a time",
         ],
     )
@@ -271,33 +276,35 @@ def _last_line(
     treebanks: Treebanks,
     scores: dict[str, dict[str, list[float]]],
     speed: dict[str, dict[str, Any]],
+    stage: dict[str, Any],
     absent: list[str],
 ) -> dict[str, Any]:
-    ours, two = speed[OURS], speed.get(TWO, {})
+    """Returns all figures; None is what was not measured."""
     others = [found["sentences"] for name, found in scores.items() if name != OURS]
-    rate = _rate(ours)
     vs_spacy = _rate(speed[IN_MEMORY]) / _rate(speed["spacy"]) if "spacy" in speed else None
 
-    def times(seconds: str) -> float | None:
-        return round(ours[seconds] / two[seconds], 2) if two else None
+    def rate(name: str) -> float | None:
+        return round(_rate(speed[name]), 1) if name in speed else None
+
+    def ours(name: str) -> float | None:
+        return round(speed[OURS][name], 1) if speed else None
 
     def named(figures: Sequence[float]) -> dict[str, float]:
         return {name: round(f1, 2) for name, f1 in zip(treebanks, figures, strict=True)}
 
     return {
-        "sentences_per_second": round(rate, 1),
-        "in_memory_sentences_per_second": round(_rate(speed[IN_MEMORY]), 1),
+        "sentences_per_second": rate(OURS),
+        "in_memory_sentences_per_second": rate(IN_MEMORY),
         "vs_spacy_sentencizer": None if vs_spacy is None else round(vs_spacy, 2),
-        "two_processes_vs_one": times("wall_seconds"),
-        "two_processes_vs_one_processor_time": times("processor_seconds"),
+        **stage,
         "sentence_f1": named(scores[OURS]["sentences"]),
         "token_f1": named(scores[OURS]["tokens"]),
         "best_other_f1": named([max(column) for column in zip(*others, strict=True)])
         if others
         else {},
-        "sentences": ours["sentences"],
-        "peak_mib": round(ours["peak_mib"], 1),
-        "grown_mib": round(ours["grown_mib"], 1),
+        "sentences": ours("sentences"),
+        "peak_mib": ours("peak_mib"),
+        "grown_mib": ours("grown_mib"),
         "absent": absent,
     }
 

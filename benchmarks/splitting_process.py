@@ -16,7 +16,6 @@ from pathlib import Path
 
 from benchmarks.references.splitters import SPLITTERS
 from pipeline.base.machine import peak_bytes
-from pipeline.sources.file_list import list_files
 from pipeline.sources.files import TextFiles
 from pipeline.sources.paragraphs import Paragraph
 from pipeline.sources.plan import BYTES_PER_ROW
@@ -72,24 +71,15 @@ def paragraphs_of(paths: list[str], most: int) -> list[str]:
     return found
 
 
-def part_of(paths: list[str], part: int, parts: int) -> list[str]:
-    """Returns the files of one of parts that are about equally large."""
-    files = sorted(
-        (file.path for file in list_files(paths).files), key=lambda path: -path.stat().st_size
-    )
-    return [str(path) for path in files[part::parts]]
-
-
-def split_part(paths: list[str], part: int, parts: int, sentences: int) -> dict[str, float]:
-    """Splits a part of a text by the public function, into shards that are thrown away.
+def split_text(paths: list[str], sentences: int) -> dict[str, float]:
+    """Splits a text by the public function, into shards that are thrown away.
 
     What the tokenizer loads counts, what Python imports before does not.
 
     Args:
         sentences: so many, from the text over and over; 0 takes the text once.
     """
-    taken = part_of(paths, part, parts)
-    source = RepeatedText(taken, sentences) if sentences else TextFiles(taken)
+    source = RepeatedText(paths, sentences) if sentences else TextFiles(paths)
     resident: list[tuple[float, int]] = []
     started, spent = time.perf_counter(), time.process_time()
     with tempfile.TemporaryDirectory() as scratch:
@@ -161,7 +151,7 @@ def _resident_bytes() -> int:
 def main() -> None:
     """Does what its settings say."""
     settings = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
-    do = split_by_other if "package" in settings else split_part
+    do = split_by_other if "package" in settings else split_text
     print(json.dumps(do(**settings)))
 
 

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 _PROCESSORS = Path("/proc/cpuinfo")
+MAXRSS_BYTES = 1 if sys.platform == "darwin" else 1024
+"""In one of `ru_maxrss`: bytes on macOS, KiB elsewhere."""
 
 
 def resident_bytes(process: int) -> int:
@@ -31,8 +33,7 @@ def peak_bytes(process: int | None = None) -> int:
         return peak
     if process is not None:
         return 0
-    unit = 1 if sys.platform == "darwin" else 1024  # bytes on macOS, KiB elsewhere
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * MAXRSS_BYTES
 
 
 def free_memory() -> str:

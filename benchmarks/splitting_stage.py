@@ -1,0 +1,163 @@
+"""Measures the stage that splits a corpus, as users start it: with one worker, then with two."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.report import Table
+from benchmarks.timed_command import Taken, timed
+from pipeline.base.digest import sha256_of_file
+from pipeline.shards.manifests import (
+    MANIFEST_NAME,
+    quarantine_path,
+    read_dataset_manifest,
+    shard_path,
+)
+from pipeline.sources.file_list import list_files
+
+WORKERS = {"one worker": 1, "two workers": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class StageRun:
+    """What a run of the stage took and made."""
+
+    name: str
+    taken: Taken
+    sentences: int
+    shards: int
+    jobs: int
+    """Processes that the shards were given to; no more workers than these are of use."""
+    drops: Mapping[str, int]
+    """Number of sentences refused, by reason."""
+    files: Mapping[str, str]
+    """Rows and quarantine: a file's name -> its sha256."""
+
+
+def measure_stage(paths: Sequence[str]) -> list[StageRun]:
+    """Returns what the stage takes with one worker and with two, each in a fresh work folder.
+
+    The text is read once before, so that both find it in the system's cache.
+
+    Args:
+        paths: files or folders of text.
+
+    Raises:
+        FileNotFoundError: there is no such path.
+        ValueError: a path holds no text or cannot be given to the stage.
+        RuntimeError: Luigi failed, or the two runs did not make the same.
+    """
+    if wrong := next((path for path in paths if "," in path), ""):
+        raise ValueError(f"{wrong}: the stage takes paths separated by commas; rename this one")
+    for file in list_files(paths).files:
+        with suppress(OSError):  # a file that cannot be read is the stage's to refuse
+            sha256_of_file(file.path)
+    runs = []
+    for name in WORKERS:
+        print(f"measuring the stage with {name}", file=sys.stderr)
+        with tempfile.TemporaryDirectory() as work:
+            runs.append(_run(name, paths, Path(work)))
+    check_same(*runs)
+    return runs
+
+
+def _run(name: str, paths: Sequence[str], work: Path) -> StageRun:
+    command = [sys.executable, "-m", "luigi", "--module", "tasks", "SplitSentences"]
+    command += ["--local-scheduler", "--workers", str(WORKERS[name]), "--source", "files"]
+    command += ["--paths", ",".join(str(Path(path).absolute()) for path in paths)]
+    taken = timed([*command, "--work-folder", str(work)])
+    (stage,) = (path.parent for path in work.glob(f"corpora/*/sentences/{MANIFEST_NAME}"))
+    made = read_dataset_manifest(stage, "sentences")
+    files = [
+        path_of(stage, shard.number)
+        for shard in made.shards
+        for path_of in (shard_path, quarantine_path)
+    ]
+    digests = {path.name: sha256_of_file(path) for path in files}
+    jobs = len(list((stage / "jobs").glob("*.json")))
+    return StageRun(name, taken, made.rows, len(made.shards), jobs, made.drops, digests)
+
+
+def check_same(one: StageRun, two: StageRun) -> None:
+    """Compares what two runs made.
+
+    Raises:
+        RuntimeError: they differ; names the first file that does.
+    """
+    for name in sorted(one.files.keys() | two.files.keys()):
+        for run, other in ((one, two), (two, one)):
+            if name not in run.files:
+                raise RuntimeError(f"{name}: made with {other.name}, but not with {run.name}")
+        if one.files[name] != two.files[name]:
+            raise RuntimeError(f"{name}: {one.name} and {two.name} made other bytes")
+    if one.drops != two.drops:
+        raise RuntimeError(
+            f"{MANIFEST_NAME}: {one.name} counted the drops {dict(one.drops)}, "
+            f"{two.name} {dict(two.drops)}"
+        )
+
+
+def stage_table(runs: Sequence[StageRun]) -> Table:
+    """Returns the table of both runs."""
+    columns = (
+        *("workers", "seconds", "CPU seconds", "largest process (MiB)"),
+        *("sentences", "shards", "jobs", "sentences/s", "sentences/CPU s"),
+    )
+    rows = [
+        [
+            run.name,
+            f"{run.taken.wall_seconds:.1f}",
+            f"{run.taken.cpu_seconds:.1f}",
+            f"{_mib(run):,.0f}",
+            f"{run.sentences:,}",
+            f"{run.shards:,}",
+            f"{run.jobs:,}",
+            f"{run.sentences / run.taken.wall_seconds:,.0f}",
+            f"{run.sentences / run.taken.cpu_seconds:,.0f}",
+        ]
+        for run in runs
+    ]
+    drops = ", ".join(f"{number:,} {reason}" for reason, number in runs[0].drops.items())
+    notes = [
+        "the command luigi --module tasks SplitSentences from its start to its end, each time into "
+        "a fresh work folder; the text was read once before",
+        "CPU seconds: of Luigi and all processes that it starts; largest process: the most memory "
+        "that one of them had resident",
+        f"both made the same bytes in all {len(runs[0].files):,} files of rows and of what was "
+        "refused",
+        f"refused by both: {drops or 'nothing'}",
+    ]
+    if runs[0].jobs < max(WORKERS.values()):
+        notes.append("the text is too short for two jobs, so that the second worker had nothing")
+    return Table("Splitting by one and by two workers", columns, rows, notes)
+
+
+def stage_figures(runs: Sequence[StageRun]) -> dict[str, Any]:
+    """Returns the figures of both runs for the last line; each is None where there are no runs."""
+    of_both = ("two_processes_vs_one", "stage_sentences", "shards", "jobs", "drops")
+    of_each = [
+        f"{name.replace(' ', '_')}_{what}"
+        for name in WORKERS
+        for what in ("seconds", "cpu_seconds", "peak_mib")
+    ]
+    if not runs:
+        return dict.fromkeys([*of_both, *of_each])
+    one, two = runs
+    ratio = round(one.taken.wall_seconds / two.taken.wall_seconds, 3)
+    same = (ratio, one.sentences, one.shards, one.jobs, dict(one.drops))
+    each = [
+        round(figure, 2)
+        for run in runs
+        for figure in (run.taken.wall_seconds, run.taken.cpu_seconds, _mib(run))
+    ]
+    return dict(zip([*of_both, *of_each], [*same, *each], strict=True))
+
+
+def _mib(run: StageRun) -> float:
+    return run.taken.peak_bytes / (1 << 20)
