@@ -23,7 +23,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from benchmarks.orchestration_tasks import COST_SUFFIX
+from benchmarks.orchestration_tasks import COSTS_FOLDER, DRIVER_COST
 from benchmarks.report import Table, fail, header, print_last_line, print_table
 from benchmarks.timed_command import timed
 from pipeline.base.job import available_cores
@@ -33,7 +33,12 @@ from pipeline.shards.shards import write_shard
 from tasks import SplitSentences
 
 SENTENCE = ("The", "rain", "stopped", ".")
-DESIGNS = {"one Luigi task a range": "ParseTrivially", "one a stage": "ParseTriviallyInOneTask"}
+RAY = "ray"
+DESIGNS = {
+    "local": "Luigi's workers, a task a range",
+    RAY: "Ray, a job a range",
+    "threads": "threads of one Luigi task",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +51,8 @@ class Cost:
     """Of all processes."""
     job_seconds: float
     """Of these, the job processes'."""
+    driver_seconds: float
+    """Of these, the process that hands out the jobs."""
     noop_seconds: float
     workers: int
 
@@ -103,13 +110,22 @@ def measure(design: str, num_shards: int, workers: int) -> Cost:
     print(f"measuring {design}", file=sys.stderr)
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
-        stage = write_corpus(work, num_shards)
+        write_corpus(work, num_shards)
         command = _command(design, work, workers)
         taken = timed(command)
-        costs = list(stage.parent.glob(f"dependencies-*/jobs/*{COST_SUFFIX}"))
+        costs = list((work / COSTS_FOLDER).glob("[0-9]*"))
         job_seconds = sum(float(path.read_text(encoding="ascii")) for path in costs)
+        driver_seconds = float((work / COSTS_FOLDER / DRIVER_COST).read_text(encoding="ascii"))
         noop_seconds = timed(command).wall_seconds
-    return Cost(design, taken.wall_seconds, taken.cpu_seconds, job_seconds, noop_seconds, workers)
+    return Cost(
+        design,
+        taken.wall_seconds,
+        taken.cpu_seconds,
+        job_seconds,
+        driver_seconds,
+        noop_seconds,
+        workers,
+    )
 
 
 def write_corpus(work: Path, num_shards: int) -> Path:
@@ -128,10 +144,15 @@ def write_corpus(work: Path, num_shards: int) -> Path:
 
 
 def _command(design: str, work: Path, workers: int) -> list[str]:
-    command = [sys.executable, "-m", "luigi", "--module", "benchmarks.orchestration_tasks"]
-    command += [DESIGNS[design], "--local-scheduler", "--workers", str(workers)]
+    task = "ParseTriviallyInOneTask" if design == "threads" else "ParseTrivially"
+    command = [sys.executable, "-m", "luigi", "--module", "benchmarks.orchestration_tasks", task]
+    command += ["--local-scheduler", "--workers", "1" if design == RAY else str(workers)]
     command += ["--work-folder", str(work), "--source", "files", "--paths", str(work / "text.txt")]
-    return command + (["--jobs-at-once", str(workers)] if design == "one a stage" else [])
+    more = {
+        RAY: ["--engine", "ray", "--ray-address", "local"],
+        "threads": ["--jobs-at-once", str(workers)],
+    }
+    return command + more.get(design, [])
 
 
 def _table(costs: Sequence[Cost], num_shards: int) -> Table:

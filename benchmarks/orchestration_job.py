@@ -1,13 +1,14 @@
 """The shard job of the orchestration benchmark: a real one, whose parser only says "a chain".
 
 ``python -m benchmarks.orchestration_job JOB.json`` does all that ``pipeline.parsing.parse_shard``
-does (reads, checks, writes, renames, sums up) but load a parser, and leaves beside the job file how
+does (reads, checks, writes, renames, sums up) but load a parser, and notes in a folder how
 much CPU time its process took, starting and imports included.
 """
 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,8 @@ def execute(job: Mapping[str, Any], on_progress: Progress) -> None:
             number=first + done,
         )
         parse_shard(parse_job, ChainParser(), in_part(on_progress, done, count))
+    cost = Path(job["costs"]) / f"{first:05d}"
+    cost.write_text(f"{time.process_time()}\n", encoding="ascii")
 
 
 if __name__ == "__main__":
