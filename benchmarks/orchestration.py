@@ -9,12 +9,15 @@ which finds everything done. The last line it prints is one JSON object:
   the workers. A job's interpreter and imports count as its own work, as loading a parser does; all
   else is overhead, also the time in which jobs wait for the disk or for a core that Luigi holds.
   Whatever else the machine does counts as overhead, too.
+- ``overhead_cpu_seconds``: the CPU time of all but the jobs, which other work on the machine leaves
+  be. Of Ray, that of the process that hands out the jobs: its daemons end after it.
 - ``noop_seconds``: wall time of the second command, imports included.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -26,8 +29,9 @@ import pyarrow as pa
 from benchmarks.orchestration_tasks import COSTS_FOLDER, DRIVER_COST
 from benchmarks.report import Table, fail, header, print_last_line, print_table
 from benchmarks.timed_command import timed
+from pipeline.base.bundled import how_to_install
 from pipeline.base.job import available_cores
-from pipeline.shards.manifests import write_dataset_manifest
+from pipeline.shards.manifests import MOST_RANGES, write_dataset_manifest
 from pipeline.shards.schema import schema_for
 from pipeline.shards.shards import write_shard
 from tasks import SplitSentences
@@ -63,7 +67,9 @@ class Cost:
 
     @property
     def orchestration_cpu_seconds(self) -> float:
-        """CPU time of Luigi and its forked workers, which other work on the machine leaves be."""
+        """CPU time of all but the jobs, which other work on the machine leaves be."""
+        if self.design == RAY:  # whose daemons and workers nobody waits for
+            return self.driver_seconds
         return self.cpu_seconds - self.job_seconds
 
 
@@ -75,27 +81,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for name in ("shards", "workers"):
             if getattr(options, name) < 1:
                 raise ValueError(f"--{name} must be at least 1")
+        if RAY in options.designs and importlib.util.find_spec("ray") is None:
+            raise ValueError(f"Ray is not installed: {how_to_install('ray')}, or leave it out")
         text = f"{options.shards} shards of one sentence of {len(SENTENCE)} tokens"
         run = header("benchmarks.orchestration", given, text=text, seed=0)
         costs = [
             measure(design, options.shards, options.workers)
-            for design in (DESIGNS if options.designs == "both" else list(DESIGNS)[:1])
+            for design in dict.fromkeys(options.designs)
         ]
     except (RuntimeError, ValueError) as error:
         return fail(str(error))
     print_table(_table(costs, options.shards), run)
-    ours = costs[0]
     print_last_line(
-        {
-            "overhead_seconds": round(ours.overhead_seconds, 2),
-            "noop_seconds": round(ours.noop_seconds, 2),
-            "overhead_cpu_seconds": round(ours.orchestration_cpu_seconds, 2),
-            "wall_seconds": round(ours.wall_seconds, 2),
-            "shards": options.shards,
-            "workers": options.workers,
-        }
+        {**_figures(costs[0]), "shards": options.shards, "workers": options.workers}
+        | {cost.design: _figures(cost) for cost in costs[1:]}
     )
     return 0
+
+
+def _figures(cost: Cost) -> dict[str, float]:
+    return {
+        "overhead_seconds": round(cost.overhead_seconds, 2),
+        "noop_seconds": round(cost.noop_seconds, 2),
+        "overhead_cpu_seconds": round(cost.orchestration_cpu_seconds, 2),
+        "wall_seconds": round(cost.wall_seconds, 2),
+    }
 
 
 def measure(design: str, num_shards: int, workers: int) -> Cost:
@@ -157,12 +167,12 @@ def _command(design: str, work: Path, workers: int) -> list[str]:
 
 def _table(costs: Sequence[Cost], num_shards: int) -> Table:
     columns = (
-        *("design", "wall (s)", "CPU of jobs (s)", "CPU of Luigi (s)", "overhead (s)"),
+        *("design", "wall (s)", "CPU of jobs (s)", "CPU beside jobs (s)", "overhead (s)"),
         *("a shard (ms)", "no-op run (s)"),
     )
     rows = [
         (
-            cost.design,
+            DESIGNS[cost.design],
             f"{cost.wall_seconds:.1f}",
             f"{cost.job_seconds:.1f}",
             f"{cost.orchestration_cpu_seconds:.1f}",
@@ -173,11 +183,13 @@ def _table(costs: Sequence[Cost], num_shards: int) -> Table:
         for cost in costs
     ]
     notes = [
-        f"{num_shards} shards, each a process of its own; {costs[0].workers} at once",
+        f"{num_shards} shards in at most {MOST_RANGES} jobs, each a process of its own; "
+        f"{costs[0].workers} at once",
         "overhead: wall less the jobs' CPU time divided by those at once; a job's interpreter and "
         "imports are its own work, waiting for disk or for a core is overhead",
-        "CPU of Luigi: its process and the workers that it forks; other work on the machine leaves "
-        "this figure be, but not the overhead",
+        "CPU beside jobs: Luigi's process and the workers that it forks; with Ray, the process "
+        "that hands out the jobs, as Ray's own end after it. Other work on the machine leaves this "
+        "figure be, but not the overhead",
         "no-op run: the same command again, imports included",
     ]
     return Table("Orchestration beside the shards' own work", columns, rows, notes)
@@ -191,9 +203,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--workers", type=int, default=available_cores(), help="jobs at once")
     parser.add_argument(
         "--designs",
-        choices=("product", "both"),
-        default="product",
-        help="both also measures one Luigi task a stage, which starts the jobs from threads",
+        nargs="+",
+        choices=DESIGNS,
+        default=["local"],
+        help="; ".join(f"{name}: {described}" for name, described in DESIGNS.items()),
     )
     return parser
 

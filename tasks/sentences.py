@@ -33,6 +33,8 @@ from tasks.shard_jobs import ShardJob, ray_engine
 
 _GIVEN_BY = {"paths": "files", "url": "url", "dataset": "hf"}
 """What says where a text is -> the source that is made for it."""
+PARTS_SUFFIX = "-parts"
+"""Of the folder in a storage with shards of whole parts, of a corpus that is to be cut."""
 
 
 class DownloadCorpus(ReportingTask):
@@ -232,6 +234,8 @@ class SplitSentences(CorpusParameters, ShardStage):
         engine = ray_engine()
         address = portable_address(str(self.storage or self.work_folder))
         place = self.folder.relative_to(self.work_folder).as_posix()
+        if self.storage and self.limit:
+            place += PARTS_SUFFIX  # the corpus is cut at its limit here, and then given
 
         def jobs_for(most: int) -> list[StoredSplitJob]:
             return [
@@ -250,7 +254,7 @@ class SplitSentences(CorpusParameters, ShardStage):
             fetch_shards(address, place, self.folder, job.numbers)
             self.report_progress(0.0, f"{job.numbers.stop} parts split")
 
-        settings = engine.RaySettings.of(self)
+        settings = engine.RaySettings.of(self, device="cpu")
         while corpus.runs():
             files = self._sent_files(corpus)
             engine.run_on_ray(make_stored_shards, jobs_for, files, settings, take)

@@ -49,6 +49,8 @@ JOB_BYTES = 16_000_000
 """Of text in a run of parts that one job splits: some seconds of work."""
 UNSOUGHT_RUNS = 8
 """Runs that a stream is split in at most which each of them reads from the beginning."""
+_RUNS_PER_READER = 4
+"""Of all that are asked for, to each run in a stream that all read from the beginning."""
 _REMEDY = "delete it and run the stage again"
 
 
@@ -178,7 +180,7 @@ class CorpusSplit:
     def _runs_between(self, first: int, end: int, most: int | None = None) -> Iterator[ShardRange]:
         """Yields runs of the parts between two; their bounds are the same whatever is done."""
         parts, start, num_bytes = self.plan.parts, 0, 0
-        unsought = self._unsought_bytes()
+        unsought = self._unsought_bytes(most)
         usual = max(JOB_BYTES, sum(part.num_bytes for part in parts) // (most or MOST_RANGES))
         least = usual
         for number, part in enumerate(parts[:end]):
@@ -190,14 +192,18 @@ class CorpusSplit:
                     yield ShardRange(begin, number + 1 - begin)
                 start, num_bytes, least = number + 1, 0, usual
 
-    def _unsought_bytes(self) -> dict[int, int]:
-        """Returns how long a run in each stream is to be, so that few read what is before it."""
+    def _unsought_bytes(self, most: int | None) -> dict[int, int]:
+        """Returns how long a run in each stream is to be, so that few read what is before it.
+
+        Where a cluster asks for more runs than usual, it has the cores for that.
+        """
+        runs = max(UNSOUGHT_RUNS, (most or 0) // _RUNS_PER_READER)
         sizes: Counter[int] = Counter()
         for part in self.plan.parts:
             if len({piece.stream for piece in part.pieces}) == 1:
                 sizes[part.pieces[0].stream] += part.num_bytes
         return {
-            number: 0 if stream.is_sought else sizes[number] // UNSOUGHT_RUNS
+            number: 0 if stream.is_sought else sizes[number] // runs
             for number, stream in enumerate(self.plan.streams)
         }
 

@@ -10,6 +10,7 @@ import pytest
 
 from pipeline.shards.manifests import read_dataset_manifest, shard_numbers, shard_path
 from pipeline.sources import plan
+from pipeline.storage.shared_shards import SharedShards
 from pipeline.text import split_corpus
 from tasks.sentences import SplitParts, SplitSentences
 from tests.support.luigi_builds import build
@@ -118,3 +119,28 @@ def test_ray_splits_into_a_storage_that_others_take_from(
     assert build(elsewhere)
     assert shards(elsewhere.folder) == shards(on_ray.folder)
     assert {path: path.stat().st_mtime_ns for path in stored.glob("*.parquet")} == before
+
+
+@pytest.mark.slow
+def test_a_limit_on_ray_gives_a_storage_the_corpus_that_is_cut(text: Path, tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    storage = tmp_path / "shared"
+    given = {"limit": 75, "storage": str(storage)}
+    on_ray = stage(text, tmp_path / "here", engine="ray", ray_address="local", **given)
+    assert build(on_ray)
+    here = stage(text, tmp_path / "alone", limit=75)
+    assert build(here)
+    assert shards(on_ray.folder) == shards(here.folder)
+
+    numbers = shard_numbers(on_ray.folder)
+    made = SharedShards(
+        address=str(storage),
+        work_folder=tmp_path / "here",
+        sentences=on_ray.folder,
+        made=on_ray.folder.parent / "parses",
+        stage="dependencies",
+        parser_checksum="",
+    )
+    made.begin(numbers, lambda: None)
+
+    assert shards(storage / on_ray.folder.relative_to(tmp_path / "here")) == shards(here.folder)
