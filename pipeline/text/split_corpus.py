@@ -3,11 +3,16 @@
 ``python -m pipeline.text.split_corpus JOB.json`` makes the shards of a run of parts; the file holds
 a `SplitJob`. Many such jobs may work on one folder. What parts there are stands in its
 ``plan.json``, which is found before the first job begins.
+
+Of a corpus with a limit the plan has the first parts alone. It goes further when all of them are
+split and hold too few sentences: how far follows from the text, so it is the same plan in the end
+whatever was killed in between.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -48,6 +53,10 @@ DUPLICATES_FOLDER = "duplicates"
 """Beside the plan: what goes as it stands elsewhere in the corpus, too."""
 JOB_BYTES = 16_000_000
 """Of text in a run of parts that one job splits: some seconds of work."""
+SPARE_TEXT = 1.5
+"""A plan has so many times the text that by all that is known holds the wanted sentences."""
+_LEAST_GROWTH, _MOST_GROWTH = 2, 16
+"""Of a plan's text when it goes further: few plans are made, and none by a few rows alone."""
 UNSOUGHT_RUNS = 8
 """Runs that a stream is split in at most which each of them reads from the beginning."""
 _REMEDY = "delete it and run the stage again"
@@ -101,7 +110,7 @@ class CorpusSplit:
 
     @property
     def plan(self) -> Plan:
-        """The parts of the source.
+        """The parts of the source, as far as they are known to be wanted.
 
         Raises:
             RuntimeError: `begin` was not called.
@@ -133,14 +142,35 @@ class CorpusSplit:
         sweep_unfinished(self._folder)
         self._plan = self._written_plan()
         if self._plan is None:
-            self._plan = plan_of(self._source)
-            values = {
-                "fingerprint": self._fingerprint,
-                "config": self._config.to_dict(),
-                "cleaning": self._cleaning.to_dict(),
-                "plan": self._plan.to_dict(),
-            }
-            write_sealed_json(self.plan_path, values)
+            is_limited = self._config.limit and not self._cleaning.needs_corpus
+            wanted = SPARE_TEXT * BYTES_PER_ROW * self._config.limit
+            self._plan = self._write_plan(wanted if is_limited else math.inf)
+
+    def _write_plan(self, num_bytes: float) -> Plan:
+        """Returns the parts that hold so much text, which are written down for the jobs."""
+        plan = plan_of(self._source, num_bytes)
+        values = {
+            "fingerprint": self._fingerprint,
+            "config": self._config.to_dict(),
+            "cleaning": self._cleaning.to_dict(),
+            "plan": plan.to_dict(),
+        }
+        write_sealed_json(self.plan_path, values)
+        return plan
+
+    def _plan_further(self) -> None:
+        """Adds parts to the plan if those that it has are split and do not reach the limit.
+
+        How many depends on what these parts hold and on nothing else.
+        """
+        while not self.plan.is_whole:
+            made = self._shards_made()
+            rows = sum(shard.rows for shard in made)
+            if rows >= self._config.limit or len(made) < len(self.plan.parts):
+                return
+            growth = SPARE_TEXT * self._config.limit / max(rows, 1)
+            growth = min(max(growth, _LEAST_GROWTH), _MOST_GROWTH)
+            self._plan = self._write_plan(growth * self.plan.num_bytes)
 
     def _written_plan(self) -> Plan | None:
         """Returns the plan that an earlier run wrote, if it is of the same files."""
@@ -157,8 +187,10 @@ class CorpusSplit:
         """Returns the runs of parts to be split next; none when all shards are there.
 
         Where the number of sentences has a limit, these are as many parts as will have them by
-        all that is known, so `runs` is asked again when they are done.
+        all that is known, so `runs` is asked again when they are done. The plan goes further where
+        its parts did not have them: a job is to read it after `runs` named its parts.
         """
+        self._plan_further()
         parts = self.plan.parts
         made = self._shards_made()
         first, end = len(made), len(parts)
@@ -202,8 +234,8 @@ class CorpusSplit:
         }
 
     def _shards_made(self) -> list[ShardManifest]:
-        """Returns the manifests of the shards from the first on, up to one that is missing."""
-        return complete_shards(self._folder)
+        """Returns the manifests of the plan's shards from the first on, up to a missing one."""
+        return complete_shards(self._folder)[: len(self.plan.parts)]
 
     def finish(self) -> DatasetManifest:
         """Ends the corpus at its limit and marks it complete.
@@ -212,12 +244,13 @@ class CorpusSplit:
             ValueError: the source has no sentence; says what was refused.
             FileNotFoundError: a shard is missing.
         """
+        self._plan_further()  # a plan that was lost is found anew from its beginning
         num_shards = self._cut_at_limit() if self._config.limit else len(self.plan.parts)
         found = [read_shard_manifest(self._folder, number) for number in range(num_shards)]
         if all(found) and sum(shard.rows for shard in found if shard) == 0:
             raise ValueError(self._nothing_found())
         _remove_shards(self._folder, num_shards)
-        met = {"left_out": dict(left)} if (left := self._source.left_out()) else {}
+        met = {"left_out": dict(left)} if (left := self.plan.left_out) else {}
         return write_dataset_manifest(
             self._folder, "sentences", config=self._described | met, num_shards=num_shards
         )
@@ -237,8 +270,8 @@ class CorpusSplit:
 
     def split_all(self, on_progress: Progress | None = None) -> DatasetManifest:
         """Makes all shards in this process; returns the manifest."""
-        splitter = self._splitter()
         while runs := self.runs():
+            splitter = self._splitter()  # of the plan as it is now
             for run in runs:
                 end = runs[-1].number + runs[-1].num_shards
                 split_run(splitter, run, _within(on_progress, run, end), len(self.plan.parts))
