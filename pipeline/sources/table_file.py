@@ -63,11 +63,9 @@ class TableStream(RowStream):
 
     def survey(self) -> Iterator[Place]:
         """Yields where rows begin, far enough apart, by what the file says of its groups."""
-        try:
+        groups: Iterator[_Group] = iter(())
+        with suppress(_NoTextError, *_ERRORS):
             groups = self._groups()
-        except (_NoTextError, *_ERRORS):
-            yield START
-            return
         yield from _places(groups)
 
     def rows(self, before: int) -> Iterator[Row]:

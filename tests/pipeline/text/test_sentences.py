@@ -242,7 +242,7 @@ def test_the_limit_holds_over_jobs_that_split_more(tmp_path, small_shards, monke
 def short_plans(small_shards, monkeypatch):
     """Plans that begin with a few parts and go further in small steps; returns them."""
     monkeypatch.setattr(split_corpus, "BYTES_PER_ROW", 1)
-    monkeypatch.setattr(split_corpus, "_MOST_GROWTH", 2)
+    monkeypatch.setattr(split_corpus, "_MOST_GROWTH", 3)
     made = []
 
     def noting(source, num_bytes):
@@ -348,12 +348,14 @@ def test_a_plan_that_is_lost_when_all_is_split_costs_no_sentence(tmp_path, short
     config, source = SentenceConfig(limit=333), TextFiles([long_text(tmp_path)])
     split_sentences(source, config, tmp_path / "out")
     before = content(tmp_path / "out")
+    planned = (tmp_path / "out" / "plan.json").read_bytes()
     for name in ("plan.json", "manifest.json"):
         (tmp_path / "out" / name).unlink()
     corpus = CorpusSplit(source, config, tmp_path / "out")
     corpus.begin()
     corpus.finish()
     assert content(tmp_path / "out") == before
+    assert (tmp_path / "out" / "plan.json").read_bytes() == planned
 
 
 def test_a_job_reads_the_plan_as_it_is_when_the_job_begins(tmp_path, short_plans):
