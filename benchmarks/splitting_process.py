@@ -42,7 +42,7 @@ class RepeatedText(TextFiles):
 
     def __init__(self, paths: Sequence[str], sentences: int) -> None:
         super().__init__(paths)
-        num_bytes = sum(stream.survey()[-1].offset for stream in super().streams())
+        num_bytes = sum([*stream.survey()][-1].offset for stream in super().streams())
         self._times = 1 + 2 * sentences * BYTES_PER_ROW // max(num_bytes, 1)
 
     def streams(self) -> list[Stream]:

@@ -22,7 +22,8 @@ from pipeline.storage.location import portable_address
 from pipeline.storage.split_job import StoredSplitJob, fetch_shards
 from pipeline.storage.stored_job import make_stored_shards
 from pipeline.text.split import describe_splitter
-from pipeline.text.split_corpus import DUPLICATES_FOLDER, PLAN_NAME, CorpusSplit
+from pipeline.text.split_corpus import PLAN_NAME, CorpusSplit
+from pipeline.text.split_parts import DUPLICATES_FOLDER
 from pipeline.text.tokenization import SentenceConfig
 from tasks.artefact import ReportingTask, ShardStage
 from tasks.cleaning import FindDuplicates
@@ -70,7 +71,7 @@ class SplitParts(ShardJob):
     Input: the corpus's plan. Output: the shards of the same numbers as the parts.
     """
 
-    job_module = "pipeline.text.split_corpus"
+    job_module = "pipeline.text.split_parts"
 
     def job(self) -> dict[str, Any]:
         """Returns where the plan is and where the shards go."""

@@ -71,7 +71,7 @@ class TextFiles:
     def left_out(self) -> Mapping[str, int]:
         """Returns how many files were met and left out, by reason.
 
-        Those within archives are known once their streams were surveyed.
+        Those within archives are known as far as their streams were surveyed.
         """
         left_out = Counter(self._left_out)
         for counted in self._left_out_of.values():
@@ -95,7 +95,7 @@ class TextFiles:
         return {
             "source": "files",
             "config": self._config.to_dict(),
-            "left_out": dict(self.left_out()),
+            "left_out": dict(self._left_out),
             "files": [
                 {"path": str(file.path), "name": file.name, "unlisted": file.unlisted}
                 | asdict(announced)

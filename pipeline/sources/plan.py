@@ -2,12 +2,16 @@
 
 The parts depend on the text alone, so they are the same for any number of processes. A part holds
 the text of one shard of sentences: little at first, so that a small corpus gives every core some.
+Where the beginning of a text is enough, the parts of that alone are found: those that the whole
+text begins with.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, NamedTuple
 
 from pipeline.shards.shards import rows_in_shard
@@ -44,11 +48,20 @@ class Part:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
-    """A source and its parts."""
+    """A source and its parts, or the first of them."""
 
     source: Source
     streams: Sequence[Stream]
     parts: tuple[Part, ...]
+    is_whole: bool = True
+    """Whether these are known to be all parts."""
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    """What the source had left out by then, by reason."""
+
+    @property
+    def num_bytes(self) -> int:
+        """Of text in all parts."""
+        return sum(part.num_bytes for part in self.parts)
 
     def documents(self, number: int) -> Iterator[Document]:
         """Yields the documents of a part, and the pieces of documents that are cut.
@@ -69,6 +82,8 @@ class Plan:
         return {
             "version": PLAN_VERSION,
             "source": self.source.to_dict(),
+            "is_whole": self.is_whole,
+            "left_out": dict(self.left_out),
             "parts": [[part.num_bytes, *map(_values_of, part.pieces)] for part in self.parts],
         }
 
@@ -88,32 +103,47 @@ class Plan:
                 "delete the folder of the sentences and run the stage again"
             )
         source = source or reopened(values["source"])
-        parts = (
+        parts = tuple(
             Part(tuple(map(_piece_of, pieces)), num_bytes) for num_bytes, *pieces in values["parts"]
         )
-        return cls(source, source.streams(), tuple(parts))
+        return cls(source, source.streams(), parts, values["is_whole"], values["left_out"])
 
 
-def plan_of(source: Source) -> Plan:
-    """Returns the parts of a source; reads through all that can be cut."""
+def plan_of(source: Source, num_bytes: float = math.inf) -> Plan:
+    """Returns the parts of a source; reads through what can be cut of those that are wanted.
+
+    Args:
+        num_bytes: of text that is wanted: the plan ends with the part that reaches so many.
+    """
     source.describe()  # before it is read, so that a change is noticed
     streams = source.streams()
     parts: list[Part] = []
+    found = 0
+    for part in _parts_of(streams):
+        parts.append(part)
+        found += part.num_bytes
+        if found >= num_bytes:
+            break
+    is_whole = found < num_bytes
+    return Plan(source, streams, tuple(parts), is_whole, source.left_out())
+
+
+def _parts_of(streams: Sequence[Stream]) -> Iterator[Part]:
+    """Yields the parts; none is found, and no stream opened, before it is asked for."""
     pieces: list[Piece] = []
-    num_bytes = 0
+    done = num_bytes = 0
     for number, stream in enumerate(streams):
-        for piece, size in _pieces_of(number, stream, _target(len(parts))):
+        for piece, size in _pieces_of(number, stream, _target(done)):
             if pieces and pieces[-1].stream == number:
                 pieces[-1] = pieces[-1]._replace(end=piece.end)
             else:
                 pieces.append(piece)
             num_bytes += size
-            if num_bytes >= _target(len(parts)):
-                parts.append(Part(tuple(pieces), num_bytes))
-                pieces, num_bytes = [], 0
+            if num_bytes >= _target(done):
+                yield Part(tuple(pieces), num_bytes)
+                pieces, num_bytes, done = [], 0, done + 1
     if pieces:
-        parts.append(Part(tuple(pieces), num_bytes))
-    return Plan(source, streams, tuple(parts))
+        yield Part(tuple(pieces), num_bytes)
 
 
 def _target(number: int) -> int:
@@ -124,13 +154,24 @@ def _target(number: int) -> int:
 def _pieces_of(number: int, stream: Stream, target: int) -> Iterator[tuple[Piece, int]]:
     """Yields the smallest pieces of a stream, each with its bytes of text."""
     places = stream.survey()
-    if stream.is_one_document and places[-1].offset <= _UNCUT * target:
-        places = places[-1:]
-    begin = START
-    for place in places[:-1]:
+    if stream.is_one_document:
+        places = _of_long_document(places, _UNCUT * target)
+    begin, place = START, next(places)
+    for following in places:
         yield Piece(number, begin, place), place.offset - begin.offset
-        begin = place
-    yield Piece(number, begin), places[-1].offset - begin.offset
+        begin, place = place, following
+    yield Piece(number, begin), place.offset - begin.offset
+
+
+def _of_long_document(places: Iterator[Place], most: int) -> Iterator[Place]:
+    """Yields the places of a document of more than ``most`` bytes; of another one, its end."""
+    held: list[Place] = []
+    for place in places:
+        held.append(place)
+        if place.offset > most:
+            yield from chain(held, places)
+            return
+    yield held[-1]
 
 
 def _values_of(piece: Piece) -> list[Any]:

@@ -233,8 +233,8 @@ class PythonDocs:
         """Returns nothing: all that is no prose is left out on purpose."""
         return {}
 
-    def survey(self) -> list[Place]:
-        """Returns where topics and modules begin, far enough apart; last, the end.
+    def survey(self) -> Iterator[Place]:
+        """Yields where topics and modules begin, far enough apart; last, the end.
 
         By the bytes that their prose has in the mean, so that none is read for it.
         """

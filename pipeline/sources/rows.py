@@ -145,8 +145,8 @@ class CsvStream(RowStream):
         """False: whether a line end is a row's shows from the beginning alone."""
         return False
 
-    def survey(self) -> list[Place]:
-        """Returns where rows begin, far enough apart."""
+    def survey(self) -> Iterator[Place]:
+        """Yields where rows begin, far enough apart."""
         texts = (row.text for row in self.rows(0))
         return places_between(0 if isinstance(text, Refusal) else _size(text) for text in texts)
 

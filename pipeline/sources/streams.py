@@ -1,7 +1,8 @@
 """What a source is: streams of text, each of which can be read from several places on.
 
-A stream is a file, or something like it. Where it can be cut is found once, by reading it through
-(`Stream.survey`); after that each piece is read by itself, on any machine that has the stream.
+A stream is a file, or something like it. Where it can be cut is found once, by reading it as far as
+it is wanted (`Stream.survey`); after that each piece is read by itself, on any machine that has the
+stream.
 """
 
 from __future__ import annotations
@@ -45,10 +46,11 @@ class Stream(Protocol):
         """Whether reading from a place on takes no time for what is before it."""
         ...
 
-    def survey(self) -> list[Place]:
-        """Returns where it can be cut, in order, `STEP_BYTES` or more apart; last, its end.
+    def survey(self) -> Iterator[Place]:
+        """Yields where it can be cut, in order, `STEP_BYTES` or more apart; last, its end.
 
-        What cannot be read gives a place, too: it is refused when that piece is read.
+        There is always an end: what cannot be read is refused when that piece is read. No more is
+        read than finding the places takes that are asked for.
         """
         ...
 
@@ -104,18 +106,18 @@ def documents_of(source: Source) -> Iterator[Document]:
         stream.check_unchanged()
 
 
-def places_between(sizes: Iterable[int]) -> list[Place]:
-    """Returns the places between documents that are far enough apart, and the end of the last.
+def places_between(sizes: Iterable[int]) -> Iterator[Place]:
+    """Yields the places between documents that are far enough apart, and the end of the last.
 
     Args:
         sizes: of all documents of a stream, in bytes of text.
     """
-    places = [START]
+    last = START
     offset = number = 0
     for number, size in enumerate(sizes, start=1):
         offset += size
-        if offset - places[-1].offset >= STEP_BYTES:
-            places.append(Place(offset, number))
-    if places[-1] != (end := Place(offset, number)):
-        places.append(end)
-    return places[1:] or places
+        if offset - last.offset >= STEP_BYTES:
+            last = Place(offset, number)
+            yield last
+    if last == START or last != Place(offset, number):
+        yield Place(offset, number)

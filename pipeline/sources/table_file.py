@@ -61,14 +61,12 @@ class TableStream(RowStream):
         """True: what is before a group of rows is passed over."""
         return True
 
-    def survey(self) -> list[Place]:
-        """Returns where rows begin, far enough apart, by what the file says of its groups."""
-        try:
-            return _places(self._groups())
-        except _NoTextError:
-            return [START]
-        except _ERRORS:
-            return [START]
+    def survey(self) -> Iterator[Place]:
+        """Yields where rows begin, far enough apart, by what the file says of its groups."""
+        groups: Iterator[_Group] = iter(())
+        with suppress(_NoTextError, *_ERRORS):
+            groups = self._groups()
+        yield from _places(groups)
 
     def rows(self, before: int) -> Iterator[Row]:
         """Yields the rows from the beginning of the group on that holds the wanted one."""
@@ -216,12 +214,12 @@ def _text_of(value: bytes | None, position: str, column: str) -> str | Refusal:
     return checked_text(text, position, column, "")
 
 
-def _places(groups: Iterable[_Group]) -> list[Place]:
-    """Returns where rows begin, as if all of a group were of one length.
+def _places(groups: Iterable[_Group]) -> Iterator[Place]:
+    """Yields where rows begin, as if all of a group were of one length.
 
     Where it cannot be read on, that is its end.
     """
-    places = [START]
+    last = START
     num_rows = num_bytes = 0
     with suppress(*_ERRORS):
         for group in groups:
@@ -229,9 +227,9 @@ def _places(groups: Iterable[_Group]) -> list[Place]:
             step = max(1, math.ceil(rows * STEP_BYTES / size)) if size > STEP_BYTES else rows
             for row in (*range(step, rows, step or 1), rows):
                 place = Place(num_bytes + size * row // max(rows, 1), num_rows + row)
-                if place.offset - places[-1].offset >= STEP_BYTES:
-                    places.append(place)
+                if place.offset - last.offset >= STEP_BYTES:
+                    last = place
+                    yield place
             num_rows, num_bytes = num_rows + rows, num_bytes + size
-    if places[-1].number != num_rows:
-        places.append(Place(num_bytes, num_rows))
-    return places[1:] or places
+    if last == START or last.number != num_rows:
+        yield Place(num_bytes, num_rows) if num_rows else START

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Set
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import PurePosixPath
 from typing import cast
 
@@ -90,7 +90,7 @@ class TarStream(FileStream):
     """
 
     left_out: Counter[str] = field(default_factory=Counter)
-    """How many members are left out, by reason; known once the archive was surveyed."""
+    """How many members are left out, by reason, of those that were surveyed."""
     _left_at: tuple[int, Iterator[_Member | Refusal]] | None = field(
         default=None, init=False, repr=False
     )
@@ -101,21 +101,21 @@ class TarStream(FileStream):
         """Whether what is before a text is passed over."""
         return not is_compressed(self.file.path)
 
-    def survey(self) -> list[Place]:
-        """Returns where texts and, in long ones, paragraphs begin, far enough apart."""
+    def survey(self) -> Iterator[Place]:
+        """Yields where texts and, in long ones, paragraphs begin, far enough apart."""
         self.left_out.clear()
-        places = [START]
+        last = START
         total = 0
         for member in self._members(self.left_out):
             if isinstance(member, Refusal):
                 break
             total = member.stop
-            for place in (*self._places_in(member), Place(total, 0)):
-                if place.offset - places[-1].offset >= STEP_BYTES:
-                    places.append(place)
-        if places[-1].offset != total:
-            places.append(Place(total, 0))
-        return places[1:] or places
+            for place in chain(self._places_in(member), [Place(total, 0)]):
+                if place.offset - last.offset >= STEP_BYTES:
+                    last = place
+                    yield place
+        if last == START or last.offset != total:
+            yield Place(total, 0)
 
     def documents(self, begin: Place = START, end: Place | None = None) -> Iterator[Document]:
         """Yields the texts; what cannot be read gives a refusal, and so does an empty archive."""
@@ -143,7 +143,7 @@ class TarStream(FileStream):
             if self.is_recoded or is_binary(member.stream, self.config.encoding):
                 return
             is_line = self.config.paragraphs == "line"
-            for place in places_in(member.stream, lines_are_enough=is_line)[:-1]:
+            for place, _ in pairwise(places_in(member.stream, lines_are_enough=is_line)):
                 yield Place(member.start + place.offset, place.number)
 
     def _document(self, member: _Member, begin: Place, end: Place | None) -> Document:

@@ -77,22 +77,24 @@ class TextFileStream(FileStream):
     def _is_json_lines(self) -> bool:
         return self.config.format_of(self.file.path) == "json-lines"
 
-    def survey(self) -> list[Place]:
-        """Returns where lines of JSON or paragraphs of plain text begin, far enough apart.
+    def survey(self) -> Iterator[Place]:
+        """Yields where lines of JSON or paragraphs of plain text begin, far enough apart.
 
         A short file, whose bytes are its text, is not read for it.
         """
         try:
             if self.is_sought and (size := self.file.path.stat().st_size) <= STEP_BYTES:
-                return [Place(size, 0)]
+                yield Place(size, 0)
+                return
             with ExitStack() as opened:
                 text = self.opened(opened)
                 if is_binary(text, self.config.encoding):
-                    return [Place(BUFFER_BYTES, 0)]
+                    yield Place(BUFFER_BYTES, 0)
+                    return
                 lines_are_enough = self.config.paragraphs == "line" or self._is_json_lines
-                return places_in(text, lines_are_enough=lines_are_enough)
-        except _READ_ERRORS:
-            return [START]
+                yield from places_in(text, lines_are_enough=lines_are_enough)
+        except _READ_ERRORS:  # before the first place: `places_in` ends where it cannot read on
+            yield START
 
     def documents(self, begin: Place = START, end: Place | None = None) -> Iterator[Document]:
         """Yields the documents; what cannot be read gives a refusal, and so does an empty file."""
@@ -166,8 +168,8 @@ def document_from(offset: int, name: str, paragraphs: Iterable[Paragraph | Refus
     return Document(f"{name}#{number}" if number else name, paragraphs, first_index)
 
 
-def places_in(text: io.BufferedReader, *, lines_are_enough: bool) -> list[Place]:
-    """Returns the places in a text behind blank lines, far enough apart, and its end.
+def places_in(text: io.BufferedReader, *, lines_are_enough: bool) -> Iterator[Place]:
+    """Yields the places in a text behind blank lines, far enough apart, and its end.
 
     Where it cannot be read on, that is its end.
 
@@ -175,7 +177,7 @@ def places_in(text: io.BufferedReader, *, lines_are_enough: bool) -> list[Place]
         lines_are_enough: behind any line.
     """
     pattern = _LINE_END if lines_are_enough else _BLANK_LINE
-    places: list[Place] = []
+    last = -1  # where the last place is that was found
     before = lines = 0  # bytes before the block and lines before what is not yet counted
     carried = b""
     with suppress(*_READ_ERRORS):
@@ -183,18 +185,20 @@ def places_in(text: io.BufferedReader, *, lines_are_enough: bool) -> list[Place]
             block = carried + read
             counted = 0
             while True:
-                wanted = STEP_BYTES + (places[-1].offset if places else 0)
+                wanted = STEP_BYTES + max(last, 0)
                 found = pattern.search(block, max(wanted - before - 1, 0))
                 if found is None:
                     break
                 lines += _line_ends(block, counted, found.end())
                 counted = found.end()
-                places.append(Place(before + counted, lines))
+                last = before + counted
+                yield Place(last, lines)
             kept = max(counted, len(block) - _LONGEST_BLANK)
             lines += _line_ends(block, counted, kept)
             before, carried = before + kept, block[kept:]
     end = Place(before + len(carried), lines + _line_ends(carried, 0, len(carried)))
-    return places if places and places[-1].offset == end.offset else [*places, end]
+    if last != end.offset:
+        yield end
 
 
 def _line_ends(text: bytes, start: int, end: int) -> int:

@@ -24,7 +24,7 @@ from pipeline.text.tokenization import SentenceConfig
 class StoredSplitJob(StoredJob):
     """Which parts of a plan to split; the plan and what of it is a duplicate are sent."""
 
-    module: str = "pipeline.text.split_corpus"
+    module: str = "pipeline.text.split_parts"
     config: SentenceConfig
     described: Mapping[str, Any]
     """What `describe_splitter` says where the shards' digest was made."""

@@ -1,24 +1,25 @@
 """All sentence shards of a corpus: what is to be made, in what order, and when it is whole.
 
-``python -m pipeline.text.split_corpus JOB.json`` makes the shards of a run of parts; the file holds
-a `SplitJob`. Many such jobs may work on one folder. What parts there are stands in its
+Many jobs of `pipeline.text.split_parts` may work on one folder. What parts there are stands in its
 ``plan.json``, which is found before the first job begins.
+
+Of a corpus with a limit the plan has the first parts alone. It goes further when all of them are
+split and hold too few sentences: how far follows from the text, so it is the same plan in the end
+whatever was killed in between.
 """
 
 from __future__ import annotations
 
 import json
-import sys
+import math
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from pipeline.base.atomic_files import sweep_unfinished
-from pipeline.base.config_fields import Config, Count, Natural
 from pipeline.base.digest import digest_of
-from pipeline.base.job import Progress, run_job_from_command_line
+from pipeline.base.job import Progress
 from pipeline.base.json_files import read_object, write_sealed_json
 from pipeline.cleaning.config import CleaningConfig, describe_cleaning
 from pipeline.shards.manifests import (
@@ -39,32 +40,21 @@ from pipeline.shards.manifests import (
 )
 from pipeline.sources.plan import BYTES_PER_ROW, Plan, plan_of
 from pipeline.sources.streams import Source
-from pipeline.text.split import ALL, PartSplitter, describe_splitter
+from pipeline.text.split import PartSplitter, describe_splitter
+from pipeline.text.split_parts import DUPLICATES_FOLDER, REMEDY, split_run
 from pipeline.text.tokenization import SentenceConfig
 
 PLAN_NAME = "plan.json"
-DUPLICATES_FOLDER = "duplicates"
-"""Beside the plan: what goes as it stands elsewhere in the corpus, too."""
 JOB_BYTES = 16_000_000
 """Of text in a run of parts that one job splits: some seconds of work."""
+SPARE_TEXT = 1.5
+"""A plan has so many times the text that by all that is known holds the wanted sentences."""
+_LEAST_GROWTH, _MOST_GROWTH = 2, 16
+"""Of a plan's text when it goes further: few plans are made, and none by a few rows alone."""
 UNSOUGHT_RUNS = 8
 """Runs that a stream is split in at most which each of them reads from the beginning."""
 _RUNS_PER_READER = 4
 """Of all that are asked for, to each run in a stream that all read from the beginning."""
-_REMEDY = "delete it and run the stage again"
-
-
-@dataclass(frozen=True, slots=True)
-class SplitJob(Config):
-    """Which parts to split, and where their shards go."""
-
-    called: ClassVar[str] = "split job field"
-
-    plan: Path
-    """The file that `CorpusSplit.begin` wrote."""
-    output: Path
-    number: Natural
-    count: Count = 1
 
 
 class CorpusSplit:
@@ -100,7 +90,7 @@ class CorpusSplit:
 
     @property
     def plan(self) -> Plan:
-        """The parts of the source.
+        """The parts of the source, as far as they are known to be wanted.
 
         Raises:
             RuntimeError: `begin` was not called.
@@ -132,19 +122,40 @@ class CorpusSplit:
         sweep_unfinished(self._folder)
         self._plan = self._written_plan()
         if self._plan is None:
-            self._plan = plan_of(self._source)
-            values = {
-                "fingerprint": self._fingerprint,
-                "config": self._config.to_dict(),
-                "cleaning": self._cleaning.to_dict(),
-                "plan": self._plan.to_dict(),
-            }
-            write_sealed_json(self.plan_path, values)
+            is_limited = self._config.limit and not self._cleaning.needs_corpus
+            wanted = SPARE_TEXT * BYTES_PER_ROW * self._config.limit
+            self._plan = self._write_plan(wanted if is_limited else math.inf)
+
+    def _write_plan(self, num_bytes: float) -> Plan:
+        """Returns the parts that hold so much text, which are written down for the jobs."""
+        plan = plan_of(self._source, num_bytes)
+        values = {
+            "fingerprint": self._fingerprint,
+            "config": self._config.to_dict(),
+            "cleaning": self._cleaning.to_dict(),
+            "plan": plan.to_dict(),
+        }
+        write_sealed_json(self.plan_path, values)
+        return plan
+
+    def _plan_further(self) -> None:
+        """Adds parts to the plan if those that it has are split and do not reach the limit.
+
+        How many depends on what these parts hold and on nothing else.
+        """
+        while not self.plan.is_whole:
+            made = self._shards_made()
+            rows = sum(shard.rows for shard in made)
+            if rows >= self._config.limit or len(made) < len(self.plan.parts):
+                return
+            growth = SPARE_TEXT * self._config.limit / max(rows, 1)
+            growth = min(max(growth, _LEAST_GROWTH), _MOST_GROWTH)
+            self._plan = self._write_plan(growth * self.plan.num_bytes)
 
     def _written_plan(self) -> Plan | None:
         """Returns the plan that an earlier run wrote, if it is of the same files."""
         try:
-            values = read_object(self.plan_path, ("fingerprint", "plan"), remedy=_REMEDY)
+            values = read_object(self.plan_path, ("fingerprint", "plan"), remedy=REMEDY)
         except (FileNotFoundError, ValueError):
             return None
         source = json.loads(json.dumps(self._source.to_dict()))
@@ -156,11 +167,13 @@ class CorpusSplit:
         """Returns the runs of parts to be split next; none when all shards are there.
 
         Where the number of sentences has a limit, these are as many parts as will have them by
-        all that is known, so `runs` is asked again when they are done.
+        all that is known, so `runs` is asked again when they are done. The plan goes further where
+        its parts did not have them: a job is to read it after `runs` named its parts.
 
         Args:
             most: runs that the whole corpus has at most; by default as many as Luigi bears.
         """
+        self._plan_further()
         parts = self.plan.parts
         made = self._shards_made()
         first, end = len(made), len(parts)
@@ -208,8 +221,8 @@ class CorpusSplit:
         }
 
     def _shards_made(self) -> list[ShardManifest]:
-        """Returns the manifests of the shards from the first on, up to one that is missing."""
-        return complete_shards(self._folder)
+        """Returns the manifests of the plan's shards from the first on, up to a missing one."""
+        return complete_shards(self._folder)[: len(self.plan.parts)]
 
     def finish(self) -> DatasetManifest:
         """Ends the corpus at its limit and marks it complete.
@@ -218,12 +231,13 @@ class CorpusSplit:
             ValueError: the source has no sentence; says what was refused.
             FileNotFoundError: a shard is missing.
         """
+        self._plan_further()  # a plan that was lost is found anew from its beginning
         num_shards = self._cut_at_limit() if self._config.limit else len(self.plan.parts)
         found = [read_shard_manifest(self._folder, number) for number in range(num_shards)]
         if all(found) and sum(shard.rows for shard in found if shard) == 0:
             raise ValueError(self._nothing_found())
         _remove_shards(self._folder, num_shards)
-        met = {"left_out": dict(left)} if (left := self._source.left_out()) else {}
+        met = {"left_out": dict(left)} if (left := self.plan.left_out) else {}
         return write_dataset_manifest(
             self._folder, "sentences", config=self._described | met, num_shards=num_shards
         )
@@ -243,8 +257,8 @@ class CorpusSplit:
 
     def split_all(self, on_progress: Progress | None = None) -> DatasetManifest:
         """Makes all shards in this process; returns the manifest."""
-        splitter = self._splitter()
         while runs := self.runs():
+            splitter = self._splitter()  # of the plan as it is now
             for run in runs:
                 end = runs[-1].number + runs[-1].num_shards
                 split_run(splitter, run, _within(on_progress, run, end), len(self.plan.parts))
@@ -318,18 +332,6 @@ def split_sentences(
     return corpus.split_all(on_progress)
 
 
-def split_run(
-    splitter: PartSplitter, run: ShardRange, on_progress: Progress | None, total: int
-) -> None:
-    """Makes the shards of a run of parts; those that stand are passed over."""
-    rows = 0
-    for done, number in enumerate(range(run.number, run.number + run.num_shards), start=1):
-        rows += splitter.split(number, limit=ALL).rows
-        if on_progress is not None:
-            status = f"{rows:,} sentences of part {number + 1:,} of {total:,}"
-            on_progress(done / run.num_shards, status)
-
-
 def _within(progress: Progress | None, run: ShardRange, end: int) -> Progress | None:
     """Returns what tells of the progress of a run among all shards up to the last wanted."""
     if progress is None:
@@ -343,28 +345,3 @@ def _remove_shards(folder: Path, first: int) -> None:
         if number >= first:
             for path in (manifest_path, shard_path, quarantine_path):
                 path(folder, number).unlink(missing_ok=True)
-
-
-def execute(job: SplitJob, on_progress: Progress) -> None:
-    """Makes the shards of the parts that a job names.
-
-    Raises:
-        ChangedTextError: the text is not the one of the plan.
-    """
-    needed = ("fingerprint", "config", "cleaning", "plan")
-    values = read_object(job.plan, needed, remedy=_REMEDY)
-    config = SentenceConfig.from_dict(values["config"])
-    plan = Plan.from_dict(values["plan"])
-    splitter = PartSplitter(
-        plan,
-        config,
-        job.output,
-        values["fingerprint"],
-        cleaning=CleaningConfig.from_dict(values["cleaning"]),
-        duplicates=job.plan.parent / DUPLICATES_FOLDER,
-    )
-    split_run(splitter, ShardRange(job.number, job.count), on_progress, len(plan.parts))
-
-
-if __name__ == "__main__":
-    sys.exit(run_job_from_command_line(SplitJob, execute))

@@ -27,9 +27,9 @@ class Memory:
     def streams(self) -> list[Memory]:
         return [self]
 
-    def survey(self) -> list[Place]:
+    def survey(self) -> Iterator[Place]:
         sizes = accumulate(len(items) for items in self._documents.values())
-        return [Place(size, number) for number, size in enumerate(sizes, start=1)]
+        yield from (Place(size, number) for number, size in enumerate(sizes, start=1))
 
     def documents(self, begin: Place = START, end: Place | None = None) -> Iterator[Document]:
         chosen = list(self._documents.items())[begin.number : end and end.number]

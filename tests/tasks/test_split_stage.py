@@ -10,6 +10,7 @@ import pytest
 
 from pipeline.shards.manifests import read_dataset_manifest, shard_numbers, shard_path
 from pipeline.sources import plan
+from pipeline.sources.streams import Source
 from pipeline.storage.shared_shards import SharedShards
 from pipeline.text import split_corpus
 from tasks.sentences import SplitParts, SplitSentences
@@ -89,6 +90,53 @@ def test_a_limit_ends_the_corpus_within_a_shard(text: Path, tmp_path: Path) -> N
     assert sum(job["count"] for job in jobs) < 20  # not all parts were split for it
 
 
+@pytest.fixture
+def short_plans(text: Path, monkeypatch: pytest.MonkeyPatch) -> list[plan.Plan]:
+    """Plans that begin with a part and go further in small steps; returns them."""
+    monkeypatch.setattr(split_corpus, "BYTES_PER_ROW", 1)
+    monkeypatch.setattr(split_corpus, "_MOST_GROWTH", 2)
+    made: list[plan.Plan] = []
+
+    def noting(source: Source, num_bytes: float) -> plan.Plan:
+        made.append(plan.plan_of(source, num_bytes))
+        return made[-1]
+
+    monkeypatch.setattr(split_corpus, "plan_of", noting)
+    return made
+
+
+def by_a_whole_plan(
+    text: Path, work: Path, monkeypatch: pytest.MonkeyPatch, **parameters: Any
+) -> list[bytes]:
+    with monkeypatch.context() as patch:
+        patch.setattr(split_corpus, "plan_of", lambda source, _: plan.plan_of(source))
+        whole = stage(text, work, **parameters)
+        assert build(whole)
+    return shards(whole.folder)
+
+
+def test_a_plan_goes_further_where_it_does_not_reach_the_limit(
+    text: Path, tmp_path: Path, short_plans: list[plan.Plan], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limited = stage(text, tmp_path / "work", limit=263)
+    make = SplitParts._make
+
+    def killed(task: SplitParts, job: dict[str, Any]) -> None:
+        if len(short_plans) == 3:
+            raise RuntimeError("killed")
+        make(task, job)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SplitParts, "_make", killed)
+        assert not build(limited)
+    assert build(stage(text, tmp_path / "work", limit=263))
+
+    assert len(short_plans) >= 3
+    assert read_dataset_manifest(limited.folder).rows == 263
+    whole = by_a_whole_plan(text, tmp_path / "whole", monkeypatch, limit=263)
+    assert shards(limited.folder) == whole
+
+
 def test_duplicates_go_wherever_they_stand(text: Path, tmp_path: Path) -> None:
     pytest.importorskip("rensa")
     words = "Nobody who was there that evening could say how the old harbour had looked before."
@@ -144,3 +192,15 @@ def test_a_limit_on_ray_gives_a_storage_the_corpus_that_is_cut(text: Path, tmp_p
     made.begin(numbers, lambda: None)
 
     assert shards(storage / on_ray.folder.relative_to(tmp_path / "here")) == shards(here.folder)
+
+
+@pytest.mark.slow
+def test_ray_splits_by_a_plan_that_goes_further(
+    text: Path, tmp_path: Path, short_plans: list[plan.Plan], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("ray")
+    engine = {"engine": "ray", "ray_address": "local", "storage": str(tmp_path / "shared")}
+    on_ray = stage(text, tmp_path / "here", limit=263, **engine)
+    assert build(on_ray)
+    assert len(short_plans) >= 3
+    assert shards(on_ray.folder) == by_a_whole_plan(text, tmp_path / "one", monkeypatch, limit=263)

@@ -23,7 +23,7 @@ from pipeline.shards.shards import ROW_GROUP_ROWS, ShardWriter, rows_in_shard
 from pipeline.text.split import SentenceShard
 
 MIB = 1 << 20
-JOB = "pipeline.text.split_corpus"
+JOB = "pipeline.text.split_parts"
 ROWS, QUICK_ROWS = 1_000_000, 12_000
 SPLIT_TIMES = 10
 """As many are split: a shard has as much text as others, and these sentences are short."""

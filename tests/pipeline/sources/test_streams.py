@@ -7,18 +7,21 @@ import csv
 import gzip
 import io
 import json
+import random
 import tarfile
 import tracemalloc
 from collections.abc import Callable, Iterable
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
+from typing import BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import zstandard
 
-from pipeline.sources import streams, table_file, tar_file, text_file
+from pipeline.sources import opened_file, streams, table_file, tar_file, text_file
+from pipeline.sources.file_list import decompressed
 from pipeline.sources.files import FilesConfig, TextFiles
 from pipeline.sources.opened_file import Announced
 from pipeline.sources.paragraphs import ChangedTextError, Document, Paragraph
@@ -161,6 +164,79 @@ def test_pieces_give_what_the_whole_gives(name: str, paragraphs: str, tmp_path: 
     assert alone[::-1] == in_order
 
 
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_plan_that_ends_early_has_the_first_parts_of_the_whole(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.sources.plan._target", lambda number: 100 + 20 * number)
+    for number in range(3):
+        written(tmp_path, f"{number}-{name}", FORMATS[name])
+    source = TextFiles([tmp_path])
+    whole = plan_of(source)
+    assert whole.is_whole and len(whole.parts) > 15
+    sizes = [*accumulate(part.num_bytes for part in whole.parts)]
+    for count, size in enumerate(sizes, start=1):
+        for wanted in (size - 1, size):
+            early = plan_of(source, wanted)
+            assert (early.parts, early.is_whole) == (whole.parts[:count], False)
+    beyond = plan_of(source, sizes[-1] + 1)
+    assert (beyond.parts, beyond.is_whole) == (whole.parts, True)
+
+
+def test_a_plan_that_ends_early_opens_no_later_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(5):
+        written(tmp_path, f"{number}.txt.gz", FORMATS["a.txt.gz"])
+    source = TextFiles([tmp_path])
+    source.describe()
+    opened: list[str] = []
+    monkeypatch.setattr(opened_file, "decompressed", noting(opened))
+    monkeypatch.setattr("pipeline.sources.plan._target", lambda number: 100)
+    plan_of(source, 300)
+    assert opened == ["0.txt.gz"]
+
+
+def noting(opened: list[str]) -> Callable:
+    def noted(stream: BinaryIO, path: Path) -> io.BufferedReader:
+        opened.append(path.name)
+        return decompressed(stream, path)
+
+    return noted
+
+
+@pytest.mark.parametrize("name", ["a.txt.gz", "a.jsonl.zst", "a.csv.bz2", "a.tar.gz", "long.tgz"])
+def test_the_first_places_are_found_by_reading_the_beginning(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [f"{random.Random(number).randbytes(5_000).hex()}\n\n" for number in range(1_000)]
+    text, rows = "".join(texts).encode(), [json.dumps({"text": text}) for text in texts]
+    content = {
+        "a.txt.gz": lambda: gzip.compress(text, 1),
+        "a.jsonl.zst": lambda: zstandard.compress("\n".join(rows).encode()),
+        "a.csv.bz2": lambda: bz2.compress(csv_of(texts), 1),
+        "a.tar.gz": lambda: gzip.compress(
+            tar_of((f"{n}.txt", each.encode()) for n, each in enumerate(texts)), 1
+        ),
+        "long.tgz": lambda: gzip.compress(tar_of([("a.txt", text)]), 1),
+    }[name]()
+    (stream,) = TextFiles([written(tmp_path, name, content)]).streams()
+    files: list[BinaryIO] = []
+
+    def kept(file: BinaryIO, path: Path) -> io.BufferedReader:
+        files.append(file)
+        return decompressed(file, path)
+
+    for module in (opened_file, tar_file):
+        monkeypatch.setattr(module, "decompressed", kept)
+    places = stream.survey()
+    next(places)
+    (file,) = files
+    assert file.tell() < 0.4 * len(content)
+    places.close()
+    assert file.closed
+
+
 @pytest.mark.parametrize("name", sorted(set(FORMATS) - {"a.txt", "a.txt.gz", "a.tgz", "long.tar"}))
 def test_all_formats_hold_the_same_texts(name: str, tmp_path: Path) -> None:
     documents = read(written(tmp_path, name, FORMATS[name]))
@@ -251,7 +327,7 @@ def test_a_truncated_file_ends_in_a_refusal(name: str, share: float, tmp_path: P
     (stream,) = source.streams()
 
     whole = told(stream.documents())
-    places = [START, *stream.survey()[:-1], None]
+    places = [START, *list(stream.survey())[:-1], None]
     pieces = [told(stream.documents(*piece)) for piece in pairwise(places)]
 
     assert len(whole) <= 40
@@ -327,8 +403,8 @@ def test_members_that_are_no_text_are_left_out_and_counted(tmp_path: Path) -> No
         "not named like text (.possf2)": 1,
         "second of its name in an archive": 1,
     }
-    assert source.left_out() == counted
-    assert Plan.from_dict(json.loads(json.dumps(plan.to_dict()))).source.left_out() == counted
+    assert plan.left_out == counted
+    assert Plan.from_dict(json.loads(json.dumps(plan.to_dict()))).left_out == counted
 
 
 def test_a_tar_whose_records_fill_the_memory_is_refused(tmp_path: Path) -> None:
@@ -386,7 +462,7 @@ def test_a_long_file_is_read_in_bounded_memory(
     allocated = pa.total_allocated_bytes()
     tracemalloc.start()
     count = most = 0
-    places = stream.survey()
+    places = list(stream.survey())
     for document in stream.documents():
         for _ in document.paragraphs:
             count += 1

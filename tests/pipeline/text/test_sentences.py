@@ -1,19 +1,23 @@
 from __future__ import annotations
 
 import json
+import tarfile
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from pipeline.base.refusal import Refusal
+from pipeline.cleaning.config import CleaningConfig
 from pipeline.shards.manifests import read_dataset_manifest
 from pipeline.shards.shards import read_shard
-from pipeline.sources import plan, text_file
+from pipeline.sources import plan, tar_file, text_file
 from pipeline.sources.files import TextFiles
 from pipeline.sources.opened_file import FilesConfig
 from pipeline.sources.paragraphs import ChangedTextError
 from pipeline.text import split, split_corpus
-from pipeline.text.split_corpus import CorpusSplit, SplitJob, execute, split_sentences
+from pipeline.text.split_corpus import CorpusSplit, split_sentences
+from pipeline.text.split_parts import SplitJob, execute
 from pipeline.text.tokenization import SentenceConfig
 from tests.support.memory_source import Memory
 
@@ -24,7 +28,8 @@ ANIMALS = ("cat", "dog", "owl", "fox", "hen")
 def small_shards(monkeypatch):
     """Shards of two of the documents in memory, or some hundreds of bytes of a file."""
     monkeypatch.setattr(plan, "_target", lambda number: 8)
-    monkeypatch.setattr(text_file, "STEP_BYTES", 500)
+    for module in (text_file, tar_file):
+        monkeypatch.setattr(module, "STEP_BYTES", 500)
 
 
 def rows(folder: Path) -> list[tuple[str, int, str]]:
@@ -232,6 +237,165 @@ def test_the_limit_holds_over_jobs_that_split_more(tmp_path, small_shards, monke
     cut = corpus.finish()
     assert [shard.sha256 for shard in cut.shards] == [shard.sha256 for shard in whole.shards]
     assert len(list((tmp_path / "more").glob("*.parquet"))) == len(cut.shards)
+
+
+@pytest.fixture
+def short_plans(small_shards, monkeypatch):
+    """Plans that begin with a few parts and go further in small steps; returns them."""
+    monkeypatch.setattr(split_corpus, "BYTES_PER_ROW", 1)
+    monkeypatch.setattr(split_corpus, "_MOST_GROWTH", 3)
+    made = []
+
+    def noting(source, num_bytes):
+        made.append(plan.plan_of(source, num_bytes))
+        return made[-1]
+
+    monkeypatch.setattr(split_corpus, "plan_of", noting)
+    return made
+
+
+def split_by_a_whole_plan(source, config, folder, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(split_corpus, "plan_of", lambda source, _: plan.plan_of(source))
+        return split_sentences(source, config, folder)
+
+
+def content(folder: Path) -> dict[str, object]:
+    """All that is made of a corpus but the plan and the times that shards took."""
+    manifest = read_dataset_manifest(folder, "sentences").to_dict()
+    shards = [{**shard, "seconds": 0.0} for shard in manifest["shards"]]
+    files = {path.name: path.read_bytes() for path in folder.glob("*.parquet")}
+    return {**manifest, "shards": shards, "seconds": 0.0} | files | {"refused": quarantine(folder)}
+
+
+@pytest.mark.parametrize("limit", [1, 40, 333, 800, 2_000])
+def test_a_plan_that_goes_further_gives_the_sentences_of_a_whole_one(
+    tmp_path, short_plans, monkeypatch, limit
+):
+    config, source = SentenceConfig(limit=limit), TextFiles([long_text(tmp_path)])
+    whole = split_by_a_whole_plan(source, config, tmp_path / "whole", monkeypatch)
+    split_sentences(source, config, tmp_path / "further")
+    assert content(tmp_path / "further") == content(tmp_path / "whole")
+    assert whole.rows == min(limit, 800)
+    assert len(short_plans) > 2 or limit < 100
+    assert not any(made.is_whole for made in short_plans[:-1])
+    assert short_plans[-1].is_whole or limit <= 800
+    for one, further in pairwise(short_plans):
+        assert further.parts[: len(one.parts)] == one.parts
+        assert further.is_whole or further.num_bytes >= 2 * one.num_bytes
+
+
+def test_few_sentences_in_much_text_take_few_plans(tmp_path, short_plans):
+    refusals = {f"{n}": [Refusal("undecodable", "odd bytes", f"{n}")] * 8 for n in range(60)}
+    source = Memory({**refusals, "last": ["It rained. We left."]})
+    assert split_sentences(source, SentenceConfig(limit=1), tmp_path).rows == 1
+    assert 5 < len(short_plans) < 12
+
+
+@pytest.mark.parametrize("place", ["before", "after"])
+@pytest.mark.parametrize("call", range(3))
+def test_killed_while_its_plan_is_written_a_run_goes_on_byte_identically(
+    tmp_path, short_plans, monkeypatch, call, place
+):
+    config, source = SentenceConfig(limit=333), TextFiles([long_text(tmp_path)])
+    split_sentences(source, config, tmp_path / "whole")
+    assert len(short_plans) > 3
+    write, calls = split_corpus.write_sealed_json, []
+
+    def killed(path, values):
+        calls.append(path)
+        if place == "after" or len(calls) != call + 1:
+            write(path, values)
+        if len(calls) == call + 1:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(split_corpus, "write_sealed_json", killed)
+        with pytest.raises(KeyboardInterrupt):
+            split_sentences(source, config, tmp_path / "killed")
+    split_sentences(source, config, tmp_path / "killed")
+    assert content(tmp_path / "killed") == content(tmp_path / "whole")
+    plans = [(tmp_path / name / "plan.json").read_bytes() for name in ("killed", "whole")]
+    assert plans[0] == plans[1]
+
+
+@pytest.mark.parametrize("num_written", [1, 2, 9, 17])
+@pytest.mark.parametrize("is_lost", [False, True])
+def test_killed_between_two_plans_a_run_goes_on_byte_identically(
+    tmp_path, short_plans, monkeypatch, num_written, is_lost
+):
+    config, source = SentenceConfig(limit=333), TextFiles([long_text(tmp_path)])
+    split_sentences(source, config, tmp_path / "whole")
+    write = split.write_shard
+
+    def killed(folder, stage, number, *arguments, **keywords):
+        if number == num_written:
+            raise KeyboardInterrupt
+        return write(folder, stage, number, *arguments, **keywords)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(split, "write_shard", killed)
+        with pytest.raises(KeyboardInterrupt):
+            split_sentences(source, config, tmp_path / "killed")
+    path = tmp_path / "killed" / "plan.json"
+    if is_lost:
+        path.unlink()
+    split_sentences(source, config, tmp_path / "killed")
+    assert content(tmp_path / "killed") == content(tmp_path / "whole")
+    assert path.read_bytes() == (tmp_path / "whole" / "plan.json").read_bytes()
+
+
+def test_a_plan_that_is_lost_when_all_is_split_costs_no_sentence(tmp_path, short_plans):
+    config, source = SentenceConfig(limit=333), TextFiles([long_text(tmp_path)])
+    split_sentences(source, config, tmp_path / "out")
+    before = content(tmp_path / "out")
+    planned = (tmp_path / "out" / "plan.json").read_bytes()
+    for name in ("plan.json", "manifest.json"):
+        (tmp_path / "out" / name).unlink()
+    corpus = CorpusSplit(source, config, tmp_path / "out")
+    corpus.begin()
+    corpus.finish()
+    assert content(tmp_path / "out") == before
+    assert (tmp_path / "out" / "plan.json").read_bytes() == planned
+
+
+def test_a_job_reads_the_plan_as_it_is_when_the_job_begins(tmp_path, short_plans):
+    config, source = SentenceConfig(limit=333), TextFiles([long_text(tmp_path)])
+    split_sentences(source, config, tmp_path / "whole")
+    short_plans.clear()
+    corpus = CorpusSplit(source, config, tmp_path / "jobs")
+    corpus.begin()
+    while runs := corpus.runs():
+        for first, count in reversed(runs):
+            execute(SplitJob(corpus.plan_path, tmp_path / "jobs", first, count), lambda *_: None)
+    corpus.finish()
+    assert len(short_plans) > 2
+    assert content(tmp_path / "jobs") == content(tmp_path / "whole")
+
+
+def test_where_duplicates_go_the_plan_is_whole(tmp_path, small_shards):
+    pytest.importorskip("rensa")
+    source, config = TextFiles([long_text(tmp_path)]), SentenceConfig(limit=1)
+    for cleaning, is_whole in [(CleaningConfig(duplicates="exact"), True), (None, False)]:
+        corpus = CorpusSplit(source, config, tmp_path / str(is_whole), cleaning)
+        corpus.begin()
+        assert corpus.plan.is_whole == is_whole
+        assert (corpus.plan.parts == plan.plan_of(source).parts) == is_whole
+
+
+def test_an_archive_is_planned_once_though_members_are_left_out(tmp_path, short_plans, monkeypatch):
+    path, config = tmp_path / "a.tar", SentenceConfig(limit=8)
+    with tarfile.open(path, "w") as archive:
+        for number in range(40):
+            archive.add(__file__, f"{number}.png")
+            archive.add(long_text(tmp_path), f"{number}.txt")
+    split_sentences(TextFiles([path]), config, tmp_path / "out")
+    before = content(tmp_path / "out")
+    assert before["config"]["left_out"] == {"not named like text (.png)": 1}
+    (tmp_path / "out" / "manifest.json").unlink()
+    monkeypatch.setattr(split_corpus, "plan_of", lambda *_: pytest.fail("planned again"))
+    split_sentences(TextFiles([path]), config, tmp_path / "out")
+    assert content(tmp_path / "out") == before
 
 
 def test_many_parts_make_few_jobs(tmp_path, small_shards, monkeypatch):
