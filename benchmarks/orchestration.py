@@ -188,8 +188,9 @@ def _table(costs: Sequence[Cost], num_shards: int) -> Table:
         "overhead: wall less the jobs' CPU time divided by those at once; a job's interpreter and "
         "imports are its own work, waiting for disk or for a core is overhead",
         "CPU beside jobs: Luigi's process and the workers that it forks; with Ray, the process "
-        "that hands out the jobs, as Ray's own end after it. Other work on the machine leaves this "
-        "figure be, but not the overhead",
+        "that hands out the jobs, as Ray's own end after it; there, the end of a job's process "
+        "counts as overhead, too. Other work on the machine leaves this figure be, but not the "
+        "overhead",
         "no-op run: the same command again, imports included",
     ]
     return Table("Orchestration beside the shards' own work", columns, rows, notes)

@@ -14,6 +14,7 @@ from typing import Any
 
 import luigi
 
+from benchmarks.timed_command import children_cpu_seconds
 from tasks.parsing import ParseDependencies, ParseShard
 
 COSTS_FOLDER = "costs"
@@ -26,6 +27,13 @@ class ParseShardTrivially(ParseShard):
     """Runs the benchmark's job on a range of shards; Luigi runs one at a time in a process."""
 
     job_module = "benchmarks.orchestration_job"
+
+    def run(self) -> None:
+        """Runs the job; notes its CPU time from outside, its end included."""
+        before = children_cpu_seconds()
+        super().run()
+        cost = Path(self.options["costs"]) / f"{self.number:05d}"
+        cost.write_text(f"{children_cpu_seconds() - before}\n", encoding="ascii")
 
 
 class ParseTrivially(ParseDependencies):
@@ -62,7 +70,7 @@ class ParseTriviallyInOneTask(ParseTrivially):
         for shards in super().run():
             with ThreadPoolExecutor(self.jobs_at_once) as threads:
                 list(threads.map(self._run_shard, shards))
-        yield from ()
+        yield from ()  # what Luigi runs is a generator, whatever it yields
 
     def _run_shard(self, shard: ParseShard) -> None:
         # Luigi gives these to the task that it runs itself.
