@@ -1,11 +1,12 @@
 """Projects how long parsing a large corpus takes, from measured rates.
 
 ``python -m benchmarks.projection --dep-rate 900 --const-rate 900`` prints a table for corpora of
-40 M and 1 B sentences on 1, 8 and 64 machines. Shards have the sizes the sentence stage gives them
-and go, in order, each to the core that is free first; each is a process that loads its parser,
-parses alone on its core, and costs the orchestrator a constant time, which is counted in full as
-if nothing ran beside it. Before, one core reads the text through to find its parts, and all cores
-split these.
+40 M and 1 B sentences on 1, 8 and 64 machines. Shards have the sizes the sentence stage gives them,
+and jobs the ranges of them that the engine hands out. Jobs go, in order, each to the core that is
+free first; each is a process that loads its parser and parses alone on its core. Each shard costs
+the orchestrator a constant time, which is counted in full as if nothing ran beside it. Before, one
+core reads the text through to find its parts, and all cores split these. Text that is compressed as
+a whole, which each job reads from the beginning, takes longer than this says.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from benchmarks.report import Table, fail, header, print_last_line, print_table
+from pipeline.shards.manifests import MOST_RANGES, most_jobs, shard_ranges
 from pipeline.shards.shards import rows_in_shard
 from pipeline.sources.plan import BYTES_PER_ROW
 
@@ -90,22 +92,26 @@ def project(
     num_cores: int,
     costs: MeasuredCosts,
     *,
+    engine: str = "ray",
     max_rows: int | None = None,
 ) -> Projection:
     """Returns what parsing a corpus both ways takes.
 
     Args:
         num_cores: of each machine.
+        engine: ``ray``, or ``luigi`` on machines that share a folder.
         max_rows: see `shard_rows`.
     """
     shards = shard_rows(num_sentences, max_rows=max_rows)
-    rates = [rate * costs.core_efficiency for rate in costs.rates]
-    parsing = [rows / rate for rate in rates for rows in shards]
-    orchestration = costs.orchestration_seconds * len(parsing)
     cores = num_cores * num_machines
+    most = most_jobs(cores) if engine == "ray" else MOST_RANGES
+    jobs = [sum(shards[n : n + count]) for n, count in shard_ranges(len(shards), most)]
+    rates = [rate * costs.core_efficiency for rate in costs.rates]
+    parsing = [rows / rate for rate in rates for rows in jobs]
+    orchestration = costs.orchestration_seconds * len(rates) * len(shards)
     split_rate = costs.split_rate * costs.core_efficiency
     survey = num_sentences * BYTES_PER_ROW / costs.survey_bytes_per_second
-    split = survey + makespan((rows / split_rate for rows in shards), cores)
+    split = survey + makespan((rows / split_rate for rows in jobs), cores)
     parse = makespan((costs.start_seconds + one for one in parsing), cores)
     seconds = split + parse + orchestration
     return Projection(
@@ -138,7 +144,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ValueError as error:
         return fail(str(error))
     found = [
-        project(sentences, machines, options.cores, costs, max_rows=options.max_rows)
+        project(
+            sentences,
+            machines,
+            options.cores,
+            costs,
+            engine=options.engine,
+            max_rows=options.max_rows,
+        )
         for sentences in options.sentences
         for machines in options.machines
     ]
@@ -185,7 +198,7 @@ def projection_table(found: Sequence[Projection], cores: int, costs: MeasuredCos
         f"parts are known, at {BYTES_PER_ROW} bytes a sentence, then {costs.split_rate:,.0f} "
         "sentences a second and core",
         "cores parse: the rest of their time goes into loading, or waits since there are fewer "
-        "shards than cores or the last ones still run",
+        "jobs than cores or the last ones still run",
     ]
     return Table("Parsing a large corpus, projected", columns, rows, notes)
 
@@ -222,6 +235,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--cores", type=int, default=16, help="of a machine")
     add("--machines", type=int, nargs="+", default=[1, 8, 64])
     add("--sentences", type=int, nargs="+", default=[40_000_000, 1_000_000_000])
+    add("--engine", choices=("ray", "luigi"), default="ray", help="what hands out the jobs")
     add("--max-rows", type=int, help="of a shard; by default what the sentence stage writes")
     return parser
 

@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar
 import ray
 
 from pipeline.base.job import JobKilledError, available_cores
-from pipeline.shards.manifests import MOST_RANGES
+from pipeline.shards.manifests import most_jobs
 from tasks.engine_parameters import EngineParameters
 
 logger = logging.getLogger("luigi-interface")
@@ -20,8 +20,6 @@ logger = logging.getLogger("luigi-interface")
 LOCAL = "local"
 POLL_SECONDS = 1.0
 CPUS_PER_JOB = 1
-JOBS_PER_CORE = 4
-"""Of the cluster, at least where there are many shards: the last ones to end then wait little."""
 STORE_BYTES = 128 << 20
 """Ray's shared memory on this machine beside the parser's files: Ray asks for 75 MiB at least."""
 
@@ -90,7 +88,7 @@ def run_on_ray(
             retry_exceptions=[JobKilledError, OSError],
         )
         cores = sum(machine.get("CPU", 0) for machine in _machines())
-        jobs = jobs_for(max(MOST_RANGES, round(JOBS_PER_CORE * cores)))
+        jobs = jobs_for(most_jobs(round(cores)))
         sent = ray.put(files)
         pending = {task.remote(job, sent): job for job in jobs}
         while pending:

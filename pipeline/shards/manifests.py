@@ -29,8 +29,10 @@ embedded shard, of those that were embedded."""
 ENCODER_DIGEST = "encoder_digest"
 """Key of an embedded shard's extra facts: digest of everything that determines its vectors but the
 sentences and their parses."""
-MOST_RANGES = 256
+MOST_RANGES = 1024
 """Jobs that the shards of a stage are given to at most by Luigi, which bears no more."""
+JOBS_PER_CORE = 4
+"""Of a cluster, at least where there are many shards: little waits for the last ones to end."""
 ManifestT = TypeVar("ManifestT", bound=Config)
 Stamps = dict[Path, tuple[int, int, int]]
 """Files -> their size in bytes, time in nanoseconds, and inode."""
@@ -41,6 +43,11 @@ class ShardRange(NamedTuple):
 
     number: int
     num_shards: int = 1
+
+
+def most_jobs(num_cores: int) -> int:
+    """Returns how many jobs a cluster of so many cores is given at most, of a stage."""
+    return max(MOST_RANGES, JOBS_PER_CORE * num_cores)
 
 
 def shard_ranges(num_shards: int, most: int = MOST_RANGES) -> list[ShardRange]:

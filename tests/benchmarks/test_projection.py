@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -70,3 +71,18 @@ def test_numbers_that_cannot_be_are_refused(
     arguments = ("--dep-rate", "900", "--const-rate", "900", "--split-rate", "9", option, value)
     assert projection.main(arguments) == 2
     assert option in capsys.readouterr().err
+
+
+def test_luigi_hands_out_fewer_jobs_than_a_cluster_has_cores(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(projection, "MOST_RANGES", 2)
+    costs = replace(COSTS, start_seconds=0.0, orchestration_seconds=0.0, split_rate=1e12)
+
+    ray = project(64_000, 1, 8, costs, max_rows=8_000)
+    luigi = project(64_000, 1, 8, costs, engine="luigi", max_rows=8_000)
+
+    assert ray.num_shards == luigi.num_shards == 10
+    # five shards a job, the last job's all of 8,000 rows: 40,000 at 250 a second
+    assert luigi.seconds - luigi.split_seconds == 40_000 / 250
+    assert ray.seconds < luigi.seconds
