@@ -7,8 +7,8 @@ import logging
 import multiprocessing
 import secrets
 import traceback
-from collections.abc import Mapping
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -20,6 +20,7 @@ from pipeline.base.atomic_files import (
     RUN_LOCK,
     holder_of,
     locked,
+    locked_if_free,
     sweep_unfinished,
     write_json_atomically,
 )
@@ -33,6 +34,7 @@ from tasks.failures import Failure, ToldFailure
 logger = logging.getLogger("luigi-interface")
 
 CONFIG_NAME = "config.json"
+HANDING_OUT_LOCK = "handing-out.lock"
 RUN_ID = secrets.token_hex(4)
 """Of this process and those it forks."""
 _announced: list[Path] = []
@@ -90,6 +92,23 @@ class ReportingTask(luigi.Task):
             self.set_status_message(message)
 
         return locked(lock, say, shared=shared)
+
+    @contextmanager
+    def handing_out(self, folder: Path) -> Iterator[bool]:
+        """Holds what one run at a time does that hands out the jobs of a folder.
+
+        Jobs of other runs may be at work meanwhile: each holds the folder's lock shared.
+
+        Yields:
+            Whether none is, so that what killed ones left may be swept.
+        """
+        with self.held(folder / HANDING_OUT_LOCK):
+            with locked_if_free(folder / RUN_LOCK) as alone:
+                if alone:
+                    yield True
+                    return
+            with self.held(folder / RUN_LOCK, shared=True):
+                yield False
 
 
 def run_job(
@@ -177,11 +196,16 @@ class Artefact(ReportingTask):
         """Writes what the folder is to hold, the marker last."""
         raise NotImplementedError(f"{type(self).__name__} must define fill()")
 
-    def write_config(self) -> None:
-        """Sweeps what a kill left behind and writes the resolved configuration into the folder."""
+    def write_config(self, *, sweep: bool = True) -> None:
+        """Sweeps what a kill left behind and writes the resolved configuration into the folder.
+
+        Args:
+            sweep: False where others may be writing there.
+        """
         self.folder.mkdir(parents=True, exist_ok=True)
-        for folder in (self.folder, self.folder / "jobs"):
-            sweep_unfinished(folder)
+        if sweep:
+            for folder in (self.folder, self.folder / "jobs"):
+                sweep_unfinished(folder)
         content = values_without_secrets(self.content())
         write_json_atomically(self.folder / CONFIG_NAME, content)
 

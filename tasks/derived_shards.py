@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from pipeline.base.atomic_files import RUN_LOCK, write_json_atomically
+from pipeline.base.atomic_files import write_json_atomically
 from pipeline.base.digest import digest_of
 from pipeline.shards.manifests import (
     DatasetManifest,
@@ -24,7 +24,7 @@ from pipeline.storage.stored_job import SentFiles, StoredJob, make_stored_shards
 from tasks.artefact import Artefact, ShardStage
 from tasks.parameters import CorpusParameters
 from tasks.sentences import SplitSentences
-from tasks.shard_jobs import ShardJob, ray_engine
+from tasks.shard_jobs import ShardJob, handed_out, ray_engine
 
 
 class DerivedStage(CorpusParameters, ShardStage):
@@ -90,17 +90,19 @@ class DerivedStage(CorpusParameters, ShardStage):
     def run(self) -> Iterator[list[ShardJob]]:
         """Has the shards made that no storage has, then marks the stage complete.
 
-        Where another run is at a shard, its task waits and takes that. A run that comes while
-        shards are being made may so make some of them, too, but no two the same.
+        A run that comes while shards are being made makes some of them, too, but no two the same.
         """
-        with self.held(self.folder / RUN_LOCK):
-            missing = [] if self.complete() else self._begin()
+        with self.handing_out(self.folder) as alone:
+            missing = [] if self.complete() else self._begin(sweep=alone)
         if missing:
             yield missing
         super().run()
 
-    def _begin(self) -> list[ShardJob]:
+    def _begin(self, *, sweep: bool) -> list[ShardJob]:
         """Takes what the storage has, and the rest from Ray where that is the engine.
+
+        Args:
+            sweep: whether nobody else writes into the folder.
 
         Returns:
             The tasks of all shards, where Luigi is to run them.
@@ -112,13 +114,13 @@ class DerivedStage(CorpusParameters, ShardStage):
         if self.engine == "ray":
             self._check_gpus_per_job()
             ray_engine()
-        self.write_config()
+        self.write_config(sweep=sweep)
         numbers, shared = self._numbers(), self._shared()
         shared.begin(numbers, lambda: self.set_status_message("waiting for the sentences"))
         done = sum(read_shard_manifest(self.folder, number) is not None for number in numbers)
         self._report_shards(done, len(numbers))
         if self.engine != "ray":
-            return [self.local_job(run) for run in shard_ranges(len(numbers))]
+            return handed_out([self.local_job(run) for run in shard_ranges(len(numbers))])
         if done < len(numbers):
             self._make_on_ray(shared, numbers)
         return []

@@ -30,7 +30,7 @@ from tasks.cleaning import FindDuplicates
 from tasks.datasets import FetchDataset
 from tasks.engine_parameters import AddressParameter
 from tasks.parameters import GIGABYTE, CorpusParameters
-from tasks.shard_jobs import ShardJob, ray_engine
+from tasks.shard_jobs import ShardJob, handed_out, ray_engine
 
 _GIVEN_BY = {"paths": "files", "url": "url", "dataset": "hf"}
 """What says where a text is -> the source that is made for it."""
@@ -182,17 +182,17 @@ class SplitSentences(CorpusParameters, ShardStage):
         """The sentence shards; parses stand beside them in the corpus's folder."""
         return super().folder / "sentences"
 
-    def _begun(self) -> CorpusSplit:
+    def _begun(self, *, sweep: bool) -> CorpusSplit:
         """Returns the shards that stand and those that are to be made, whose plan is written."""
         cleaning = self.resolved_cleaning()
         corpus = CorpusSplit(self.opened_source, self.config, self.folder, cleaning)
-        corpus.begin()
+        corpus.begin(sweep=sweep)
         return corpus
 
     def run(self) -> Iterator[list[ReportingTask]]:
         """Has all parts split, then marks the stage complete.
 
-        Where another run is at a part, its task waits and takes that.
+        A run that comes while parts are being split splits some of them, too, but no two the same.
         """
         while missing := self._begin():
             yield missing
@@ -200,18 +200,20 @@ class SplitSentences(CorpusParameters, ShardStage):
 
     def _begin(self) -> list[ReportingTask]:
         """Returns the tasks of the parts that come next; none where Ray is the engine."""
-        with self.held(self.folder / RUN_LOCK):
+        with self.handing_out(self.folder) as alone:
             if self.complete():
                 return []
-            self.write_config()
-            corpus = self._begun()
+            self.write_config(sweep=alone)
+            corpus = self._begun(sweep=alone)
             duplicates = self._duplicates(corpus)
             if duplicates is not None and not duplicates.complete():
                 return [duplicates]
             if self.engine == "ray":
                 self._split_on_ray(corpus)
             ranges = corpus.runs()
-            return [SplitParts(destination=self.folder, number=n, count=c) for n, c in ranges]
+            return handed_out(
+                [SplitParts(destination=self.folder, number=n, count=c) for n, c in ranges]
+            )
 
     def _duplicates(self, corpus: CorpusSplit) -> FindDuplicates | None:
         """Returns what finds duplicates where they are to go; it runs on this machine."""
@@ -271,4 +273,4 @@ class SplitSentences(CorpusParameters, ShardStage):
 
     def fill(self) -> None:
         """Marks the stage complete, whose shards are there."""
-        self._begun().finish()
+        self._begun(sweep=True).finish()

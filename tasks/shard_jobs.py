@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import random
+from contextlib import suppress
+from pathlib import Path
 from types import ModuleType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import luigi
 
-from pipeline.base.atomic_files import RUN_LOCK
+from pipeline.base.atomic_files import RUN_LOCK, locked_if_free, write_bytes_atomically
 from pipeline.base.bundled import how_to_install
-from pipeline.shards.manifests import read_shard_manifest
+from pipeline.base.job import JobFailedError
+from pipeline.shards.manifests import ShardRange, read_shard_manifest
 from tasks.artefact import ReportingTask, run_job
+
+RANGES_NAME = "ranges"
+"""File beside those of the jobs: the ranges that were handed out last, as [[first, count], …]."""
 
 
 class ShardJob(ReportingTask):
@@ -28,29 +36,78 @@ class ShardJob(ReportingTask):
         last = self.number + self.count - 1
         return luigi.LocalTarget(str(self.destination / f"{last:05d}.json"))
 
+    def is_made(self, number: int) -> bool:
+        """Returns whether a shard stands: its manifest and its rows."""
+        return read_shard_manifest(self.destination, number) is not None
+
     def complete(self) -> bool:
-        """Returns whether the manifests and the rows of all shards are there."""
-        numbers = range(self.number, self.number + self.count)
-        return all(read_shard_manifest(self.destination, n) is not None for n in numbers)
+        """Returns whether all shards stand."""
+        return self._stands(ShardRange(self.number, self.count))
+
+    def _stands(self, run: ShardRange) -> bool:
+        return all(map(self.is_made, range(run.number, run.number + run.num_shards)))
 
     def job(self) -> dict[str, Any]:
         """Returns the content of the job's file but for the shards' numbers."""
         raise NotImplementedError(f"{type(self).__name__} must define job()")
 
     def run(self) -> None:
-        """Runs the job on one thread; alone at these shards."""
-        jobs = self.destination / "jobs"
-        with (
-            self.held(self.destination / RUN_LOCK, shared=True),  # who sweeps it holds it alone
-            self.held(jobs / f"{self.number:05d}.lock"),
-        ):
-            if not self.complete():
-                job = {**self.job(), "number": self.number, "count": self.count}
-                self._make(job)
+        """Runs the job on one thread; alone at these shards.
 
-    def _make(self, job: dict[str, Any]) -> None:
-        path = self.destination / "jobs" / f"{self.number:05d}.json"
+        Where another run is at them, this one meanwhile makes others that nobody is at.
+        """
+        own = ShardRange(self.number, self.count)
+        with self.held(self.destination / RUN_LOCK, shared=True):  # who sweeps it holds it alone
+            if self._make_if_free(own):
+                return
+            for other in self._others():
+                if self._stands(own):
+                    return
+                with suppress(JobFailedError):  # the task of that range tells of it
+                    self._make_if_free(other)
+            with self.held(self._lock(own)):
+                if not self._stands(own):
+                    self._make(own)
+
+    def _others(self) -> list[ShardRange]:
+        """Returns all ranges that were handed out, each run's in an order of its own."""
+        path = self.destination / "jobs" / RANGES_NAME
+        try:
+            ranges = [ShardRange(*values) for values in json.loads(path.read_bytes())]
+        except (OSError, ValueError, TypeError):  # then this one waits for its own
+            return []
+        random.shuffle(ranges)
+        return ranges
+
+    def _make_if_free(self, run: ShardRange) -> bool:
+        """Makes shards unless another run is at them; returns whether they stand."""
+        if self._stands(run):
+            return True
+        with locked_if_free(self._lock(run)) as free:
+            if free and not self._stands(run):
+                self._make(run)
+        return free
+
+    def _lock(self, run: ShardRange) -> Path:
+        return Path(self.destination) / "jobs" / f"{run.number:05d}.lock"
+
+    def _make(self, run: ShardRange) -> None:
+        job = {**self.job(), "number": run.number, "count": run.num_shards}
+        path = self.destination / "jobs" / f"{run.number:05d}.json"
         run_job(self, self.job_module, job, path, threads=1)
+
+
+J = TypeVar("J", bound=ShardJob)
+
+
+def handed_out(tasks: list[J]) -> list[J]:
+    """Returns the tasks of a stage after noting their ranges for other runs that help."""
+    if tasks:
+        ranges = [[task.number, task.count] for task in tasks]
+        write_bytes_atomically(
+            tasks[0].destination / "jobs" / RANGES_NAME, json.dumps(ranges).encode()
+        )
+    return tasks
 
 
 def ray_engine() -> ModuleType:

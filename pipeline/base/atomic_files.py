@@ -138,33 +138,68 @@ def locked(path: Path, on_wait: Callable[[], None], *, shared: bool = False) -> 
     Raises:
         OSError: the file cannot be made.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-    try:
-        try:
-            fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
-        except BlockingIOError:
+    with _lock_file(path) as descriptor:
+        kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+        if not _take(descriptor, kind, path):
             on_wait()
             fcntl.flock(descriptor, kind)
-        except OSError as error:
-            if error.errno not in _NO_LOCKS:
-                raise
-            logger.warning(
-                "%s: this file system knows no locks (%s): start no second run that writes here "
-                "while one is under way, or mount it with locks",
-                path.parent,
-                error,
-            )
-        _held.add(descriptor)
-        try:
-            _sign(descriptor, f"process {os.getpid()} on {socket.gethostname()}")
+        with _signed(descriptor):
             yield
-        finally:
-            _held.discard(descriptor)
-            _sign(descriptor, "")
+
+
+@contextmanager
+def locked_if_free(path: Path) -> Iterator[bool]:
+    """Holds the lock of a file for the time of a ``with`` block, unless another holds it.
+
+    Yields:
+        Whether it is held; see `locked`.
+    """
+    with _lock_file(path) as descriptor:
+        if _take(descriptor, fcntl.LOCK_EX, path):
+            with _signed(descriptor):
+                yield True
+        else:
+            yield False
+
+
+@contextmanager
+def _lock_file(path: Path) -> Iterator[int]:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        yield descriptor
     finally:
         os.close(descriptor)
+
+
+def _take(descriptor: int, kind: int, path: Path) -> bool:
+    """Takes a lock if nobody holds it; returns whether it was free, or there are no locks."""
+    try:
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise
+        logger.warning(
+            "%s: this file system knows no locks (%s): start no second run that writes here "
+            "while one is under way, or mount it with locks",
+            path.parent,
+            error,
+        )
+    return True
+
+
+@contextmanager
+def _signed(descriptor: int) -> Iterator[None]:
+    """Has a lock that is held say by whom, and those that this process starts hold it, too."""
+    _held.add(descriptor)
+    try:
+        _sign(descriptor, f"process {os.getpid()} on {socket.gethostname()}")
+        yield
+    finally:
+        _held.discard(descriptor)
+        _sign(descriptor, "")
 
 
 def held_locks() -> tuple[int, ...]:

@@ -104,8 +104,11 @@ class CorpusSplit:
         """The file with the plan, which a job reads."""
         return self._folder / PLAN_NAME
 
-    def begin(self) -> None:
+    def begin(self, *, sweep: bool = True) -> None:
         """Finds out what parts there are and writes it down, unless that is written.
+
+        Args:
+            sweep: False where others may be writing into the folder.
 
         Raises:
             ValueError: the folder holds the sentences of something else.
@@ -119,7 +122,8 @@ class CorpusSplit:
                     "settings; delete the folder or choose another one"
                 )
         (self._folder / MANIFEST_NAME).unlink(missing_ok=True)  # a shard that it lists is gone
-        sweep_unfinished(self._folder)
+        if sweep:
+            sweep_unfinished(self._folder)
         self._plan = self._written_plan()
         if self._plan is None:
             is_limited = self._config.limit and not self._cleaning.needs_corpus
