@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.shards.arrow import strings
-from pipeline.vectors.source_files import FASTTEXT_MAGIC, Block, RefusedRow
+from pipeline.vectors.source_files import FASTTEXT_MAGIC, Block, RefusedRow, checked_width
 
 _VERSIONS = (11, 12)
 _ARGUMENTS = struct.Struct("<12id")
@@ -67,7 +67,7 @@ class FastTextReader:
         is_supervised = model == 3
         if version == 11 and is_supervised:  # fastText itself does so for files that old
             longest = 0
-        self.width = width
+        self.width = checked_width(path, width)
         self._read_words()
         self._subwords = _Subwords(len(self._words), buckets, shortest, longest)
         self.promised: int | None = len(self._words)

@@ -26,6 +26,8 @@ FASTTEXT_MAGIC = (793_712_314).to_bytes(4, "little")
 _PICKLE = re.compile(rb"\x80[\x02-\x05]")
 HEADER = re.compile(rb"\s*([0-9]{1,9})[ \t]+([0-9]{1,9})\s*")
 """Of word2vec's formats: the number of words, and of the numbers a word."""
+MAX_WIDTH = 100_000
+"""Numbers of a row; what anybody publishes has some thousands at most."""
 _HEAD_BYTES = 1 << 20
 _BUFFER_BYTES = 1 << 20
 
@@ -124,6 +126,20 @@ def _member(path: Path, archive: zipfile.ZipFile, member: str) -> str:
             f"{path}: {wrong}; name one of {shortened(names)} (--member on a command line)"
         )
     return names[0]
+
+
+def checked_width(path: Path, width: int) -> int:
+    """Returns E as a file tells it, before anything is made of that size.
+
+    Raises:
+        ValueError: no row of word vectors is so wide.
+    """
+    if not 0 < width <= MAX_WIDTH:
+        raise ValueError(
+            f"{path}: says that a row has {width:,} numbers, and from 1 to {MAX_WIDTH:,} are read; "
+            "it is damaged or holds no word vectors: fetch it again, or give another"
+        )
+    return width
 
 
 def is_packed(path: Path) -> bool:

@@ -7,6 +7,7 @@ import gzip
 import json
 import lzma
 import random
+import tracemalloc
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -267,6 +268,49 @@ def test_the_first_words_alone_are_taken(tmp_path: Path, monkeypatch: pytest.Mon
 def test_a_file_cut_short_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="the header promises 3 words, the file holds 2"):
         import_vectors(text_file(tmp_path, "3 2\na 1 2\nb 3 4\n"), tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("v.txt", b"100000 30000000\nabc 1 2 3\n"),
+        ("v.txt", b"100000 30000000\n"),
+        ("v.bin", b"3 900000000\nabc \0\0\0\0\0\xff\0\0\0\0\0\0\0"),
+    ],
+)
+def test_a_width_that_cannot_be_is_refused_before_rows_of_it_are_made(
+    name: str, content: bytes, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_bytes(content)
+
+    tracemalloc.start()
+    with pytest.raises(ValueError, match=rf"{name}: says .* 1 to 100,000 are read; .*fetch it"):
+        import_vectors(tmp_path / name, tmp_path / "out")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert peak < 50 << 20
+
+
+def test_a_wide_binary_file_takes_the_memory_of_a_block(tmp_path: Path) -> None:
+    path = tmp_path / "v.bin"
+    path.write_bytes(b"1000 90000\nabc " + bytes(360_000) + b"d " + bytes(100))
+
+    tracemalloc.start()
+    with pytest.raises(ValueError, match=r"v\.bin: row 2 of 1,000 is not whole; it was cut short"):
+        import_vectors(path, tmp_path / "out")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert peak < 100 << 20
+
+
+def test_a_header_that_says_more_numbers_than_the_lines_have_is_refused(tmp_path: Path) -> None:
+    path = text_file(tmp_path, "2 300\na b 1 2\nc 3 4\n")
+    with pytest.raises(
+        ValueError, match=r"vectors\.txt:1: the header says 300 numbers a word, .* 3 at most; fetch"
+    ):
+        import_vectors(path, tmp_path / "out")
 
 
 def test_half_precision_refuses_what_it_cannot_hold(tmp_path: Path) -> None:
