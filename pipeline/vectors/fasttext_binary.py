@@ -158,7 +158,7 @@ class FastTextReader:
                     words.append(text)
                     kept.append(place)
             counts = self._counts[first : first + ROWS_AT_ONCE][kept]
-            yield Block(strings(words), table[kept], len(raw), tuple(refused), counts)
+            yield Block(strings(words), table[kept], first + 1, len(raw), tuple(refused), counts)
 
     def _averaged(self, words: list[bytes], first: int) -> NDArray[np.float32]:
         taken_apart = [b"" if word == _END_OF_SENTENCE else b"<" + word + b">" for word in words]

@@ -200,7 +200,7 @@ class GensimReader:
             if self._counts is not None:
                 counts = self._counts[first : first + at_once][kept].astype(np.int64)
             words = strings([raw[place] for place in kept])
-            yield Block(words, table[kept], len(raw), tuple(refused), counts)
+            yield Block(words, table[kept], first + 1, len(raw), tuple(refused), counts)
 
 
 def _in_brackets(word: Any) -> bytes:

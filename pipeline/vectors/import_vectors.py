@@ -45,7 +45,13 @@ from pipeline.vectors.text_format import TextReader
 from pipeline.vectors.word2vec_binary import Word2VecReader
 from pipeline.vectors.word_index import NOWHERE, WordIndex
 from pipeline.vectors.word_list import WordList, read_word_list
-from pipeline.vectors.write_folder import TableWriter, seal_folder, write_table
+from pipeline.vectors.write_folder import (
+    TOO_LARGE,
+    TableWriter,
+    TooLargeError,
+    seal_folder,
+    write_table,
+)
 
 QUARANTINE_FILE = "quarantine.jsonl"
 """The lines of the file that were left out, a JSON object each."""
@@ -222,7 +228,7 @@ def _take(
         taken.refused += block.refused
         if len(taken.refused) > config.max_malformed:
             raise ValueError(_too_many(path, taken, config))
-        _add(block, taken, table, config, wanted)
+        _add(path, block, taken, table, config, wanted)
         if on_progress is not None:
             of_all = taken.num_read / reader.promised if reader.promised else 0.0
             on_progress(
@@ -241,6 +247,7 @@ def _take(
 
 
 def _add(
+    path: Path,
     block: Block,
     taken: _Taken,
     table: TableWriter,
@@ -255,12 +262,19 @@ def _add(
     counts = None if block.counts is None else block.counts[:left]
     if config.lower_case:
         words = pc.utf8_lower(words)
+    kept = np.arange(left)
     if wanted is not None:
         kept = np.flatnonzero(wanted.places(words) != NOWHERE)
         taken.num_not_wanted += left - len(kept)
         words, rows = words.take(numbers(kept)), rows[kept]
         counts = None if counts is None else counts[kept]
-    table.add(rows)
+    try:
+        table.add(rows)
+    except TooLargeError as error:
+        number = block.number_of(int(kept[error.place]))
+        raise ValueError(
+            f"{path}:{number}: {TOO_LARGE}; keep all in full precision (--kept-as float32)"
+        ) from error
     taken.words.append(words.cast(pa.large_string()))
     taken.num_words += len(words)
     if counts is not None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import gzip
+import errno
 import io
-import lzma
 import re
 import zipfile
-import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import IO, Literal, Protocol
 
@@ -52,11 +51,19 @@ class Block:
     """``large_string`` [n], none empty."""
     rows: NDArray[np.float32]
     """[n, E], all finite."""
+    first: int
+    """The number of its first line or row, from 1."""
     num_read: int
     """Lines or rows, refused ones included."""
     refused: tuple[RefusedRow, ...] = ()
     counts: NDArray[np.int64] | None = None
     """[n]; how often each word stands in the text, where the file says so."""
+
+    def number_of(self, place: int) -> int:
+        """Returns the number of the line or row that one of the ``rows`` stands in."""
+        refused = {one.number for one in self.refused}
+        numbers = (n for n in range(self.first, self.first + self.num_read) if n not in refused)
+        return next(islice(numbers, place, None))
 
 
 class VectorReader(Protocol):
@@ -89,31 +96,42 @@ def opened(path: Path, member: str = "") -> Iterator[IO[bytes]]:
     """
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such word vectors; give a folder or a file")
+    if not is_packed(path):
+        with path.open("rb") as stream:
+            yield stream
+        return
+    from pipeline.sources.file_list import ERRORS, decompressed  # not on a bare GPU machine
+
     suffix = path.suffix.lower()
     try:
         if suffix == ".zip":
-            with (
-                zipfile.ZipFile(path) as archive,
-                archive.open(_member(path, archive, member)) as f,
-            ):
+            with _opened_member(path, member) as f:
                 yield io.BufferedReader(f, _BUFFER_BYTES)  # type: ignore[type-var]
-            return
-        with path.open("rb") as stream:
-            yield _unpacked(stream, path)
-    except (gzip.BadGzipFile, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
+        else:
+            with path.open("rb") as stream:
+                yield io.BufferedReader(decompressed(stream, path), _BUFFER_BYTES)  # type: ignore[arg-type, type-var]
+    except (*ERRORS, zipfile.BadZipFile) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # those of the system have one
+            raise
         raise ValueError(f"{path}: broken {suffix} file ({error}); fetch it again") from error
-    except OSError as error:
-        if error.errno is None:  # as bz2 tells it
-            raise ValueError(f"{path}: broken {suffix} file ({error}); fetch it again") from error
-        raise
 
 
-def _unpacked(stream: IO[bytes], path: Path) -> IO[bytes]:
-    if path.suffix.lower() not in {".gz", ".bz2", ".xz", ".zst"}:
-        return stream
-    from pipeline.sources.file_list import decompressed
-
-    return io.BufferedReader(decompressed(stream, path), _BUFFER_BYTES)  # type: ignore[arg-type, type-var]
+@contextmanager
+def _opened_member(path: Path, member: str) -> Iterator[IO[bytes]]:
+    with ExitStack() as stack:
+        try:
+            archive = stack.enter_context(zipfile.ZipFile(path))
+            stream = stack.enter_context(archive.open(_member(path, archive, member)))
+        except RuntimeError as error:  # encrypted; a version or method that is not known, too
+            raise ValueError(
+                f"{path}: cannot be unpacked here ({shortened(str(error))}); unpack it by another "
+                "program and give the file that was in it"
+            ) from error
+        except OSError as error:
+            if error.errno != errno.EINVAL:
+                raise
+            raise zipfile.BadZipFile("a place before its beginning") from error
+        yield stream
 
 
 def _member(path: Path, archive: zipfile.ZipFile, member: str) -> str:

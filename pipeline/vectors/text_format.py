@@ -143,10 +143,10 @@ class _Columns:
         if b"\r" in content:
             content = content.replace(b"\r\n", b"\n")
         is_odd = b"\r" in content or content.startswith(_BYTE_ORDER_MARK)
-        fast = None if is_odd else self._parse_usual(content)
+        fast = None if is_odd else self._parse_usual(content, first_line)
         return fast or self._parse_lines(content, first_line)
 
-    def _parse_usual(self, content: bytes) -> Block | None:
+    def _parse_usual(self, content: bytes, first_line: int) -> Block | None:
         """Returns the rows where every line is as it should be."""
         from pyarrow import csv
 
@@ -169,7 +169,7 @@ class _Columns:
         lengths = np.diff(np.frombuffer(words.buffers()[1], np.int64, len(words) + 1))
         if not lengths.all() or not _is_finite(rows):
             return None
-        return Block(words, rows, len(rows))
+        return Block(words, rows, first_line, len(rows))
 
     def _parse_lines(self, content: bytes, first_line: int) -> Block:
         words: list[str] = []
@@ -184,7 +184,7 @@ class _Columns:
                 words.append(parsed[0])
                 rows.append(parsed[1])
         table = np.array(rows, dtype=np.float32).reshape(len(rows), self._width)
-        return Block(strings(words), table, len(rows) + len(refused), tuple(refused))
+        return Block(strings(words), table, first_line, len(rows) + len(refused), tuple(refused))
 
     def _parse_line(self, line: bytes, number: int) -> tuple[str, NDArray[np.float32]] | RefusedRow:
         # GloVe's large sets hold words with spaces in them, so fields count from the right.

@@ -64,7 +64,7 @@ class Word2VecReader:
             else:
                 words.append(word)
         kept = rows[: len(words)].astype(np.float32, copy=False)
-        return Block(strings(words), kept, num_rows, tuple(refused))
+        return Block(strings(words), kept, first, num_rows, tuple(refused))
 
     def _row(self, number: int) -> tuple[bytes, bytes]:
         """Returns the next word and the bytes of its numbers.

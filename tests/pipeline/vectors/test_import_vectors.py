@@ -139,6 +139,42 @@ def test_packed_files_that_were_cut_are_refused(suffix: str, tmp_path: Path) -> 
     assert not (tmp_path / "out" / "training.json").exists()
 
 
+def test_a_packed_file_with_other_bytes_in_it_is_refused(tmp_path: Path) -> None:
+    content = zstandard.ZstdCompressor().compress(b"a 1.0 2.0\nb 2 3\n" * 1_000)
+    path = tmp_path / "vectors.txt.zst"
+    path.write_bytes(content[:20] + b"\xff" * 20 + content[40:])
+    with pytest.raises(
+        ValueError, match=r"vectors\.txt\.zst: broken \.zst file .*; fetch it again"
+    ):
+        import_vectors(path, tmp_path / "out")
+
+
+def test_a_zip_whose_list_points_before_its_beginning_is_refused(tmp_path: Path) -> None:
+    content = bytearray(zipped(TEXT.encode()))
+    end = content.find(b"PK\5\6")
+    content[end + 16 : end + 20] = (len(content) * 2).to_bytes(4, "little")
+    path = tmp_path / "vectors.zip"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"vectors\.zip: broken \.zip file .*; fetch it again"):
+        import_vectors(path, tmp_path / "out")
+
+
+@pytest.mark.parametrize(("field", "value"), [("flags", 1), ("method", 99), ("version", 99)])
+def test_a_zip_that_cannot_be_unpacked_is_refused_with_what_helps(
+    field: str, value: int, tmp_path: Path
+) -> None:
+    content = bytearray(zipped(TEXT.encode()))
+    for signature, first in ((b"PK\3\4", 4), (b"PK\1\2", 6)):
+        place = content.find(signature) + first + ["version", "flags", "method"].index(field) * 2
+        content[place] = value
+    path = tmp_path / "vectors.zip"
+    path.write_bytes(content)
+    with pytest.raises(
+        ValueError, match=r"vectors\.zip: cannot be unpacked here .*; unpack it by another program"
+    ):
+        import_vectors(path, tmp_path / "out")
+
+
 def test_of_an_archive_of_several_files_one_is_named(tmp_path: Path) -> None:
     path = tmp_path / "glove.6B.zip"
     with zipfile.ZipFile(path, "w") as archive:
@@ -313,9 +349,23 @@ def test_a_header_that_says_more_numbers_than_the_lines_have_is_refused(tmp_path
         import_vectors(path, tmp_path / "out")
 
 
-def test_half_precision_refuses_what_it_cannot_hold(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"larger than half precision holds .* float32"):
-        import_vectors(text_file(tmp_path, "a 1 70000\n"), tmp_path / "out")
+@pytest.mark.parametrize("header", ["", "6 2\n"])
+def test_half_precision_refuses_what_it_cannot_hold(header: str, tmp_path: Path) -> None:
+    path = text_file(tmp_path, f"{header}a 1 2\nb 3 4\nc 5\nd 5 6\ne 1 70000\nf 80000 1\n")
+    vocabulary = vocabulary_file(tmp_path, ".txt", ["b", "e"])
+    line = 6 if header else 5
+    with pytest.raises(
+        ValueError, match=rf"vectors\.txt:{line}: .* than half precision .* \(--kept-as float32\)"
+    ):
+        import_vectors(path, tmp_path / "out", vocabulary=vocabulary)
+
+
+def test_half_precision_refuses_a_row_of_a_binary_file_by_its_number(tmp_path: Path) -> None:
+    rows = [(1, 2), (np.inf, 1), (3, 4), (70_000, 1)]
+    packed = [b"w%d " % i + np.array(row, "<f4").tobytes() for i, row in enumerate(rows)]
+    (tmp_path / "v.bin").write_bytes(b"4 2\n" + b"".join(packed))
+    with pytest.raises(ValueError, match=r"v\.bin:4: a number is larger"):
+        import_vectors(tmp_path / "v.bin", tmp_path / "out")
 
 
 def test_a_folder_that_holds_vectors_is_left_alone(tmp_path: Path) -> None:
