@@ -7,6 +7,7 @@ import gzip
 import json
 import lzma
 import random
+import threading
 import tracemalloc
 import zipfile
 from collections.abc import Callable
@@ -18,10 +19,12 @@ import pytest
 import zstandard
 
 from models.words.vector_files import load_word_vectors
-from pipeline.vectors import text_format
+from pipeline.base.atomic_files import RUN_LOCK, locked
+from pipeline.vectors import text_format, write_folder
 from pipeline.vectors.folder import open_folder
 from pipeline.vectors.import_vectors import ImportConfig, import_vectors
 from pipeline.vectors.word_list import WordList, write_word_list
+from tests.support.waiting import wait_until
 
 FLOAT32 = ImportConfig(kept_as="float32")
 TEXT = "the 0.5 -1\n, 2e-1 3\ncat -0.25 7.125\n"
@@ -373,6 +376,55 @@ def test_a_folder_that_holds_vectors_is_left_alone(tmp_path: Path) -> None:
     import_vectors(path, tmp_path / "out")
     with pytest.raises(ValueError, match="holds word vectors already"):
         import_vectors(path, tmp_path / "out")
+
+
+def test_vectors_that_nobody_told_about_are_left_alone(tmp_path: Path) -> None:
+    import_vectors(text_file(tmp_path, TEXT), tmp_path / "out")
+    (tmp_path / "out" / "training.json").unlink()
+    before = (tmp_path / "out" / "vectors.safetensors").read_bytes()
+    with pytest.raises(ValueError, match="out: holds word vectors already; remove them, or give"):
+        import_vectors(text_file(tmp_path, "other 1 2\n"), tmp_path / "out")
+    assert (tmp_path / "out" / "vectors.safetensors").read_bytes() == before
+
+
+@pytest.mark.parametrize("reached", ["write_word_list", "write_sealed_json"])
+def test_what_a_killed_import_left_is_written_anew(
+    reached: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def kill(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(write_folder, reached, kill)
+        import_vectors(text_file(tmp_path, "left 7 7\n"), tmp_path / "out")
+    assert (tmp_path / "out" / "vectors.safetensors").exists()
+
+    assert list(imported(text_file(tmp_path, TEXT), tmp_path / "out")) == ["the", ",", "cat"]
+    with pytest.raises(ValueError, match="holds word vectors already"):
+        import_vectors(text_file(tmp_path, TEXT), tmp_path / "out")
+
+
+def test_an_import_waits_for_another_into_its_folder(tmp_path: Path) -> None:
+    path, said, refused = text_file(tmp_path, TEXT), [], []
+
+    def run() -> None:
+        try:
+            import_vectors(
+                path, tmp_path / "out", on_progress=lambda _, status: said.append(status)
+            )
+        except ValueError as error:
+            refused.append(str(error))
+
+    other = threading.Thread(target=run)
+    with locked(tmp_path / "out" / RUN_LOCK, lambda: None):
+        other.start()
+        wait_until(lambda: bool(said))
+        assert "waiting for process " in said[0]
+        write_folder.write_vectors(tmp_path / "out", ["a"], np.ones((1, 2), np.float32), {})
+    other.join()
+
+    assert open_folder(tmp_path / "out").words.to_pylist() == ["a"]
+    assert "holds word vectors already" in refused[0]
 
 
 def test_the_same_file_gives_the_same_table_and_words(tmp_path: Path) -> None:
