@@ -144,18 +144,17 @@ class GensimReader:
         self.promised: int | None = len(words)
 
     def _read_subwords(self, saved: Any) -> Subwords:
-        num, shortest, longest = (
-            getattr(saved, name, None) for name in ("bucket", "min_n", "max_n")
-        )
-        if not all(isinstance(value, int | np.integer) for value in (num, shortest, longest)):
+        said: list[Any] = [getattr(saved, name, None) for name in ("bucket", "min_n", "max_n")]
+        if not all(isinstance(value, int | np.integer) for value in said):
             raise ValueError(f"{self._path}: does not say what n-grams its words have; {_REMEDY}")
+        num, shortest, longest = map(int, said)
         buckets = self._table(saved, "vectors_ngrams", num, "buckets") if num else self._rows[:0]
         if buckets.shape[1] != self._rows.shape[1]:
             raise ValueError(
                 f"{self._path}: words of {self._rows.shape[1]} numbers and n-grams of "
                 f"{buckets.shape[1]}; {_REMEDY}"
             )
-        return Subwords(buckets, int(shortest), int(longest))
+        return Subwords(buckets, shortest, longest)
 
     def _table(self, saved: Any, name: str, num_rows: int, of_what: str) -> NDArray[Any]:
         rows = self._attribute(saved, name)

@@ -102,6 +102,7 @@ def opened(path: Path, member: str = "") -> Iterator[IO[bytes]]:
         return
     from pipeline.sources.file_list import ERRORS, decompressed  # not on a bare GPU machine
 
+    broken: tuple[type[Exception], ...] = (*ERRORS, zipfile.BadZipFile)
     suffix = path.suffix.lower()
     try:
         if suffix == ".zip":
@@ -110,7 +111,7 @@ def opened(path: Path, member: str = "") -> Iterator[IO[bytes]]:
         else:
             with path.open("rb") as stream:
                 yield io.BufferedReader(decompressed(stream, path), _BUFFER_BYTES)  # type: ignore[arg-type, type-var]
-    except (*ERRORS, zipfile.BadZipFile) as error:
+    except broken as error:
         if isinstance(error, OSError) and error.errno is not None:  # those of the system have one
             raise
         raise ValueError(f"{path}: broken {suffix} file ({error}); fetch it again") from error
