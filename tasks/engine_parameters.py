@@ -35,6 +35,14 @@ class AddressParameter(luigi.Parameter):
         return self._whole.get(x, x)
 
 
+class Sha256Parameter(luigi.Parameter):
+    """A sha256 in hexadecimal, however its letters are typed."""
+
+    def normalize(self, x: str) -> str:
+        """Returns it in lower case, so that the same file has one digest and one place."""
+        return x.lower()
+
+
 class EngineParameters:
     """Where shards are made, and where other machines find them."""
 

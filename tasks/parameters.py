@@ -18,7 +18,7 @@ from pipeline.sources.file_list import SUFFIXES
 from pipeline.sources.opened import DECLARED
 from tasks.cleaning import CleaningParameters
 from tasks.datasets import TEXT_FIELD, DatasetParameters
-from tasks.engine_parameters import AddressParameter, EngineParameters
+from tasks.engine_parameters import AddressParameter, EngineParameters, Sha256Parameter
 
 
 def joined(changes: Mapping[str, Any], own: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -62,7 +62,7 @@ class CorpusParameters(DatasetParameters, CleaningParameters, EngineParameters):
         description="For source=url and the published corpora: the address to download; a login "
         "in it (https://user:password@host) is sent to that host alone.",
     )
-    sha256 = luigi.Parameter(
+    sha256 = Sha256Parameter(
         default="", description="With url: the file's sha256, verified after the download."
     )
     max_download_gigabytes = luigi.FloatParameter(
@@ -99,7 +99,7 @@ class ParserParameters(EngineParameters):
         "TrainDependencyParser), a file that supar saved, or a published name such as "
         "biaffine-dep-en.",
     )
-    dependency_parser_sha256 = luigi.Parameter(
+    dependency_parser_sha256 = Sha256Parameter(
         default="",
         description="Of the file, where it is an original one: a pickle is a program, and only one "
         "that you trust is read.",
@@ -116,7 +116,7 @@ class ParserParameters(EngineParameters):
         "TrainConstituencyParser), a file or folder that benepar saved, or a published name such "
         "as benepar_en3.",
     )
-    constituency_parser_sha256 = luigi.Parameter(
+    constituency_parser_sha256 = Sha256Parameter(
         default="", description="Of the file, where it is an original one."
     )
     constituency_parser_transformer = luigi.Parameter(

@@ -26,6 +26,7 @@ from pipeline.parsers.adapters.folder_files import (
 from pipeline.parsers.convert import CONVERSION_VERSION, OFFICIAL_PARSERS, convert_checkpoint
 from pipeline.parsing.parse_shard import TRANSFORMER_LIBRARIES, library_versions
 from tasks.artefact import Artefact, checksum, run_job
+from tasks.engine_parameters import Sha256Parameter
 
 TRAINING_VERSION = 1
 """Raised when the same treebanks and options would give another parser, as by a new default."""
@@ -129,7 +130,7 @@ class ConvertParser(Artefact):
 
     checkpoint = luigi.Parameter(description="File, folder or published name.")
     stage = luigi.ChoiceParameter(choices=STAGES, description="What the parser must give.")
-    sha256 = luigi.Parameter(default="", description="Of the file that you trust.")
+    sha256 = Sha256Parameter(default="", description="Of the file that you trust.")
     transformer = luigi.Parameter(
         default="",
         description="Folder or hub's name with the configuration and tokenizer of the transformer "
@@ -139,7 +140,7 @@ class ConvertParser(Artefact):
     def content(self) -> dict[str, Any]:
         """Returns the sha256, the plain files beside it, how is converted, and libraries."""
         return {
-            "sha256": self.sha256.lower(),
+            "sha256": self.sha256,
             "beside": _plain_files(self.checkpoint),
             "stage": self.stage,
             "transformer": _plain_files(self.transformer) or self.transformer,
@@ -235,7 +236,7 @@ def _check_folder(folder: Path, kind: str, stage: str, sha256: str) -> None:
             f"{folder}: a parser of kind {kind}, which gives {own_stage}, not {stage}; give it as "
             f"{OPTION_OF_STAGE[own_stage]}"
         )
-    if sha256 and sha256.lower() != (found := checksum_of_parser_folder(folder)):
+    if sha256 and sha256 != (found := checksum_of_parser_folder(folder)):
         raise ValueError(
             f"{folder}: a parser folder of checksum {found}, not {sha256} as "
             f"{OPTION_OF_STAGE[stage]}_sha256 says; give the folder that you mean, or its checksum"

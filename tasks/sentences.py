@@ -28,7 +28,7 @@ from pipeline.text.tokenization import SentenceConfig
 from tasks.artefact import ReportingTask, ShardStage
 from tasks.cleaning import FindDuplicates
 from tasks.datasets import FetchDataset
-from tasks.engine_parameters import AddressParameter
+from tasks.engine_parameters import AddressParameter, Sha256Parameter
 from tasks.parameters import GIGABYTE, CorpusParameters
 from tasks.shard_jobs import ShardJob, handed_out, ray_engine
 
@@ -42,7 +42,7 @@ class DownloadCorpus(ReportingTask):
     """Downloads one file, resuming where it broke off, and verifies its sha256."""
 
     url = AddressParameter(description="Address of a text file or archive of one.")
-    sha256 = luigi.Parameter(description="The file's sha256 in hexadecimal.")
+    sha256 = Sha256Parameter(description="The file's sha256 in hexadecimal.")
     work_folder = luigi.PathParameter(default=Path("data/work"), significant=False)
     max_download_gigabytes = luigi.FloatParameter(
         default=MAX_BYTES / GIGABYTE, significant=False, description="Longest file that is taken."

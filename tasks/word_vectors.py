@@ -26,7 +26,7 @@ from pipeline.vectors.train_word_vectors import (
     imported_gensim,
 )
 from tasks.artefact import Artefact, checksum, run_job
-from tasks.engine_parameters import AddressParameter
+from tasks.engine_parameters import AddressParameter, Sha256Parameter
 from tasks.parameters import (
     GIGABYTE,
     CorpusParameters,
@@ -112,7 +112,7 @@ class DownloadVectors(Artefact):
         choices=[one.name for one in PUBLISHED_VECTORS],
         description="Which: " + ", ".join(one.name for one in PUBLISHED_VECTORS) + ".",
     )
-    sha256 = luigi.Parameter(
+    sha256 = Sha256Parameter(
         default="", description="The file's sha256, where none is declared or it was changed."
     )
     mirror = AddressParameter(

@@ -4,7 +4,7 @@ A word's vector is the mean of its own row and of those of its n-grams, as fastT
 ``get_word_vector`` gives it (Bojanowski et al. 2017, section 3.2, where it is the sum). Words that
 the file does not list would have a vector of their n-grams alone; a table of words has no place for
 them, and they are unknown. Quantised files (``.ftz``) are not read.
-Legend: E numbers a word; W words; G n-grams of a block of words.
+Legend: E numbers a word; W words; B buckets; G n-grams of a block of words.
 """
 
 from __future__ import annotations
@@ -13,17 +13,18 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.shards.arrow import strings
-from pipeline.vectors.source_files import FASTTEXT_MAGIC, Block, RefusedRow
+from pipeline.vectors.source_files import FASTTEXT_MAGIC, Block, RefusedRow, checked_width
 
 _VERSIONS = (11, 12)
 _ARGUMENTS = struct.Struct("<12id")
-_ROWS_AT_ONCE = 1_024
+ROWS_AT_ONCE = 1_024
+"""Words whose n-grams are looked up together: each has some thirty."""
 _END_OF_SENTENCE = b"</s>"
 """Has no n-grams (fastText's ``Dictionary::initNgrams``)."""
 _MAX_WORD_BYTES = 1 << 16
@@ -32,15 +33,33 @@ _WORD = 0
 """Kind of an entry that is no label."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Subwords:
-    """How words are taken apart."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Subwords:
+    """How words are taken apart, and the rows of the parts."""
 
-    num_words: int
-    num_buckets: int
+    buckets: NDArray[np.floating[Any]]
+    """[B, E]; without any words have no n-grams."""
     shortest: int
     longest: int
     """Characters of an n-gram; 0: words have none."""
+
+    def averaged(self, own: NDArray[np.floating[Any]], words: list[bytes]) -> NDArray[np.float32]:
+        """Returns the mean of each word's own row and its n-grams', float32 [W, E].
+
+        Args:
+            own: [W, E].
+            words: UTF-8 between angle brackets; of b"" there are no n-grams.
+        """
+        table = np.array(own, dtype=np.float32)
+        if not self.longest or not len(self.buckets):
+            return table
+        word_of_G, hashes_G = ngram_hashes(words, self.shortest, self.longest)
+        if len(word_of_G):
+            rows_G = hashes_G.astype(np.int64) % len(self.buckets)
+            starts = np.flatnonzero(np.diff(word_of_G, prepend=-1))
+            table[word_of_G[starts]] += np.add.reduceat(self.buckets[rows_G], starts, axis=0)
+        table /= (1 + np.bincount(word_of_G, minlength=len(words)))[:, None].astype(np.float32)
+        return table
 
 
 class FastTextReader:
@@ -67,11 +86,15 @@ class FastTextReader:
         is_supervised = model == 3
         if version == 11 and is_supervised:  # fastText itself does so for files that old
             longest = 0
-        self.width = width
+        self.width = checked_width(path, width)
         self._read_words()
-        self._subwords = _Subwords(len(self._words), buckets, shortest, longest)
-        self.promised: int | None = len(self._words)
-        self._matrix = self._map_matrix()
+        num_words = len(self._words)
+        self.promised: int | None = num_words
+        num_buckets = max(buckets, 0) if longest else 0
+        self._matrix = self._map_matrix(num_words + num_buckets)
+        self._subwords = Subwords(
+            self._matrix[num_words : num_words + num_buckets], shortest, longest
+        )
 
     def _read_words(self) -> None:
         num_entries, num_words, _, _, num_pruned = self._unpack("<3i2q")
@@ -98,14 +121,11 @@ class FastTextReader:
 
     _at = 0
 
-    def _map_matrix(self) -> NDArray[np.float32]:
+    def _map_matrix(self, needed: int) -> NDArray[np.float32]:
         (is_quantised,) = self._unpack("<b")
         if is_quantised:
             raise ValueError(f"{self._path}: quantised (.ftz), which is not read; give the .bin")
         num_rows, width = self._unpack("<2q")
-        needed = self._subwords.num_words + (
-            self._subwords.num_buckets if self._subwords.longest else 0
-        )
         if width != self.width or num_rows < needed:
             raise ValueError(
                 f"{self._path}: a matrix of shape [{num_rows}, {width}] for {needed:,} words and "
@@ -118,8 +138,8 @@ class FastTextReader:
 
     def blocks(self) -> Iterator[Block]:
         """Yields the rows; see `VectorReader`."""
-        for first in range(0, len(self._words), _ROWS_AT_ONCE):
-            raw = self._words[first : first + _ROWS_AT_ONCE]
+        for first in range(0, len(self._words), ROWS_AT_ONCE):
+            raw = self._words[first : first + ROWS_AT_ONCE]
             table = self._averaged(raw, first)
             words, refused, kept = [], [], []
             finite = np.all(np.isfinite(table), axis=1).tolist()
@@ -137,25 +157,12 @@ class FastTextReader:
                 else:
                     words.append(text)
                     kept.append(place)
-            counts = self._counts[first : first + _ROWS_AT_ONCE][kept]
-            yield Block(strings(words), table[kept], len(raw), tuple(refused), counts)
+            counts = self._counts[first : first + ROWS_AT_ONCE][kept]
+            yield Block(strings(words), table[kept], first + 1, len(raw), tuple(refused), counts)
 
     def _averaged(self, words: list[bytes], first: int) -> NDArray[np.float32]:
-        """Returns the mean of each word's own row and its n-grams', float32 [W, E]."""
-        table = np.array(self._matrix[first : first + len(words)], dtype=np.float32)
-        if not self._subwords.longest:
-            return table
         taken_apart = [b"" if word == _END_OF_SENTENCE else b"<" + word + b">" for word in words]
-        word_of_G, hashes_G = ngram_hashes(
-            taken_apart, self._subwords.shortest, self._subwords.longest
-        )
-        rows_G = self._subwords.num_words + hashes_G.astype(np.int64) % self._subwords.num_buckets
-        if len(rows_G):
-            starts = np.flatnonzero(np.diff(word_of_G, prepend=-1))
-            sums = np.add.reduceat(self._matrix[rows_G], starts, axis=0)
-            table[word_of_G[starts]] += sums
-        table /= (1 + np.bincount(word_of_G, minlength=len(words)))[:, None].astype(np.float32)
-        return table
+        return self._subwords.averaged(self._matrix[first : first + len(words)], taken_apart)
 
     def _bytes(self, num: int) -> bytes:
         content = self._stream.read(num)

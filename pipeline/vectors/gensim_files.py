@@ -2,7 +2,8 @@
 
 A pickle is a program. Here it can name nothing but what puts numpy's arrays and plain containers
 together; gensim's classes become objects that remember their attributes and do nothing, so that
-gensim is not needed, either.
+gensim is not needed, either. Of fastText gensim saves no words' vectors but what they are made of;
+the means are those that it makes when it loads the file (``FastTextKeyedVectors.adjust_vectors``).
 """
 
 from __future__ import annotations
@@ -18,11 +19,13 @@ from numpy.typing import NDArray
 
 from pipeline.base.refusal import shortened
 from pipeline.shards.arrow import strings
+from pipeline.vectors.fasttext_binary import ROWS_AT_ONCE, Subwords
 from pipeline.vectors.source_files import Block, RefusedRow
 
 _ROWS_AT_ONCE = 16_384
 _REMEDY = "give a file of KeyedVectors.save, of gensim 4, with the files that lie beside it"
-_CLASSES = {"KeyedVectors", "FastTextKeyedVectors"}
+_MODELS = {"Word2Vec", "FastText", "Doc2Vec"}
+"""gensim's classes of whole models, which hold such vectors as ``wv``."""
 
 
 class _Kept:
@@ -35,6 +38,17 @@ class _Kept:
         """Keeps what the object's attributes were."""
         if isinstance(state, dict):
             self.__dict__.update(state)
+
+
+class _KeptFastText(_Kept):
+    """Stands for vectors of words and, apart from them, of their n-grams."""
+
+
+_CLASSES = {"KeyedVectors": _Kept, "FastTextKeyedVectors": _KeptFastText}
+
+
+class _WholeModelError(pickle.UnpicklingError):
+    """The file holds more than vectors."""
 
 
 class _ArrayKind:
@@ -67,7 +81,12 @@ class _Reader(pickle.Unpickler):
             pickle.UnpicklingError: it is none of these.
         """
         if module.startswith("gensim.models.") and name in _CLASSES:
-            return _Kept
+            return _CLASSES[name]
+        if module.startswith("gensim.models.") and name in _MODELS:
+            raise _WholeModelError(
+                f"a whole {name} of gensim's, not its vectors alone; load it there, call "
+                'model.wv.save("vectors.kv") and give that'
+            )
         if module in {"numpy.core.multiarray", "numpy._core.multiarray"} and name == "_reconstruct":
             return _array
         if module in {"numpy.core.multiarray", "numpy._core.multiarray"} and name == "scalar":
@@ -99,6 +118,8 @@ class GensimReader:
         self._path = path
         try:
             saved = _Reader(stream).load()
+        except _WholeModelError as error:
+            raise ValueError(f"{path}: {error}") from None
         except Exception as error:  # a broken pickle raises anything
             raise ValueError(
                 f"{path}: not readable as gensim's vectors ({shortened(str(error))}); {_REMEDY}"
@@ -107,12 +128,12 @@ class GensimReader:
         if not isinstance(saved, _Kept) or not isinstance(words, list):
             raise ValueError(f"{path}: holds no KeyedVectors with index_to_key; {_REMEDY}")
         self._words: list[Any] = words
-        self._rows = self._attribute(saved, "vectors")
-        if self._rows.ndim != 2 or self._rows.dtype.kind != "f" or len(self._rows) != len(words):
-            raise ValueError(
-                f"{path}: {len(words)} words for vectors of shape {list(self._rows.shape)} "
-                f"{self._rows.dtype}; {_REMEDY}"
-            )
+        self._subwords: Subwords | None = None
+        if isinstance(saved, _KeptFastText):
+            self._rows = self._table(saved, "vectors_vocab", len(words), "words")
+            self._subwords = self._read_subwords(saved)
+        else:
+            self._rows = self._table(saved, "vectors", len(words), "words")
         expandos = getattr(saved, "expandos", None)
         if isinstance(expandos, dict) and isinstance(expandos.get("count"), np.ndarray):
             counts = expandos["count"]
@@ -121,6 +142,28 @@ class GensimReader:
         self._counts = counts
         self.width = int(self._rows.shape[1])
         self.promised: int | None = len(words)
+
+    def _read_subwords(self, saved: Any) -> Subwords:
+        said: list[Any] = [getattr(saved, name, None) for name in ("bucket", "min_n", "max_n")]
+        if not all(isinstance(value, int | np.integer) for value in said):
+            raise ValueError(f"{self._path}: does not say what n-grams its words have; {_REMEDY}")
+        num, shortest, longest = map(int, said)
+        buckets = self._table(saved, "vectors_ngrams", num, "buckets") if num else self._rows[:0]
+        if buckets.shape[1] != self._rows.shape[1]:
+            raise ValueError(
+                f"{self._path}: words of {self._rows.shape[1]} numbers and n-grams of "
+                f"{buckets.shape[1]}; {_REMEDY}"
+            )
+        return Subwords(buckets, shortest, longest)
+
+    def _table(self, saved: Any, name: str, num_rows: int, of_what: str) -> NDArray[Any]:
+        rows = self._attribute(saved, name)
+        if rows.ndim != 2 or rows.dtype.kind != "f" or len(rows) != num_rows:
+            raise ValueError(
+                f"{self._path}: {num_rows} {of_what} for {name} of shape {list(rows.shape)} "
+                f"{rows.dtype}; {_REMEDY}"
+            )
+        return rows
 
     def _attribute(self, saved: Any, name: str) -> NDArray[Any]:
         value = getattr(saved, name, None)
@@ -136,9 +179,12 @@ class GensimReader:
 
     def blocks(self) -> Iterator[Block]:
         """Yields the rows; see `VectorReader`."""
-        for first in range(0, len(self._words), _ROWS_AT_ONCE):
-            raw = self._words[first : first + _ROWS_AT_ONCE]
-            table = np.array(self._rows[first : first + _ROWS_AT_ONCE], dtype=np.float32)
+        at_once = _ROWS_AT_ONCE if self._subwords is None else ROWS_AT_ONCE
+        for first in range(0, len(self._words), at_once):
+            raw = self._words[first : first + at_once]
+            table = np.array(self._rows[first : first + at_once], dtype=np.float32)
+            if self._subwords is not None:
+                table = self._subwords.averaged(table, [_in_brackets(word) for word in raw])
             finite = np.all(np.isfinite(table), axis=1).tolist()
             kept, refused = [], []
             for place, word in enumerate(raw):
@@ -151,9 +197,14 @@ class GensimReader:
                     kept.append(place)
             counts = None
             if self._counts is not None:
-                counts = self._counts[first : first + _ROWS_AT_ONCE][kept].astype(np.int64)
+                counts = self._counts[first : first + at_once][kept].astype(np.int64)
             words = strings([raw[place] for place in kept])
-            yield Block(words, table[kept], len(raw), tuple(refused), counts)
+            yield Block(words, table[kept], first + 1, len(raw), tuple(refused), counts)
+
+
+def _in_brackets(word: Any) -> bytes:
+    """Returns what a word's n-grams are made of, for gensim those of ``</s>``, too."""
+    return f"<{word}>".encode() if isinstance(word, str) and _is_whole(word) else b""
 
 
 def _is_whole(word: str) -> bool:

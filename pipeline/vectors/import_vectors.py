@@ -7,6 +7,7 @@ In: a file of any format of `source_files.FORMATS`, packed or not. Out: a folder
 from __future__ import annotations
 
 import json
+import logging
 import shutil
 import tempfile
 import time
@@ -22,14 +23,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from pipeline.base.atomic_files import write_text_atomically
+from pipeline.base.atomic_files import (
+    RUN_LOCK,
+    holder_of,
+    locked,
+    write_bytes_atomically,
+    write_text_atomically,
+)
 from pipeline.base.config_fields import Config, Natural
 from pipeline.base.digest import sha256_of_file
 from pipeline.base.foreign_text import told
 from pipeline.base.job import Progress
 from pipeline.shards.arrow import numbers
 from pipeline.vectors.fasttext_binary import FastTextReader
-from pipeline.vectors.folder import FACTS_FILE, VECTORS_FILE
+from pipeline.vectors.folder import FACTS_FILE, VECTORS_FILE, is_vector_folder
 from pipeline.vectors.gensim_files import GensimReader
 from pipeline.vectors.source_files import (
     FORMATS,
@@ -45,13 +52,24 @@ from pipeline.vectors.text_format import TextReader
 from pipeline.vectors.word2vec_binary import Word2VecReader
 from pipeline.vectors.word_index import NOWHERE, WordIndex
 from pipeline.vectors.word_list import WordList, read_word_list
-from pipeline.vectors.write_folder import TableWriter, seal_folder, write_table
+from pipeline.vectors.write_folder import (
+    TOO_LARGE,
+    TableWriter,
+    TooLargeError,
+    seal_folder,
+    write_table,
+)
 
 QUARANTINE_FILE = "quarantine.jsonl"
 """The lines of the file that were left out, a JSON object each."""
 IMPORT_VERSION = 1
 """Raised when the same file and settings would give another folder."""
+_BEGUN_FILE = "import-begun"
+"""Stands in a folder whose table an import wrote that has not ended; empty."""
 _REMEDY = "give a .parquet of CountVocabulary, a .json or a text file with a word a line"
+
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +165,8 @@ def import_vectors(
     """Writes the vectors of a file as a folder, which appears whole or not at all.
 
     Rows that repeat a word are counted and left out; the first one counts. Lines that are no word
-    with its numbers are left out, too, and `QUARANTINE_FILE` in the folder names each.
+    with its numbers are left out, too, and `QUARANTINE_FILE` in the folder names each. While
+    another import is at work in the folder, this one waits; what a killed one left is replaced.
 
     Args:
         path: the file.
@@ -164,11 +183,37 @@ def import_vectors(
         ValueError: it is broken, or too much of it is; or no word is left; or the folder holds
             word vectors already.
     """
-    config, started = config or ImportConfig(), time.perf_counter()
-    if (out / FACTS_FILE).exists():
-        raise ValueError(f"{out}: holds word vectors already; remove them, or give another folder")
+    config, lock = config or ImportConfig(), out / RUN_LOCK
+    _check_free(out)
     wanted = None if vocabulary is None else _wanted(vocabulary, lower_case=config.lower_case)
-    out.mkdir(parents=True, exist_ok=True)
+
+    def say_waiting() -> None:
+        message = f"{out}: waiting for {holder_of(lock)}, which imports into it"
+        logger.warning(message)
+        if on_progress is not None:
+            on_progress(0.0, message)
+
+    with locked(lock, say_waiting):
+        _check_free(out)
+        return _import_into(out, path, config, vocabulary, wanted, on_progress)
+
+
+def _check_free(out: Path) -> None:
+    """Refuses a folder that holds word vectors, other than a killed import's."""
+    is_left = (out / _BEGUN_FILE).exists() and not (out / FACTS_FILE).exists()
+    if not is_left and (is_vector_folder(out) or (out / FACTS_FILE).exists()):
+        raise ValueError(f"{out}: holds word vectors already; remove them, or give another folder")
+
+
+def _import_into(
+    out: Path,
+    path: Path,
+    config: ImportConfig,
+    vocabulary: Path | None,
+    wanted: WordIndex | None,
+    on_progress: Progress | None,
+) -> dict[str, Any]:
+    started = time.perf_counter()
     facts: dict[str, Any] = {}
     listed: list[WordList] = []
 
@@ -180,6 +225,7 @@ def import_vectors(
             table.finish()
         listed.append(words)
         _write_quarantine(out, taken.refused)
+        write_bytes_atomically(out / _BEGUN_FILE, b"")
         facts.update(_facts_of(taken, num_duplicates, reader.width), words=len(words.words))
 
     write_table(out / VECTORS_FILE, fill)
@@ -191,6 +237,7 @@ def import_vectors(
         "seconds": round(time.perf_counter() - started, 1),
     }
     seal_folder(out, listed[0], facts)
+    (out / _BEGUN_FILE).unlink()
     return facts
 
 
@@ -222,7 +269,7 @@ def _take(
         taken.refused += block.refused
         if len(taken.refused) > config.max_malformed:
             raise ValueError(_too_many(path, taken, config))
-        _add(block, taken, table, config, wanted)
+        _add(path, block, taken, table, config, wanted)
         if on_progress is not None:
             of_all = taken.num_read / reader.promised if reader.promised else 0.0
             on_progress(
@@ -241,6 +288,7 @@ def _take(
 
 
 def _add(
+    path: Path,
     block: Block,
     taken: _Taken,
     table: TableWriter,
@@ -255,12 +303,19 @@ def _add(
     counts = None if block.counts is None else block.counts[:left]
     if config.lower_case:
         words = pc.utf8_lower(words)
+    kept = np.arange(left)
     if wanted is not None:
         kept = np.flatnonzero(wanted.places(words) != NOWHERE)
         taken.num_not_wanted += left - len(kept)
         words, rows = words.take(numbers(kept)), rows[kept]
         counts = None if counts is None else counts[kept]
-    table.add(rows)
+    try:
+        table.add(rows)
+    except TooLargeError as error:
+        number = block.number_of(int(kept[error.place]))
+        raise ValueError(
+            f"{path}:{number}: {TOO_LARGE}; keep all in full precision (--kept-as float32)"
+        ) from error
     taken.words.append(words.cast(pa.large_string()))
     taken.num_words += len(words)
     if counts is not None:

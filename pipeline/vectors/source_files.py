@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import gzip
+import errno
 import io
-import lzma
 import re
 import zipfile
-import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import IO, Literal, Protocol
 
@@ -26,6 +25,8 @@ FASTTEXT_MAGIC = (793_712_314).to_bytes(4, "little")
 _PICKLE = re.compile(rb"\x80[\x02-\x05]")
 HEADER = re.compile(rb"\s*([0-9]{1,9})[ \t]+([0-9]{1,9})\s*")
 """Of word2vec's formats: the number of words, and of the numbers a word."""
+MAX_WIDTH = 100_000
+"""Numbers of a row; what anybody publishes has some thousands at most."""
 _HEAD_BYTES = 1 << 20
 _BUFFER_BYTES = 1 << 20
 
@@ -50,11 +51,19 @@ class Block:
     """``large_string`` [n], none empty."""
     rows: NDArray[np.float32]
     """[n, E], all finite."""
+    first: int
+    """The number of its first line or row, from 1."""
     num_read: int
     """Lines or rows, refused ones included."""
     refused: tuple[RefusedRow, ...] = ()
     counts: NDArray[np.int64] | None = None
     """[n]; how often each word stands in the text, where the file says so."""
+
+    def number_of(self, place: int) -> int:
+        """Returns the number of the line or row that one of the ``rows`` stands in."""
+        refused = {one.number for one in self.refused}
+        numbers = (n for n in range(self.first, self.first + self.num_read) if n not in refused)
+        return next(islice(numbers, place, None))
 
 
 class VectorReader(Protocol):
@@ -87,31 +96,43 @@ def opened(path: Path, member: str = "") -> Iterator[IO[bytes]]:
     """
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such word vectors; give a folder or a file")
+    if not is_packed(path):
+        with path.open("rb") as stream:
+            yield stream
+        return
+    from pipeline.sources.file_list import ERRORS, decompressed  # not on a bare GPU machine
+
+    broken: tuple[type[Exception], ...] = (*ERRORS, zipfile.BadZipFile)
     suffix = path.suffix.lower()
     try:
         if suffix == ".zip":
-            with (
-                zipfile.ZipFile(path) as archive,
-                archive.open(_member(path, archive, member)) as f,
-            ):
+            with _opened_member(path, member) as f:
                 yield io.BufferedReader(f, _BUFFER_BYTES)  # type: ignore[type-var]
-            return
-        with path.open("rb") as stream:
-            yield _unpacked(stream, path)
-    except (gzip.BadGzipFile, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
+        else:
+            with path.open("rb") as stream:
+                yield io.BufferedReader(decompressed(stream, path), _BUFFER_BYTES)  # type: ignore[arg-type, type-var]
+    except broken as error:
+        if isinstance(error, OSError) and error.errno is not None:  # those of the system have one
+            raise
         raise ValueError(f"{path}: broken {suffix} file ({error}); fetch it again") from error
-    except OSError as error:
-        if error.errno is None:  # as bz2 tells it
-            raise ValueError(f"{path}: broken {suffix} file ({error}); fetch it again") from error
-        raise
 
 
-def _unpacked(stream: IO[bytes], path: Path) -> IO[bytes]:
-    if path.suffix.lower() not in {".gz", ".bz2", ".xz", ".zst"}:
-        return stream
-    from pipeline.sources.file_list import decompressed
-
-    return io.BufferedReader(decompressed(stream, path), _BUFFER_BYTES)  # type: ignore[arg-type, type-var]
+@contextmanager
+def _opened_member(path: Path, member: str) -> Iterator[IO[bytes]]:
+    with ExitStack() as stack:
+        try:
+            archive = stack.enter_context(zipfile.ZipFile(path))
+            stream = stack.enter_context(archive.open(_member(path, archive, member)))
+        except RuntimeError as error:  # encrypted; a version or method that is not known, too
+            raise ValueError(
+                f"{path}: cannot be unpacked here ({shortened(str(error))}); unpack it by another "
+                "program and give the file that was in it"
+            ) from error
+        except OSError as error:
+            if error.errno != errno.EINVAL:
+                raise
+            raise zipfile.BadZipFile("a place before its beginning") from error
+        yield stream
 
 
 def _member(path: Path, archive: zipfile.ZipFile, member: str) -> str:
@@ -124,6 +145,20 @@ def _member(path: Path, archive: zipfile.ZipFile, member: str) -> str:
             f"{path}: {wrong}; name one of {shortened(names)} (--member on a command line)"
         )
     return names[0]
+
+
+def checked_width(path: Path, width: int) -> int:
+    """Returns E as a file tells it, before anything is made of that size.
+
+    Raises:
+        ValueError: no row of word vectors is so wide.
+    """
+    if not 0 < width <= MAX_WIDTH:
+        raise ValueError(
+            f"{path}: says that a row has {width:,} numbers, and from 1 to {MAX_WIDTH:,} are read; "
+            "it is damaged or holds no word vectors: fetch it again, or give another"
+        )
+    return width
 
 
 def is_packed(path: Path) -> bool:

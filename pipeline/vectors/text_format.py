@@ -19,7 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pipeline.shards.arrow import strings
-from pipeline.vectors.source_files import HEADER, Block, RefusedRow
+from pipeline.vectors.source_files import HEADER, Block, RefusedRow, checked_width
 
 BLOCK_BYTES = 4 << 20
 MAX_LINE_BYTES = 1 << 20
@@ -53,11 +53,18 @@ class TextReader:
         self.promised = int(header[1]) if header else None
         self._num_header_lines = 1 if header else 0
         lines = head.split(b"\n", _LINES_LOOKED_AT)[self._num_header_lines : _LINES_LOOKED_AT]
-        self.width = int(header[2]) if header else _width(lines)
-        if not self.width:
+        widths = _widths(lines)
+        width = int(header[2]) if header else widths.most_common(1)[0][0] if widths else 0
+        if not width:
             found = len(line.split())
             raise ValueError(
                 f"{path}:1: expected a word and its numbers, found {found} fields; {_REMEDY}"
+            )
+        self.width = checked_width(path, width)
+        if header and widths and max(widths) < width:  # a word may have spaces, which count, too
+            raise ValueError(
+                f"{path}:1: the header says {width:,} numbers a word, the first lines have "
+                f"{max(widths):,} at most; {_REMEDY}"
             )
         self._head = head[len(line) + 1 :] if header else head
         first = b"".join(lines[:1]).rstrip(b"\r")
@@ -96,10 +103,9 @@ class TextReader:
         return content
 
 
-def _width(lines: list[bytes]) -> int:
-    """Returns how many numbers most of the first lines have; of as many, the first's."""
-    found = Counter(len(line.rstrip().split(b" ")) - 1 for line in lines if line.strip())
-    return found.most_common(1)[0][0] if found else 0
+def _widths(lines: list[bytes]) -> Counter[int]:
+    """Returns how many of the first lines have so many numbers, in the order they are met."""
+    return Counter(len(line.rstrip().split(b" ")) - 1 for line in lines if line.strip())
 
 
 class _Columns:
@@ -137,10 +143,10 @@ class _Columns:
         if b"\r" in content:
             content = content.replace(b"\r\n", b"\n")
         is_odd = b"\r" in content or content.startswith(_BYTE_ORDER_MARK)
-        fast = None if is_odd else self._parse_usual(content)
+        fast = None if is_odd else self._parse_usual(content, first_line)
         return fast or self._parse_lines(content, first_line)
 
-    def _parse_usual(self, content: bytes) -> Block | None:
+    def _parse_usual(self, content: bytes, first_line: int) -> Block | None:
         """Returns the rows where every line is as it should be."""
         from pyarrow import csv
 
@@ -163,7 +169,7 @@ class _Columns:
         lengths = np.diff(np.frombuffer(words.buffers()[1], np.int64, len(words) + 1))
         if not lengths.all() or not _is_finite(rows):
             return None
-        return Block(words, rows, len(rows))
+        return Block(words, rows, first_line, len(rows))
 
     def _parse_lines(self, content: bytes, first_line: int) -> Block:
         words: list[str] = []
@@ -178,7 +184,7 @@ class _Columns:
                 words.append(parsed[0])
                 rows.append(parsed[1])
         table = np.array(rows, dtype=np.float32).reshape(len(rows), self._width)
-        return Block(strings(words), table, len(rows) + len(refused), tuple(refused))
+        return Block(strings(words), table, first_line, len(rows) + len(refused), tuple(refused))
 
     def _parse_line(self, line: bytes, number: int) -> tuple[str, NDArray[np.float32]] | RefusedRow:
         # GloVe's large sets hold words with spaces in them, so fields count from the right.

@@ -12,9 +12,11 @@ from typing import IO
 import numpy as np
 
 from pipeline.shards.arrow import strings
-from pipeline.vectors.source_files import HEADER, Block, RefusedRow
+from pipeline.vectors.source_files import HEADER, Block, RefusedRow, checked_width
 
 _ROWS_AT_ONCE = 8_192
+_BLOCK_BYTES = 32 << 20
+"""Of wide rows fewer are read at once."""
 _MAX_WORD_BYTES = 1 << 16
 _REMEDY = "it was cut short or is another format; fetch it again"
 
@@ -26,20 +28,21 @@ class Word2VecReader:
         """Reads the header.
 
         Raises:
-            ValueError: there is none.
+            ValueError: there is none, or what it says cannot be.
         """
         self._path, self._stream, self._rest = path, stream, b""
         header = HEADER.fullmatch(stream.readline(100))
         if header is None or not int(header[2]):
             raise ValueError(f"{path}: no header of word2vec's binary format; {_REMEDY}")
         self.promised: int | None = int(header[1])
-        self.width = int(header[2])
+        self.width = checked_width(path, int(header[2]))
+        self._at_once = max(min(_ROWS_AT_ONCE, _BLOCK_BYTES // (4 * self.width)), 1)
 
     def blocks(self) -> Iterator[Block]:
         """Yields the rows; see `VectorReader`."""
         assert self.promised is not None
-        for first in range(1, self.promised + 1, _ROWS_AT_ONCE):
-            yield self._block(first, min(_ROWS_AT_ONCE, self.promised + 1 - first))
+        for first in range(1, self.promised + 1, self._at_once):
+            yield self._block(first, min(self._at_once, self.promised + 1 - first))
 
     def _block(self, first: int, num_rows: int) -> Block:
         words: list[str] = []
@@ -61,7 +64,7 @@ class Word2VecReader:
             else:
                 words.append(word)
         kept = rows[: len(words)].astype(np.float32, copy=False)
-        return Block(strings(words), kept, num_rows, tuple(refused))
+        return Block(strings(words), kept, first, num_rows, tuple(refused))
 
     def _row(self, number: int) -> tuple[bytes, bytes]:
         """Returns the next word and the bytes of its numbers.
@@ -74,7 +77,7 @@ class Word2VecReader:
             end = self._rest.find(b" ", self._at)
             if end >= 0 and len(self._rest) - end > num_bytes:
                 break
-            more = self._stream.read(_ROWS_AT_ONCE * num_bytes)
+            more = self._stream.read(self._at_once * num_bytes)
             if not more or (end < 0 and len(self._rest) - self._at > _MAX_WORD_BYTES):
                 raise ValueError(
                     f"{self._path}: row {number:,} of {self.promised:,} is not whole; {_REMEDY}"

@@ -47,6 +47,16 @@ def test_wrong_bytes_and_a_missing_file_leave_no_corpus(
     assert not Path(task.output().path).exists()
 
 
+def test_a_sha256_in_capitals_is_the_same_download_and_corpus(tmp_path: Path) -> None:
+    given = {"url": "http://127.0.0.1:9/river.txt", "work_folder": tmp_path}
+    downloads = [DownloadCorpus(sha256=typed, **given) for typed in (SHA256, SHA256.upper())]
+    splits = [
+        SplitSentences(source="url", sha256=typed, **given) for typed in (SHA256, SHA256.upper())
+    ]
+    assert downloads[0].output().path == downloads[1].output().path
+    assert splits[0].folder == splits[1].folder
+
+
 def test_an_unknown_source_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"'?web'? is not a valid choice from .*python-docs"):
         SplitSentences(work_folder=tmp_path, source="web")

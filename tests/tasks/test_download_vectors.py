@@ -54,6 +54,13 @@ def test_what_nobody_vouches_for_is_taken_only_where_that_is_said(tmp_path: Path
     assert facts_of(task)["proof"] == "none" and facts_of(task)["sha256"] == SHA256
 
 
+def test_a_sha256_in_capitals_is_the_same_download(tmp_path: Path) -> None:
+    given = {"name": "fasttext-crawl", "work_folder": tmp_path}
+    small, large = (DownloadVectors(sha256=typed, **given) for typed in (SHA256, SHA256.upper()))
+    assert small.folder == large.folder
+    assert DownloadVectors(sha256="0" * 64, **given).folder != small.folder
+
+
 def test_a_sha256_that_is_given_goes_before_the_declared_one() -> None:
     declared = vectors_named("glove-840b")
     assert expected_sha256(declared, SHA256.upper(), accept_unverified=False) == SHA256

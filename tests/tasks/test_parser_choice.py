@@ -43,7 +43,7 @@ def test_a_checkpoint_is_converted_before_it_parses(
     stage = ParseDependencies(dependency_parser=checkpoint, dependency_parser_sha256="AB12", **text)
     conversion = stage.requires()["dependency_parser"]
     assert isinstance(conversion, ConvertParser)
-    assert (conversion.stage, conversion.sha256) == ("dependencies", "AB12")
+    assert (conversion.stage, conversion.sha256) == ("dependencies", "ab12")
     assert stage.parser_folder == conversion.folder
     assert conversion.folder.parent == Path(str(text["work_folder"])) / "parsers"
     assert set(ParseDependencies(**text).requires()) == {"sentences"}

@@ -183,6 +183,50 @@ def test_gensims_own_files_are_read_without_gensim_running(
     assert table.counts is not None and table.counts.tolist() == [11, 12, 13, 14, 15]
 
 
+@pytest.mark.parametrize("separately", [[], ["vectors_vocab", "vectors_ngrams"]])
+@pytest.mark.parametrize(("shortest", "longest"), [(3, 6), (1, 2), (5, 4)])
+def test_gensims_fasttext_vectors_are_those_that_gensim_gives(
+    shortest: int, longest: int, separately: list[str], tmp_path: Path
+) -> None:
+    theirs = fasttext_model(min_n=shortest, max_n=longest).wv
+    assert bool(theirs.bucket) == (shortest <= longest)
+    theirs.save(str(tmp_path / "saved.kv"), separately=separately)
+
+    import_vectors(tmp_path / "saved.kv", tmp_path / "out", FLOAT32)
+
+    ours = load_word_vectors(tmp_path / "out")
+    assert list(ours.words[1:]) == theirs.index_to_key
+    for number, word in enumerate(ours.words[1:], 1):
+        np.testing.assert_allclose(ours.matrix[number], theirs[word], rtol=1e-6, atol=1e-8)
+    assert ours.counts is not None and ours.counts.sum() == 180
+
+
+def test_gensims_fasttext_vectors_without_their_ngrams_are_refused(tmp_path: Path) -> None:
+    theirs = fasttext_model(min_n=3, max_n=6).wv
+    theirs.save(str(tmp_path / "saved.kv"), separately=["vectors_ngrams"])
+    beside = tmp_path / "saved.kv.vectors_ngrams.npy"
+    np.save(beside, np.load(beside)[:-1])
+    with pytest.raises(ValueError, match=r"saved\.kv: 50 buckets for vectors_ngrams of shape \[49"):
+        import_vectors(tmp_path / "saved.kv", tmp_path / "out")
+    beside.unlink()
+    with pytest.raises(ValueError, match=r"saved\.kv\.vectors_ngrams\.npy: not readable"):
+        import_vectors(tmp_path / "saved.kv", tmp_path / "out")
+
+
+@pytest.mark.parametrize("name", ["Word2Vec", "FastText", "Doc2Vec"])
+def test_a_whole_model_of_gensim_is_refused_with_what_saves_its_vectors(
+    name: str, tmp_path: Path
+) -> None:
+    models = pytest.importorskip("gensim.models")
+    path = tmp_path / "saved.model"
+    model = getattr(models, name)(
+        vector_size=4, min_count=1, **{"bucket": 9} if name == "FastText" else {}
+    )
+    model.save(str(path))
+    with pytest.raises(ValueError, match=rf"saved\.model: a whole {name} .*model\.wv\.save\("):
+        import_vectors(path, tmp_path / "out")
+
+
 def test_arrays_that_lay_beside_a_gensim_file_are_missed_by_name(tmp_path: Path) -> None:
     models = pytest.importorskip("gensim.models")
     vectors = models.KeyedVectors(6)
