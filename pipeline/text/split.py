@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from pipeline.base.refusal import Refusal, excerpt_of
 from pipeline.cleaning.config import CleaningConfig
-from pipeline.cleaning.decisions import read_duplicates
+from pipeline.cleaning.decisions import Duplicates
 from pipeline.cleaning.steps import clean_documents
 from pipeline.shards.manifests import ShardManifest, manifest_path, read_shard_manifest
 from pipeline.shards.schema import SENTENCES
@@ -159,7 +159,8 @@ class PartSplitter:
     ) -> None:
         self._plan, self._config = plan, config
         self._folder, self._fingerprint = folder, fingerprint
-        self._cleaning, self._duplicates = cleaning or CleaningConfig(), duplicates
+        self._cleaning = cleaning or CleaningConfig()
+        self._duplicates = None if duplicates is None else Duplicates(duplicates)
         self._tokenizer = EnglishTokenizer()
 
     def split(self, number: int, limit: int = ALL) -> ShardManifest:
@@ -189,7 +190,7 @@ class PartSplitter:
         if self._cleaning.is_on:
             drops = None
             if self._cleaning.needs_corpus and self._duplicates is not None:
-                drops = read_duplicates(self._duplicates, number)
+                drops = self._duplicates.of(number)
             documents = clean_documents(documents, self._cleaning, drops, changed)
         for document in documents:
             for content in document.paragraphs:
