@@ -21,6 +21,7 @@ from pipeline.base.digest import digest_of
 from pipeline.base.job import Progress, run_job_from_command_line
 from pipeline.base.json_files import read_object, write_sealed_json
 from pipeline.cleaning.config import CleaningConfig, describe_cleaning
+from pipeline.cleaning.language import check_language
 from pipeline.shards.manifests import (
     MANIFEST_NAME,
     MOST_RANGES,
@@ -116,7 +117,8 @@ class CorpusSplit:
         """Finds out what parts there are and writes it down, unless that is written.
 
         Raises:
-            ValueError: the folder holds the sentences of something else.
+            ValueError: the folder holds the sentences of something else, or the text is to be in a
+                language that is not known.
         """
         self._folder.mkdir(parents=True, exist_ok=True)
         for number in shard_numbers(self._folder):
@@ -130,6 +132,7 @@ class CorpusSplit:
         sweep_unfinished(self._folder)
         self._plan = self._written_plan()
         if self._plan is None:
+            check_language(self._cleaning.language)  # hours before a text is asked for its own
             self._plan = plan_of(self._source)
             values = {
                 "fingerprint": self._fingerprint,

@@ -101,6 +101,16 @@ def test_duplicates_go_wherever_they_stand(text: Path, tmp_path: Path) -> None:
     assert cleaned.digest != stage(text, tmp_path / "work").digest
 
 
+def test_an_unknown_language_is_refused_before_anything_is_made(text: Path, tmp_path: Path) -> None:
+    pytest.importorskip("py3langid")
+    changes = {"language": "xx", "duplicates": "exact"}
+    unknown = stage(text, tmp_path / "work", cleaning_changes=changes)
+    with pytest.raises(ValueError, match=r"'xx', which py3langid does not know; known: .*en"):
+        unknown.requires()
+    assert not build(unknown)
+    assert not (tmp_path / "work").exists()
+
+
 @pytest.mark.slow
 def test_ray_splits_into_a_storage_that_others_take_from(
     text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.base.refusal import Refusal
+from pipeline.cleaning.config import CleaningConfig
 from pipeline.shards.manifests import read_dataset_manifest
 from pipeline.shards.shards import read_shard
 from pipeline.sources import plan, text_file
@@ -291,6 +292,15 @@ def test_another_text_or_setting_in_the_same_folder_is_an_error(tmp_path):
     split_sentences(many_documents(), SentenceConfig(), tmp_path)
     with pytest.raises(ValueError, match="another text or with other settings; delete"):
         split_sentences(many_documents(), SentenceConfig(max_tokens=9), tmp_path)
+
+
+def test_an_unknown_language_is_an_error_before_the_plan_is_written(tmp_path):
+    pytest.importorskip("py3langid")
+    cleaning = CleaningConfig(language="xx")
+    corpus = CorpusSplit(many_documents(), SentenceConfig(), tmp_path, cleaning)
+    with pytest.raises(ValueError, match=r"'xx', which py3langid does not know; known: .*en"):
+        corpus.begin()
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_source_without_sentences_is_an_error_that_says_why(tmp_path):
