@@ -232,6 +232,7 @@ class SplitSentences(CorpusParameters, ShardStage):
             RuntimeError: jobs failed; names their shards.
         """
         engine = ray_engine()
+        cleaning = self.resolved_cleaning()
         address = portable_address(str(self.storage or self.work_folder))
         place = self.folder.relative_to(self.work_folder).as_posix()
 
@@ -244,6 +245,8 @@ class SplitSentences(CorpusParameters, ShardStage):
                     count=count,
                     config=self.config,
                     described=describe_splitter(self.config),
+                    cleaning=cleaning,
+                    described_cleaning=describe_cleaning(cleaning),
                 )
                 for number, count in corpus.runs(most)
             ]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -109,6 +111,28 @@ def test_an_unknown_language_is_refused_before_anything_is_made(text: Path, tmp_
         unknown.requires()
     assert not build(unknown)
     assert not (tmp_path / "work").exists()
+
+
+def test_a_cluster_s_machines_are_asked_for_their_cleaner(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = []
+
+    def run_here(
+        work: Callable[..., int], jobs_for: Callable[[int], list[Any]], files: Any, *_: Any
+    ) -> None:
+        jobs = jobs_for(1)
+        monkeypatch.setattr("pipeline.cleaning.config.CLEANER_VERSION", 0)
+        for job in jobs:
+            with pytest.raises(ValueError, match="cleaner_version 0 instead of") as error:
+                work(job, files)
+            refused.append(str(error.value))
+        raise RuntimeError("no machine is left")
+
+    engine = SimpleNamespace(RaySettings=SimpleNamespace(of=lambda task: None), run_on_ray=run_here)
+    monkeypatch.setattr("tasks.sentences.ray_engine", lambda: engine)
+    assert not build(stage(text, tmp_path, engine="ray", cleaning_changes={"mojibake": True}))
+    assert refused
 
 
 @pytest.mark.slow

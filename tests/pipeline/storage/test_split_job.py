@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.cleaning.config import CleaningConfig
+from pipeline.cleaning.config import CleaningConfig, describe_cleaning
 from pipeline.cleaning.find_duplicates import DuplicatesJob, find_duplicates
 from pipeline.cleaning.sign_parts import SignJob, sign_parts
 from pipeline.shards.manifests import read_shard_manifest, shard_path
@@ -36,13 +36,15 @@ def corpus(tmp_path: Path) -> CorpusSplit:
 
 @pytest.fixture
 def job(tmp_path: Path) -> StoredSplitJob:
-    config = SentenceConfig()
+    config, cleaning = SentenceConfig(), CleaningConfig(duplicates="exact")
     return StoredSplitJob(
         storage=str(tmp_path / "shared"),
         output="sentences",
         number=0,
         config=config,
         described=describe_splitter(config),
+        cleaning=cleaning,
+        described_cleaning=describe_cleaning(cleaning),
     )
 
 
@@ -71,6 +73,18 @@ def test_a_machine_with_another_splitter_refuses_the_job(
     other = replace(job, described={**job.described, "spacy": "0.1"})
 
     with pytest.raises(ValueError, match=r"has spacy .* instead of 0\.1: install the same"):
+        make_stored_shards(other, sent(corpus))
+
+
+def test_a_machine_with_another_cleaner_refuses_the_job(
+    corpus: CorpusSplit, job: StoredSplitJob
+) -> None:
+    pytest.importorskip("py3langid")
+    cleaning = CleaningConfig(language="en")
+    described = describe_cleaning(cleaning) | {"py3langid": "0.1"}
+    other = replace(job, cleaning=cleaning, described_cleaning=described)
+
+    with pytest.raises(ValueError, match=r"has py3langid .* instead of 0\.1: install the same"):
         make_stored_shards(other, sent(corpus))
 
 
