@@ -23,6 +23,7 @@ from pipeline.base.json_files import read_object, write_sealed_json
 from pipeline.cleaning.config import CleaningConfig, describe_cleaning
 from pipeline.cleaning.language import check_language
 from pipeline.shards.manifests import (
+    CLEANED,
     MANIFEST_NAME,
     MOST_RANGES,
     DatasetManifest,
@@ -220,7 +221,11 @@ class CorpusSplit:
         if all(found) and sum(shard.rows for shard in found if shard) == 0:
             raise ValueError(self._nothing_found())
         _remove_shards(self._folder, num_shards)
-        met = {"left_out": dict(left)} if (left := self._source.left_out()) else {}
+        cleaned: Counter[str] = Counter()
+        for shard in filter(None, found):
+            cleaned.update(shard.extra.get(CLEANED, {}))
+        counts = {"left_out": self._source.left_out(), CLEANED: dict(sorted(cleaned.items()))}
+        met = {name: dict(count) for name, count in counts.items() if count}
         return write_dataset_manifest(
             self._folder, "sentences", config=self._described | met, num_shards=num_shards
         )
