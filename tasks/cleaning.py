@@ -13,6 +13,7 @@ from pipeline.cleaning.config import PROFILES, CleaningConfig, profile
 from pipeline.cleaning.decisions import MANIFEST_NAME
 from pipeline.cleaning.signatures import signature_path
 from tasks.artefact import ReportingTask, run_job
+from tasks.shard_jobs import ShardJob, handed_out
 
 
 class CleaningParameters:
@@ -39,34 +40,29 @@ class CleaningParameters:
         return profile(self.cleaning, dict(self.cleaning_changes))
 
 
-class SignParts(ReportingTask):
-    """Signs the paragraphs of a run of parts; a kill costs the part in hand.
+class SignParts(ShardJob):
+    """Signs the paragraphs of parts.
 
     Input: the corpus's plan. Output: a file of signatures a part.
     """
 
+    job_module = "pipeline.cleaning.sign_parts"
+
     plan = luigi.PathParameter(description="File with the corpus's plan.")
-    destination = luigi.PathParameter(description="Folder of the signatures.")
     cleaning = luigi.DictParameter(description="All fields of the cleaning.")
-    number = luigi.IntParameter(description="Number of the first part.")
-    count = luigi.IntParameter(default=1, description="How many parts, one after the other.")
 
-    def complete(self) -> bool:
-        """Returns whether the signatures of all parts are there."""
-        numbers = range(self.number, self.number + self.count)
-        return all(signature_path(self.destination, number).exists() for number in numbers)
+    def output(self) -> luigi.LocalTarget:
+        """Returns the last part's signatures."""
+        last = self.number + self.count - 1
+        return luigi.LocalTarget(str(signature_path(self.destination, last)))
 
-    def run(self) -> None:
-        """Runs the job on one thread; alone at these parts."""
-        jobs = self.destination / "jobs"
-        with (
-            self.held(self.destination / RUN_LOCK, shared=True),  # who sweeps it holds it alone
-            self.held(jobs / f"{self.number:05d}.lock"),
-        ):
-            if not self.complete():
-                job = {**_job_of(self), "number": self.number, "count": self.count}
-                path = jobs / f"{self.number:05d}.json"
-                run_job(self, "pipeline.cleaning.sign_parts", job, path, threads=1)
+    def is_made(self, number: int) -> bool:
+        """Returns whether the signatures of a part are there."""
+        return signature_path(self.destination, number).exists()
+
+    def job(self) -> dict[str, Any]:
+        """Returns where the plan is, where signatures go, and what is cleaned."""
+        return _job_of(self)
 
 
 class FindDuplicates(ReportingTask):
@@ -92,8 +88,10 @@ class FindDuplicates(ReportingTask):
         shared = {name: getattr(self, name) for name in ("plan", "destination", "cleaning")}
         parts = [SignParts(number=first, count=count, **shared) for first, count in self.runs]
         if not all(part.complete() for part in parts):
-            with self.held(self.destination / RUN_LOCK):
-                sweep_unfinished(self.destination)
+            with self.handing_out(self.destination) as alone:
+                if alone:
+                    sweep_unfinished(self.destination)
+                handed_out(parts)
             yield parts
         with self.held(self.destination / RUN_LOCK):
             if not self.complete():

@@ -13,6 +13,7 @@ import luigi
 from pipeline.base.atomic_files import RUN_LOCK
 from pipeline.base.foreign_text import told, values_without_secrets, without_secrets
 from pipeline.cleaning.config import describe_cleaning
+from pipeline.cleaning.language import check_language
 from pipeline.downloads.connection import file_name_of
 from pipeline.downloads.download import MAX_BYTES, DownloadConfig, check_sha256, download
 from pipeline.downloads.hub_dataset import TEXT_FOLDER
@@ -86,8 +87,9 @@ class SplitSentences(CorpusParameters, ShardStage):
     """
 
     def requires(self) -> list[luigi.Task]:
-        """Returns the download where the source is one."""
+        """Returns the download where the source is one; nothing is made for a wrong parameter."""
         self._check_source()
+        check_language(self.resolved_cleaning().language)
         if self.source == "hf":
             return [self.clone(FetchDataset)]
         return [self.clone(DownloadCorpus)] if self.url else []
@@ -166,7 +168,7 @@ class SplitSentences(CorpusParameters, ShardStage):
             source = values_without_secrets(named | read)
         elif self.source == "hf":
             read = config_of(self.source, self._file_settings, self._named_paths).to_dict()
-            source = {"source": "hf", "fetched": self.requires()[0].digest} | read
+            source = {"source": "hf", "fetched": self.clone(FetchDataset).digest} | read
         else:
             source = self.opened_source.describe()
         described = {"corpus": source, "splitter": describe_splitter(self.config)}
@@ -235,6 +237,7 @@ class SplitSentences(CorpusParameters, ShardStage):
             RuntimeError: jobs failed; names their shards.
         """
         engine = ray_engine()
+        cleaning = self.resolved_cleaning()
         address = portable_address(str(self.storage or self.work_folder))
         place = self.folder.relative_to(self.work_folder).as_posix()
         if self.storage and self.limit:
@@ -249,6 +252,8 @@ class SplitSentences(CorpusParameters, ShardStage):
                     count=count,
                     config=self.config,
                     described=describe_splitter(self.config),
+                    cleaning=cleaning,
+                    described_cleaning=describe_cleaning(cleaning),
                 )
                 for number, count in corpus.runs(most)
             ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections import Counter
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -85,18 +86,31 @@ def write_drops(folder: Path, number: int, rows: Array) -> Counter[str]:
     return Counter({reason: int(n) for reason, n in zip(REASONS, counts, strict=True) if n})
 
 
-def read_duplicates(folder: Path, number: int) -> dict[int, Refusal]:
-    """Returns what goes of a part, as `steps.clean_documents` takes it.
+class Duplicates:
+    """What goes of a corpus, a part at a time; the manifest, which lists all parts, is read once.
 
-    Raises:
-        FileNotFoundError: the duplicates were not found yet.
-        ValueError: a file is damaged; names it and the remedy.
+    Args:
+        folder: of the decisions; they need not stand before a part is asked for.
     """
-    manifest = read_object(folder / MANIFEST_NAME, ("fingerprint",), remedy=_REMEDY)
-    path = drops_path(folder, number)
-    check_file(path, manifest, _REMEDY)
-    rows = np.load(path, allow_pickle=False)
-    return {int(row["item"]): _refusal(number, row) for row in rows}
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    @cached_property
+    def _manifest(self) -> dict[str, Any]:
+        return read_object(self._folder / MANIFEST_NAME, ("fingerprint",), remedy=_REMEDY)
+
+    def of(self, number: int) -> dict[int, Refusal]:
+        """Returns what goes of a part, as `steps.clean_documents` takes it.
+
+        Raises:
+            FileNotFoundError: the duplicates were not found yet.
+            ValueError: a file is damaged; names it and the remedy.
+        """
+        path = drops_path(self._folder, number)
+        check_file(path, self._manifest, _REMEDY)
+        rows = np.load(path, allow_pickle=False)
+        return {int(row["item"]): _refusal(number, row) for row in rows}
 
 
 def _refusal(part: int, row: Any) -> Refusal:

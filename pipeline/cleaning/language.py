@@ -30,6 +30,22 @@ def _identifier() -> Any:
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
 
 
+def check_language(language: str) -> None:
+    """Refuses a language by which no text can be cleaned; an empty one is none.
+
+    To be asked before a corpus is signed, as its language is looked at after its duplicates.
+
+    Raises:
+        ModuleNotFoundError: py3langid is not installed.
+        ValueError: it does not know the language; names those that it knows.
+    """
+    if language and language not in (known := sorted(map(str, _identifier().labels))):
+        raise ValueError(
+            f"cleaning setting language is {language!r}, which py3langid does not know; known: "
+            f"{', '.join(known)}"
+        )
+
+
 def language_check(language: str, min_probability: float) -> Callable[[str], Refusal | None]:
     """Returns what says of a text why it is refused for its language, or None.
 
@@ -38,15 +54,10 @@ def language_check(language: str, min_probability: float) -> Callable[[str], Ref
         min_probability: of another one, from which on the text is refused.
 
     Raises:
-        ModuleNotFoundError: py3langid is not installed.
-        ValueError: it does not know the language; names those that it knows.
+        ModuleNotFoundError, ValueError: see `check_language`.
     """
+    check_language(language)
     identifier = _identifier()
-    if language not in (known := sorted(map(str, identifier.labels))):
-        raise ValueError(
-            f"cleaning setting language is {language!r}, which py3langid does not know; known: "
-            f"{', '.join(known)}"
-        )
 
     def check(text: str) -> Refusal | None:
         if len(text) < LEAST_CHARACTERS:

@@ -33,9 +33,9 @@ def clean_documents(
     Args:
         documents: of the part, whole and in order, as `Plan.documents` yields them.
         duplicates: what is refused for what else is in the corpus, by its number among the part's
-            paragraphs and refusals: `find_duplicates.read_duplicates`. Must be given where
+            paragraphs and refusals: `decisions.Duplicates.of`. Must be given where
             ``config.needs_corpus``.
-        changed: counts the paragraphs that were changed, by what was done.
+        changed: counts the paragraphs that were changed, by what was done, each as it is read.
 
     Raises:
         ModuleNotFoundError: a step needs a library that is not installed; names the remedy.

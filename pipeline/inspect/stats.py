@@ -15,7 +15,7 @@ from pipeline.base.foreign_text import printable
 from pipeline.inspect.dataset import Selection, StageFolder
 from pipeline.parsing.parse_shard import PARSER_FAULTS
 from pipeline.shards.arrow import vectors_of
-from pipeline.shards.manifests import ENCODER_DIGEST, MADE, ShardManifest, manifest_beside
+from pipeline.shards.manifests import CLEANED, ENCODER_DIGEST, MADE, ShardManifest, manifest_beside
 from pipeline.shards.schema import EMBEDDING, EMBEDDINGS
 from pipeline.shards.shards import read_row_groups, read_shard
 
@@ -70,9 +70,11 @@ def _manifest_facts(folder: StageFolder, manifests: list[ShardManifest], num_fil
         incomplete.insert(0, f"{num_files - len(manifests)} shards have no manifest")
     refused: Counter[str] = Counter()
     made: Counter[str] = Counter()
+    cleaned: Counter[str] = Counter()
     for manifest in manifests:
         refused.update(manifest.drops)
         made.update(manifest.extra.get(MADE, {}))
+        cleaned.update(manifest.extra.get(CLEANED, {}))
     parsers = {
         (m.extra["parser"], m.extra["parser_checksum"]) for m in manifests if "parser" in m.extra
     }
@@ -87,6 +89,7 @@ def _manifest_facts(folder: StageFolder, manifests: list[ShardManifest], num_fil
         "refused": dict(refused),
         "failed": parser_failures(folder, manifests),
         "repaired_characters": sum(m.extra.get("repaired_characters", 0) for m in manifests),
+        "cleaned": dict(cleaned),
         "made_by": dict(made),
         "parsers": [{"name": name, "checksum": checksum} for name, checksum in sorted(parsers)],
     }
@@ -109,6 +112,9 @@ def _manifest_lines(facts: Facts) -> Iterator[str]:
         yield _line("failed", facts["failed"])
     if facts["repaired_characters"]:
         yield _line("repaired", f"{facts['repaired_characters']:,} characters")
+    if cleaned := sorted(facts["cleaned"].items()):
+        changes = ", ".join(f"{printable(name)} {count:,}" for name, count in cleaned)
+        yield _line("cleaned", f"paragraphs changed: {changes}")
     if made := facts["made_by"]:  # a corpus of pairs
         yield _line("made by", _counts(made, sum(made.values())))
     for parser in facts["parsers"]:

@@ -23,6 +23,9 @@ MANIFEST_NAME = "manifest.json"
 SHARD_GLOB = "[0-9]" * 5 + ".parquet"
 MADE = "made"
 """Key of a shard's extra facts: how many of its sentences each transformation made."""
+CLEANED = "cleaned"
+"""Key of a shard's extra facts, and of the config of a stage of sentences: how many of its
+paragraphs were changed by cleaning, by what was done; absent where none was."""
 PARSED_FROM = "sentences_sha256"
 """Key of a parsed shard's extra facts: sha256 of the rows of sentences that were parsed. Of an
 embedded shard, of those that were embedded."""

@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.base.machine import check_releases
+from pipeline.cleaning.config import CleaningConfig, describe_cleaning
+from pipeline.cleaning.decisions import MANIFEST_NAME, drops_path
 from pipeline.shards.manifests import read_shard_manifest
 from pipeline.storage.location import Storage
 from pipeline.storage.stage import ShardOrigin, StoredStage
-from pipeline.storage.stored_job import StoredJob
+from pipeline.storage.stored_job import SentFiles, StoredJob
 from pipeline.text.split import describe_splitter
-from pipeline.text.split_corpus import PLAN_NAME
+from pipeline.text.split_corpus import DUPLICATES_FOLDER, PLAN_NAME
 from pipeline.text.tokenization import SentenceConfig
 
 
@@ -28,14 +30,26 @@ class StoredSplitJob(StoredJob):
     config: SentenceConfig
     described: Mapping[str, Any]
     """What `describe_splitter` says where the shards' digest was made."""
+    cleaning: CleaningConfig
+    described_cleaning: Mapping[str, Any]
+    """What `describe_cleaning` says there."""
 
     def check_machine(self) -> None:
-        """Checks that this machine splits as the stage's digest says.
+        """Checks that this machine cleans and splits as the stage's digest says.
 
         Raises:
+            ModuleNotFoundError: a step of cleaning needs a library that is not installed.
             ValueError: it does not; names what differs.
         """
         check_releases(self.described, describe_splitter(self.config))
+        check_releases(self.described_cleaning, describe_cleaning(self.cleaning))
+
+    def needed(self, files: SentFiles) -> SentFiles:
+        """Returns the plan and what is a duplicate of this job's parts, of all that were sent."""
+        found = Path(DUPLICATES_FOLDER)
+        of_parts = [drops_path(found, number) for number in self.numbers]
+        names = [PLAN_NAME, *(path.as_posix() for path in (found / MANIFEST_NAME, *of_parts))]
+        return {name: files[name] for name in names if name in files}
 
     def description(self, scratch: Path, output: Path) -> dict[str, Any]:
         """Returns where the plan is and where the shards go."""

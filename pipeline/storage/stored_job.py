@@ -61,6 +61,10 @@ class StoredJob:
         """Returns where the files go that were sent."""
         return scratch / "files"
 
+    def needed(self, files: SentFiles) -> SentFiles:
+        """Returns those of the files that were sent that the job reads; by default all."""
+        return files
+
     def description(self, scratch: Path, output: Path) -> dict[str, Any]:
         """Returns the content of the job's file but for the shards' numbers."""
         raise NotImplementedError(f"{type(self).__name__} must define description()")
@@ -87,7 +91,7 @@ def make_stored_shards(job: StoredJob, files: SentFiles) -> int:
     if not missing:
         return job.number
     with scratch_folder() as scratch:
-        _write_files(job.files_folder(scratch), files)
+        _write_files(job.files_folder(scratch), job.needed(files))
         for run in _runs(missing):
             _fetch_inputs(job, scratch, run)
             _make(job, scratch, run, stored)

@@ -20,9 +20,9 @@ import pyarrow as pa
 
 from pipeline.base.refusal import Refusal, excerpt_of
 from pipeline.cleaning.config import CleaningConfig
-from pipeline.cleaning.decisions import read_duplicates
+from pipeline.cleaning.decisions import Duplicates
 from pipeline.cleaning.steps import clean_documents
-from pipeline.shards.manifests import ShardManifest, manifest_path, read_shard_manifest
+from pipeline.shards.manifests import CLEANED, ShardManifest, manifest_path, read_shard_manifest
 from pipeline.shards.schema import SENTENCES
 from pipeline.shards.shards import FIRST_ROWS, MAX_ROWS, write_shard
 from pipeline.sources.paragraphs import Document, Paragraph
@@ -51,6 +51,8 @@ class SentenceShard:
     lengths: list[int] = field(default_factory=list)
     quarantine: list[dict[str, Any]] = field(default_factory=list)
     repaired_characters: int = 0
+    cleaned: Counter[str] = field(default_factory=Counter)
+    """Paragraphs that were changed, by what was done."""
     started: float = field(default_factory=time.monotonic)
     place: tuple[Document, int] | None = None
     """The document in hand, and the index of its next sentence."""
@@ -97,6 +99,7 @@ class SentenceShard:
             quarantine=self.quarantine,
             extra={
                 **origin,
+                **({CLEANED: dict(self.cleaned)} if self.cleaned else {}),
                 "num_tokens": len(self.tokens),
                 "repaired_characters": self.repaired_characters,
             },
@@ -113,6 +116,8 @@ class _Item:
 
     document: Document
     content: Paragraph | Refusal
+    changes: tuple[str, ...]
+    """What cleaning has done to the paragraph."""
 
 
 ALL = 0
@@ -159,7 +164,8 @@ class PartSplitter:
     ) -> None:
         self._plan, self._config = plan, config
         self._folder, self._fingerprint = folder, fingerprint
-        self._cleaning, self._duplicates = cleaning or CleaningConfig(), duplicates
+        self._cleaning = cleaning or CleaningConfig()
+        self._duplicates = None if duplicates is None else Duplicates(duplicates)
         self._tokenizer = EnglishTokenizer()
 
     def split(self, number: int, limit: int = ALL) -> ShardManifest:
@@ -176,24 +182,24 @@ class PartSplitter:
             return standing
         manifest_path(self._folder, number).unlink(missing_ok=True)
         shard = SentenceShard(number)
-        changed: Counter[str] = Counter()
-        items = self._items(number, changed)
+        items = self._items(number)
         while batch := list(islice(items, ITEMS_AT_ONCE)):
             if not _is_full(shard, limit):  # the rest is read, so that a change is noticed
                 self._take_batch(shard, batch, limit)
         origin = {"fingerprint": self._fingerprint} | ({"limit": limit} if limit else {})
-        return shard.write(self._folder, origin | ({"cleaned": dict(changed)} if changed else {}))
+        return shard.write(self._folder, origin)
 
-    def _items(self, number: int, changed: Counter[str]) -> Iterator[_Item]:
-        documents = self._plan.documents(number)
+    def _items(self, number: int) -> Iterator[_Item]:
+        documents, changed = self._plan.documents(number), Counter[str]()
         if self._cleaning.is_on:
             drops = None
             if self._cleaning.needs_corpus and self._duplicates is not None:
-                drops = read_duplicates(self._duplicates, number)
+                drops = self._duplicates.of(number)
             documents = clean_documents(documents, self._cleaning, drops, changed)
         for document in documents:
             for content in document.paragraphs:
-                yield _Item(document, content)
+                yield _Item(document, content, tuple(changed))
+                changed.clear()  # it is read one by one, so these were this one's
 
     def _take_batch(self, shard: SentenceShard, batch: Sequence[_Item], limit: int) -> None:
         texts = [c.text if isinstance(c := item.content, Paragraph) else "" for item in batch]
@@ -207,6 +213,7 @@ class PartSplitter:
     def _take(self, shard: SentenceShard, item: _Item, text: TokenizedText, limit: int) -> None:
         """Adds one item's sentences and refusals."""
         document_id, content, words = item.document.document_id, item.content, text.words
+        shard.cleaned.update(item.changes)
         index = shard.next_index(item.document)
         place = {"document_id": document_id, "position": content.position}
         if isinstance(content, Refusal) or not words:

@@ -22,7 +22,9 @@ from pipeline.base.digest import digest_of
 from pipeline.base.job import Progress
 from pipeline.base.json_files import read_object, write_sealed_json
 from pipeline.cleaning.config import CleaningConfig, describe_cleaning
+from pipeline.cleaning.language import check_language
 from pipeline.shards.manifests import (
+    CLEANED,
     MANIFEST_NAME,
     MOST_RANGES,
     DatasetManifest,
@@ -111,7 +113,8 @@ class CorpusSplit:
             sweep: False where others may be writing into the folder.
 
         Raises:
-            ValueError: the folder holds the sentences of something else.
+            ValueError: the folder holds the sentences of something else, or the text is to be in a
+                language that is not known.
         """
         self._folder.mkdir(parents=True, exist_ok=True)
         for number in shard_numbers(self._folder):
@@ -126,6 +129,7 @@ class CorpusSplit:
             sweep_unfinished(self._folder)
         self._plan = self._written_plan()
         if self._plan is None:
+            check_language(self._cleaning.language)
             is_limited = self._config.limit and not self._cleaning.needs_corpus
             wanted = SPARE_TEXT * BYTES_PER_ROW * self._config.limit
             self._plan = self._write_plan(wanted if is_limited else math.inf)
@@ -241,7 +245,11 @@ class CorpusSplit:
         if all(found) and sum(shard.rows for shard in found if shard) == 0:
             raise ValueError(self._nothing_found())
         _remove_shards(self._folder, num_shards)
-        met = {"left_out": dict(left)} if (left := self.plan.left_out) else {}
+        cleaned: Counter[str] = Counter()
+        for shard in filter(None, found):
+            cleaned.update(shard.extra.get(CLEANED, {}))
+        counts = {"left_out": self.plan.left_out, CLEANED: dict(sorted(cleaned.items()))}
+        met = {name: dict(count) for name, count in counts.items() if count}
         return write_dataset_manifest(
             self._folder, "sentences", config=self._described | met, num_shards=num_shards
         )

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 
 from pipeline.cleaning.config import CleaningConfig, profile
-from pipeline.cleaning.decisions import read_duplicates
+from pipeline.cleaning.decisions import Duplicates
 from pipeline.sources.files import FilesConfig, TextFiles
 from pipeline.sources.plan import plan_of
 from tasks import FindDuplicates, SplitSentences
@@ -31,7 +31,8 @@ def task(folder):
 def test_duplicates_are_found_by_jobs_and_once(tmp_path, monkeypatch):
     monkeypatch.setattr("pipeline.sources.plan.rows_in_shard", lambda number: 1)
     assert build(task(tmp_path))
-    found = [read_duplicates(tmp_path / "duplicates", number) for number in range(2)]
+    duplicates = Duplicates(tmp_path / "duplicates")
+    found = [duplicates.of(number) for number in range(2)]
     assert [{item: why.reason for item, why in part.items()} for part in found] == [
         {},
         {0: "near_duplicate", 1: "exact_duplicate"},

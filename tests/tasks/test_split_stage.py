@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from pipeline.shards.manifests import read_dataset_manifest, shard_numbers, shard_path
+from pipeline.shards.manifests import (
+    ShardRange,
+    read_dataset_manifest,
+    shard_numbers,
+    shard_path,
+)
 from pipeline.sources import plan
 from pipeline.sources.streams import Source
 from pipeline.storage.shared_shards import SharedShards
@@ -66,10 +73,10 @@ def test_a_run_goes_on_where_a_job_was_killed(
     first = stage(text, tmp_path / "killed")
     make = SplitParts._make
 
-    def killed(task: SplitParts, job: dict[str, Any]) -> None:
+    def killed(task: SplitParts, run: ShardRange) -> None:
         if task.number:
             raise RuntimeError("killed")
-        make(task, job)
+        make(task, run)
 
     with monkeypatch.context() as patch:
         patch.setattr(SplitParts, "_make", killed)
@@ -121,10 +128,10 @@ def test_a_plan_goes_further_where_it_does_not_reach_the_limit(
     limited = stage(text, tmp_path / "work", limit=263)
     make = SplitParts._make
 
-    def killed(task: SplitParts, job: dict[str, Any]) -> None:
+    def killed(task: SplitParts, run: ShardRange) -> None:
         if len(short_plans) == 3:
             raise RuntimeError("killed")
-        make(task, job)
+        make(task, run)
 
     with monkeypatch.context() as patch:
         patch.setattr(SplitParts, "_make", killed)
@@ -148,6 +155,38 @@ def test_duplicates_go_wherever_they_stand(text: Path, tmp_path: Path) -> None:
     manifest = read_dataset_manifest(cleaned.folder)
     assert (manifest.rows, manifest.drops) == (401, {"exact_duplicate": 1})
     assert cleaned.digest != stage(text, tmp_path / "work").digest
+
+
+def test_an_unknown_language_is_refused_before_anything_is_made(text: Path, tmp_path: Path) -> None:
+    pytest.importorskip("py3langid")
+    changes = {"language": "xx", "duplicates": "exact"}
+    unknown = stage(text, tmp_path / "work", cleaning_changes=changes)
+    with pytest.raises(ValueError, match=r"'xx', which py3langid does not know; known: .*en"):
+        unknown.requires()
+    assert not build(unknown)
+    assert not (tmp_path / "work").exists()
+
+
+def test_a_cluster_s_machines_are_asked_for_their_cleaner(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = []
+
+    def run_here(
+        work: Callable[..., int], jobs_for: Callable[[int], list[Any]], files: Any, *_: Any
+    ) -> None:
+        jobs = jobs_for(1)
+        monkeypatch.setattr("pipeline.cleaning.config.CLEANER_VERSION", 0)
+        for job in jobs:
+            with pytest.raises(ValueError, match="cleaner_version 0 instead of") as error:
+                work(job, files)
+            refused.append(str(error.value))
+        raise RuntimeError("no machine is left")
+
+    engine = SimpleNamespace(RaySettings=SimpleNamespace(of=lambda task: None), run_on_ray=run_here)
+    monkeypatch.setattr("tasks.sentences.ray_engine", lambda: engine)
+    assert not build(stage(text, tmp_path, engine="ray", cleaning_changes={"mojibake": True}))
+    assert refused
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,11 @@ import luigi
 import pytest
 
 from pipeline.base.atomic_files import RUN_LOCK, locked
+from pipeline.shards.manifests import ShardRange
 from tasks.artefact import RUN_ID, Artefact
 from tasks.parsing import ParseShard
+from tasks.shard_jobs import handed_out
+from tests.support.sentence_shards import chain_stage
 from tests.support.shard_files import write_rows
 from tests.support.waiting import wait_until
 
@@ -105,28 +109,37 @@ def test_a_task_that_writes_into_several_folders_waits_for_each(
     assert fills == [-1, -1]
 
 
-def test_shards_are_parsed_side_by_side_but_none_twice(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    parsed: list[int] = []
+@pytest.fixture
+def parsed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The numbers of the shards that were parsed, in the order of that."""
+    numbers: list[int] = []
 
-    def parse(self: ParseShard, job: dict[str, Any]) -> None:
-        parsed.append(self.number)
-        row = {"heads": [0], "deprels": ["root"]}
-        write_rows(self.destination, "dependencies", self.number, [row])
+    def parse(self: ParseShard, run: ShardRange) -> None:
+        for number in range(run.number, run.number + run.num_shards):
+            numbers.append(number)
+            row = {"heads": [0], "deprels": ["root"]}
+            write_rows(self.destination, "dependencies", number, [row])
 
     monkeypatch.setattr(ParseShard, "_make", parse)
-    tasks = [
+    return numbers
+
+
+def parse_tasks(folder: Path, numbers: Sequence[int], count: int = 1) -> list[ParseShard]:
+    return [
         ParseShard(
             stage="dependencies",
-            sentences=tmp_path,
-            destination=tmp_path / "out",
+            sentences=folder,
+            destination=folder / "out",
             number=number,
-            parser=tmp_path,
+            count=count,
+            parser=folder,
         )
-        for number in (0, 1)
+        for number in numbers
     ]
-    said: list[str] = []
+
+
+def test_shards_are_parsed_side_by_side_but_none_twice(tmp_path: Path, parsed: list[int]) -> None:
+    tasks, said = parse_tasks(tmp_path, (0, 1)), []
     with (
         locked(tmp_path / "out" / RUN_LOCK, lambda: None, shared=True),
         locked(tmp_path / "out/jobs/00000.lock", lambda: None),
@@ -135,10 +148,43 @@ def test_shards_are_parsed_side_by_side_but_none_twice(
         assert parsed == [1]
         other = start(tasks[0], said)
         wait_until(lambda: bool(said))
-        parse(tasks[0], tmp_path)
+        tasks[0]._make(ShardRange(0))
     other.join()
 
     assert parsed == [1, 0]
+
+
+def test_who_meets_a_shard_in_the_making_makes_others_meanwhile(
+    tmp_path: Path, parsed: list[int]
+) -> None:
+    tasks, said = handed_out(parse_tasks(tmp_path, (0, 2, 4, 6), count=2)), []
+    with (
+        locked(tmp_path / "out/jobs/00000.lock", lambda: None),
+        locked(tmp_path / "out/jobs/00004.lock", lambda: None),
+    ):
+        other = start(tasks[0], said)
+        wait_until(lambda: bool(said))  # nothing is left but what others are at
+        assert sorted(parsed) == [2, 3, 6, 7]
+    other.join()
+
+    assert parsed[4:] == [0, 1]  # its own, which the other left; the other range is not its
+    assert not tasks[2].complete()
+
+
+def test_a_run_that_comes_while_jobs_are_at_work_hands_out_at_once_and_sweeps_nothing(
+    tmp_path: Path,
+) -> None:
+    stage = chain_stage(tmp_path, num_shards=2)
+    left = stage.folder / "00000.parquet.77.unfinished"
+    with locked(stage.folder / RUN_LOCK, lambda: None, shared=True):
+        left.touch()
+        stage.set_status_message, stage.set_progress_percentage = print, print
+        tasks = next(stage.run())
+        assert [task.number for task in tasks] == [0, 1]
+        assert left.exists()
+
+    next(stage.run())
+    assert not left.exists()
 
 
 def test_a_scheduler_of_several_runs_takes_their_tasks_for_different_ones(tmp_path: Path) -> None:

@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pipeline.base import json_files
 from pipeline.cleaning import find_duplicates as finding
 from pipeline.cleaning import near
 from pipeline.cleaning.config import CleaningConfig
-from pipeline.cleaning.decisions import MANIFEST_NAME, drops_path, read_duplicates
+from pipeline.cleaning.decisions import MANIFEST_NAME, Duplicates, drops_path
 from pipeline.cleaning.find_duplicates import DuplicatesJob, find_duplicates
 from pipeline.cleaning.minhash import BANDS, HASHES, band_keys, min_hashes, shingles, similarities
 from pipeline.cleaning.near import joined
@@ -21,6 +22,8 @@ from pipeline.sources import plan as planning
 from pipeline.sources.files import FilesConfig, TextFiles
 from pipeline.sources.paragraphs import Paragraph
 from pipeline.sources.plan import plan_of
+from pipeline.text.split_corpus import DUPLICATES_FOLDER, CorpusSplit
+from pipeline.text.tokenization import SentenceConfig
 
 NEAR = CleaningConfig(duplicates="near", repeated_in=3)
 WORDS = (
@@ -68,7 +71,8 @@ def planned(folder: Path, text: Path) -> Path:
 
 
 def num_parts(plan: Path) -> int:
-    return len(json.loads(plan.read_text())["parts"])
+    values = json.loads(plan.read_text())
+    return len(values.get("plan", values)["parts"])
 
 
 def decided(plan: Path, output: Path, config=NEAR, order=None) -> list[dict[int, str]]:
@@ -80,8 +84,9 @@ def decided(plan: Path, output: Path, config=NEAR, order=None) -> list[dict[int,
 
 
 def reasons(output: Path, count: int) -> list[dict[int, str]]:
+    duplicates = Duplicates(output)
     return [
-        {item: refusal.reason for item, refusal in read_duplicates(output, number).items()}
+        {item: refusal.reason for item, refusal in duplicates.of(number).items()}
         for number in range(count)
     ]
 
@@ -268,7 +273,7 @@ def test_a_damaged_file_is_named(tmp_path, damaged):
     if damaged == "decisions":
         drops_path(tmp_path / "out", 1).write_bytes(b"nothing")
         with pytest.raises(ValueError, match=r"00001\.duplicates\.npy: damaged"):
-            read_duplicates(tmp_path / "out", 1)
+            Duplicates(tmp_path / "out").of(1)
         return
     (tmp_path / "out" / MANIFEST_NAME).unlink()
     signature_path(tmp_path / "out", 1).write_bytes(b"nothing")
@@ -305,3 +310,25 @@ def test_a_chain_of_pairs_is_joined_to_its_first():
     goes, stays = joined(rng.permutation(chain))
     assert goes.tolist() == [*range(1, 51), 90, 91]
     assert stays.tolist() == [0] * 50 + [80, 80]
+
+
+def test_splitting_reads_the_manifest_of_all_parts_once(tmp_path, monkeypatch):
+    corpus(tmp_path / "text")
+    source, exact = (
+        TextFiles([tmp_path / "text"], FilesConfig()),
+        CleaningConfig(duplicates="exact"),
+    )
+    split = CorpusSplit(source, SentenceConfig(), tmp_path / "out", exact)
+    split.begin()
+    decided(split.plan_path, tmp_path / "out" / DUPLICATES_FOLDER, exact)
+    read, paths = json_files.read_json, []
+
+    def noted(path, **keywords):
+        paths.append(path.name)
+        return read(path, **keywords)
+
+    monkeypatch.setattr(json_files, "read_json", noted)
+    manifest = split.split_all()
+    assert manifest.drops["exact_duplicate"] > 0
+    assert len(manifest.shards) > 3
+    assert paths.count(MANIFEST_NAME) == 1

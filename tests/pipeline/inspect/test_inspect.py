@@ -75,7 +75,8 @@ def write(folder: Path, stage: str, rows: list[dict], drops=None, **extra) -> No
 
 @pytest.fixture
 def corpus(tmp_path) -> Path:
-    write(tmp_path / "sentences", "sentences", SENTENCE_ROWS, {"too_long": 1})
+    cleaned = {"normalised": 2, "mojibake": 1}
+    write(tmp_path / "sentences", "sentences", SENTENCE_ROWS, {"too_long": 1}, cleaned=cleaned)
     source = json.loads((tmp_path / "sentences" / "00000.json").read_text())["sha256"]
     facts = {"parser": "tiny", "parser_checksum": "c0ffee", "sentences_sha256": source}
     write(tmp_path / "dependencies-x", "dependencies", DEPENDENCY_ROWS, {"odd": 1}, **facts)
@@ -189,6 +190,7 @@ def test_stats_count_rows_lengths_labels_and_refusals(corpus, capsys):
     for part in (
         "3 in 1 shards",
         "refused  too_long 1 (25.0%)",
+        "cleaned  paragraphs changed: mojibake 1, normalised 2\n",
         "refused  odd 1 (33.3%)",
         "documents  2",
         "tokens  7",

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from pipeline.cleaning.config import CleaningConfig, describe_cleaning
+from pipeline.cleaning.find_duplicates import DuplicatesJob, find_duplicates
+from pipeline.cleaning.sign_parts import SignJob, sign_parts
 from pipeline.shards.manifests import read_shard_manifest, shard_path
+from pipeline.sources import plan
 from pipeline.sources.files import TextFiles
+from pipeline.storage import stored_job
 from pipeline.storage.location import Storage
 from pipeline.storage.split_job import StoredSplitJob, fetch_shards
 from pipeline.storage.stage import StoredStage
 from pipeline.storage.stored_job import make_stored_shards
 from pipeline.text.split import describe_splitter
-from pipeline.text.split_corpus import PLAN_NAME, CorpusSplit
+from pipeline.text.split_corpus import DUPLICATES_FOLDER, PLAN_NAME, CorpusSplit
 from pipeline.text.tokenization import SentenceConfig
 
 
@@ -30,13 +36,15 @@ def corpus(tmp_path: Path) -> CorpusSplit:
 
 @pytest.fixture
 def job(tmp_path: Path) -> StoredSplitJob:
-    config = SentenceConfig()
+    config, cleaning = SentenceConfig(), CleaningConfig(duplicates="exact")
     return StoredSplitJob(
         storage=str(tmp_path / "shared"),
         output="sentences",
         number=0,
         config=config,
         described=describe_splitter(config),
+        cleaning=cleaning,
+        described_cleaning=describe_cleaning(cleaning),
     )
 
 
@@ -68,6 +76,18 @@ def test_a_machine_with_another_splitter_refuses_the_job(
         make_stored_shards(other, sent(corpus))
 
 
+def test_a_machine_with_another_cleaner_refuses_the_job(
+    corpus: CorpusSplit, job: StoredSplitJob
+) -> None:
+    pytest.importorskip("py3langid")
+    cleaning = CleaningConfig(language="en")
+    described = describe_cleaning(cleaning) | {"py3langid": "0.1"}
+    other = replace(job, cleaning=cleaning, described_cleaning=described)
+
+    with pytest.raises(ValueError, match=r"has py3langid .* instead of 0\.1: install the same"):
+        make_stored_shards(other, sent(corpus))
+
+
 def test_a_text_that_is_not_on_the_machine_is_named(
     corpus: CorpusSplit, job: StoredSplitJob, tmp_path: Path
 ) -> None:
@@ -75,3 +95,48 @@ def test_a_text_that_is_not_on_the_machine_is_named(
 
     with pytest.raises(RuntimeError, match=r"story\.txt"):
         make_stored_shards(job, sent(corpus))
+
+
+LINES = [f"Boat number {number} came back to the old harbour before dark." for number in range(3)]
+EXACT = CleaningConfig(duplicates="exact")
+
+
+@pytest.fixture
+def with_duplicates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CorpusSplit:
+    """A corpus of three parts, of which the last two have a sentence of the first."""
+    monkeypatch.setattr(plan, "_target", lambda number: 1)
+    (tmp_path / "text").mkdir()
+    for number, line in enumerate(LINES):
+        (tmp_path / "text" / f"{number}.txt").write_text(f"{line}\n\n{LINES[0]}\n")
+    source = TextFiles([tmp_path / "text"])
+    corpus = CorpusSplit(source, SentenceConfig(), tmp_path / "here", EXACT)
+    corpus.begin()
+    folder = tmp_path / "here" / DUPLICATES_FOLDER
+    sign_parts(SignJob(corpus.plan_path, folder, EXACT, 0, 3))
+    find_duplicates(DuplicatesJob(corpus.plan_path, folder, EXACT))
+    return corpus
+
+
+def test_a_machine_writes_the_duplicates_of_its_own_parts_alone(
+    with_duplicates: CorpusSplit,
+    job: StoredSplitJob,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    folder = tmp_path / "here" / DUPLICATES_FOLDER
+    files = sent(with_duplicates) | {
+        f"{DUPLICATES_FOLDER}/{path.name}": path.read_bytes() for path in folder.glob("*.*")
+    }
+    run, written = stored_job.run_job_process, []
+
+    def noted(module: str, values: dict[str, Any], *arguments: Any, **keywords: Any) -> None:
+        written.extend(path.name for path in Path(values["plan"]).parent.rglob("*.*"))
+        run(module, values, *arguments, **keywords)
+
+    monkeypatch.setattr(stored_job, "run_job_process", noted)
+    make_stored_shards(replace(job, number=1), files)
+    assert sorted(written) == ["00001.duplicates.npy", "manifest.json", PLAN_NAME]
+    fetch_shards(job.storage, "sentences", tmp_path / "there", range(1, 2))
+    found = read_shard_manifest(tmp_path / "there", 1)
+    assert found is not None
+    assert (found.rows, found.drops) == (1, {"exact_duplicate": 1})

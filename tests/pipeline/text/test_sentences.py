@@ -457,6 +457,30 @@ def test_another_text_or_setting_in_the_same_folder_is_an_error(tmp_path):
         split_sentences(many_documents(), SentenceConfig(max_tokens=9), tmp_path)
 
 
+@pytest.mark.parametrize(("limit", "expected"), [(0, 24), (8, 2), (10, 3)])
+def test_changed_paragraphs_are_counted_up_to_the_limit(tmp_path, small_shards, limit, expected):
+    documents = {
+        f"document {number}": ["Itâ€™s the first. So it is.", "Nothing is odd. So it is."] * 2
+        for number in range(12)
+    }
+    config, cleaning = SentenceConfig(limit=limit), CleaningConfig(mojibake=True)
+    corpus = CorpusSplit(Memory(documents), config, tmp_path, cleaning)
+    corpus.begin()
+    manifest = corpus.split_all()
+    found = [shard.extra.get("cleaned", {}) for shard in manifest.shards]
+    assert sum(shard.get("mojibake", 0) for shard in found) == expected
+    assert manifest.config["cleaned"] == {"mojibake": expected}
+
+
+def test_an_unknown_language_is_an_error_before_the_plan_is_written(tmp_path):
+    pytest.importorskip("py3langid")
+    cleaning = CleaningConfig(language="xx")
+    corpus = CorpusSplit(many_documents(), SentenceConfig(), tmp_path, cleaning)
+    with pytest.raises(ValueError, match=r"'xx', which py3langid does not know; known: .*en"):
+        corpus.begin()
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_source_without_sentences_is_an_error_that_says_why(tmp_path):
     (tmp_path / "a.txt").write_bytes(b"\0\1\2")
     source = TextFiles([tmp_path / "a.txt"], FilesConfig())
