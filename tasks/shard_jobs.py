@@ -103,10 +103,10 @@ J = TypeVar("J", bound=ShardJob)
 def handed_out(tasks: list[J]) -> list[J]:
     """Returns the tasks of a stage after noting their ranges for other runs that help."""
     if tasks:
+        path = tasks[0].destination / "jobs" / RANGES_NAME
+        path.parent.mkdir(parents=True, exist_ok=True)
         ranges = [[task.number, task.count] for task in tasks]
-        write_bytes_atomically(
-            tasks[0].destination / "jobs" / RANGES_NAME, json.dumps(ranges).encode()
-        )
+        write_bytes_atomically(path, json.dumps(ranges).encode())
     return tasks
 
 

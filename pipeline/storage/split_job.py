@@ -18,7 +18,8 @@ from pipeline.storage.location import Storage
 from pipeline.storage.stage import ShardOrigin, StoredStage
 from pipeline.storage.stored_job import SentFiles, StoredJob
 from pipeline.text.split import describe_splitter
-from pipeline.text.split_corpus import DUPLICATES_FOLDER, PLAN_NAME
+from pipeline.text.split_corpus import PLAN_NAME
+from pipeline.text.split_parts import DUPLICATES_FOLDER
 from pipeline.text.tokenization import SentenceConfig
 
 
