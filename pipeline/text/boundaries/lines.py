@@ -54,7 +54,7 @@ def at_date(place: Place) -> Found:
 
 def at_rule(place: Place) -> Found:
     """A ruled line stands alone."""
-    words, spaces, _, position = place
+    words, spaces, _, position, _ = place
     end = position + 1
     while end < len(words) and not spaces[end - 1] and RULED.fullmatch(words[end]):
         end += 1
@@ -65,7 +65,7 @@ def at_rule(place: Place) -> Found:
 
 def at_dash(place: Place) -> Found:
     """A dash breaks speech off before a word that begins sentences: ``I know that — We do.``"""
-    words, spaces, _, dash = place
+    words, spaces, _, dash, _ = place
     end = dash + 1
     if not 0 < dash < len(words) - 1 or not (spaces[dash] and spaces[dash - 1]):
         return Found((), end)
@@ -77,7 +77,7 @@ def at_dash(place: Place) -> Found:
 
 def at_closing(place: Place) -> Found:
     """A mail's closing words are a line."""
-    words, _, start, position = place
+    words, _, start, position, _ = place
     end = position + 2
     if position == start:
         alone = words[start].lower() in CLOSING_ALONE
