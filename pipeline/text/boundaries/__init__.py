@@ -37,6 +37,7 @@ from pipeline.text.boundaries.lines import (
 from pipeline.text.boundaries.lists import (
     ADDRESS,
     CLOSING,
+    DASHES,
     DATE,
     EMOTICON,
     LABELLED,
@@ -47,7 +48,7 @@ from pipeline.text.boundaries.lists import (
 from pipeline.text.boundaries.marks import at_mark
 from pipeline.text.boundaries.place import Place, Rule, WhereWord
 
-BOUNDARY_VERSION = 3
+BOUNDARY_VERSION = 4
 """Raised whenever the same tokens would be split otherwise; part of every digest."""
 
 
@@ -81,7 +82,7 @@ def sentence_ranges(words: Sequence[str], spaces: Sequence[bool]) -> list[tuple[
 
 _RULES_OF_WORDS: dict[str, Rule] = {
     **dict.fromkeys(MARKS, at_mark),
-    **dict.fromkeys(("—", "–", "--"), at_dash),
+    **dict.fromkeys(DASHES, at_dash),
     **dict.fromkeys(map(str.capitalize, LABELLED), at_label),
     **dict.fromkeys((*CLOSING, *map(str.capitalize, CLOSING)), at_closing),
 }

@@ -38,7 +38,8 @@ def at_mark(place: Place) -> Found:
     """A full stop or its like, or an abbreviation with its period."""
     words, spaces, _, mark, _ = place
     end = _after_closers(words, spaces, mark)
-    behind = _after_notes(words, end)
+    is_noted = mark > 0 and words[mark - 1] == "]" and spaces[end - 1]  # See [1]. [2] is better.
+    behind = end if is_noted else _after_notes(words, end)
     if end < len(words) and not spaces[end - 1]:
         end = behind
         if end < len(words) and not spaces[end - 1]:
@@ -146,6 +147,8 @@ def _begins_small(place: Place, following: str) -> bool:
     words, _, start, mark, small_i = place
     if words[mark] not in ("?", "!"):
         return False
+    if words[mark] == "!" and mark > start + 1 and words[mark - 1].istitle():
+        return False  # i use Yahoo! mail
     no_capital = words[mark] == "?" and words[start][0].islower()  # but not: println! is
     return no_capital or following == "i" or small_i.stands_in(start, mark)
 
