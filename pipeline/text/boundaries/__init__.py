@@ -37,6 +37,7 @@ from pipeline.text.boundaries.lines import (
 from pipeline.text.boundaries.lists import (
     ADDRESS,
     CLOSING,
+    DASHES,
     DATE,
     EMOTICON,
     LABELLED,
@@ -45,9 +46,9 @@ from pipeline.text.boundaries.lists import (
     keeps_period,
 )
 from pipeline.text.boundaries.marks import at_mark
-from pipeline.text.boundaries.place import Place, Rule
+from pipeline.text.boundaries.place import Place, Rule, WhereWord
 
-BOUNDARY_VERSION = 3
+BOUNDARY_VERSION = 4
 """Raised whenever the same tokens would be split otherwise; part of every digest."""
 
 
@@ -60,6 +61,7 @@ def sentence_ranges(words: Sequence[str], spaces: Sequence[bool]) -> list[tuple[
     """
     ranges: list[tuple[int, int]] = []
     start = going_on = 0
+    small_i = WhereWord("i", words)
     looked_at = [
         (position, rule)
         for position, rule in enumerate(map(_RULES.__getitem__, words))
@@ -68,7 +70,7 @@ def sentence_ranges(words: Sequence[str], spaces: Sequence[bool]) -> list[tuple[
     for position, rule in looked_at:
         if position < going_on:
             continue
-        ends, going_on = rule(Place(words, spaces, start, position))
+        ends, going_on = rule(Place(words, spaces, start, position, small_i))
         for end in ends:
             if start < end < len(words):
                 ranges.append((start, end))
@@ -80,7 +82,7 @@ def sentence_ranges(words: Sequence[str], spaces: Sequence[bool]) -> list[tuple[
 
 _RULES_OF_WORDS: dict[str, Rule] = {
     **dict.fromkeys(MARKS, at_mark),
-    **dict.fromkeys(("—", "–", "--"), at_dash),
+    **dict.fromkeys(DASHES, at_dash),
     **dict.fromkeys(map(str.capitalize, LABELLED), at_label),
     **dict.fromkeys((*CLOSING, *map(str.capitalize, CLOSING)), at_closing),
 }

@@ -57,10 +57,16 @@ SAYING = _words(
 """What follows the speaker of a quoted question: ``"Who?" Ann asked.``"""
 CLOSING_ALONE = _words("best cheers regards respectfully sincerely thanks")
 CLOSING = CLOSING_ALONE | _words("care faithfully truly wishes")
+WISHES = _words("regards wishes")
 BEFORE_CLOSING = _words("best kind kindest many take warm warmest yours")
 """A mail's closing stands alone: ``Best regards, Ann``."""
+MOST_NAMES = 5
+"""Capitals in a row behind a closing that no sentence begins with."""
 LABELLED = _words("figure listing table")
 
+DASHES = frozenset({"—", "–", "--"})
+MOST_ASIDE = 16
+"""Tokens between two dashes."""
 STARS = frozenset("*•·-–(")
 """What may stand before the marker of an item."""
 NUMBER = re.compile(r"\d{1,3}(?:\.\d{1,3})*")
@@ -70,6 +76,7 @@ MOST_NOTE_TOKENS = 5
 MOST_NOTE_DIGITS = 3
 EMOTICON = re.compile(r"[:;=]['’]?[-^o]?[()DPpO3*|]+|\^_+\^|<3+|-_+-|\(:")
 ADDRESS = re.compile(r"(?:https?://|www\.)\S+")
+HOST = re.compile(r"(?:https?://)?[^/]+/?")
 DATE = re.compile(r"\d{1,2}/\d{1,2}/(?:\d{4}|\d{2})")
 TIME = re.compile(r"\d{1,2}:\d{2}(?::\d{2})?")
 RULED = re.compile(r"[-=_*~#+]+")

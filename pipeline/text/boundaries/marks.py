@@ -36,17 +36,20 @@ from pipeline.text.boundaries.place import Found, Place
 
 def at_mark(place: Place) -> Found:
     """A full stop or its like, or an abbreviation with its period."""
-    words, spaces, _, mark = place
+    words, spaces, _, mark, _ = place
     end = _after_closers(words, spaces, mark)
+    is_noted = mark > 0 and words[mark - 1] == "]" and spaces[end - 1]  # See [1]. [2] is better.
+    behind = end if is_noted else _after_notes(words, end)
     if end < len(words) and not spaces[end - 1]:
-        end = _after_notes(words, spaces, end)
+        end = behind
         if end < len(words) and not spaces[end - 1]:
             glued = len(words[mark]) > 1 and words[mark][1] == "." and end == mark + 1
             glued &= mark > 0 and is_capital(words[end]) and begins(words[end])
             return Found((end,) if glued and words[mark - 1] != words[end] else (), end)
-    if end < len(words) and _ends_sentence(place, end):
-        return Found((_after_followers(words, spaces, end),), end)
-    return Found((), end)
+    if end < len(words) and _ends_sentence(place, end, words[behind % len(words)]):
+        behind = _after_followers(words, end, behind)
+        return Found((behind,), behind)
+    return Found((), behind)
 
 
 def _after_closers(words: Sequence[str], spaces: Sequence[bool], mark: int) -> int:
@@ -61,11 +64,16 @@ def _after_closers(words: Sequence[str], spaces: Sequence[bool], mark: int) -> i
     return end
 
 
-def _after_followers(words: Sequence[str], spaces: Sequence[bool], end: int) -> int:
-    """Returns the position after the footnotes and emoticons that follow a sentence."""
+def _after_followers(words: Sequence[str], end: int, behind: int) -> int:
+    """Returns the position after the emoticons that follow a sentence and its footnotes.
+
+    Args:
+        end: behind the sentence.
+        behind: behind its footnotes.
+    """
     if words[end].isalpha():
         return end
-    end = _after_notes(words, spaces, end)
+    end = behind
     while end < len(words) and EMOTICON.fullmatch(words[end]):
         end += 1
     last = end + 1
@@ -75,7 +83,7 @@ def _after_followers(words: Sequence[str], spaces: Sequence[bool], end: int) -> 
     return end
 
 
-def _after_notes(words: Sequence[str], spaces: Sequence[bool], end: int) -> int:
+def _after_notes(words: Sequence[str], end: int) -> int:
     """Returns the position after all marks of footnotes from ``end`` on: ``[7]``, ``[note 1]``."""
     while end < len(words) and words[end] == "[":
         inner = end + 1
@@ -88,12 +96,13 @@ def _after_notes(words: Sequence[str], spaces: Sequence[bool], end: int) -> int:
     return end
 
 
-def _ends_sentence(place: Place, end: int) -> bool:
-    """Says whether the mark of a place, closed up to ``end``, ends a sentence before ``end``."""
-    words, spaces, _, mark = place
-    following = words[end]
-    if not following.isalpha():
-        following = words[_after_notes(words, spaces, end) % len(words)]
+def _ends_sentence(place: Place, end: int, following: str) -> bool:
+    """Says whether the mark of a place, closed up to ``end``, ends a sentence before ``end``.
+
+    Args:
+        following: the token there, or behind the footnotes there.
+    """
+    words, spaces, _, mark, _ = place
     if following in NEVER_FIRST or following in MARKS or _is_marker(place, end):
         return False
     if end > mark + 1:
@@ -110,7 +119,7 @@ def _ends_sentence(place: Place, end: int) -> bool:
 
 def _ends_when_closed(place: Place, end: int, following: str) -> bool:
     """Says whether a mark ends a sentence together with the marks and closers behind it."""
-    words, spaces, _, mark = place
+    words, spaces, _, mark, _ = place
     marks = sum(word in MARKS for word in words[mark + 1 : end])
     marks_alone = marks == end - mark - 1
     if keeps_period(words[mark]) and not marks:
@@ -135,16 +144,18 @@ def _may_begin(following: str) -> bool:
 
 def _begins_small(place: Place, following: str) -> bool:
     """Says whether a small letter begins a sentence behind a mark: in a text without capitals."""
-    words, _, start, mark = place
+    words, _, start, mark, small_i = place
     if words[mark] not in ("?", "!"):
         return False
+    if words[mark] == "!" and mark > start + 1 and words[mark - 1].istitle():
+        return False  # i use Yahoo! mail
     no_capital = words[mark] == "?" and words[start][0].islower()  # but not: println! is
-    return no_capital or following == "i" or "i" in words[start:mark]
+    return no_capital or following == "i" or small_i.stands_in(start, mark)
 
 
 def _is_marker(place: Place, end: int) -> bool:
     """Says whether a sentence so far is but the marker of an item or the label of a figure."""
-    words, spaces, start, mark = place
+    words, spaces, start, mark, _ = place
     if end != mark + 1:
         return False
     if mark == start:

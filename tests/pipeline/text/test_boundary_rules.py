@@ -55,6 +55,7 @@ def test_a_marker_stays_with_its_item(line: str) -> None:
         "They stayed. [...] | We left.",
         "They stayed for days [3]. | We left.",
         "They have rights. 4 | Even so they left.",
+        "See the note [1]. | [2] is better.",
         "They sang. | [Laughter.] | We left.",
         "They left. | 40 men stayed.",
     ],
@@ -98,6 +99,7 @@ def test_a_quoted_question_goes_on_with_its_speaker(line: str) -> None:
         "Where is it? is it far?",
         "the macro println! is long.",
         "Alas! how far it is.",
+        "i use Yahoo! mail and Yahoo! news.",
     ],
 )
 def test_without_capitals_a_question_ends(line: str) -> None:
@@ -158,6 +160,16 @@ def test_the_date_of_a_mail_is_a_line(line: str) -> None:
         "Thanks, Ann.",
         "Truly, I did not.",
         "She sends her regards, Ann said.",
+        "Thanks, I will be there at noon.",
+        "Thanks, Amazon for the quick delivery.",
+        "Many thanks, Mr. Smith was kind enough to help.",
+        "Best, I think, is the last chapter.",
+        "Cheers, I loved it.",
+        "Thanks, Ann's here.",
+        "Thanks, | Ann The talk is at noon.",
+        "Sincerely, | Ann Lee 713 - 5553",
+        "Regards, | Ann Lee sent you a file.",
+        "Thanks, | Ann Lee Acme Power Source, Inc.",
     ],
 )
 def test_the_closing_of_a_mail_is_a_line(line: str) -> None:
@@ -170,6 +182,10 @@ def test_the_closing_of_a_mail_is_a_line(line: str) -> None:
         "It is at http://a.example/b | Look there.",
         "http://a.example/b | http://a.example/c",
         "It is at http://a.example/b and there.",
+        "According to www.a.example President Obama spoke.",
+        "Visit http://a.example Microsoft paid for it.",
+        "See http://a.example | The site has more.",
+        "Website: http://a.example | Ann Lee",
         "Ann | ============ | See below.",
         "Ann | ------------ | See below.",
         "Mr. ---- came -- and left.",
@@ -189,6 +205,8 @@ def test_lines_end_sentences(line: str) -> None:
         "And then we -- | Well, we left.",
         "They said – yes – that I left.",
         "And then I — I left.",
+        "She said that he — The man of the house — was gone.",
+        "You know that they — | That Ann — That is not so.",
         "Taipei, Taiwan — The festival began.",
     ],
 )

@@ -144,3 +144,11 @@ def test_chunks_up_to_the_limit_are_cut_as_ever(tokenizer):
     assert tokenizer.tokenize([run])[0].words == ["!"] * MAX_CHUNK_CHARACTERS
     found = tokenizer.tokenize([f"{run}! {run}!"])[0]
     assert (found.words, found.spaces) == ([f"{run}!"] * 2, [True, False])
+
+
+@pytest.mark.parametrize("pattern", ["ha !", "[ … ]", "— The", "Thanks , Ann", "( ."])
+def test_the_longest_paragraph_costs_no_more_than_its_length(pattern):
+    words = (". " + 16_000 * f"{pattern} ").split()
+    started = time.process_time()
+    sentence_ranges(words, [True] * len(words))
+    assert time.process_time() - started < 1  # its square: 2 to 60
