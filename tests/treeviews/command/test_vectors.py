@@ -90,6 +90,27 @@ def test_a_vocabulary_is_shown_with_what_it_covers(
     assert json.loads(capsys.readouterr().out)["first"][0]["word"] == "the"
 
 
+def test_words_without_counts_are_shown_without_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "words.txt"
+    path.write_text("the\ncat\n", encoding="utf-8")
+    assert main(["vocabulary", "show", str(path)]) == 0
+    assert capsys.readouterr().out == "| word |\n| --- |\n| the |\n| cat |\n"
+    assert main(["vocabulary", "show", str(path), "-n", "1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["first"] == [{"word": "the", "count": None}]
+
+
+@pytest.mark.parametrize("name", ["counts", "corpus"])
+def test_a_folder_that_holds_no_vocabulary_is_told_with_the_remedy(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    vocabulary(tmp_path)
+    assert main(["vocabulary", "show", str(tmp_path / name)]) == 2
+    told = capsys.readouterr().err
+    assert f"{name}: no vocabulary, as vocabulary.json is not there; run CountVocabulary" in told
+
+
 def test_what_vectors_cover_of_a_vocabulary_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
