@@ -29,9 +29,12 @@ class ShardJob(ReportingTask):
         return luigi.LocalTarget(str(self.destination / f"{last:05d}.json"))
 
     def complete(self) -> bool:
-        """Returns whether the manifests and the rows of all shards are there."""
-        numbers = range(self.number, self.number + self.count)
-        return all(read_shard_manifest(self.destination, n) is not None for n in numbers)
+        """Returns whether all shards are made."""
+        return all(map(self.is_made, range(self.number, self.number + self.count)))
+
+    def is_made(self, number: int) -> bool:
+        """Returns whether a shard is there, its manifest and its rows."""
+        return read_shard_manifest(self.destination, number) is not None
 
     def job(self) -> dict[str, Any]:
         """Returns the content of the job's file but for the shards' numbers."""
