@@ -20,7 +20,7 @@ from models.words.vector_files import load_word_vectors
 from pipeline.vectors import text_format
 from pipeline.vectors.folder import open_folder
 from pipeline.vectors.import_vectors import ImportConfig, import_vectors
-from pipeline.vectors.word_list import WordList, write_word_list
+from pipeline.vectors.word_list import WordList, read_word_list, write_word_list
 
 FLOAT32 = ImportConfig(kept_as="float32")
 TEXT = "the 0.5 -1\n, 2e-1 3\ncat -0.25 7.125\n"
@@ -99,6 +99,20 @@ def test_odd_words_keep_their_spelling(tmp_path: Path) -> None:
 
     assert list(found) == ["first", *ODD_WORDS]
     assert found["at name@domain.com"] == [6.0, 6.5]
+
+
+@pytest.mark.parametrize("header", ["", "2 2\n"])
+def test_a_byte_order_mark_is_no_part_of_the_first_word(header: str, tmp_path: Path) -> None:
+    path = text_file(tmp_path, f"\ufeff{header}the 1 2\ncat 3 4\n")
+    found = imported(path, tmp_path / "out")
+    assert found == {"the": [1, 2], "cat": [3, 4]}
+    assert load_word_vectors(path).words == ("", "the", "cat")
+
+
+def test_a_byte_order_mark_is_no_part_of_a_list_of_words(tmp_path: Path) -> None:
+    (tmp_path / "words.txt").write_bytes("\ufeffcat\r\ndog\r\n".encode())
+    listed = read_word_list(tmp_path / "words.txt", remedy="")
+    assert listed.words.to_pylist() == ["cat", "dog"]
 
 
 def zipped(content: bytes) -> bytes:
