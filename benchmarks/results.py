@@ -32,8 +32,10 @@ from typing import Any
 from benchmarks.report import REPOSITORY, processor
 from models.config.training_config import PAIRED_TRAINING_VERSION, TRAINING_VERSION
 from models.corpus.syntactic_pairs import PAIRS_VERSION
+from models.embedded.embed import EMBEDDING_VERSION
 from models.evaluation.derived.held_out.config import PROBING_VERSION
 from models.evaluation.protocols.config import PROTOCOL_VERSION
+from models.words.expansion import EXPANSION_VERSION
 from pipeline.base.atomic_files import write_text_atomically
 from pipeline.base.digest import digest_of, sha256_of_file
 from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder
@@ -41,6 +43,8 @@ from pipeline.parsing.parse_shard import PARSING_VERSION
 from pipeline.text.boundaries import BOUNDARY_VERSION
 from pipeline.text.tokenization import TOKENIZATION_VERSION
 from pipeline.transformations.registry import TRANSFORMATIONS_VERSION
+from pipeline.vectors.import_vectors import IMPORT_VERSION
+from pipeline.vocabulary.count_shard import COUNTING_VERSION
 
 RESULTS = REPOSITORY / "docs" / "results"
 README = REPOSITORY / "README.md"
@@ -59,6 +63,10 @@ VERSIONS = {
     "parsing_version": PARSING_VERSION,
     "tokenization_version": TOKENIZATION_VERSION,
     "boundary_version": BOUNDARY_VERSION,
+    "import_version": IMPORT_VERSION,
+    "counting_version": COUNTING_VERSION,
+    "expansion_version": EXPANSION_VERSION,
+    "embedding_version": EMBEDDING_VERSION,
 }
 """Raised in the code when the same input gives other figures."""
 

@@ -8,51 +8,36 @@ from typing import Any
 
 import luigi
 
-from pipeline.base.atomic_files import RUN_LOCK
+from pipeline.base.atomic_files import RUN_LOCK, sweep_unfinished
 from pipeline.base.digest import digest_of
 from pipeline.shards.manifests import read_dataset_manifest, read_shard_manifest, shard_ranges
-from pipeline.vocabulary.count_shard import COUNTING_VERSION, CountJob, counts_path, is_counted
+from pipeline.vocabulary.count_shard import COUNTING_VERSION, CountJob, is_counted
 from pipeline.vocabulary.merge_counts import REPORT_FILE, MergeJob, VocabularyConfig
-from tasks.artefact import Artefact, ReportingTask, run_job
+from tasks.artefact import Artefact, run_job
 from tasks.parameters import CorpusParameters
 from tasks.sentences import SplitSentences
+from tasks.shard_jobs import ShardJob, handed_out
 
 
-class CountShard(ReportingTask):
+class CountShard(ShardJob):
     """Counts the words of sentence shards; a kill costs the one in hand.
 
-    Output: a Parquet file of its distinct words and their counts.
+    Output: a Parquet file of each shard's distinct words and their counts.
     """
 
+    job_module = "pipeline.vocabulary.count_shard"
+
     sentences = luigi.PathParameter(description="Folder of the sentence shards.")
-    counts = luigi.PathParameter(description="Folder of the counts.")
-    number = luigi.IntParameter(description="Number of the first shard.")
-    count = luigi.IntParameter(default=1, description="How many shards, one after the other.")
     lower_case = luigi.BoolParameter(description="Whether words lose their case.")
 
-    def output(self) -> luigi.LocalTarget:
-        """Returns what says that the last shard's counts are whole, which is written last."""
-        last = counts_path(self.counts, self.number + self.count - 1)
-        return luigi.LocalTarget(str(last.with_suffix(".json")))
-
-    def complete(self) -> bool:
-        """Returns whether the counts are there, of the shards as they are."""
-        return all(map(self._is_counted, range(self.number, self.number + self.count)))
-
-    def _is_counted(self, number: int) -> bool:
+    def is_made(self, number: int) -> bool:
+        """Returns whether a shard's counts are there, of its sentences as they are."""
         source = read_shard_manifest(self.sentences, number)
-        return source is not None and is_counted(self.counts, number, source.sha256)
+        return source is not None and is_counted(self.destination, number, source.sha256)
 
-    def run(self) -> None:
-        """Counts in a process of its own; alone at these shards."""
-        jobs = self.counts / "jobs"
-        with self.held(jobs / f"{self.number:05d}.lock"):
-            if not self.complete():
-                job = CountJob(
-                    self.sentences, self.number, self.counts, self.lower_case, self.count
-                )
-                path = jobs / f"{self.number:05d}.json"
-                run_job(self, "pipeline.vocabulary.count_shard", job.to_dict(), path, threads=1)
+    def job(self) -> dict[str, Any]:
+        """Returns what to count, where the counts go, and how."""
+        return CountJob(self.sentences, self.number, self.destination, self.lower_case).to_dict()
 
 
 class CountVocabulary(CorpusParameters, Artefact):
@@ -99,22 +84,27 @@ class CountVocabulary(CorpusParameters, Artefact):
     def counts_folder(self) -> Path:
         """The counts of the shards, which every choice of words to keep takes."""
         digest = digest_of({"lower_case": self.lower_case, **self._counted()})
-        return self.work_folder / "vocabularies" / f"{self.source}-counts-{digest}"
+        return self.work_folder / "vocabularies" / "counts" / f"{self.source}-{digest}"
 
     def run(self) -> Iterator[list[CountShard]]:
         """Has the shards counted that are not, then merges the counts."""
         sentences = self.requires().folder
         num_shards = len(read_dataset_manifest(sentences, "sentences").shards)
-        yield [
+        jobs = [
             CountShard(
                 sentences=sentences,
-                counts=self.counts_folder,
+                destination=self.counts_folder,
                 number=number,
                 count=count,
                 lower_case=self.lower_case,
             )
             for number, count in shard_ranges(num_shards)
         ]
+        with self.handing_out(self.counts_folder) as alone:
+            if alone:
+                sweep_unfinished(self.counts_folder)
+            handed_out(jobs)
+        yield jobs
         with self.held(self.counts_folder / RUN_LOCK, shared=True):
             super().run()
 

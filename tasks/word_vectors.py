@@ -14,6 +14,7 @@ from models.words.vector_files import read_word_size
 from pipeline.downloads.download import MAX_BYTES, DownloadConfig
 from pipeline.downloads.word_vectors import (
     DOWNLOAD_FILE,
+    DOWNLOADS_FOLDER,
     PUBLISHED_VECTORS,
     expected_sha256,
     fetch_vectors,
@@ -153,7 +154,7 @@ class DownloadVectors(Artefact):
 
     def place(self) -> Path:
         """Returns the folder of the download."""
-        return self.work_folder / "downloads" / "word-vectors" / str(self.name)
+        return self.work_folder / DOWNLOADS_FOLDER / str(self.name)
 
     def fill(self) -> None:
         """Downloads the archive."""

@@ -135,6 +135,18 @@ def test_whatever_a_model_is_made_of_changes_its_digest(changed: str, tmp_path: 
     assert digest_of_model(tmp_path) != before
 
 
+@pytest.mark.parametrize(
+    ("name", "version"), [("word-vectors", "import_version"), ("splitting", "tokenization_version")]
+)
+def test_another_version_of_what_was_measured_makes_a_page_out_of_date(
+    name: str, version: str
+) -> None:
+    (result,) = (one for path, one in read_results().items() if path.stem == name)
+    today = todays_inputs()
+    assert version in today
+    assert version in stale_line(result, {**today, version: "the next"})
+
+
 def test_zeros_at_the_end_of_a_figure_stay() -> None:
     assert "| one | 73.0 |" in page("a.json", RESULT, SAME)
 

@@ -67,7 +67,7 @@ class WordVectors:
     index: WordIndex
     """The V - 1 known words; the word of id i stands at place i - 1."""
     matrix: NDArray[np.floating[Any]]
-    """[V, E]; row 0 is zero."""
+    """[V, E]; row 0 is zero. What `factors` still multiply: `rows` and `blocks` give the vectors."""
     num_duplicates: int = 0
     """Rows of the file that repeated a word; the first one counts."""
     counts: NDArray[np.int64] | None = None
@@ -123,10 +123,11 @@ class WordVectors:
         """
         counts = None if self.counts is None else self.counts[: num_words + 1]
         index = WordIndex(self.index.words.slice(0, num_words))
-        return WordVectors(index, self.matrix[: num_words + 1], counts=counts)
+        factors = tuple(one[: num_words + 1] if one.ndim else one for one in self.factors)
+        return WordVectors(index, self.matrix[: num_words + 1], counts=counts, factors=factors)
 
     def times(self, factors: Sequence[NDArray[np.float32]]) -> WordVectors:
-        """Returns the same words, whose `rows` are multiplied by each of these in turn.
+        """Returns the same words, whose vectors are multiplied by each of these in turn.
 
         Of a mapped table that is done where rows are read, of another one at once.
 
@@ -135,10 +136,8 @@ class WordVectors:
         """
         if self.is_mapped:
             return replace(self, factors=(*self.factors, *factors))
-        table = self.matrix.astype(np.float32)
-        for factor in factors:
-            table *= factor
-        return WordVectors(self.index, table)
+        table = _times(self.matrix.astype(np.float32), (*self.factors, *factors), slice(None))
+        return replace(self, matrix=table, factors=(), opened=None)
 
     @property
     def num_words(self) -> int:
@@ -168,7 +167,10 @@ class WordVectors:
             )
         middle = self.size // 2
         parts = (self.matrix[:, :middle], self.matrix[:, middle:])
-        first, second = (WordVectors(self.index, part, counts=self.counts) for part in parts)
+        first, second = (
+            WordVectors(self.index, part, counts=self.counts, factors=self.factors)
+            for part in parts
+        )
         return first, second
 
     @property
@@ -190,15 +192,22 @@ class WordVectors:
         else:
             found = np.empty((len(ids), self.size), dtype=np.float32) if out is None else out
             found[:] = self.matrix[ids]
-        for factor in self.factors:
-            found *= factor[ids] if factor.ndim else factor
-        return found
+        return _times(found, self.factors, ids)
 
     def blocks(self) -> Iterator[NDArray[np.floating[Any]]]:
         """Yields all rows in order, some at a time, that of the unknown word alone first.
 
         A mapped table is read beside its map.
         """
+        start = 0
+        for block in self._blocks_of_the_table():
+            stop = start + len(block)
+            if self.factors:
+                block = _times(block.astype(np.float32), self.factors, slice(start, stop))
+            yield block
+            start = stop
+
+    def _blocks_of_the_table(self) -> Iterator[NDArray[np.floating[Any]]]:
         if self.is_mapped and self.opened is not None and self.opened.mapped is not None:
             yield from self.opened.mapped.blocks()
         else:
@@ -248,7 +257,9 @@ class WordVectors:
 
     def _noted(self, name: str) -> Any:
         """Returns what the folder says of its table, whose openers need not read it whole."""
-        return self.opened.facts.get(name) if self.is_mapped and self.opened else None
+        if self.opened is None or not self.is_mapped or self.factors:
+            return None
+        return self.opened.facts.get(name)
 
     def token_ids(self, tokens: pa.Array | pa.ChunkedArray) -> tuple[NDArray[np.int32], Coverage]:
         """Returns the id of every token of a string column, and how they were found.
@@ -278,6 +289,23 @@ class WordVectors:
 
     def _look_up(self, words: pa.Array) -> NDArray[np.int32]:
         return self.index.places(words) + np.int32(1)  # nowhere is the unknown word's id
+
+
+def _times(
+    rows: NDArray[np.float32],
+    factors: Sequence[NDArray[np.float32]],
+    of: slice | NDArray[np.integer[Any]],
+) -> NDArray[np.float32]:
+    """Multiplies rows in place by each of some factors, and returns them.
+
+    Args:
+        rows: [N, E].
+        factors: each [] or [V, 1].
+        of: which of the V rows these are.
+    """
+    for factor in factors:
+        rows *= factor[of] if factor.ndim else factor
+    return rows
 
 
 def _with_unknown(counts: NDArray[np.int64] | None) -> NDArray[np.int64] | None:

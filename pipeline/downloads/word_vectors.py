@@ -17,12 +17,15 @@ from typing import Any
 from pipeline.base.digest import sha256_of_file
 from pipeline.base.foreign_text import without_secrets
 from pipeline.base.job import Progress
-from pipeline.base.json_files import write_sealed_json
+from pipeline.base.json_files import read_object, write_sealed_json
 from pipeline.base.mistakes import did_you_mean
+from pipeline.base.refusal import shortened
 from pipeline.downloads.download import DownloadConfig, check_sha256, download
 
 DOWNLOAD_FILE = "download.json"
 """Says where a file came from and why it is believed; sealed, written last."""
+DOWNLOADS_FOLDER = Path("downloads", "word-vectors")
+"""In a work folder: of each name a folder, or several where other files were asked for."""
 _STANFORD = "https://nlp.stanford.edu/data"
 _FASTTEXT = "https://dl.fbaipublicfiles.com/fasttext/vectors-english"
 
@@ -164,3 +167,61 @@ def fetch_vectors(
     }
     write_sealed_json(folder / DOWNLOAD_FILE, facts, [path])
     return path
+
+
+def file_to_import(given: Path, work_folder: Path) -> Path:
+    """Returns the file that is meant by what somebody gave.
+
+    Args:
+        given: a file, the folder of a download, or a name of `PUBLISHED_VECTORS`.
+        work_folder: where those were downloaded that are given by name.
+
+    Raises:
+        FileNotFoundError: nothing there, or not yet downloaded; says how it is.
+        ValueError: a download is damaged, or of the name there are several.
+    """
+    if (given / DOWNLOAD_FILE).is_file():
+        return _archive_in(given)
+    if given.exists():
+        return given
+    names = [one.name for one in PUBLISHED_VECTORS]
+    if str(given) in names:
+        return _downloaded(str(given), work_folder)
+    raise FileNotFoundError(
+        f"{given}: no such word vectors{did_you_mean(str(given), known=names)}; give a file, the "
+        f"folder of a download, or a name of published ones: {', '.join(names)}"
+    )
+
+
+def _archive_in(folder: Path) -> Path:
+    """Returns the archive that `fetch_vectors` brought into a folder.
+
+    Raises:
+        FileNotFoundError, ValueError: the folder does not hold it, or does not say what it holds.
+    """
+    remedy = f"delete {folder} and download it again (treeviews data download vectors)"
+    name = read_object(folder / DOWNLOAD_FILE, ("name",), remedy=remedy)["name"]
+    path = folder / vectors_named(str(name)).file_name
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: gone; {remedy}")
+    return path
+
+
+def _downloaded(name: str, work_folder: Path) -> Path:
+    """Returns the archive of published vectors, as it was downloaded into a work folder.
+
+    Raises:
+        FileNotFoundError: it was not; says how it is.
+        ValueError: several files were downloaded.
+    """
+    place = work_folder / DOWNLOADS_FOLDER
+    found = sorted(file.parent for file in place.glob(f"{name}-*/{DOWNLOAD_FILE}"))
+    if not found:
+        raise FileNotFoundError(
+            f"{place}: {name} is not there; download it first (treeviews data download vectors "
+            f"{name}), or say in which --work-folder it is"
+        )
+    if len(found) > 1:
+        folders = shortened([str(folder) for folder in found])
+        raise ValueError(f"{place}: {name} was downloaded several times; give one of {folders}")
+    return _archive_in(found[0])

@@ -111,6 +111,16 @@ class _Taken:
         return WordList(words, np.concatenate(self.counts) if self.counts else None)
 
 
+def _refuse_folder(path: Path) -> None:
+    if is_vector_folder(path):
+        raise ValueError(
+            f"{path}: a folder of word vectors, which needs no import: give it as it is, such as "
+            "to --vectors"
+        )
+    if path.is_dir():
+        raise ValueError(f"{path}: a folder; give the file of word vectors that is in it")
+
+
 @contextmanager
 def opened_reader(
     path: Path, config: ImportConfig, scratch: Path | None = None
@@ -123,8 +133,9 @@ def opened_reader(
 
     Raises:
         FileNotFoundError: no such file.
-        ValueError: it is broken, or of no format that is known.
+        ValueError: it is a folder or broken, or of no format that is known.
     """
+    _refuse_folder(path)
     kind: Format = format_of(path, config.member) if config.format == "auto" else config.format
     assert kind in FORMATS
     with ExitStack() as stack:

@@ -27,7 +27,7 @@ MAX_LINE_BYTES = 1 << 20
 _CSV_BLOCK_BYTES = 1 << 20
 _LINES_LOOKED_AT = 100
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-"""Arrow drops it at the beginning of every block."""
+"""No part of a file's first word. Arrow drops it at the beginning of every block."""
 _REMEDY = "fetch or train them again, or give others"
 
 
@@ -47,7 +47,7 @@ class TextReader:
         self._path, self._stream = path, stream
         self._threads = threads or len(os.sched_getaffinity(0))
         self._line = 1
-        head = self._read_block()
+        head = self._read_block().removeprefix(_BYTE_ORDER_MARK)
         line = head.partition(b"\n")[0]
         header = HEADER.fullmatch(line)
         self.promised = int(header[1]) if header else None

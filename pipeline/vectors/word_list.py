@@ -105,7 +105,7 @@ def read_word_list(path: Path, *, remedy: str) -> WordList:
         listed = WordList(strings(read_strings(path, remedy=remedy)), None)
     else:
         try:
-            text = path.read_text(encoding="utf-8")
+            text = path.read_text(encoding="utf-8-sig")
         except UnicodeDecodeError as error:
             raise ValueError(
                 f"{path}: not UTF-8 text (byte {error.start}); give a .parquet, a .json or a text "

@@ -8,6 +8,7 @@ with ``# NAME.py`` is that file.
 from __future__ import annotations
 
 import gzip
+import io
 import random
 import re
 import zipfile
@@ -23,11 +24,14 @@ from models.model.model_description import ParserRecord
 from models.model.model_folder import save_model
 from models.words.vector_files import load_word_vectors
 from pipeline.base.bundled import BUNDLED_MODELS, BUNDLED_PARSERS, BUNDLED_VECTORS
+from pipeline.downloads.word_vectors import fetch_vectors, vectors_named
 from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder
 from pipeline.shards.manifests import write_dataset_manifest
 from pipeline.vocabulary.count_shard import count_shard
 from pipeline.vocabulary.merge_counts import VocabularyConfig, merge_counts
+from tasks import DownloadVectors
 from tests.support.document_examples import all_examples
+from tests.support.download_server import serving
 from tests.support.mteb_data import write_mteb_folder
 from tests.support.parsed_corpora import stories, write_corpus
 from tests.support.repository import REPOSITORY
@@ -118,9 +122,14 @@ def _write_models(folder: Path) -> None:
 
 
 def _write_words(folder: Path) -> None:
-    """Writes an archive of word vectors as published, and the vocabulary of a corpus."""
-    with zipfile.ZipFile(folder / "glove.840B.300d.zip", "w") as archive:
+    """Writes an archive of word vectors as a download leaves it, and the vocabulary of a corpus."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("glove.840B.300d.txt", "the 0.5 1\ncat 0.25 2\n")
+    download = DownloadVectors(name="glove-840b", work_folder=folder / "data" / "work")
+    declared = vectors_named(download.name)
+    with serving({declared.file_name: packed.getvalue()}) as server:
+        fetch_vectors(declared, download.folder, None, mirror=server.address)
     sentences = write_corpus(folder / "counted", stories(2)).sentences
     count_shard(sentences, 0, folder / "counts")
     vocabulary = folder / f"data/work/vocabularies/files-{DIGEST}"

@@ -183,7 +183,9 @@ def test_a_cluster_s_machines_are_asked_for_their_cleaner(
             refused.append(str(error.value))
         raise RuntimeError("no machine is left")
 
-    engine = SimpleNamespace(RaySettings=SimpleNamespace(of=lambda task, **_: None), run_on_ray=run_here)
+    engine = SimpleNamespace(
+        RaySettings=SimpleNamespace(of=lambda task, **_: None), run_on_ray=run_here
+    )
     monkeypatch.setattr("tasks.sentences.ray_engine", lambda: engine)
     assert not build(stage(text, tmp_path, engine="ray", cleaning_changes={"mojibake": True}))
     assert refused

@@ -30,7 +30,8 @@ def import_(
         Path,
         typer.Argument(
             help="GloVe's or word2vec's text, fastText's .vec or .bin, word2vec's .bin, gensim's "
-            "KeyedVectors; also .gz, .bz2, .xz, .zst, .zip."
+            "KeyedVectors; also .gz, .bz2, .xz, .zst, .zip. Or what data download vectors brought: "
+            "its name, such as glove-840b, or its folder."
         ),
     ],
     out: Annotated[Path, typer.Option(help="The new folder.")],
@@ -53,13 +54,20 @@ def import_(
     max_malformed: Annotated[
         int, typer.Option(min=0, help="So many lines may be left out; one more is an error.")
     ] = 100,
+    work_folder: Annotated[
+        Path, typer.Option(help="Folder in which vectors given by name were downloaded.")
+    ] = Path("data/work"),
     as_json: AsJson = False,
 ) -> None:
     """Make a folder of a file of word vectors, for --vectors."""
+    from pipeline.base.atomic_files import removed_if_unused
+    from pipeline.downloads.word_vectors import file_to_import
     from pipeline.vectors.import_vectors import ImportConfig, import_vectors
 
     config = ImportConfig(kind, member, kept_as, lower_case, max_words, max_malformed)
-    facts = import_vectors(file, out, config, vocabulary=vocabulary)
+    file = file_to_import(file, work_folder)
+    with removed_if_unused(out):
+        facts = import_vectors(file, out, config, vocabulary=vocabulary)
     if as_json:
         print_json(facts)
         return

@@ -16,7 +16,7 @@ Vocabulary = Annotated[
         metavar="PATH", help="The folder of CountVocabulary, or a list of words of your own."
     ),
 ]
-_REMEDY = "run CountVocabulary, or give its folder"
+_REMEDY = "run CountVocabulary and give the folder that it prints last"
 
 
 def add_to(app: typer.Typer) -> None:
@@ -45,7 +45,10 @@ def show(
         return
     from models.report.markdown import markdown_table
 
-    print(markdown_table(("word", "count"), [(w, f"{n or 0:,}") for w, n in first]))
+    if listed.counts is None:
+        print(markdown_table(("word",), [(word,) for word, _ in first]))
+    else:
+        print(markdown_table(("word", "count"), [(word, f"{num:,}") for word, num in first]))
     if report:
         print(f"\n{report['tokens']:,} tokens of {report['types']:,} types\n")
         for title, key in (("words", "by_size"), ("min_count", "by_min_count")):
@@ -99,6 +102,8 @@ def _read(path: Path) -> tuple[Any, dict[str, Any]]:
 
     if not path.is_dir():
         return read_word_list(path, remedy=_REMEDY), {}
+    if not (path / REPORT_FILE).is_file():
+        raise FileNotFoundError(f"{path}: no vocabulary, as {REPORT_FILE} is not there; {_REMEDY}")
     report = read_object(path / REPORT_FILE, ("types", "tokens"), remedy=_REMEDY)
     check_file(path / VOCABULARY_FILE, report, _REMEDY)
     return read_word_list(path / VOCABULARY_FILE, remedy=_REMEDY), report

@@ -23,7 +23,7 @@ from pipeline.base.atomic_files import RUN_LOCK, locked
 from pipeline.vectors import text_format, write_folder
 from pipeline.vectors.folder import open_folder
 from pipeline.vectors.import_vectors import ImportConfig, import_vectors
-from pipeline.vectors.word_list import WordList, write_word_list
+from pipeline.vectors.word_list import WordList, read_word_list, write_word_list
 from tests.support.waiting import wait_until
 
 FLOAT32 = ImportConfig(kept_as="float32")
@@ -103,6 +103,20 @@ def test_odd_words_keep_their_spelling(tmp_path: Path) -> None:
 
     assert list(found) == ["first", *ODD_WORDS]
     assert found["at name@domain.com"] == [6.0, 6.5]
+
+
+@pytest.mark.parametrize("header", ["", "2 2\n"])
+def test_a_byte_order_mark_is_no_part_of_the_first_word(header: str, tmp_path: Path) -> None:
+    path = text_file(tmp_path, f"\ufeff{header}the 1 2\ncat 3 4\n")
+    found = imported(path, tmp_path / "out")
+    assert found == {"the": [1, 2], "cat": [3, 4]}
+    assert load_word_vectors(path).words == ("", "the", "cat")
+
+
+def test_a_byte_order_mark_is_no_part_of_a_list_of_words(tmp_path: Path) -> None:
+    (tmp_path / "words.txt").write_bytes("\ufeffcat\r\ndog\r\n".encode())
+    listed = read_word_list(tmp_path / "words.txt", remedy="")
+    assert listed.words.to_pylist() == ["cat", "dog"]
 
 
 def zipped(content: bytes) -> bytes:

@@ -76,6 +76,28 @@ def test_factors_of_a_mapped_table_apply_where_rows_are_read(tmp_path: Path) -> 
     np.testing.assert_array_equal(found.rows(ids), in_memory.times(factors).rows(ids))
 
 
+def test_factors_are_in_whatever_is_made_of_a_mapped_table(tmp_path: Path) -> None:
+    factors = [np.asarray(2.5, "f4"), np.array([[1], [2], [3], [4]], dtype=np.float32)]
+    path = written(tmp_path, kept_as="float32", counts=np.array([3, 2, 1]))
+    mapped = load_word_vectors(path)
+    in_memory = type(mapped).from_rows(WORDS, mapped.matrix[1:], counts=np.array([3, 2, 1]))
+
+    found, expected = mapped.times(factors), in_memory.times(factors)
+
+    assert found.is_mapped and not expected.is_mapped
+    ids, few = np.arange(4), np.arange(3)
+    np.testing.assert_array_equal(found.first(2).rows(few), expected.first(2).rows(few))
+    for half, expected_half in zip(found.halves(), expected.halves(), strict=True):
+        np.testing.assert_array_equal(half.rows(ids), expected_half.rows(ids))
+    np.testing.assert_array_equal(np.concatenate([*found.blocks()]), expected.rows(ids))
+    np.testing.assert_array_equal(found.lengths, expected.lengths)
+    assert found.rms == pytest.approx(expected.rms) and found.rms != pytest.approx(mapped.rms)
+    assert found.checksum == expected.checksum != mapped.checksum
+    np.testing.assert_array_equal(
+        found.first(2).times(factors[:1]).rows(few), 2.5 * expected.first(2).rows(few)
+    )
+
+
 def test_a_large_table_is_read_whole_only_where_that_is_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -90,6 +90,64 @@ def test_a_vocabulary_is_shown_with_what_it_covers(
     assert json.loads(capsys.readouterr().out)["first"][0]["word"] == "the"
 
 
+@pytest.mark.parametrize("text", ["the 1 2\ncat 3\n", "", "3 2\nthe 1 2\n"])
+@pytest.mark.parametrize("was_there", [True, False])
+def test_an_import_that_fails_leaves_no_folder_behind(
+    was_there: bool, text: str, tmp_path: Path
+) -> None:
+    path, out = tmp_path / "vectors.txt", tmp_path / "out"
+    path.write_text(text, encoding="utf-8")
+    if was_there:
+        out.mkdir()
+    given = ["vectors", "import", str(path), "--out", str(out), "--max-malformed", "0"]
+    assert main(given) == 2
+    assert out.exists() == was_there
+
+
+def test_vectors_that_are_there_stay_where_a_second_import_fails(tmp_path: Path) -> None:
+    given = ["vectors", "import", str(glove(tmp_path)), "--out", str(tmp_path / "out")]
+    assert main(given) == 0
+    assert main(given) == 2
+    assert main(["vectors", "check", str(tmp_path / "out")]) == 0
+
+
+def test_of_a_folder_is_told_why_it_is_not_imported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "vectors"
+    main(["vectors", "import", str(glove(tmp_path)), "--out", str(out)])
+    (tmp_path / "plain").mkdir()
+    for name, message in (
+        ("plain", "plain: a folder; give the file of word vectors that is in it"),
+        ("vectors", "vectors: a folder of word vectors, which needs no import: give it as it is"),
+    ):
+        given = ["vectors", "import", str(tmp_path / name), "--out", str(tmp_path / "zz")]
+        assert main(given) == 2
+        assert message in capsys.readouterr().err
+        assert not (tmp_path / "zz").exists()
+
+
+def test_words_without_counts_are_shown_without_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "words.txt"
+    path.write_text("the\ncat\n", encoding="utf-8")
+    assert main(["vocabulary", "show", str(path)]) == 0
+    assert capsys.readouterr().out == "| word |\n| --- |\n| the |\n| cat |\n"
+    assert main(["vocabulary", "show", str(path), "-n", "1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["first"] == [{"word": "the", "count": None}]
+
+
+@pytest.mark.parametrize("name", ["counts", "corpus"])
+def test_a_folder_that_holds_no_vocabulary_is_told_with_the_remedy(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    vocabulary(tmp_path)
+    assert main(["vocabulary", "show", str(tmp_path / name)]) == 2
+    told = capsys.readouterr().err
+    assert f"{name}: no vocabulary, as vocabulary.json is not there; run CountVocabulary" in told
+
+
 def test_what_vectors_cover_of_a_vocabulary_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
