@@ -49,12 +49,18 @@ def tar_of(members: Iterable[tuple[str, bytes]], *others: tarfile.TarInfo) -> by
     return written.getvalue()
 
 
-def csv_of(texts: Iterable[str], delimiter: str = ",") -> bytes:
+def csv_of(texts: Iterable[str]) -> bytes:
     written = io.StringIO(newline="")
-    writer = csv.writer(written, delimiter=delimiter)
+    writer = csv.writer(written)
     writer.writerow(["id", "text"])
     writer.writerows(enumerate(texts))
     return written.getvalue().encode()
+
+
+def rows_of(texts: Iterable[str], delimiter: str) -> bytes:
+    """One line a text, as it is."""
+    rows = (f"{number}{delimiter}{text}\n" for number, text in enumerate(texts))
+    return f"id{delimiter}text\n{''.join(rows)}".encode()
 
 
 def parquet_of(table: pa.Table, **options: object) -> bytes:
@@ -75,6 +81,7 @@ def table_of(texts: Iterable[str | bytes | None], kind: pa.DataType | None = Non
     return pa.table({"id": list(range(len(texts))), "text": pa.array(texts, kind or pa.string())})
 
 
+QUOTE = '"'
 LZ4 = pa.ipc.IpcWriteOptions(compression="lz4")
 JSON_LINES = "".join(json.dumps({"text": text}) + "\n" for text in TEXTS).encode()
 MEMBERS = [(f"web/{number}.txt", text.encode()) for number, text in enumerate(TEXTS)]
@@ -83,6 +90,12 @@ LONG = [
     ("empty.txt", b""),
     ("b.txt", "\n".join(TEXTS[:3]).encode()),
 ]
+STRAY_QUOTES = b"id,text\n" + b"".join(
+    f'{number},"Two lines,\n""{number}"" in\nall.\n"\n'.encode()
+    if number % 5 == 3
+    else f"{number},{'' if number % 7 else QUOTE}Row “{number}” is a text.\n".encode()
+    for number in range(60)
+)
 FORMATS = {
     "a.txt": "\n".join(TEXTS).encode(),
     "a.txt.gz": gzip.compress("\n".join(TEXTS).encode()),
@@ -90,7 +103,10 @@ FORMATS = {
     "a.jsonl.zst": zstandard.ZstdCompressor().compress(JSON_LINES),
     "a.csv": csv_of(TEXTS),
     "a.csv.bz2": bz2.compress(csv_of(TEXTS)),
-    "a.tsv": csv_of(TEXTS, "\t"),
+    "a.tsv": rows_of(
+        (f'"{text.split()[0]}" {number}, "said' for number, text in enumerate(TEXTS)), "\t"
+    ),
+    "stray-quotes.csv": STRAY_QUOTES,
     "a.parquet": parquet_of(table_of(TEXTS), row_group_size=10),
     "one-group.parquet": parquet_of(table_of(TEXTS)),
     "large.parquet": parquet_of(table_of(TEXTS, pa.large_string()), row_group_size=1),
@@ -104,6 +120,9 @@ FORMATS = {
     "long.tar": tar_of(LONG),
 }
 
+OTHER_TEXTS = {"a.txt", "a.txt.gz", "a.tgz", "long.tar", "a.tsv", "stray-quotes.csv"}
+WHOLE_ANYWHERE = {"a.txt", "a.jsonl", "a.tsv", "stray-quotes.csv"}
+"""What may be cut and look whole, or has refusals of its own."""
 
 Read = list[tuple[str, list[str]]]
 
@@ -161,7 +180,7 @@ def test_pieces_give_what_the_whole_gives(name: str, paragraphs: str, tmp_path: 
     assert alone[::-1] == in_order
 
 
-@pytest.mark.parametrize("name", sorted(set(FORMATS) - {"a.txt", "a.txt.gz", "a.tgz", "long.tar"}))
+@pytest.mark.parametrize("name", sorted(set(FORMATS) - OTHER_TEXTS))
 def test_all_formats_hold_the_same_texts(name: str, tmp_path: Path) -> None:
     documents = read(written(tmp_path, name, FORMATS[name]))
 
@@ -200,6 +219,75 @@ def test_rows_of_csv_without_text_are_refused_one_by_one(tmp_path: Path) -> None
         "a.csv:7": ["Two", "lines, one row."],
         "a.csv:8": ["!bad_row@a.csv:8"],
     }
+
+
+def refusals_in(path: Path, **config: object) -> list[str]:
+    documents = documents_of(TextFiles([path], FilesConfig(**config)))
+    items = [item for document in documents for item in document.paragraphs]
+    return [item.detail for item in items if not isinstance(item, Paragraph)]
+
+
+def test_a_stray_quote_costs_its_row_alone(tmp_path: Path) -> None:
+    texts = [f"{QUOTE * (number == 3)}Row {number} is a text." for number in range(1000)]
+    path = written(tmp_path, "a.csv", rows_of(texts, ","))
+    found = read(path)
+    assert found.pop("a.csv:4") == ["!bad_row@a.csv:4"]
+    assert [*found.values()] == [[text] for text in texts if not text.startswith('"')]
+    (said,) = refusals_in(path)
+    assert said.startswith("line 5: no row (unexpected end of data): ")
+    assert said.endswith("for 997 lines from here on, 1 of them left out; mend its quotes")
+
+
+def test_what_stands_between_stray_quotes_is_read(tmp_path: Path) -> None:
+    found = read(written(tmp_path, "a.csv", STRAY_QUOTES))
+    assert [*found.values()] == [
+        [f'Two lines, "{number}" in all.']
+        if number % 5 == 3
+        else [f"Row “{number}” is a text." if number % 7 else f"!bad_row@a.csv:{number + 1}"]
+        for number in range(60)
+    ]
+
+
+def test_a_broken_row_of_several_lines_is_refused_whole(tmp_path: Path) -> None:
+    broken = b'1,"It begins,\n\nshe said, softly.\nIt "ends", late.\n"\n'
+    path = written(tmp_path, "a.csv", b"id,text\n" + broken + b"2,Good.\n")
+    found = read(path)
+    assert found["a.csv:1"] == ["!bad_row@a.csv:1"]
+    assert [*found.values()][-1] == ["Good."]
+    assert not any("softly" in item for items in found.values() for item in items)
+    assert "for 4 lines from here on, 4 of them left out" in refusals_in(path)[0]
+
+
+def test_a_damaged_line_behind_a_stray_quote_is_refused_itself(tmp_path: Path) -> None:
+    content = b'id,text\n1,"Never closed.\n2,Good.\n3,Caf\xe9\n4,Good, too\n5,Also good.\n'
+    assert [*read(written(tmp_path, "a.csv", content)).values()] == [
+        ["!bad_row@a.csv:1"],
+        ["Good."],
+        ["!undecodable@a.csv:3"],
+        ["Also good."],
+    ]
+
+
+def test_a_row_of_too_many_fields_says_its_lines(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.csv", b'id,text\n1,"Two\nlines.",\n2,Good.\n')
+    assert refusals_in(path) == ["3 fields in 2 lines under a header of 2; quote the text"]
+
+
+def test_a_row_that_no_field_bounds_is_not_held(tmp_path: Path) -> None:
+    lines = 20_000
+    path = written(tmp_path, "a.csv", b'id,text\n1,"x\n' + b'x","y\n' * lines)
+    (said, *_) = refusals_in(path, max_paragraph_characters=100)
+    assert "more than 10,000 characters" in said
+    assert "2,000 lines" in said
+
+
+def test_a_quote_between_tabs_is_a_character(tmp_path: Path) -> None:
+    texts = ["Plain.", '"Yes," she said.', '"Wait till I tell you, he began', "It's 5\"", '""', '"']
+    found = read(written(tmp_path, "a.tsv", rows_of(texts, "\t")))
+    assert [*found.values()] == [[text] for text in texts]
+    path = written(tmp_path, "b.tsv", b"id\ttext\n1\tTwo\ttabs.\n")
+    (said,) = refusals_in(path)
+    assert said.endswith("take tabs and line ends out of the text")
 
 
 def test_a_quote_that_is_never_closed_is_not_held(tmp_path: Path) -> None:
@@ -242,7 +330,7 @@ def test_a_file_without_the_column_says_which_there_are(tmp_path: Path) -> None:
     assert read(path, text_field="body") == {"a.csv:1": ["Good."]}
 
 
-@pytest.mark.parametrize("name", sorted(set(FORMATS) - {"a.txt", "a.jsonl"}))
+@pytest.mark.parametrize("name", sorted(set(FORMATS) - WHOLE_ANYWHERE))
 @pytest.mark.parametrize("share", [0.0, 0.02, 0.5, 0.98])
 def test_a_truncated_file_ends_in_a_refusal(name: str, share: float, tmp_path: Path) -> None:
     content = FORMATS[name].rstrip(b"\0")  # a tar's end is filled up
