@@ -236,8 +236,7 @@ class _Records:
     ) -> None:
         self._lines = iter(lines)
         self._max_characters = max_characters
-        self._delimiter = "\t" if has_tabs else ","
-        self._quoting = csv.QUOTE_NONE if has_tabs else csv.QUOTE_MINIMAL
+        self._has_tabs = has_tabs
         self._num_columns = 0
         self._held: list[Line | Refusal] = []
         """Lines of the record that is being read."""
@@ -263,7 +262,12 @@ class _Records:
                 yield record
 
     def _fields(self, texts: Iterable[str], *, is_strict: bool = True) -> Iterator[list[str]]:
-        return csv.reader(texts, delimiter=self._delimiter, quoting=self._quoting, strict=is_strict)
+        return csv.reader(
+            texts,
+            delimiter="\t" if self._has_tabs else ",",
+            quoting=csv.QUOTE_NONE if self._has_tabs else csv.QUOTE_MINIMAL,
+            strict=is_strict,
+        )
 
     def _texts(self) -> Iterator[str]:
         """Yields the lines, and holds those of a record.
