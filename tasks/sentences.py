@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import luigi
 
@@ -37,6 +37,30 @@ _GIVEN_BY = {"paths": "files", "url": "url", "dataset": "hf"}
 """What says where a text is -> the source that is made for it."""
 PARTS_SUFFIX = "-parts"
 """Of the folder in a storage with shards of whole parts, of a corpus that is to be cut."""
+
+
+class _Concern(NamedTuple):
+    """What a parameter is for that not all sources have."""
+
+    default: str | None
+    purpose: str
+    sources: tuple[str, ...]
+
+
+_PUBLISHED = ("umbc", "amazon-books", "bookcorpus")
+_FILES = ("files", "url", *_PUBLISHED)
+_CONCERNS = {
+    "sha256": _Concern("", "a download (--url)", ("url", *_PUBLISHED)),
+    "dataset_config": _Concern("", "a data set of the hub", ("hf",)),
+    "dataset_split": _Concern("train", "a data set of the hub", ("hf",)),
+    "dataset_revision": _Concern("", "a data set of the hub", ("hf",)),
+    "encoding": _Concern("utf-8", "text of files", _FILES),
+    "paragraphs": _Concern(None, "text of files or a data set", (*_FILES, "hf")),
+    "text_format": _Concern(None, "text of files", (*_FILES, "hf")),
+    "text_field": _Concern(
+        None, "rows that are documents", ("files", "url", "umbc", "amazon-books", "hf")
+    ),
+}
 
 
 class DownloadCorpus(ReportingTask):
@@ -115,10 +139,28 @@ class SplitSentences(CorpusParameters, ShardStage):
                 f"source is {self.source!r}: give either --paths of your copy, or --url and "
                 "--sha256 of a download"
             )
+        self._check_concerns()
         if self.url:
             check_sha256(self.url, self.sha256)
         if needed:
             config_of(self.source, self._file_settings, self._named_paths)
+
+    def _check_concerns(self) -> None:
+        """Refuses parameters that the source would not read.
+
+        Raises:
+            ValueError: names the parameter, and the sources that have it.
+        """
+        for name, (default, purpose, sources) in _CONCERNS.items():
+            value = getattr(self, name)
+            is_read = self.source in sources and (name != "sha256" or self.url)
+            if value != default and not is_read:
+                raise ValueError(
+                    f"{name} is {told(value)!r}, which is for {purpose}, and source is "
+                    f"{self.source!r}{' with --paths' if self.paths else ''}: leave "
+                    f"--{name.replace('_', '-')} out, or give --source {' or '.join(sources)}"
+                    f"{' with --url' if name == 'sha256' else ''}"
+                )
 
     @property
     def _named_paths(self) -> list[str]:

@@ -17,7 +17,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from pipeline.base.refusal import Refusal, excerpt_of
-from pipeline.sources.opened_file import ROW_FACTOR, FilesConfig, FileStream
+from pipeline.sources.opened_file import ROW_FACTOR, FileStream
 from pipeline.sources.paragraphs import Document, Line, ParagraphMode, paragraphs_of, read_lines
 from pipeline.sources.streams import START, Place, places_between
 
@@ -138,7 +138,11 @@ class RowStream(FileStream):
 
 
 class CsvStream(RowStream):
-    """A file of comma- or tab-separated rows under a header; quoted fields may hold line ends."""
+    """A file of comma- or tab-separated rows under a header.
+
+    Between commas, a quoted field may hold line ends. Between tabs a quote is a character like any
+    other, and a line is a row.
+    """
 
     @property
     def is_sought(self) -> bool:
@@ -170,11 +174,11 @@ class CsvStream(RowStream):
                 max_characters=limit,
             )
             csv.field_size_limit(max(csv.field_size_limit(), limit))
-            yield from self._rows_of(_records(lines, self._delimiter))
+            yield from self._rows_of(iter(_Records(lines, limit, has_tabs=self._has_tabs)))
 
     @property
-    def _delimiter(self) -> str:
-        return "\t" if self.config.format_of(self.file.path) == "tsv" else ","
+    def _has_tabs(self) -> bool:
+        return self.config.format_of(self.file.path) == "tsv"
 
     def _rows_of(self, records: Iterator[list[str] | Refusal]) -> Iterator[Row]:
         header = next(records, None)
@@ -189,7 +193,22 @@ class CsvStream(RowStream):
             place = header.index(wanted)
             for number, record in enumerate(records, start=1):
                 position = f"{self.name}:{number}"
-                yield Row(number, _text_of(record, position, place, len(header), self.config))
+                yield Row(number, self._text_of(record, position, place, len(header)))
+
+    def _text_of(
+        self, record: list[str] | Refusal, position: str, place: int, num_columns: int
+    ) -> str | Refusal:
+        if isinstance(record, Refusal):
+            where = f"{record.position}: " if record.position else ""
+            return replace(record, position=position, detail=where + record.detail)
+        excerpt = excerpt_of(",".join(record[:num_columns]))
+        if len(record) == num_columns:
+            return checked_text(record[place], position, self.config.text_field, excerpt)
+        num_lines = 1 + sum(value.count("\n") for value in record)
+        within = f" in {num_lines:,} lines" if num_lines > 1 else ""
+        remedy = "take tabs and line ends out of" if self._has_tabs else "quote"
+        detail = f"{len(record)} fields{within} under a header of {num_columns}; {remedy} the text"
+        return Refusal("bad_row", detail, position, excerpt)
 
 
 def no_such_column(name: str, wanted: str, columns: Iterable[str]) -> Refusal:
@@ -199,43 +218,118 @@ def no_such_column(name: str, wanted: str, columns: Iterable[str]) -> Refusal:
     return Refusal("missing_text", detail, name, excerpt_of(found))
 
 
-def _text_of(
-    record: list[str] | Refusal, position: str, place: int, num_columns: int, config: FilesConfig
-) -> str | Refusal:
-    if isinstance(record, Refusal):
-        where = f"{record.position}: " if record.position else ""
-        return replace(record, position=position, detail=where + record.detail)
-    excerpt = excerpt_of(",".join(record[:num_columns]))
-    if len(record) != num_columns:
-        detail = f"{len(record)} fields under a header of {num_columns}; quote the text"
-        return Refusal("bad_row", detail, position, excerpt)
-    return checked_text(record[place], position, config.text_field, excerpt)
+class _Records:
+    """The fields of each record, header first; in the place of one with damaged lines, these.
 
+    A quote that is not closed takes further lines to its record, and may end far from where it
+    began. Where the line after the first is a row by itself, so is each such line among them.
+    Records are read on behind them, or at the last one where a record with line ends begins there.
 
-def _records(lines: Iterable[Line | Refusal], delimiter: str) -> Iterator[list[str] | Refusal]:
-    """Yields the fields of each record; in the place of one with damaged lines, these."""
-    damaged: list[Refusal] = []
+    Args:
+        lines: of the file.
+        max_characters: no more of a record is ever held.
+        has_tabs: rather than commas and quotes.
+    """
 
-    def feed() -> Iterator[str]:
-        for line in lines:
+    def __init__(
+        self, lines: Iterable[Line | Refusal], max_characters: int, *, has_tabs: bool
+    ) -> None:
+        self._lines = iter(lines)
+        self._max_characters = max_characters
+        self._has_tabs = has_tabs
+        self._num_columns = 0
+        self._held: list[Line | Refusal] = []
+        """Lines of the record that is being read."""
+        self._again: list[Line | Refusal] = []
+        """A line of the record before at which the next one begins."""
+
+    def __iter__(self) -> Iterator[list[str] | Refusal]:
+        """Yields records and refusals, once."""
+        records = self._fields(self._texts())
+        record: list[str] | None = []
+        while record is not None:
+            self._held.clear()
+            try:
+                record = next(records, None)
+            except csv.Error as error:
+                yield from self._broken(error)
+                records, record = self._fields(self._texts()), []
+                continue
+            if damaged := [line for line in self._held if isinstance(line, Refusal)]:
+                yield from damaged
+            elif record:
+                self._num_columns = self._num_columns or len(record)
+                yield record
+
+    def _fields(self, texts: Iterable[str], *, is_strict: bool = True) -> Iterator[list[str]]:
+        return csv.reader(
+            texts,
+            delimiter="\t" if self._has_tabs else ",",
+            quoting=csv.QUOTE_NONE if self._has_tabs else csv.QUOTE_MINIMAL,
+            strict=is_strict,
+        )
+
+    def _texts(self) -> Iterator[str]:
+        """Yields the lines, and holds those of a record.
+
+        Raises:
+            csv.Error: of too long a record.
+        """
+        again, self._again = self._again, []
+        characters = 0
+        for line in chain(again, self._lines):
+            characters = characters if self._held else 0
+            self._held.append(line)
             if isinstance(line, Refusal):
-                damaged.append(line)
                 yield ""
-            else:
-                yield f"{line.text}\n"
+                continue
+            characters += len(line.text)
+            if characters > self._max_characters:
+                raise csv.Error(f"more than {self._max_characters:,} characters")
+            yield f"{line.text}\n"
 
-    reader = csv.reader(feed(), delimiter=delimiter, strict=True)
-    record: list[str] | Refusal | None = []
-    while record is not None:
-        try:
-            record = next(reader, None)
-        except csv.Error as error:
-            record = Refusal("bad_row", f"no row ({error}); mend its quotes")
-        if damaged:
-            yield from damaged
-            damaged.clear()
-        elif record:
-            yield record
+    def _broken(self, error: csv.Error) -> Iterator[list[str] | Refusal]:
+        """Yields what stands for a record that is none, and the rows among its lines."""
+        first, *rest = self._held
+        assert isinstance(first, Line)
+        if rest and self._opens_record(rest[-1]):
+            self._again = [rest.pop()]
+        found = self._found_in(rest)
+        match found:
+            case [Refusal(reason="damaged_file") as damage]:
+                cut = f"{len(rest):,} lines before it are of a row that it cuts off"
+                yield replace(damage, detail=f"{damage.detail}; {cut}")
+                return
+        span = ""
+        if rest:
+            span = f": a quote stays open for {1 + len(rest):,} lines from here on, "
+            span += f"{1 + len(rest) - len(found):,} of them left out"
+        detail = f"line {first.number}: no row ({error}){span}; mend its quotes"
+        yield Refusal("bad_row", detail, excerpt=excerpt_of(first.text))
+        yield from found
+
+    def _found_in(self, rest: list[Line | Refusal]) -> list[list[str] | Refusal]:
+        """Returns the rows among the further lines of a record that is none, and what is damaged.
+
+        Where the first of these is no row, all are of one that has line ends.
+        """
+        rows = [line if isinstance(line, Refusal) else self._row_in(line) for line in rest]
+        has_rows = bool(rows) and rows[0] is not None
+        return [row for row in rows if isinstance(row, Refusal) or (row and has_rows)]
+
+    def _row_in(self, line: Line) -> list[str] | None:
+        """Returns the fields of a line that is a row of the header's columns by itself."""
+        with suppress(csv.Error):
+            fields = next(self._fields([f"{line.text}\n"]))
+            return fields if len(fields) == self._num_columns else None
+        return None
+
+    def _opens_record(self, line: Line | Refusal) -> bool:
+        """Returns whether a line could be the beginning of a record with line ends."""
+        if isinstance(line, Refusal):
+            return False
+        fields = next(self._fields([f"{line.text}\n"], is_strict=False))
+        return bool(fields) and fields[-1].endswith("\n") and len(fields) <= self._num_columns
 
 
 def _size(text: str) -> int:

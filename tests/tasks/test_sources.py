@@ -167,6 +167,52 @@ def test_contradictions_are_told_in_one_sentence(
         task.content()
 
 
+FILES = {"source": "files", "paths": "a.txt"}
+DATASET = {"source": "hf", "dataset": ".", "text_field": "story"}
+
+
+@pytest.mark.parametrize(
+    ("given", "name", "value", "remedy"),
+    [
+        (FILES, "sha256", "0" * 64, "--source url .* with --url"),
+        (FILES, "dataset_split", "test", "--source hf"),
+        (FILES, "dataset_revision", "a" * 40, "--source hf"),
+        (FILES, "dataset_config", "english", "--source hf"),
+        ({"source": "umbc", "paths": "a.tar"}, "sha256", "0" * 64, "--source url .* with --url"),
+        ({"source": "bookcorpus", "paths": "a.txt"}, "text_field", "body", "--source files"),
+        (DATASET, "encoding", "latin-1", "--source files"),
+        (DATASET, "sha256", "0" * 64, "--source url .* with --url"),
+        ({}, "encoding", "latin-1", "--source files"),
+        ({}, "paragraphs", "line", "--source files"),
+        ({}, "text_format", "csv", "--source files"),
+        ({}, "text_field", "body", "--source files"),
+        ({}, "sha256", "0" * 64, "--source url"),
+        ({}, "dataset_split", "test", "--source hf"),
+    ],
+)
+def test_a_parameter_that_the_source_does_not_read_is_refused(
+    given: dict[str, str], name: str, value: str, remedy: str, tmp_path: Path
+) -> None:
+    source = given.get("source", "python-docs")
+    task = task_of(tmp_path, **given, **{name: value})
+    said = rf"^{name} is '{value}', which is for .* source is '{source}'.*: leave --.* out, or "
+    with pytest.raises(ValueError, match=said + "give " + remedy):
+        task.requires()
+
+
+def test_parameters_that_the_source_reads_are_taken(tmp_path: Path) -> None:
+    text = {"encoding": "latin-1", "paragraphs": "line", "text_format": "csv", "text_field": "body"}
+    url = {"url": "http://127.0.0.1/a.gz", "sha256": "0" * 64}
+    for given in (
+        FILES | text,
+        url | text | {"source": "url"},
+        url | {"source": "umbc", "encoding": "latin-1", "text_format": "tar"},
+        url | {"source": "bookcorpus", "paragraphs": "line"},
+        DATASET | {"dataset_split": "test", "dataset_config": "english", "paragraphs": "line"},
+    ):
+        task_of(tmp_path, **given).requires()
+
+
 def test_what_determines_the_text_determines_the_folder(tmp_path: Path) -> None:
     paths = written(tmp_path / "a.csv", b"text,body\nOne.,Two.\n")
     own: dict[str, Any] = {"source": "files", "paths": paths}

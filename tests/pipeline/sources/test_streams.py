@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import bz2
-import csv
 import gzip
 import io
 import json
 import random
-import tarfile
 import tracemalloc
 from collections.abc import Callable, Iterable
 from itertools import accumulate, pairwise
@@ -24,9 +22,19 @@ from pipeline.sources import opened_file, streams, table_file, tar_file, text_fi
 from pipeline.sources.file_list import decompressed
 from pipeline.sources.files import FilesConfig, TextFiles
 from pipeline.sources.opened_file import Announced
-from pipeline.sources.paragraphs import ChangedTextError, Document, Paragraph
+from pipeline.sources.paragraphs import ChangedTextError
 from pipeline.sources.plan import Plan, plan_of
 from pipeline.sources.streams import START, documents_of
+from tests.support.source_files import (
+    STRAY_QUOTES,
+    Read,
+    csv_of,
+    read,
+    rows_of,
+    tar_of,
+    told,
+    written,
+)
 
 TEXTS = [
     f"Story {number} begins.\n\nIt has “{number * 'word '}” in it,\nand ends.\n"
@@ -38,26 +46,6 @@ TEXTS = [
 def short_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (streams, table_file, tar_file, text_file):
         monkeypatch.setattr(module, "STEP_BYTES", 60)
-
-
-def tar_of(members: Iterable[tuple[str, bytes]], *others: tarfile.TarInfo) -> bytes:
-    written = io.BytesIO()
-    with tarfile.open(fileobj=written, mode="w") as archive:
-        for other in others:
-            archive.addfile(other)
-        for name, content in members:
-            header = tarfile.TarInfo(name)
-            header.size = len(content)
-            archive.addfile(header, io.BytesIO(content))
-    return written.getvalue()
-
-
-def csv_of(texts: Iterable[str], delimiter: str = ",") -> bytes:
-    written = io.StringIO(newline="")
-    writer = csv.writer(written, delimiter=delimiter)
-    writer.writerow(["id", "text"])
-    writer.writerows(enumerate(texts))
-    return written.getvalue().encode()
 
 
 def parquet_of(table: pa.Table, **options: object) -> bytes:
@@ -93,7 +81,10 @@ FORMATS = {
     "a.jsonl.zst": zstandard.ZstdCompressor().compress(JSON_LINES),
     "a.csv": csv_of(TEXTS),
     "a.csv.bz2": bz2.compress(csv_of(TEXTS)),
-    "a.tsv": csv_of(TEXTS, "\t"),
+    "a.tsv": rows_of(
+        (f'"{text.split()[0]}" {number}, "said' for number, text in enumerate(TEXTS)), "\t"
+    ),
+    "stray-quotes.csv": STRAY_QUOTES,
     "a.parquet": parquet_of(table_of(TEXTS), row_group_size=10),
     "one-group.parquet": parquet_of(table_of(TEXTS)),
     "large.parquet": parquet_of(table_of(TEXTS, pa.large_string()), row_group_size=1),
@@ -107,22 +98,9 @@ FORMATS = {
     "long.tar": tar_of(LONG),
 }
 
-
-Read = list[tuple[str, list[str]]]
-
-
-def told(documents: Iterable[Document]) -> Read:
-    """Names and items of documents, in order."""
-    return [
-        (
-            document.document_id,
-            [
-                item.text if isinstance(item, Paragraph) else f"!{item.reason}@{item.position}"
-                for item in document.paragraphs
-            ],
-        )
-        for document in documents
-    ]
+OTHER_TEXTS = {"a.txt", "a.txt.gz", "a.tgz", "long.tar", "a.tsv", "stray-quotes.csv"}
+WHOLE_ANYWHERE = {"a.txt", "a.jsonl", "a.tsv", "stray-quotes.csv"}
+"""What may be cut and look whole, or has refusals of its own."""
 
 
 def joined(pieces: Iterable[Read]) -> Read:
@@ -134,15 +112,6 @@ def joined(pieces: Iterable[Read]) -> Read:
         else:
             found.append((document_id, [*items]))
     return found
-
-
-def read(path: Path, **config: object) -> dict[str, list[str]]:
-    return dict(told(documents_of(TextFiles([path], FilesConfig(**config)))))
-
-
-def written(folder: Path, name: str, content: bytes) -> Path:
-    (folder / name).write_bytes(content)
-    return folder / name
 
 
 @pytest.mark.parametrize("paragraphs", ["blank-line", "line"])
@@ -237,7 +206,7 @@ def test_the_first_places_are_found_by_reading_the_beginning(
     assert file.closed
 
 
-@pytest.mark.parametrize("name", sorted(set(FORMATS) - {"a.txt", "a.txt.gz", "a.tgz", "long.tar"}))
+@pytest.mark.parametrize("name", sorted(set(FORMATS) - OTHER_TEXTS))
 def test_all_formats_hold_the_same_texts(name: str, tmp_path: Path) -> None:
     documents = read(written(tmp_path, name, FORMATS[name]))
 
@@ -250,39 +219,6 @@ def test_all_formats_hold_the_same_texts(name: str, tmp_path: Path) -> None:
 def test_a_row_is_named_by_its_file_and_number(tmp_path: Path) -> None:
     assert list(read(written(tmp_path, "a.csv", csv_of(TEXTS[:2])))) == ["a.csv:1", "a.csv:2"]
     assert list(read(written(tmp_path, "b.tar", tar_of(MEMBERS[:1])))) == ["b.tar/web/0.txt"]
-
-
-def test_rows_of_csv_without_text_are_refused_one_by_one(tmp_path: Path) -> None:
-    content = (
-        b"id,text\n"
-        b"1,Good.\n"
-        b"2, \n"
-        b"\n"
-        b"3\n"
-        b"4,Too,many\n"
-        b'5,"Quoted" wrongly\n'
-        b"6,Caf\xe9\n"
-        b'7,"Two\nlines, one row."\n'
-        b'8,"Never closed.\n'
-    )
-    found = read(written(tmp_path, "a.csv", content), paragraphs="line")
-    assert found == {
-        "a.csv:1": ["Good."],
-        "a.csv:2": ["!empty_text@a.csv:2"],
-        "a.csv:3": ["!bad_row@a.csv:3"],
-        "a.csv:4": ["!bad_row@a.csv:4"],
-        "a.csv:5": ["!bad_row@a.csv:5"],
-        "a.csv:6": ["!undecodable@a.csv:6"],
-        "a.csv:7": ["Two", "lines, one row."],
-        "a.csv:8": ["!bad_row@a.csv:8"],
-    }
-
-
-def test_a_quote_that_is_never_closed_is_not_held(tmp_path: Path) -> None:
-    content = b'text\n"' + b"word \n" * 200_000
-    path = written(tmp_path, "a.csv", content)
-    found = read(path, max_paragraph_characters=100)
-    assert found["a.csv:1"] == ["!bad_row@a.csv:1"]
 
 
 @pytest.mark.parametrize(
@@ -318,7 +254,7 @@ def test_a_file_without_the_column_says_which_there_are(tmp_path: Path) -> None:
     assert read(path, text_field="body") == {"a.csv:1": ["Good."]}
 
 
-@pytest.mark.parametrize("name", sorted(set(FORMATS) - {"a.txt", "a.jsonl"}))
+@pytest.mark.parametrize("name", sorted(set(FORMATS) - WHOLE_ANYWHERE))
 @pytest.mark.parametrize("share", [0.0, 0.02, 0.5, 0.98])
 def test_a_truncated_file_ends_in_a_refusal(name: str, share: float, tmp_path: Path) -> None:
     content = FORMATS[name].rstrip(b"\0")  # a tar's end is filled up
@@ -365,54 +301,6 @@ def test_what_is_no_archive_of_its_name_is_refused(tmp_path: Path) -> None:
             documents_of(TextFiles([written(tmp_path, name, b"Just text.\n" * 99)]))
         )
         assert items == [f"!damaged_file@{name}"]
-
-
-def other(name: str, kind: bytes, link: str = "") -> tarfile.TarInfo:
-    header = tarfile.TarInfo(name)
-    header.type, header.linkname = kind, link
-    return header
-
-
-def test_members_that_are_no_text_are_left_out_and_counted(tmp_path: Path) -> None:
-    others = (
-        other("web", tarfile.DIRTYPE),
-        other("web/passwd.txt", tarfile.SYMTYPE, "/etc/passwd"),
-        other("web/hard.txt", tarfile.LNKTYPE, "web/0.txt"),
-        other("web/device.txt", tarfile.CHRTYPE),
-        other("web/pipe.txt", tarfile.FIFOTYPE),
-    )
-    members = [
-        ("/etc/a.txt", b"No."),
-        ("../a.txt", b"No."),
-        ("web/tagged.possf2", b"No_DT"),
-        ("web/.hidden.txt", b"No."),
-        ("./web/a.txt", b"Yes."),
-        ("web/a.txt", b"Again."),
-    ]
-    path = written(tmp_path, "a.tgz", gzip.compress(tar_of(members, *others)))
-    source = TextFiles([path])
-    assert dict(told(documents_of(source))) == {"a.tgz/web/a.txt": ["Yes."]}
-
-    plan = plan_of(source)
-
-    counted = {
-        "hidden": 1,
-        "link in an archive": 2,
-        "name that leads out of an archive": 2,
-        "no regular file in an archive": 2,
-        "not named like text (.possf2)": 1,
-        "second of its name in an archive": 1,
-    }
-    assert plan.left_out == counted
-    assert Plan.from_dict(json.loads(json.dumps(plan.to_dict()))).left_out == counted
-
-
-def test_a_tar_whose_records_fill_the_memory_is_refused(tmp_path: Path) -> None:
-    header = tarfile.TarInfo("a.txt")
-    header.pax_headers = {"comment": "x" * (2 << 20)}
-    content = header.tobuf(tarfile.PAX_FORMAT)
-    found = read(written(tmp_path, "a.tar.gz", gzip.compress(content)))
-    assert found == {"a.tar.gz": ["!damaged_file@a.tar.gz"]}
 
 
 def test_other_encodings_are_read_but_for_tables(tmp_path: Path) -> None:

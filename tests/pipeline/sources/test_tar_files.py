@@ -1,0 +1,142 @@
+"""Archives: what is left out of them, and which are refused as damaged."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import json
+import tarfile
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+from pipeline.sources.files import TextFiles
+from pipeline.sources.plan import Plan, plan_of
+from pipeline.sources.streams import documents_of
+from tests.support.source_files import read, tar_of, told, written
+
+
+def other(name: str, kind: bytes, link: str = "") -> tarfile.TarInfo:
+    header = tarfile.TarInfo(name)
+    header.type, header.linkname = kind, link
+    return header
+
+
+def test_members_that_are_no_text_are_left_out_and_counted(tmp_path: Path) -> None:
+    others = (
+        other("web", tarfile.DIRTYPE),
+        other("web/passwd.txt", tarfile.SYMTYPE, "/etc/passwd"),
+        other("web/hard.txt", tarfile.LNKTYPE, "web/0.txt"),
+        other("web/device.txt", tarfile.CHRTYPE),
+        other("web/pipe.txt", tarfile.FIFOTYPE),
+    )
+    members = [
+        ("/etc/a.txt", b"No."),
+        ("../a.txt", b"No."),
+        ("web/tagged.possf2", b"No_DT"),
+        ("web/.hidden.txt", b"No."),
+        ("./web/a.txt", b"Yes."),
+        ("web/a.txt", b"Again."),
+    ]
+    path = written(tmp_path, "a.tgz", gzip.compress(tar_of(members, *others)))
+    source = TextFiles([path])
+    assert dict(told(documents_of(source))) == {"a.tgz/web/a.txt": ["Yes."]}
+
+    plan = plan_of(source)
+
+    counted = {
+        "hidden": 1,
+        "link in an archive": 2,
+        "name that leads out of an archive": 2,
+        "no regular file in an archive": 2,
+        "not named like text (.possf2)": 1,
+        "second of its name in an archive": 1,
+    }
+    assert plan.left_out == counted
+    assert Plan.from_dict(json.loads(json.dumps(plan.to_dict()))).left_out == counted
+
+
+def test_a_tar_whose_records_fill_the_memory_is_refused(tmp_path: Path) -> None:
+    header = tarfile.TarInfo("a.txt")
+    header.pax_headers = {"comment": "x" * (2 << 20)}
+    content = header.tobuf(tarfile.PAX_FORMAT)
+    found = read(written(tmp_path, "a.tar.gz", gzip.compress(content)))
+    assert found == {"a.tar.gz": ["!damaged_file@a.tar.gz"]}
+
+
+def member(name: str, size: int = 0, kind: bytes = tarfile.REGTYPE, data: bytes = b"") -> bytes:
+    """A header, whose size may be a lie, and what follows it."""
+    header = tarfile.TarInfo(name)
+    header.size, header.type = size, kind
+    return header.tobuf(tarfile.GNU_FORMAT) + data + bytes(-len(data) % 512)
+
+
+def pax_size(size: int) -> bytes:
+    """A record that gives the next member another size."""
+    record = f"size={size}\n"
+    length = len(record) + 3
+    data = f"{length} {record}".encode()
+    assert len(data) == length
+    return member("pax", length, tarfile.XHDTYPE, data)
+
+
+GOOD = member("a.txt", 5, data=b"Good.")
+
+
+@pytest.mark.parametrize("suffix", [".tar", ".tar.gz"])
+@pytest.mark.parametrize(
+    "lies",
+    [
+        pax_size(-1536) + member("b.txt"),
+        pax_size(-1) + member("b.txt"),
+        member("b.txt", -1),
+        member("b.txt", -1024),
+        member("name", -1024, tarfile.GNUTYPE_LONGNAME, b"c.txt"),
+        member("name", 6, tarfile.GNUTYPE_LONGNAME, b"c.txt\0") * 3000,
+    ],
+    ids=["back", "pax -1", "-1", "-1024", "name", "names"],
+)
+def test_headers_that_lead_back_or_never_end_are_refused(
+    lies: bytes, suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read_next, reads = tarfile.TarFile.next, itertools.count()
+
+    def counted(archive: tarfile.TarFile) -> tarfile.TarInfo | None:
+        assert next(reads) < 100, "the archive is read without end"
+        return read_next(archive)
+
+    monkeypatch.setattr(tarfile.TarFile, "next", counted)
+    content = GOOD + lies + GOOD.replace(b"a.txt", b"z.txt") + bytes(1024)
+    path = written(tmp_path, f"a{suffix}", content if suffix == ".tar" else gzip.compress(content))
+    (stream,) = TextFiles([path]).streams()
+    refused = (path.name, [f"!damaged_file@{path.name}"])
+    assert told(stream.documents()) == [(f"{path.name}/a.txt", ["Good."]), refused]
+    assert list(stream.survey())[-1].offset == 5
+
+
+def test_long_names_and_records_before_a_member_are_read(tmp_path: Path) -> None:
+    name = "deep/" * 60 + "a.txt"
+    for kind in (tarfile.GNU_FORMAT, tarfile.PAX_FORMAT):
+        header = tarfile.TarInfo(name)
+        header.size, header.type = 5, tarfile.REGTYPE
+        content = header.tobuf(kind) + b"Good.".ljust(512, b"\0") + bytes(1024)
+        assert read(written(tmp_path, "a.tar", content)) == {f"a.tar/{name}": ["Good."]}
+
+
+def most_held(folder: Path, count: int) -> int:
+    """Bytes that a survey of so many texts takes, the first and last of which come twice."""
+    names = [f"{'long' * 20}/{number}.txt" for number in range(count)]
+    content = b"".join(map(member, (*names, names[0], names[-1])))
+    source = TextFiles([written(folder, f"{count}.tar", content + bytes(1024))])
+    (stream,) = source.streams()
+    tracemalloc.start()
+    *_, _last = stream.survey()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert plan_of(source).left_out == {"second of its name in an archive": 2}
+    return peak
+
+
+def test_of_a_text_s_name_few_bytes_are_held(tmp_path: Path) -> None:
+    assert most_held(tmp_path, 15_000) - most_held(tmp_path, 1_000) < 50 * 14_000
