@@ -24,6 +24,8 @@ from numpy.typing import NDArray
 
 from models.words.word_vectors import WordVectors
 from pipeline.base.config_fields import Config, Count, Natural, at_least
+from pipeline.shards.arrow import numbers, strings
+from pipeline.vectors.word_index import NOWHERE, WordIndex
 
 EXPANSION_VERSION = 1
 """Raised when the same model and vectors would be expanded to another one."""
@@ -167,8 +169,8 @@ class Matched:
 
     row_of_trained: Rows
     """[V]; id of its pretrained vector, -1 where it has none."""
-    others: list[str]
-    """The further words, in the file's order and the model's form."""
+    others: pa.Array
+    """The further words, in the file's order and the model's form; ``large_string``."""
     rows_of_others: Rows
     """Their rows."""
 
@@ -178,33 +180,30 @@ def match_words(trained: Sequence[str], pretrained: WordVectors) -> Matched:
 
     A model whose words have no capitals finds a token by its small letters, so the pretrained words
     are taken in small letters, too; of several that are then one, that which is written so counts,
-    else the first. Words of a model with capitals are taken as they stand.
+    else the first. Words of a model with capitals are taken as they stand. Memory: some 100 bytes a
+    pretrained word, as none becomes a Python object.
     """
-    is_cased = any(word != small for word, small in zip(trained, _small(trained), strict=True))
-    spelled = pretrained.words[1:]
-    forms = spelled if is_cased else _small(spelled)
-    row_of: dict[str, int] = {}
-    for row, (word, form) in enumerate(zip(spelled, forms, strict=True), 1):
-        known = row_of.setdefault(form, row)
-        if known != row and word == form and pretrained.words[known] != form:
-            row_of[form] = row
-    own = np.fromiter((row_of.pop(word, -1) for word in trained), np.int64, len(trained))
-    row_of.pop("", None)  # no token is empty
-    return Matched(own, list(row_of), np.fromiter(row_of.values(), np.int64, len(row_of)))
-
-
-def _small(words: Sequence[str]) -> list[str]:
-    """Returns words in small letters, as tokens are brought to them."""
-    lowered: list[str] = pc.utf8_lower(pa.array(words, pa.string())).to_pylist()
-    return lowered
+    given, spelled = strings(trained), pretrained.index
+    is_cased = not given.equals(pc.utf8_lower(given))
+    forms = spelled if is_cased else WordIndex(pc.utf8_lower(spelled.words))
+    first = forms.first_places()
+    written_so = first if is_cased else spelled.places(forms.words)
+    row_of = np.where(written_so == NOWHERE, first, written_so).astype(np.int64) + 1
+    own = forms.places(given)
+    is_other = first == np.arange(len(first))
+    for places in (own, forms.places(strings([""]))):  # no token is empty
+        is_other[places[places != NOWHERE]] = False
+    others = np.flatnonzero(is_other)
+    rows_of_own = np.append(row_of, -1)[own]  # `NOWHERE` is the last
+    return Matched(rows_of_own, forms.words.take(numbers(others)), row_of[others])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Expansion:
     """A fitted expansion, of which no vector is computed yet."""
 
-    words: list[str]
-    """Length N: the trained model's in their order, then the further ones."""
+    words: pa.Array
+    """``large_string`` [N]: the trained model's in their order, then the further ones."""
     trained: TrainedWords
     map_: LinearMap
     pretrained: WordVectors
@@ -268,7 +267,7 @@ def fit_expansion(
         },
         "held_out": _quality(pairs, held_out, config, trained.num_tables),
     }
-    words = [*trained.words, *matched.others[:num_others]]
+    words = pa.concat_arrays([strings(trained.words), matched.others[:num_others]])
     rows = np.concatenate([mapped, matched.rows_of_others[:num_others]])
     map_ = fit_map(pairs, config)
     return Expansion(words, trained, map_, pretrained, rows, facts)

@@ -67,7 +67,7 @@ class WordVectors:
     index: WordIndex
     """The V - 1 known words; the word of id i stands at place i - 1."""
     matrix: NDArray[np.floating[Any]]
-    """[V, E]; row 0 is zero. `factors` still multiply it: `rows` and `blocks` give the vectors."""
+    """[V, E]; row 0 is zero. Before `factors`: `rows` and `blocks` give the vectors."""
     num_duplicates: int = 0
     """Rows of the file that repeated a word; the first one counts."""
     counts: NDArray[np.int64] | None = None
@@ -202,8 +202,10 @@ class WordVectors:
         start = 0
         for block in self._blocks_of_the_table():
             stop = start + len(block)
-            within = slice(start, stop)
-            yield _times(block.astype(np.float32), self.factors, within) if self.factors else block
+            if self.factors:
+                yield _times(block.astype(np.float32), self.factors, slice(start, stop))
+            else:
+                yield block
             start = stop
 
     def _blocks_of_the_table(self) -> Iterator[NDArray[np.floating[Any]]]:

@@ -40,6 +40,13 @@ class WordIndex:
         """Returns where each of these strings stands, int32 [N], `NOWHERE` where it does not."""
         if wanted.type != self.words.type:
             wanted = wanted.cast(self.words.type)
+        found = np.empty(len(wanted), dtype=np.int32)
+        for start in range(0, len(wanted), _WORDS_AT_ONCE):
+            some = wanted.slice(start, _WORDS_AT_ONCE)
+            found[start : start + len(some)] = self._places(some)
+        return found
+
+    def _places(self, wanted: pa.Array) -> NDArray[np.int32]:
         hashes, (known, rows) = hashes_of(wanted), self._ordered
         at = np.searchsorted(known, hashes)
         found = np.full(len(wanted), NOWHERE, dtype=np.int32)
@@ -57,13 +64,7 @@ class WordIndex:
 
     def first_places(self) -> NDArray[np.int32]:
         """Returns, for each word, where the first of its spelling stands; mostly its own place."""
-        return np.concatenate(
-            [
-                self.places(self.words.slice(start, _WORDS_AT_ONCE))
-                for start in range(0, len(self.words), _WORDS_AT_ONCE)
-            ]
-            or [np.empty(0, dtype=np.int32)]
-        )
+        return self.places(self.words)
 
     @cached_property
     def _ordered(self) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:

@@ -163,7 +163,7 @@ def write_vectors(
 
 def write_vector_blocks(
     folder: Path,
-    words: Sequence[str],
+    words: Sequence[str] | pa.Array,
     blocks: Iterable[NDArray[np.float32]],
     width: int,
     facts: Mapping[str, Any],
@@ -185,7 +185,8 @@ def write_vector_blocks(
         table.finish()
 
     write_table(folder / VECTORS_FILE, fill)
-    seal_folder(folder, WordList(strings(words), None), facts)
+    arrow = words if isinstance(words, pa.Array) else strings(words)
+    seal_folder(folder, WordList(arrow, None), facts)
 
 
 def seal_folder(folder: Path, listed: WordList, facts: Mapping[str, Any]) -> None:

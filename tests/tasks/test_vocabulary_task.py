@@ -103,9 +103,7 @@ def test_nobody_holds_the_counts_alone_while_a_shard_is_counted(
 ) -> None:
     found = []
 
-    def count(
-        _: object, module: str, job: Mapping[str, Any], *others: object, **named: int
-    ) -> None:
+    def count(_: object, module: str, job: Mapping[str, Any], *__: object, **___: int) -> None:
         with (tmp_path / "counts" / RUN_LOCK).open() as stream:
             with pytest.raises(BlockingIOError):
                 fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import tracemalloc
+from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from models.words import expansion
-from models.words.expansion import ExpansionConfig, TrainedWords, fit_expansion
+from models.words.expansion import ExpansionConfig, TrainedWords, fit_expansion, match_words
 from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
 from pipeline.vectors.write_folder import write_vector_blocks
@@ -40,7 +42,7 @@ def drawn(count: int, **changes: Any) -> TrainedWords:
 
 
 def vectors_of(found: expansion.Expansion) -> dict[str, np.ndarray]:
-    return dict(zip(found.words, np.concatenate(list(found.blocks())), strict=True))
+    return dict(zip(found.words.to_pylist(), np.concatenate(list(found.blocks())), strict=True))
 
 
 @pytest.mark.parametrize("block_rows", [7, 8_192])
@@ -148,7 +150,7 @@ def test_a_word_that_training_never_met_is_mapped_and_does_not_teach_the_map() -
 def test_a_trained_word_that_has_no_pretrained_vector_keeps_its_own() -> None:
     own = drawn(20)
     found = fit_expansion(own, pretrained([*named(19), "more"]), ExpansionConfig())
-    assert found.words == [*named(20), "more"]
+    assert found.words.to_pylist() == [*named(20), "more"]
     np.testing.assert_array_equal(vectors_of(found)["w19"], own.table[19])
 
 
@@ -163,7 +165,7 @@ def cased(own_words: list[str], given_words: list[str]) -> tuple[expansion.Expan
 def test_words_without_capitals_take_pretrained_ones_in_small_letters() -> None:
     found, given = cased(["us"], ["US", "Paris", "us", "PARIS", "paris", "Rome"])
 
-    assert found.words[30:] == ["us", "paris", "rome"]
+    assert found.words[30:].to_pylist() == ["us", "paris", "rome"]
     assert found.facts["words"]["shared"] == 31
     for word, spelled in (("paris", "paris"), ("rome", "Rome")):
         source = given.matrix[given.words.index(spelled)]
@@ -172,13 +174,13 @@ def test_words_without_capitals_take_pretrained_ones_in_small_letters() -> None:
 
 def test_words_with_capitals_take_pretrained_ones_as_they_stand() -> None:
     found, _ = cased(["Paris"], ["paris", "Paris", "PARIS"])
-    assert found.words[30:] == ["Paris", "paris", "PARIS"]
+    assert found.words[30:].to_pylist() == ["Paris", "paris", "PARIS"]
     assert found.facts["words"]["shared"] == 31
 
 
 def test_no_more_words_than_asked_for_the_first_of_the_file() -> None:
     found = fit_expansion(drawn(20), pretrained(named(60)), ExpansionConfig(max_words=25))
-    assert found.words == named(25)
+    assert found.words.to_pylist() == named(25)
     assert found.facts["words"]["left_out"] == 35
 
 
@@ -201,7 +203,7 @@ def test_what_cannot_be_expanded_is_refused(
 
 def test_few_words_are_enough_with_a_ridge() -> None:
     found = fit_expansion(drawn(7), pretrained(named(9)), ExpansionConfig(ridge=1.0))
-    assert found.words == named(9)
+    assert found.words.to_pylist() == named(9)
 
 
 @pytest.mark.parametrize(
@@ -230,21 +232,27 @@ def test_a_folder_of_blocks_is_one_of_word_vectors(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "words" / "training.json").read_text())["from"] == "a test"
 
 
-def test_no_more_than_some_blocks_are_in_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(expansion, "BLOCK_ROWS", 500)
-    given, own = pretrained(named(60_000), size=64), drawn(1_000)
-    found = fit_expansion(own, given, ExpansionConfig())
-    list_of_words = list(found.words)
+def peak_bytes(work: Callable[[], object]) -> int:
+    """Returns how much Python and numpy take beside what is there before."""
     tracemalloc.start()
     try:
-        before = tracemalloc.get_traced_memory()[0]
-        tracemalloc.reset_peak()
-        for _ in found.blocks():
-            pass
-        peak = tracemalloc.get_traced_memory()[1] - before
+        work()
+        return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert len(list_of_words) == 60_000
-    assert peak < 60_000 * WIDTH * 4  # the table, were it whole; a block takes its sources, too
+
+
+def test_the_vectors_of_all_words_are_never_in_memory_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(expansion, "BLOCK_ROWS", 500)
+    found = fit_expansion(drawn(1_000), pretrained(named(60_000), size=64), ExpansionConfig())
+    assert len(found.words) == 60_000
+    # The table, were it whole; a block takes its sources, too.
+    assert peak_bytes(lambda: deque(found.blocks(), maxlen=0)) < 60_000 * WIDTH * 4
+
+
+def test_words_are_matched_without_a_python_object_each() -> None:
+    words = [f"W{number}" for number in range(250_000)]
+    given, own = pretrained(words, size=1), named(1_000)
+    assert peak_bytes(lambda: match_words(own, given)) < 110 * len(words)
