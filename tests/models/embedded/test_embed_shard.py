@@ -15,9 +15,12 @@ import models
 from models import embed_shard as job_module
 from models.embed_shard import EmbedShardJob
 from models.embedded.embed import EmbeddedFolders, embed_shard, open_encoder
+from models.embedded.matrix import open_embeddings
 from models.encoding.encoder_interface import FloatArray
 from models.encoding.reading_encoder import EncoderSettings
 from pipeline.base.job import JobKilledError, run_job_process
+from pipeline.inspect.check import faults_of
+from pipeline.inspect.dataset import select
 from pipeline.parsing.parse_shard import ParseJob, parse_shard
 from pipeline.shards import shards
 from pipeline.shards.arrow import vectors_of
@@ -280,6 +283,39 @@ def test_parses_by_another_parser_are_refused(corpus: Corpus, tmp_path: Path) ->
 def test_an_encoder_of_trees_needs_the_parses(corpus: Corpus, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"reads dependencies: parse the corpus by the parser"):
         corpus.embed(corpus.folder / "trees", tmp_path, parses={})
+
+
+@pytest.mark.parametrize("encoder", ["trees", "english", f"{FUNCTIONS}:letters"])
+def test_a_shard_without_a_sentence_gives_one_without_a_row(
+    encoder: str, corpus: Corpus, tmp_path: Path
+) -> None:
+    write_stage(tmp_path / "sentences", "sentences", [], sentence_rows(SHARDS[0]))
+    write_chain_parser(tmp_path / "chain")
+    parse(tmp_path)
+    model = corpus.folder / encoder
+    name = model if model.exists() else encoder
+    out = tmp_path / "embeddings-of-it"
+
+    none, vectors = replace(corpus, folder=tmp_path).embed(name, out)
+
+    assert none.shape == (0, vectors.shape[1]) and len(vectors) == len(SHARDS[0])
+    write_dataset_manifest(out, "embeddings", config={})
+    np.testing.assert_array_equal(open_embeddings(out).vectors, vectors)
+    assert list(faults_of(select(out.parent))) == []
+
+
+def test_a_function_is_never_asked_for_vectors_of_nothing(corpus: Corpus, tmp_path: Path) -> None:
+    write_stage(tmp_path / "sentences", "sentences", [])
+    out = tmp_path / "embeddings-of-it"
+
+    job_module.execute(
+        corpus.job(f"{FUNCTIONS}:strict", out, sentences=tmp_path / "sentences", count=1),
+        lambda *_: None,
+    )
+
+    write_dataset_manifest(out, "embeddings", config={})
+    assert open_embeddings(out).vectors.shape == (0, 2)
+    assert list(faults_of(select(out.parent))) == []
 
 
 def test_another_encoder_is_refused_where_shards_stand(corpus: Corpus, tmp_path: Path) -> None:
