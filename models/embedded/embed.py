@@ -151,6 +151,8 @@ def embed_shard(
 ) -> ShardManifest:
     """Embeds one shard; returns its manifest, at once where the shard stands already.
 
+    One that stands is taken whatever its encoder was called: by its digest, the encoder is the same.
+
     A sentence that the encoder cannot take, such as one without a parse, keeps its row with a null
     and is quarantined with its reason. A shard without a sentence gives one without a row.
 
@@ -173,6 +175,8 @@ def embed_shard(
     }
     standing = read_shard_manifest(folders.output, number)
     if standing is not None:
+        if standing.extra.get(ENCODER_DIGEST) == encoder.digest:
+            del identity["encoder"]  # its folder may lie elsewhere, such as on another machine
         check_identity(folders.output, standing, identity)
         return standing
     started = time.monotonic()
