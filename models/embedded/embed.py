@@ -36,8 +36,10 @@ from pipeline.base.job import Progress
 from pipeline.base.refusal import Refusal, RefusedSentence, excerpt_of
 from pipeline.shards.arrow import flags, numbers
 from pipeline.shards.manifests import (
+    DTYPE,
     ENCODER_DIGEST,
     PARSED_FROM,
+    WIDTH,
     ShardManifest,
     check_identity,
     read_shard_manifest,
@@ -151,7 +153,7 @@ def embed_shard(
 ) -> ShardManifest:
     """Embeds one shard; returns its manifest, at once where the shard stands already.
 
-    One that stands is taken whatever its encoder was called: by its digest, the encoder is the same.
+    One that stands is taken whatever its encoder was called: of one digest it is the same.
 
     A sentence that the encoder cannot take, such as one without a parse, keeps its row with a null
     and is quarantined with its reason. A shard without a sentence gives one without a row.
@@ -169,7 +171,7 @@ def embed_shard(
     identity = {
         "encoder": encoder.called,
         ENCODER_DIGEST: encoder.digest,
-        "dtype": dtype,
+        DTYPE: dtype,
         PARSED_FROM: shard.manifests["sentences"].sha256,
         PARSES_SHA256: {stage: shard.manifests[stage].sha256 for stage in shard.parses},
     }
@@ -282,7 +284,7 @@ class _Writing:
         return writer.finish(
             drops=Counter(record["reason"] for record in self._quarantine),
             quarantine=self._quarantine,
-            extra={**extra, "width": kind.width, **rate},
+            extra={**extra, WIDTH: kind.width, **rate},
             seconds=seconds,
         )
 
