@@ -32,6 +32,7 @@ from typing import Any
 from benchmarks.report import REPOSITORY, processor
 from models.config.training_config import PAIRED_TRAINING_VERSION, TRAINING_VERSION
 from models.corpus.syntactic_pairs import PAIRS_VERSION
+from models.embedded.embed import EMBEDDING_VERSION
 from models.evaluation.derived.held_out.config import PROBING_VERSION
 from models.evaluation.protocols.config import PROTOCOL_VERSION
 from pipeline.base.atomic_files import write_text_atomically
@@ -59,6 +60,7 @@ VERSIONS = {
     "parsing_version": PARSING_VERSION,
     "tokenization_version": TOKENIZATION_VERSION,
     "boundary_version": BOUNDARY_VERSION,
+    "embedding_version": EMBEDDING_VERSION,
 }
 """Raised in the code when the same input gives other figures."""
 
