@@ -3,7 +3,8 @@
 ``python -m models.embed_shard JOB.json``, whose file holds an `EmbedShardJob`: ``{"encoder":
 "english", "sentences": FOLDER, "output": FOLDER, "number": 0}``, and what else is not as it is by
 default. A shard is whole or absent, and one row group of it is in memory at a time. Shards that
-stand are passed over, so that a range that was killed goes on where it was.
+stand are held against what they would be made of and by and stay, so that a range that was killed
+goes on where it was.
 """
 
 from __future__ import annotations
@@ -50,17 +51,20 @@ class EmbedShardJob(Config):
 def execute(job: EmbedShardJob, on_progress: Progress) -> None:
     """Loads the encoder and embeds the shards that a job names and that do not stand yet.
 
+    Those that stand are checked before any is made. That takes the encoder, too: whether they are
+    by this one is told by what its folder holds now, and not by its name.
+
     Raises:
         FileNotFoundError: there is no such encoder, or a shard that it reads is not complete.
         ValueError: see `models.embedded.embed.embed_shard`.
     """
     wanted = range(job.number, job.number + job.count)
     missing = [number for number in wanted if read_shard_manifest(job.output, number) is None]
-    if not missing:
-        return
     on_progress(0.0, "loading the encoder")
     encoder = open_encoder(job.encoder, _on_device(job.settings), job.version)
     folders = EmbeddedFolders(job.sentences, job.parses, job.output)
+    for number in sorted(set(wanted).difference(missing)):
+        embed_shard(folders, number, encoder, dtype=job.dtype)
     machine = {"device": getattr(encoder.encoder, "device", "cpu")}
     for place, number in enumerate(missing):
 

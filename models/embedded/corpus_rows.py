@@ -67,7 +67,7 @@ class CorpusShard:
         return self.manifests["sentences"].rows
 
     def groups(self) -> Iterator[CorpusRows]:
-        """Yields the rows, a row group of the sentences at a time.
+        """Yields the rows, a row group of the sentences at a time; nothing where there is no row.
 
         Raises:
             ValueError: a parse does not fit its sentence, or a shard is damaged; names file and
@@ -76,6 +76,8 @@ class CorpusShard:
         parses = {stage: _Rows(folder, stage, self.number) for stage, folder in self.parses.items()}
         first = 0
         for group in read_row_groups(self.sentences, "sentences", self.number):
+            if not group.num_rows:
+                continue
             tables = {stage: rows.take(group.num_rows) for stage, rows in parses.items()}
             for stage, table in tables.items():
                 self._check_fit(stage, table, group, first)

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,12 @@ import numpy as np
 import pyarrow as pa
 
 from models.embedded.corpus_rows import CorpusRows, CorpusShard, open_shard
-from models.encoding.encoder_interface import CompositeEncoder, Encoder, FloatArray
+from models.encoding.encoder_interface import (
+    CompositeEncoder,
+    Encoder,
+    FloatArray,
+    MeasuredEncoder,
+)
 from models.encoding.named_encoder import string_encoder
 from models.encoding.own_encoder import kept_checksum
 from models.encoding.reading_encoder import EncoderSettings, ReadingEncoder
@@ -30,8 +36,10 @@ from pipeline.base.job import Progress
 from pipeline.base.refusal import Refusal, RefusedSentence, excerpt_of
 from pipeline.shards.arrow import flags, numbers
 from pipeline.shards.manifests import (
+    DTYPE,
     ENCODER_DIGEST,
     PARSED_FROM,
+    WIDTH,
     ShardManifest,
     check_identity,
     read_shard_manifest,
@@ -44,9 +52,12 @@ EMBEDDING_VERSION = 1
 """Raised whenever this release makes other rows of the same sentences, parses and encoder."""
 PARSES_SHA256 = "parses_sha256"
 """Key of an embedded shard's extra facts: sha256 of each parsed shard that was read."""
+ANY_SENTENCE = "It rains ."
+"""What a function of the user's own is asked for where there is no sentence to learn its width
+from."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class OpenedEncoder:
     """An encoder, and what the shards say of it."""
 
@@ -57,10 +68,17 @@ class OpenedEncoder:
     parsers: Mapping[str, str] = field(default_factory=dict)
     """Parse stage that it reads -> checksum of the parser."""
 
-    @property
-    def reads_text(self) -> bool:
-        """Whether it is given text rather than tokens and trees."""
-        return not _reading(self.encoder)
+    @cached_property
+    def width(self) -> int:
+        """Numbers of an embedding; of a function of the user's own, of what it gives for a text.
+
+        Raises:
+            ValueError: the function gives no embedding.
+        """
+        if _reading(self.encoder):
+            assert isinstance(self.encoder, MeasuredEncoder)
+            return sum(self.encoder.widths().values())
+        return int(self.encoder.encode([ANY_SENTENCE]).shape[1])
 
 
 def open_encoder(called: str, settings: EncoderSettings, version: str = "") -> OpenedEncoder:
@@ -135,8 +153,10 @@ def embed_shard(
 ) -> ShardManifest:
     """Embeds one shard; returns its manifest, at once where the shard stands already.
 
+    One that stands is taken whatever its encoder was called: of one digest it is the same.
+
     A sentence that the encoder cannot take, such as one without a parse, keeps its row with a null
-    and is quarantined with its reason.
+    and is quarantined with its reason. A shard without a sentence gives one without a row.
 
     Args:
         machine: what the manifest is to say of how it was embedded, such as the device.
@@ -151,12 +171,14 @@ def embed_shard(
     identity = {
         "encoder": encoder.called,
         ENCODER_DIGEST: encoder.digest,
-        "dtype": dtype,
+        DTYPE: dtype,
         PARSED_FROM: shard.manifests["sentences"].sha256,
         PARSES_SHA256: {stage: shard.manifests[stage].sha256 for stage in shard.parses},
     }
     standing = read_shard_manifest(folders.output, number)
     if standing is not None:
+        if standing.extra.get(ENCODER_DIGEST) == encoder.digest:
+            del identity["encoder"]  # its folder may lie elsewhere, such as on another machine
         check_identity(folders.output, standing, identity)
         return standing
     started = time.monotonic()
@@ -168,8 +190,9 @@ def embed_shard(
                 done = group.first + len(group)
                 rate = done / max(time.monotonic() - started, 1e-9)
                 status = f"{done:,} of {shard.num_rows:,} sentences, {rate:,.0f} a second"
-                on_progress(done / max(1, shard.num_rows), status)
-        return writing.finish(identity | dict(machine or {}), time.monotonic() - started)
+                on_progress(done / shard.num_rows, status)
+        facts = identity | dict(machine or {})
+        return writing.finish(facts, time.monotonic() - started, lambda: encoder.width)
 
 
 def _vectors(encoder: Encoder, group: CorpusRows) -> tuple[FloatArray, Sequence[RefusedSentence]]:
@@ -216,11 +239,7 @@ class _Writing:
         Raises:
             ValueError: a number is too large for float16; names the row and the remedy.
         """
-        if self._writer is None:
-            self._vectors = Vectors(vectors.shape[1], self._dtype)
-            self._writer = ShardWriter(
-                self._folder, EMBEDDINGS, self._number, vectors=self._vectors
-            )
+        writer, kind = self._begun(vectors.shape[1])
         with np.errstate(over="ignore"):
             stored = vectors.astype(self._dtype, copy=False)
         beyond = np.flatnonzero(~np.isfinite(stored).all(axis=1))
@@ -230,9 +249,18 @@ class _Writing:
                 f"{path}: the vector of row {group.first + beyond[0]} has a number that "
                 f"{self._dtype} cannot hold; give dtype float32"
             )
-        self._writer.write(_table(stored, refused, self._vectors))
+        writer.write(_table(stored, refused, kind))
         self._record(group, refused)
         self._num_rows += len(group)
+
+    def _begun(self, width: int) -> tuple[ShardWriter, Vectors]:
+        """Returns what writes the shard, and the kind of its rows, which the first call tells."""
+        if self._writer is None or self._vectors is None:
+            self._vectors = Vectors(width, self._dtype)
+            self._writer = ShardWriter(
+                self._folder, EMBEDDINGS, self._number, vectors=self._vectors
+            )
+        return self._writer, self._vectors
 
     def _record(self, group: CorpusRows, refused: Sequence[RefusedSentence]) -> None:
         for one in refused:
@@ -243,28 +271,26 @@ class _Writing:
             }
             self._quarantine.append(refusal.record(row=group.first + one.index, **place))
 
-    def finish(self, extra: Mapping[str, Any], seconds: float) -> ShardManifest:
+    def finish(
+        self, extra: Mapping[str, Any], seconds: float, width: Callable[[], int]
+    ) -> ShardManifest:
         """Names the shard and writes its manifest.
 
-        Raises:
-            ValueError: there was no row, so that no width is known.
+        Args:
+            width: asked where there was no row.
         """
-        if self._writer is None or self._vectors is None:
-            raise ValueError(
-                f"{shard_path(self._folder, self._number)}: the shard of sentences has no row; "
-                "delete it and split the corpus again"
-            )
+        writer, kind = self._begun(width() if self._vectors is None else self._vectors.width)
         rate = {"sentences_per_second": round(self._num_rows / max(seconds, 1e-9), 1)}
-        return self._writer.finish(
+        return writer.finish(
             drops=Counter(record["reason"] for record in self._quarantine),
             quarantine=self._quarantine,
-            extra={**extra, "width": self._vectors.width, **rate},
+            extra={**extra, WIDTH: kind.width, **rate},
             seconds=seconds,
         )
 
 
 def _table(
-    vectors: np.ndarray[Any, Any], refused: Sequence[RefusedSentence], kind: Vectors | None
+    vectors: np.ndarray[Any, Any], refused: Sequence[RefusedSentence], kind: Vectors
 ) -> pa.Table:
     """Returns the rows of a stage of embeddings."""
     schema = schema_for(EMBEDDINGS, kind)

@@ -63,7 +63,8 @@ class CallableEncoder(StringEncoder):
         """
         if not sentences:
             raise ValueError(
-                f"{self.name}: an encoder of one's own tells no width for no sentences"
+                f"{self.name}: no sentences, and an encoder of one's own tells its width by its "
+                "answer alone; give at least one"
             )
         if tuple(asked.pooling) != LAST:
             raise ValueError(f"{self.name}: gives no states to pool; leave out pooling")

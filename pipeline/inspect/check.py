@@ -22,8 +22,10 @@ from pipeline.inspect.dataset import Selection, StageFolder
 from pipeline.inspect.row_checks import DocumentOrder, faults_in_rows
 from pipeline.inspect.stats import parser_failures
 from pipeline.shards.manifests import (
+    DTYPE,
     MANIFEST_NAME,
     PARSED_FROM,
+    WIDTH,
     DatasetManifest,
     ShardManifest,
     manifest_beside,
@@ -208,7 +210,7 @@ def _manifest_problems(
     if manifest.stage != "sentences" and nulls != refused:
         yield f"{nulls} rows without {_made(manifest.stage)}, its manifest says {refused}"
     if folder.stage == EMBEDDINGS:
-        said = Vectors(manifest.extra.get("width", 0), manifest.extra.get("dtype", "float32"))
+        said = Vectors(manifest.extra.get(WIDTH, 0), manifest.extra.get(DTYPE, "float32"))
         expected, found = (s.field(0).type for s in (said.schema(), table.schema))
         if expected != found:
             yield f"rows are {found}, its manifest says {expected}"

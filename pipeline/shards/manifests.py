@@ -32,6 +32,8 @@ embedded shard, of those that were embedded."""
 ENCODER_DIGEST = "encoder_digest"
 """Key of an embedded shard's extra facts: digest of everything that determines its vectors but the
 sentences and their parses."""
+WIDTH, DTYPE = "width", "dtype"
+"""Keys of an embedded shard's extra facts: numbers of a vector, and their type."""
 MOST_RANGES = 1024
 """Jobs that the shards of a stage are given to at most by Luigi, which bears no more."""
 JOBS_PER_CORE = 4
@@ -388,12 +390,14 @@ def read_dataset_manifest(folder: Path, stage: str | None = None) -> DatasetMani
 def parser_problems(shards: Iterable[ShardManifest]) -> Iterator[str]:
     """Yields where shards of one stage are by several parsers, or in several arithmetics.
 
-    Shards of embeddings have an encoder in the place of the parser.
+    Shards of embeddings have an encoder in the place of the parser, and are of one width and type.
     """
     known = list(shards)
-    for key, makers, remedy in (
-        ("parser_checksum", "parsers", "parse all of them with one"),
-        (ENCODER_DIGEST, "encoders", "embed all of them with one"),
+    for key, what, remedy in (
+        ("parser_checksum", "by several parsers", "parse all of them with one"),
+        (ENCODER_DIGEST, "by several encoders", "embed all of them with one"),
+        (WIDTH, "of several widths", "embed all of them with one encoder"),
+        (DTYPE, "of several types", "embed all of them with one --dtype"),
     ):
         numbers: dict[str, list[int]] = {}
         for shard in known:
@@ -401,10 +405,10 @@ def parser_problems(shards: Iterable[ShardManifest]) -> Iterator[str]:
                 numbers.setdefault(str(shard.extra[key]), []).append(shard.number)
         if len(numbers) > 1:
             by_maker = "; ".join(f"{_short(checksum)}: {of}" for checksum, of in numbers.items())
-            yield f"has shards by several {makers} ({by_maker}); {remedy}"
+            yield f"has shards {what} ({by_maker}); {remedy}"
 
 
 def _short(checksum: str) -> str:
-    """Returns the beginning of a parser's checksum, with the arithmetic that it may end in."""
+    """Returns the beginning of a maker's checksum, with the arithmetic that it may end in."""
     digest, mark, arithmetic = checksum.partition("-")
     return f"{digest[:12]}{mark}{arithmetic}"

@@ -17,6 +17,13 @@ def letters(sentences: list[str]) -> np.ndarray:
     return np.array([[len(text), text.count(" ")] for text in sentences], dtype=np.float32)
 
 
+def strict(sentences: list[str]) -> np.ndarray:
+    """Does as `letters`, but takes neither no sentences nor one without words."""
+    if not sentences or not all(text.strip() for text in sentences):
+        raise AssertionError("asked for nothing")
+    return letters(sentences)
+
+
 def large(sentences: list[str]) -> np.ndarray:
     """Returns numbers that float16 has not."""
     return np.full((len(sentences), 2), 1e6, dtype=np.float32)

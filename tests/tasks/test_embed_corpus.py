@@ -14,6 +14,7 @@ from pipeline.base.bundled import BUNDLED_PARSERS
 from pipeline.inspect.check import faults_of
 from pipeline.inspect.dataset import select
 from pipeline.shards.manifests import read_dataset_manifest, shard_path
+from pipeline.sources import plan
 from tasks.embedding import EmbedCorpus
 from tasks.parsing import ParseDependencies
 from tests.support import embedding_functions
@@ -89,6 +90,22 @@ def test_a_function_of_ones_own_needs_a_version(text: Path) -> None:
         treeviews.open_embeddings(task.folder).vectors,
         embedding_functions.letters(sentences_of(task)),
     )
+
+
+@pytest.mark.parametrize("encoder", ["english-trees", FUNCTION])
+def test_a_part_of_which_all_text_is_refused_is_embedded_as_no_row(
+    encoder: str, text: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plan, "_target", lambda number: len(TEXT))
+    (text.parent / "a.txt").write_text("\x07\n\n" * len(TEXT), encoding="utf-8")
+    paths = f"{text.parent / 'a.txt'},{text}"
+
+    task = stage(text, paths=paths, encoder=encoder, encoder_version="1")
+    assert build(task)
+
+    numbers = [shard.rows for shard in read_dataset_manifest(task.folder, "embeddings").shards]
+    assert numbers[0] == 0 and sum(numbers) == len(treeviews.open_embeddings(task.folder)) == 4
+    assert list(faults_of(select(task.folder.parent))) == []
 
 
 @pytest.mark.parametrize(

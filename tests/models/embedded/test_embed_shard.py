@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,10 +15,11 @@ import pytest
 import models
 from models import embed_shard as job_module
 from models.embed_shard import EmbedShardJob
-from models.embedded.embed import EmbeddedFolders, embed_shard, open_encoder
+from models.embedded.matrix import open_embeddings
 from models.encoding.encoder_interface import FloatArray
-from models.encoding.reading_encoder import EncoderSettings
 from pipeline.base.job import JobKilledError, run_job_process
+from pipeline.inspect.check import faults_of
+from pipeline.inspect.dataset import select
 from pipeline.parsing.parse_shard import ParseJob, parse_shard
 from pipeline.shards import shards
 from pipeline.shards.arrow import vectors_of
@@ -282,12 +284,88 @@ def test_an_encoder_of_trees_needs_the_parses(corpus: Corpus, tmp_path: Path) ->
         corpus.embed(corpus.folder / "trees", tmp_path, parses={})
 
 
-def test_another_encoder_is_refused_where_shards_stand(corpus: Corpus, tmp_path: Path) -> None:
+@pytest.mark.parametrize("encoder", ["trees", "english", f"{FUNCTIONS}:letters"])
+def test_a_shard_without_a_sentence_gives_one_without_a_row(
+    encoder: str, corpus: Corpus, tmp_path: Path
+) -> None:
+    write_stage(tmp_path / "sentences", "sentences", [], sentence_rows(SHARDS[0]))
+    write_chain_parser(tmp_path / "chain")
+    parse(tmp_path)
+    model = corpus.folder / encoder
+    name = model if model.exists() else encoder
+    out = tmp_path / "embeddings-of-it"
+
+    none, vectors = replace(corpus, folder=tmp_path).embed(name, out)
+
+    assert none.shape == (0, vectors.shape[1]) and len(vectors) == len(SHARDS[0])
+    write_dataset_manifest(out, "embeddings", config={})
+    np.testing.assert_array_equal(open_embeddings(out).vectors, vectors)
+    assert list(faults_of(select(out.parent))) == []
+
+
+def test_a_function_is_never_asked_for_vectors_of_nothing(corpus: Corpus, tmp_path: Path) -> None:
+    write_stage(tmp_path / "sentences", "sentences", [])
+    out = tmp_path / "embeddings-of-it"
+
+    job_module.execute(
+        corpus.job(f"{FUNCTIONS}:strict", out, sentences=tmp_path / "sentences", count=1),
+        lambda *_: None,
+    )
+
+    write_dataset_manifest(out, "embeddings", config={})
+    assert open_embeddings(out).vectors.shape == (0, 2)
+    assert list(faults_of(select(out.parent))) == []
+
+
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"encoder": "bag_of_words"}, "encoder 'english', not 'bag_of_words'"),
+        ({"dtype": "float16"}, "dtype 'float32', not 'float16'"),
+    ],
+)
+def test_what_stands_by_others_is_refused(
+    changes: dict[str, str], said: str, count: int, corpus: Corpus, tmp_path: Path
+) -> None:
     job_module.execute(corpus.job("english", tmp_path, count=1), lambda *_: None)
 
-    with pytest.raises(ValueError, match=r"shard 0 stands with encoder 'english', not"):
-        folders = EmbeddedFolders(corpus.folder / "sentences", {}, tmp_path)
-        embed_shard(folders, 0, open_encoder("bag_of_words", EncoderSettings()))
+    job = replace(corpus.job("english", tmp_path, count=count), **changes)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=f"shard 0 stands with {said}; delete the folder or"):
+        job_module.execute(job, lambda *_: None)
+    assert read_shard_manifest(tmp_path, 1) is None
+
+
+def test_another_version_of_a_function_is_refused_where_shards_stand(
+    corpus: Corpus, tmp_path: Path
+) -> None:
+    corpus.embed(f"{FUNCTIONS}:letters", tmp_path, version="1")
+
+    with pytest.raises(ValueError, match="shard 0 stands with encoder_digest"):
+        corpus.embed(f"{FUNCTIONS}:letters", tmp_path, version="2")
+
+
+def test_what_stands_from_other_parses_is_refused(corpus: Corpus, tmp_path: Path) -> None:
+    other = copied(corpus, tmp_path / "corpus")
+    other.embed(corpus.folder / "trees", tmp_path / "out")
+    rows = read_shard(other.folder / "dependencies", "dependencies", 0).to_pylist()
+    facts = read_shard_manifest(other.folder / "dependencies", 0)
+    assert facts is not None
+    rows[0]["deprels"][0] = "dep"
+    write_rows(other.folder / "dependencies", "dependencies", 0, rows, extra=dict(facts.extra))
+
+    with pytest.raises(ValueError, match=r"shard 0 stands with parses_sha256 \{'dependencies'"):
+        other.embed(corpus.folder / "trees", tmp_path / "out")
+
+
+def test_the_same_encoder_in_another_folder_goes_on(corpus: Corpus, tmp_path: Path) -> None:
+    elsewhere = shutil.copytree(corpus.folder / "trees", tmp_path / "elsewhere")
+    job = corpus.job(corpus.folder / "trees", tmp_path / "out", count=1)
+    job_module.execute(job, lambda *_: None)
+
+    found = corpus.embed(elsewhere, tmp_path / "out")
+
+    assert [len(vectors) for vectors in found] == [len(part) for part in SHARDS]
 
 
 def test_a_range_that_was_killed_goes_on_where_it_was(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -37,8 +38,8 @@ def write_embeddings(
     width: int | None = None,
     sentences_sha256: str = "",
 ) -> None:
-    """Writes a shard of float32."""
-    kind = Vectors(vectors.shape[1])
+    """Writes a shard of the vectors' own type."""
+    kind = Vectors(vectors.shape[1], str(vectors.dtype))  # type: ignore[arg-type]
     is_null = np.isin(np.arange(len(vectors)), nulls)
     schema = schema_for(EMBEDDINGS, kind)
     rows = pa.FixedSizeListArray.from_arrays(
@@ -131,6 +132,49 @@ def test_shards_by_several_encoders_are_no_matrix(tmp_path: Path) -> None:
 
     with pytest.raises(ValueError, match="shards by several encoders"):
         open_embeddings(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        (VECTORS[:, :3], r"shards of several widths \(4: \[0\]; 3: \[1\]\); embed all of them"),
+        (VECTORS.astype(np.float16), r"of several types \(float32: \[0\]; float16: \[1\]\); embed"),
+    ],
+)
+def test_shards_of_unlike_vectors_are_no_matrix(
+    other: FloatArray, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "embeddings-by-hand"
+    for number, vectors in enumerate((VECTORS, other)):
+        write_embeddings(folder, number, vectors)
+    write_dataset_manifest(folder, EMBEDDINGS, config={})
+
+    with pytest.raises(ValueError, match=said):
+        open_embeddings(folder)
+    assert not list(folder.glob("vectors-*"))
+    assert inspect([str(folder), "check"]) == 1
+    assert re.search(said, capsys.readouterr().out)
+
+
+def test_rows_of_another_width_than_their_manifest_says_are_no_matrix(tmp_path: Path) -> None:
+    write_embeddings(tmp_path, 0, VECTORS)
+    write_embeddings(tmp_path, 1, VECTORS[:, :3], width=4)
+    write_dataset_manifest(tmp_path, EMBEDDINGS, config={})
+
+    with pytest.raises(ValueError, match=r"00001\.parquet: rows are .*\[3\], .*\[4\]; delete"):
+        open_embeddings(tmp_path)
+
+
+@pytest.mark.parametrize("lost", ["vectors", "missing"])
+def test_either_file_that_was_deleted_is_unpacked_again(folder: Path, lost: str) -> None:
+    expected = np.array(open_embeddings(folder).vectors)
+    (path,) = folder.glob(f"{lost}-*.npy")
+    path.unlink()
+
+    corpus = open_embeddings(folder)
+
+    np.testing.assert_array_equal(corpus.vectors, expected)
+    assert corpus.missing.tolist() == [NULL_ROW]
 
 
 @pytest.mark.parametrize("kind", ["exact", "auto"])
