@@ -112,7 +112,7 @@ def test_headers_that_lead_back_or_never_end_are_refused(
     (stream,) = TextFiles([path]).streams()
     refused = (path.name, [f"!damaged_file@{path.name}"])
     assert told(stream.documents()) == [(f"{path.name}/a.txt", ["Good."]), refused]
-    assert stream.survey()[-1].offset == 5
+    assert [*stream.survey()][-1].offset == 5
 
 
 def test_long_names_and_records_before_a_member_are_read(tmp_path: Path) -> None:
@@ -125,16 +125,15 @@ def test_long_names_and_records_before_a_member_are_read(tmp_path: Path) -> None
 
 
 def most_held(folder: Path, count: int) -> int:
-    """Bytes that a survey of so many texts takes, the first and last of which come twice."""
+    """Bytes that a survey of so many texts takes."""
     names = [f"{'long' * 20}/{number}.txt" for number in range(count)]
-    content = b"".join(map(member, (*names, names[0], names[-1])))
-    source = TextFiles([written(folder, f"{count}.tar", content + bytes(1024))])
-    (stream,) = source.streams()
+    content = b"".join(map(member, names))
+    path = written(folder, f"{count}.tar", content + bytes(1024))
+    (stream,) = TextFiles([path]).streams()
     tracemalloc.start()
-    stream.survey()
+    list(stream.survey())
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert source.left_out() == {"second of its name in an archive": 2}
     return peak
 
 
