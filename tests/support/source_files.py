@@ -17,7 +17,7 @@ STRAY_QUOTES = b"id,text\n" + b"".join(
     f'{number},"Two lines,\n""{number}"" in\nall.\n"\n'.encode()
     if number % 5 == 3
     else f"{number},{'' if number % 7 else QUOTE}Row “{number}” is a text.\n".encode()
-    for number in range(60)
+    for number in range(120)
 )
 Read = list[tuple[str, list[str]]]
 

@@ -50,7 +50,7 @@ def test_what_stands_between_stray_quotes_is_read(tmp_path: Path) -> None:
         [f'Two lines, "{number}" in all.']
         if number % 5 == 3
         else [f"Row “{number}” is a text." if number % 7 else f"!bad_row@a.csv:{number + 1}"]
-        for number in range(60)
+        for number in range(120)
     ]
 
 

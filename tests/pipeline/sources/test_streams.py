@@ -82,7 +82,7 @@ FORMATS = {
     "a.csv": csv_of(TEXTS),
     "a.csv.bz2": bz2.compress(csv_of(TEXTS)),
     "a.tsv": rows_of(
-        (f'"{text.split()[0]}" {number}, "said' for number, text in enumerate(TEXTS)), "\t"
+        (f'"{text.split()[0]}" {number}, "said' for number, text in enumerate(TEXTS * 3)), "\t"
     ),
     "stray-quotes.csv": STRAY_QUOTES,
     "a.parquet": parquet_of(table_of(TEXTS), row_group_size=10),
