@@ -36,8 +36,9 @@ WIDTH, DTYPE = "width", "dtype"
 """Keys of an embedded shard's extra facts: numbers of a vector, and their type."""
 MOST_RANGES = 1024
 """Jobs that the shards of a stage are given to at most by Luigi, which bears no more."""
-JOBS_PER_CORE = 4
-"""Of a cluster, at least where there are many shards: little waits for the last ones to end."""
+LEAST_RANGES, JOBS_PER_CORE = 256, 4
+"""Jobs that a cluster is given where there are as many shards: enough that little waits for the
+last ones to end, and few enough that starting them is no matter."""
 ManifestT = TypeVar("ManifestT", bound=Config)
 Stamps = dict[Path, tuple[int, int, int]]
 """Files -> their size in bytes, time in nanoseconds, and inode."""
@@ -52,7 +53,7 @@ class ShardRange(NamedTuple):
 
 def most_jobs(num_cores: int) -> int:
     """Returns how many jobs a cluster of so many cores is given at most, of a stage."""
-    return max(MOST_RANGES, JOBS_PER_CORE * num_cores)
+    return max(LEAST_RANGES, JOBS_PER_CORE * num_cores)
 
 
 def shard_ranges(num_shards: int, most: int = MOST_RANGES) -> list[ShardRange]:

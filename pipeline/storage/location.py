@@ -92,6 +92,11 @@ class Storage:
         inner.name, inner._root = f"{self.name}/{folder}", f"{self._root}/{folder}"
         return inner
 
+    @property
+    def folder(self) -> Path | None:
+        """The folder that this storage is; None where it is none of this machine's."""
+        return Path(self._root) if isinstance(self._files, fs.LocalFileSystem) else None
+
     def names(self) -> set[str]:
         """Returns the names of the files directly in this folder."""
         selector = fs.FileSelector(self._root, allow_not_found=True)
@@ -128,7 +133,7 @@ class Storage:
         """
         path = f"{self._root}/{name}"
         with self._naming_errors(name):
-            if isinstance(self._files, fs.LocalFileSystem):
+            if self.folder is not None:
                 Path(path).parent.mkdir(parents=True, exist_ok=True)
                 write_bytes_atomically(Path(path), content)
                 return
@@ -140,8 +145,8 @@ class Storage:
 
         An object store keeps parts of broken uploads out of sight; a rule of the bucket ends them.
         """
-        if isinstance(self._files, fs.LocalFileSystem):
-            sweep_unfinished(Path(self._root), older_than_seconds=LEFT_SECONDS)
+        if self.folder is not None:
+            sweep_unfinished(self.folder, older_than_seconds=LEFT_SECONDS)
 
     @contextmanager
     def _naming_errors(self, *name: str) -> Iterator[None]:

@@ -126,14 +126,7 @@ class StoredStage:
         """
         number = expected.number
         rows, last = shard_path(folder, number), manifest_path(folder, number)
-        written = self._storage.read(last.name)
-        manifest = manifest_of(ShardManifest, self._named(last.name), written)
-        delete = f"delete {rows.name} and {last.name} there and run the stage again"
-        if differences := expected.differences(manifest):
-            raise ValueError(
-                f"{self._named(rows.name)}: not the shard that is wanted, as its "
-                f"{', '.join(differences)}; name another storage, or {delete}"
-            )
+        written, manifest = self._wanted(expected)
         expected_sha256 = {rows: manifest.sha256}
         if manifest.has_quarantine:
             expected_sha256[quarantine_path(folder, number)] = manifest.quarantine_sha256
@@ -141,13 +134,49 @@ class StoredStage:
         for path, sha256 in expected_sha256.items():  # an earlier release noted none of records
             if sha256 not in ("", hashlib.sha256(files[path]).hexdigest()):
                 raise ValueError(
-                    f"{self._named(path.name)}: sha256 differs from its manifest's; {delete}"
+                    f"{self._named(path.name)}: sha256 differs from its manifest's; "
+                    f"{_delete(number)}"
                 )
         files[last] = written
         folder.mkdir(parents=True, exist_ok=True)
         for path, content in files.items():
             write_bytes_atomically(path, content)
         return manifest
+
+    def lend(self, folder: Path, expected: ShardOrigin) -> None:
+        """Makes rows and manifest of a shard readable in a local folder, where they are wanted.
+
+        From a folder nothing is copied: links lead there, and who reads the rows verifies them.
+
+        Raises:
+            FileNotFoundError, ValueError: see `fetch`.
+        """
+        stored = self._storage.folder
+        if stored is None:
+            self.fetch(folder, expected)
+            return
+        self._wanted(expected)
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in (shard_path(folder, expected.number), manifest_path(folder, expected.number)):
+            path.symlink_to(stored / path.name)
+
+    def _wanted(self, expected: ShardOrigin) -> tuple[bytes, ShardManifest]:
+        """Returns a manifest in the storage, and its bytes, if it is of the shard that is wanted.
+
+        Raises:
+            FileNotFoundError: it is not there.
+            ValueError: it is of another shard, damaged, or of a schema that is not known.
+        """
+        name = manifest_path(Path(), expected.number).name
+        written = self._storage.read(name)
+        manifest = manifest_of(ShardManifest, self._named(name), written)
+        if differences := expected.differences(manifest):
+            rows = shard_path(Path(), expected.number).name
+            raise ValueError(
+                f"{self._named(rows)}: not the shard that is wanted, as its "
+                f"{', '.join(differences)}; name another storage, or {_delete(expected.number)}"
+            )
+        return written, manifest
 
     def publish_missing(self, folder: Path, numbers: Sequence[int]) -> None:
         """Publishes the shards that the storage lacks; see `publish`."""
@@ -215,3 +244,8 @@ class StoredStage:
 
     def _named(self, name: str) -> str:
         return f"{self._storage.name}/{name}"
+
+
+def _delete(number: int) -> str:
+    rows, manifest = shard_path(Path(), number).name, manifest_path(Path(), number).name
+    return f"delete {rows} and {manifest} there and run the stage again"

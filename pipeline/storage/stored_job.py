@@ -93,7 +93,7 @@ def make_stored_shards(job: StoredJob, files: SentFiles) -> int:
     with scratch_folder() as scratch:
         _write_files(job.files_folder(scratch), job.needed(files))
         for run in _runs(missing):
-            _fetch_inputs(job, scratch, run)
+            _borrow_inputs(job, scratch, run)
             _make(job, scratch, run, stored)
     return job.number
 
@@ -113,11 +113,11 @@ def _runs(numbers: Sequence[int]) -> Iterator[ShardRange]:
             first = place
 
 
-def _fetch_inputs(job: StoredJob, scratch: Path, run: ShardRange) -> None:
+def _borrow_inputs(job: StoredJob, scratch: Path, run: ShardRange) -> None:
     for name, place in job.inputs.items():
         stored = StoredStage(Storage(job.storage).inside(place))
         for number in range(run.number, run.number + run.num_shards):
-            stored.fetch(scratch / name, ShardOrigin(stage=Path(name).name, number=number))
+            stored.lend(scratch / name, ShardOrigin(stage=Path(name).name, number=number))
 
 
 def _make(job: StoredJob, scratch: Path, run: ShardRange, stored: StoredStage) -> None:
