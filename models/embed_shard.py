@@ -46,6 +46,8 @@ class EmbedShardJob(Config):
     """What the encoder is loaded with, such as its device."""
     version: str = ""
     """Of a function of the user's own."""
+    encoder_digest: str = ""
+    """Where given, an encoder of another digest is refused."""
 
 
 def execute(job: EmbedShardJob, on_progress: Progress) -> None:
@@ -56,12 +58,19 @@ def execute(job: EmbedShardJob, on_progress: Progress) -> None:
 
     Raises:
         FileNotFoundError: there is no such encoder, or a shard that it reads is not complete.
-        ValueError: see `models.embedded.embed.embed_shard`.
+        ValueError: the encoder is not the expected one; or see
+            `models.embedded.embed.embed_shard`.
     """
     wanted = range(job.number, job.number + job.count)
     missing = [number for number in wanted if read_shard_manifest(job.output, number) is None]
     on_progress(0.0, "loading the encoder")
     encoder = open_encoder(job.encoder, _on_device(job.settings), job.version)
+    if job.encoder_digest not in ("", encoder.digest):
+        raise ValueError(
+            f"encoder {job.encoder}: this machine has another one of this name (digest "
+            f"{encoder.digest}) than the run began with ({job.encoder_digest}); let all machines "
+            "reach the same"
+        )
     folders = EmbeddedFolders(job.sentences, job.parses, job.output)
     for number in sorted(set(wanted).difference(missing)):
         embed_shard(folders, number, encoder, dtype=job.dtype)

@@ -94,17 +94,24 @@ class ReportingTask(luigi.Task):
         return locked(lock, say, shared=shared)
 
     @contextmanager
-    def handing_out(self, folder: Path) -> Iterator[bool]:
+    def handing_out(self, folder: Path, *, alone: bool = False) -> Iterator[bool]:
         """Holds what one run at a time does that hands out the jobs of a folder.
 
         Jobs of other runs may be at work meanwhile: each holds the folder's lock shared.
+
+        Args:
+            alone: waits until none is, and keeps them out.
 
         Yields:
             Whether none is, so that what killed ones left may be swept.
         """
         with self.held(folder / HANDING_OUT_LOCK):
-            with locked_if_free(folder / RUN_LOCK) as alone:
-                if alone:
+            if alone:
+                with self.held(folder / RUN_LOCK):
+                    yield True
+                return
+            with locked_if_free(folder / RUN_LOCK) as is_free:
+                if is_free:
                     yield True
                     return
             with self.held(folder / RUN_LOCK, shared=True):

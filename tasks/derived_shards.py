@@ -90,9 +90,10 @@ class DerivedStage(CorpusParameters, ShardStage):
     def run(self) -> Iterator[list[ShardJob]]:
         """Has the shards made that no storage has, then marks the stage complete.
 
-        A run that comes while shards are being made makes some of them, too, but no two the same.
+        A run that comes while Luigi's workers make shards makes some of them, too, but no two the
+        same. Where Ray is the engine of either run, one waits for the other.
         """
-        with self.handing_out(self.folder) as alone:
+        with self.handing_out(self.folder, alone=self.engine == "ray") as alone:
             missing = [] if self.complete() else self._begin(sweep=alone)
         if missing:
             yield missing

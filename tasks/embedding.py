@@ -10,8 +10,10 @@ import luigi
 
 from models.config.views import needed_stages
 from models.embed_shard import EmbedShardJob
+from models.embedded.embed import open_encoder
 from models.embedded.stored_job import StoredEmbedJob, describe_embedding
 from models.encoding.encoder_names import OF_A_RUN, parse_encoder_name
+from models.encoding.reading_encoder import EncoderSettings
 from models.model.model_description import (
     OPTION_OF_STAGE,
     find_parser,
@@ -154,6 +156,12 @@ class EmbedCorpus(EncoderParameters, DerivedStage):
             "settings": {**self.evaluated.settings, "device": self.device},
         }
 
+    @cached_property
+    def encoder_digest(self) -> str:
+        """Of the encoder as this machine has it, which all others must find."""
+        settings = EncoderSettings.from_dict({**self.evaluated.settings, "device": "cpu"})
+        return open_encoder(self.evaluated.spec, settings, self.encoder_version).digest
+
     def local_job(self, run: ShardRange) -> EmbedShard:
         """Returns the task of a range of shards that Luigi runs."""
         return EmbedShard(
@@ -166,7 +174,7 @@ class EmbedCorpus(EncoderParameters, DerivedStage):
 
     def stored_job(self, shared: SharedShards, run: ShardRange) -> StoredEmbedJob:
         """Returns the job of a range of shards that any machine runs, by the encoder it finds."""
-        options = self.job_options
+        options = self.job_options | {"encoder_digest": self.encoder_digest}
         del options["parses"]
         return StoredEmbedJob(
             storage=shared.address,

@@ -17,6 +17,7 @@ from pipeline.cleaning.language import check_language
 from pipeline.downloads.connection import file_name_of
 from pipeline.downloads.download import MAX_BYTES, DownloadConfig, check_sha256, download
 from pipeline.downloads.hub_dataset import TEXT_FOLDER
+from pipeline.shards.manifests import stands_whole
 from pipeline.sources.opened import DECLARED, config_of, source_of
 from pipeline.sources.streams import Source
 from pipeline.storage.location import portable_address
@@ -97,6 +98,10 @@ class SplitParts(ShardJob):
     """
 
     job_module = "pipeline.text.split_parts"
+
+    def is_over(self) -> bool:
+        """Returns whether another run has ended the corpus, such as at its limit."""
+        return stands_whole(self.destination)
 
     def job(self) -> dict[str, Any]:
         """Returns where the plan is and where the shards go."""
@@ -244,7 +249,7 @@ class SplitSentences(CorpusParameters, ShardStage):
 
     def _begin(self) -> list[ReportingTask]:
         """Returns the tasks of the parts that come next; none where Ray is the engine."""
-        with self.handing_out(self.folder) as alone:
+        with self.handing_out(self.folder, alone=self.engine == "ray") as alone:
             if self.complete():
                 return []
             self.write_config(sweep=alone)

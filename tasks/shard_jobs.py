@@ -40,9 +40,13 @@ class ShardJob(ReportingTask):
         """Returns whether a shard stands: its manifest and its rows."""
         return read_shard_manifest(self.destination, number) is not None
 
+    def is_over(self) -> bool:
+        """Returns whether the stage is complete, so that no shard is missing."""
+        return False
+
     def complete(self) -> bool:
-        """Returns whether all shards stand."""
-        return self._stands(ShardRange(self.number, self.count))
+        """Returns whether all shards stand, or the stage has what it needs without them."""
+        return self._stands(ShardRange(self.number, self.count)) or self.is_over()
 
     def _stands(self, run: ShardRange) -> bool:
         return all(map(self.is_made, range(run.number, run.number + run.num_shards)))
@@ -58,16 +62,20 @@ class ShardJob(ReportingTask):
         """
         own = ShardRange(self.number, self.count)
         with self.held(self.destination / RUN_LOCK, shared=True):  # who sweeps it holds it alone
-            if self._make_if_free(own):
+            if self.is_over() or self._make_if_free(own):
                 return
-            for other in self._others():
-                if self._stands(own):
-                    return
-                with suppress(JobFailedError):  # the task of that range tells of it
-                    self._make_if_free(other)
+            self._help(own)
             with self.held(self._lock(own)):
                 if not self._stands(own):
                     self._make(own)
+
+    def _help(self, own: ShardRange) -> None:
+        """Makes others' ranges until its own stands; a failure ends it, of which its task tells."""
+        with suppress(JobFailedError):
+            for other in self._others():
+                if self._stands(own):
+                    return
+                self._make_if_free(other)
 
     def _others(self) -> list[ShardRange]:
         """Returns all ranges that were handed out, each run's in an order of its own."""

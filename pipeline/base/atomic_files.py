@@ -29,14 +29,18 @@ def write_text_atomically(path: Path, text: str) -> None:
     write_bytes_atomically(path, text.encode("utf-8"))
 
 
+def writer_name() -> str:
+    """Returns what no other writer's temporary file is called by; containers share host and id."""
+    return f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
+
+
 def write_bytes_atomically(path: Path, content: bytes) -> None:
     """Writes a file that appears whole or not at all, and durably.
 
     Raises:
         OSError: it cannot be written, such as on a full disk; names the file.
     """
-    writer = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"  # containers share both
-    temporary = path.with_name(f"{path.name}.{writer}{TEMPORARY_SUFFIX}")
+    temporary = path.with_name(f"{path.name}.{writer_name()}{TEMPORARY_SUFFIX}")
     try:
         with temporary.open("wb") as stream:
             stream.write(content)
@@ -138,13 +142,16 @@ def locked(path: Path, on_wait: Callable[[], None], *, shared: bool = False) -> 
     Raises:
         OSError: the file cannot be made.
     """
-    with _lock_file(path) as descriptor:
-        kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
-        if not _take(descriptor, kind, path):
-            on_wait()
-            fcntl.flock(descriptor, kind)
-        with _signed(descriptor):
-            yield
+    kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+    while True:
+        with _lock_file(path) as descriptor:
+            if not _take(descriptor, kind, path):
+                on_wait()
+                fcntl.flock(descriptor, kind)
+            if _is_named(descriptor, path):
+                with _signed(descriptor):
+                    yield
+                return
 
 
 @contextmanager
@@ -154,12 +161,15 @@ def locked_if_free(path: Path) -> Iterator[bool]:
     Yields:
         Whether it is held; see `locked`.
     """
-    with _lock_file(path) as descriptor:
-        if _take(descriptor, fcntl.LOCK_EX, path):
-            with _signed(descriptor):
-                yield True
-        else:
-            yield False
+    while True:
+        with _lock_file(path) as descriptor:
+            if not _take(descriptor, fcntl.LOCK_EX, path):
+                yield False
+                return
+            if _is_named(descriptor, path):
+                with _signed(descriptor):
+                    yield True
+                return
 
 
 @contextmanager
@@ -188,6 +198,13 @@ def _take(descriptor: int, kind: int, path: Path) -> bool:
             error,
         )
     return True
+
+
+def _is_named(descriptor: int, path: Path) -> bool:
+    """Returns whether a file has still this name: its folder may be gone since it was opened."""
+    with suppress(FileNotFoundError):
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    return False
 
 
 @contextmanager

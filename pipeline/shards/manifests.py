@@ -24,7 +24,7 @@ SHARD_GLOB = "[0-9]" * 5 + ".parquet"
 MADE = "made"
 """Key of a shard's extra facts: how many of its sentences each transformation made."""
 CLEANED = "cleaned"
-"""Key of a shard's extra facts, and of the config of a stage of sentences: how many of its
+"""Key of a shard's extra facts, and of the config of the stage that splits text: how many of its
 paragraphs were changed by cleaning, by what was done; absent where none was."""
 PARSED_FROM = "sentences_sha256"
 """Key of a parsed shard's extra facts: sha256 of the rows of sentences that were parsed. Of an

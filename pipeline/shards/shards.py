@@ -7,7 +7,6 @@ come, in columns packed for their content; the same tables give the same bytes.
 from __future__ import annotations
 
 import json
-import os
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -22,6 +21,7 @@ from pipeline.base.atomic_files import (
     rename_durably,
     synchronise,
     write_text_atomically,
+    writer_name,
 )
 from pipeline.base.digest import sha256_of_file
 from pipeline.base.json_files import write_sealed_json
@@ -156,7 +156,8 @@ class ShardWriter:
         """
         self._folder, self._stage, self._number = folder, stage, number
         self._path = shard_path(folder, number)
-        self._temporary = self._path.with_name(f"{self._path.name}.{os.getpid()}{TEMPORARY_SUFFIX}")
+        name = f"{self._path.name}.{writer_name()}{TEMPORARY_SUFFIX}"
+        self._temporary = self._path.with_name(name)
         self._schema = schema_for(stage, vectors)
         self._file: pq.ParquetWriter | None = None
         self._num_rows = 0

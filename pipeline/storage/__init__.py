@@ -4,6 +4,7 @@ In: the folders of a stage's sentences and parses under the work folder, and an 
 folder or a URL of `pyarrow.fs` (`location`). Out: the same files at the same place in the storage,
 and those that other machines made, verified, in the work folder. A file is whole or absent, a shard
 is there when its manifest is, and none is taken before stage, number, sentences and parser are
-those wanted (`stage`). `shard_job` has what a stage that parses asks for and what another machine
-does for it, and ``python -m pipeline.storage URL FOLDER`` copies a finished stage.
+those wanted (`stage`). `shared_shards` has what a stage asks for, `stored_job` what another machine
+does for it, `split_job` and `parse_job` how text is split and sentences are parsed there; ``python
+-m pipeline.storage URL FOLDER`` copies a finished stage.
 """

@@ -56,6 +56,7 @@ class SharedShards:
         self._sentences, self._made = sentences, made
         self._stage, self._parser_checksum = stage, parser_checksum
         storage = Storage(self.address)
+        self._is_here = storage.folder == work_folder.absolute()
         self._stored_sentences = StoredStage(storage.inside(self.place_of(sentences)))
         self._stored = StoredStage(storage.inside(self.place_of(made)))
 
@@ -83,6 +84,8 @@ class SharedShards:
             with locked(self._made.parent / "publishing.lock", on_wait):
                 self._stored_sentences.publish_missing(self._sentences, numbers)
                 self._stored_sentences.publish_dataset_manifest(self._sentences)
+        if self._is_here:
+            return
         for number in sorted(self._stored.numbers().intersection(numbers)):
             self.fetch(number)
 

@@ -171,6 +171,8 @@ class PartSplitter:
     def split(self, number: int, limit: int = ALL) -> ShardManifest:
         """Returns the manifest of a part's shard, which is made unless it stands.
 
+        One that was cut at the corpus's limit stands, too, for who asks for all of it.
+
         Args:
             limit: of the shard's sentences, kept ones; what follows them is not read.
 
@@ -178,7 +180,7 @@ class PartSplitter:
             ChangedTextError: the text is not the one of the plan; nothing is written.
         """
         standing = read_shard_manifest(self._folder, number)
-        if standing is not None and standing.extra.get("limit", ALL) == limit:
+        if standing is not None and limit in (ALL, standing.extra.get("limit", ALL)):
             return standing
         manifest_path(self._folder, number).unlink(missing_ok=True)
         shard = SentenceShard(number)

@@ -209,8 +209,7 @@ class CorpusSplit:
             least = max(least, unsought[part.pieces[-1].stream])
             if num_bytes >= least or number + 1 == end:
                 if number >= first:
-                    begin = max(start, first)
-                    yield ShardRange(begin, number + 1 - begin)
+                    yield ShardRange(start, number + 1 - start)
                 start, num_bytes, least = number + 1, 0, usual
 
     def _unsought_bytes(self, most: int | None) -> dict[int, int]:

@@ -15,6 +15,7 @@ from pipeline.shards.manifests import (
     read_dataset_manifest,
     shard_numbers,
     shard_path,
+    stands_whole,
 )
 from pipeline.sources import plan
 from pipeline.sources.streams import Source
@@ -245,3 +246,29 @@ def test_ray_splits_by_a_plan_that_goes_further(
     assert build(on_ray)
     assert len(short_plans) >= 3
     assert shards(on_ray.folder) == by_a_whole_plan(text, tmp_path / "one", monkeypatch, limit=263)
+
+
+def test_a_job_that_comes_after_the_end_leaves_a_corpus_with_a_limit_alone(
+    text: Path, tmp_path: Path
+) -> None:
+    limited = stage(text, tmp_path / "work", limit=75)
+    assert build(limited)
+    before = shards(limited.folder)
+    late = SplitParts(destination=limited.folder, number=0, count=6)
+
+    assert late.complete()
+    late.run()
+
+    assert shards(limited.folder) == before
+    assert stands_whole(limited.folder)
+
+
+def test_what_is_left_of_a_range_keeps_its_bounds(text: Path, tmp_path: Path) -> None:
+    first = stage(text, tmp_path / "work")
+    handed = [(task.number, task.count) for task in next(first.run())]
+    task = SplitParts(destination=first.folder, number=0, count=1)
+    task.set_status_message = task.set_progress_percentage = lambda *_: None
+    task.run()
+
+    again = stage(text, tmp_path / "work")
+    assert [(task.number, task.count) for task in next(again.run())] == handed

@@ -390,3 +390,13 @@ def test_a_range_that_was_killed_goes_on_where_it_was(
     for number in range(len(SHARDS)):
         expected = embedding_functions.letters(texts(number))
         np.testing.assert_array_equal(vectors_in(out, number), expected)
+
+
+def test_an_encoder_that_is_not_the_expected_one_makes_nothing(
+    corpus: Corpus, tmp_path: Path
+) -> None:
+    job = corpus.job("english", tmp_path / "out", encoder_digest="c0ffee")
+
+    with pytest.raises(ValueError, match="english: this machine has another one of this name"):
+        job_module.execute(job, lambda *_: None)
+    assert not (tmp_path / "out").exists()
