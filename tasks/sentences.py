@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -34,8 +35,15 @@ from tasks.engine_parameters import AddressParameter, Sha256Parameter
 from tasks.parameters import GIGABYTE, CorpusParameters
 from tasks.shard_jobs import ShardJob, handed_out, ray_engine
 
+logger = logging.getLogger("luigi-interface")
+
 _GIVEN_BY = {"paths": "files", "url": "url", "dataset": "hf"}
 """What says where a text is -> the source that is made for it."""
+UNREAD = (
+    *("unreadable_folder", "unreadable_file", "damaged_file", "binary_file", "undecodable"),
+    *("missing_text", "bad_row", "bad_json"),
+)
+"""Reasons of refusals that lie in files rather than in sentences."""
 PARTS_SUFFIX = "-parts"
 """Of the folder in a storage with shards of whole parts, of a corpus that is to be cut."""
 
@@ -324,5 +332,15 @@ class SplitSentences(CorpusParameters, ShardStage):
         }
 
     def fill(self) -> None:
-        """Marks the stage complete, whose shards are there."""
-        self._begun(sweep=True).finish()
+        """Marks the stage complete, whose shards are there; tells of text that was not readable."""
+        made = self._begun(sweep=True).finish()
+        if unread := {name: made.drops[name] for name in UNREAD if name in made.drops}:
+            refused = ", ".join(f"{name} {count:,}" for name, count in unread.items())
+            logger.warning(
+                "%s: %s sentences; text was refused (%s): `treeviews inspect stats %s` and the "
+                "files *.quarantine.jsonl say what and where",
+                self.folder,
+                f"{made.rows:,}",
+                refused,
+                self.folder.parent,
+            )

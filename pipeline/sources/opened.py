@@ -8,6 +8,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
+from pipeline.sources.file_list import list_files
 from pipeline.sources.files import TextFiles
 from pipeline.sources.opened_file import FilesConfig
 from pipeline.sources.python_docs import PythonDocs
@@ -68,11 +69,36 @@ def config_of(name: str, given: Mapping[str, str | None], paths: Sequence[str]) 
                 f"source is {name!r}, of which {setting} is {value!r}, and {setting} is "
                 f"{settings[setting]!r}: leave it out, or give --source files"
             )
-    if declared.sentence_files and all(
-        fnmatch(Path(path).name, declared.sentence_files) for path in paths
+    if (
+        (pattern := declared.sentence_files)
+        and _are_sentence_files(pattern, paths)
+        and settings.setdefault("paragraphs", "line") != "line"
     ):
-        settings.setdefault("paragraphs", "line")
+        raise ValueError(
+            f"source is {name!r}, whose files {pattern} have a sentence a line, and paragraphs is "
+            f"{settings['paragraphs']!r}: leave it out, or give --source files"
+        )
     return FilesConfig.from_dict(settings)
+
+
+def _are_sentence_files(pattern: str, paths: Sequence[str]) -> bool:
+    """Returns whether files, and those in folders, have a sentence a line.
+
+    Raises:
+        ValueError: some have, and others have not.
+    """
+    names: list[str] = []
+    for path in paths:
+        is_folder = Path(path).is_dir()
+        names += [one.path.name for one in list_files([path]).files] if is_folder else [path]
+    found = [fnmatch(Path(name).name, pattern) for name in names]
+    if any(found) and not all(found):
+        other = names[found.index(False)]
+        raise ValueError(
+            f"{other}: stands beside files {pattern}, which have a sentence a line, and is none of "
+            "them: split it in a run of its own"
+        )
+    return all(found)
 
 
 def source_of(name: str, paths: Sequence[str], given: Mapping[str, str | None]) -> Source:

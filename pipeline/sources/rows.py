@@ -213,9 +213,9 @@ class CsvStream(RowStream):
 
 def no_such_column(name: str, wanted: str, columns: Iterable[str]) -> Refusal:
     """Returns what stands for the rows of a file that has no column of text."""
-    found = ", ".join(columns)
-    detail = f"no column {wanted!r}; set text_field to the one that holds the text"
-    return Refusal("missing_text", detail, name, excerpt_of(found))
+    found = excerpt_of(", ".join(columns))
+    detail = f"no column {wanted!r} among {found}; set text_field to the one that holds the text"
+    return Refusal("missing_text", detail, name, found)
 
 
 class _Records:

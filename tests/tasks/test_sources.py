@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import io
 import json
+import logging
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -110,6 +111,34 @@ def test_the_books_of_sentences_have_one_a_line(tmp_path: Path) -> None:
     paths = str(tmp_path / "books_large_p*.txt")
     found = sentences_of(task_of(tmp_path, source="bookcorpus", paths=paths))
     assert found["books_large_p2.txt"] == ["the river rose .", "nobody slept ."]
+
+
+def test_the_release_of_books_is_known_in_a_folder_and_beside_nothing_else(tmp_path: Path) -> None:
+    books = tmp_path / "books"
+    books.mkdir()
+    written(books / "books_large_p1.txt", b"the river rose .\nnobody slept .\n")
+    given = {"source": "bookcorpus", "paths": str(books)}
+    found = sentences_of(task_of(tmp_path, **given))
+    assert found["books_large_p1.txt"] == ["the river rose .", "nobody slept ."]
+
+    with pytest.raises(ValueError, match="have a sentence a line, and paragraphs is 'blank-line'"):
+        task_of(tmp_path, paragraphs="blank-line", **given).content()
+    written(books / "emma.txt", b"Emma rose.\n")
+    with pytest.raises(ValueError, match=r"emma\.txt: stands beside files books_large_p\*"):
+        task_of(tmp_path, **given).content()
+
+
+def test_a_run_tells_of_text_that_was_not_readable(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING, logger="luigi-interface")
+    whole = gzip.compress(b"The river rose.\n\nNobody slept.\n" * 2_000)
+    path = written(tmp_path / "a.txt.gz", whole[:-20])
+
+    found = sentences_of(task_of(tmp_path, source="files", paths=str(path)))
+
+    assert sum(map(len, found.values())) > 10
+    assert "text was refused (damaged_file 1): `treeviews inspect stats" in caplog.text
 
 
 def test_a_data_set_is_fetched_and_read(tmp_path: Path) -> None:
