@@ -163,7 +163,8 @@ def stage_figures(runs: Sequence[StageRun]) -> dict[str, Any]:
     if not runs:
         return dict.fromkeys([*of_both, *of_each])
     one, two = runs
-    ratio = round(one.taken.wall_seconds / two.taken.wall_seconds, 3)
+    is_shared = one.jobs >= max(WORKERS.values())
+    ratio = round(one.taken.wall_seconds / two.taken.wall_seconds, 3) if is_shared else None
     survey = round(one.survey_megabytes, 1)
     same = (ratio, one.sentences, one.shards, one.jobs, dict(one.drops), survey)
     each = [

@@ -14,6 +14,7 @@ prints is one JSON object:
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import subprocess
 import sys
@@ -24,7 +25,16 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.report import REPOSITORY, Table, fail, header, print_last_line, print_table
+from benchmarks.report import (
+    REPOSITORY,
+    Table,
+    fail,
+    header,
+    print_last_line,
+    print_lines,
+    print_table,
+)
+from pipeline.base.bundled import how_to_install
 from pipeline.base.job import available_cores
 
 QUICK_WORDS = 50_000
@@ -46,13 +56,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
             write_glove(text, words, options.size)
             num_bytes = text.stat().st_size
             ours = _measured("ours", text, Path(folder) / "vectors")
-            gensim = None if options.no_gensim else _measured("gensim", text)
+            has_gensim = importlib.util.find_spec("gensim") is not None
+            gensim = None if options.no_gensim or not has_gensim else _measured("gensim", text)
             opened = _measured("open", Path(folder) / "vectors", min(ROWS_READ, words // 2))
     except (OSError, RuntimeError, ValueError) as error:
         return fail(str(error))
     what = f"{words:,} synthetic words of {options.size} numbers, {num_bytes / 1e9:.2f} GB"
     run = header("benchmarks.word_vectors", given, text=what, seed=0)
     print_table(_import_table(ours, gensim), run)
+    if not (has_gensim or options.no_gensim):
+        print_lines([f"gensim is not installed, so not compared ({how_to_install('vectors')})"])
     print_table(_open_table(opened), run)
     print_last_line(_figures(words, options.size, ours, gensim, opened))
     return 0
