@@ -7,7 +7,6 @@ one core. Rates are of the processor's time. The last line it prints is one JSON
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 import time
@@ -18,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import torch
 
-from benchmarks.encode import MIN_SENTENCES, distinct_sentences, slug
+from benchmarks.encode import MIN_SENTENCES, argument_parser, distinct_sentences, slug
 from benchmarks.report import Table, fail, header, print_last_line, print_table
 from models.embedded.embed import EmbeddedFolders, OpenedEncoder, embed_shard, open_encoder
 from models.encoding.encoder_interface import FloatArray
@@ -39,7 +38,10 @@ QUICK_SENTENCES = 2_000
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the benchmark; returns 0, or 2 for a user's mistake."""
     given = sys.argv[1:] if arguments is None else list(arguments)
-    options = _parser().parse_args(given)
+    parser = argument_parser(
+        "python -m benchmarks.embedding", __doc__ or "", SENTENCES, QUICK_SENTENCES
+    )
+    options = parser.parse_args(given)
     if options.sentences is not None and options.sentences < MIN_SENTENCES:
         return fail(f"--sentences is {options.sentences}; give at least {MIN_SENTENCES}")
     torch.set_num_threads(1)
@@ -74,19 +76,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     }
     print_last_line({**named, "sentences": len(sentences), "encoders": encoders})
     return 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.embedding", description=(__doc__ or "").partition("\n")[0]
-    )
-    add = parser.add_argument
-    shipped = ", ".join(BUNDLED_MODELS)
-    add("encoder", nargs="*", help=f"names of encoders; default: those that ship, {shipped}")
-    add("--text", type=Path, help="UTF-8, a sentence a line; default: the default run's sentences")
-    add("--sentences", type=int, help=f"at most so many; default: {SENTENCES}")
-    add("--quick", action="store_true", help=f"at most {QUICK_SENTENCES} sentences, for a trial")
-    return parser
 
 
 def _figures(

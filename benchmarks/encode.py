@@ -43,7 +43,10 @@ STARTS = 3
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the benchmark; returns 0, or 2 for a user's mistake."""
     given = sys.argv[1:] if arguments is None else list(arguments)
-    options = _parser().parse_args(given)
+    parser = argument_parser(
+        "python -m benchmarks.encode", __doc__ or "", SENTENCES, QUICK_SENTENCES
+    )
+    options = parser.parse_args(given)
     if options.sentences is not None and options.sentences < MIN_SENTENCES:
         return fail(f"--sentences is {options.sentences}; give at least {MIN_SENTENCES}")
     torch.set_num_threads(1)  # as in the process that is measured
@@ -121,16 +124,21 @@ def _named(figures: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
     return named | shared
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.encode", description=(__doc__ or "").partition("\n")[0]
-    )
+def argument_parser(program: str, purpose: str, most: int, quick: int) -> argparse.ArgumentParser:
+    """Returns what reads the arguments of a benchmark of encoders.
+
+    Args:
+        purpose: its module's docstring, of which the first line is shown.
+        most: sentences that are taken by default.
+        quick: those for a trial.
+    """
+    parser = argparse.ArgumentParser(prog=program, description=purpose.partition("\n")[0])
     add = parser.add_argument
     shipped = ", ".join(BUNDLED_MODELS)
     add("encoder", nargs="*", help=f"names of encoders; default: those that ship, {shipped}")
     add("--text", type=Path, help="UTF-8, a sentence a line; default: the default run's sentences")
-    add("--sentences", type=int, help=f"at most so many; default: {SENTENCES}")
-    add("--quick", action="store_true", help=f"at most {QUICK_SENTENCES} sentences, for a trial")
+    add("--sentences", type=int, help=f"at most so many; default: {most}")
+    add("--quick", action="store_true", help=f"at most {quick} sentences, for a trial")
     return parser
 
 
