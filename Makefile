@@ -11,7 +11,7 @@ INSTALL := $(PIP) install --quiet -c constraints.txt
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 FROM_TORCH := --no-deps --retries 0 --extra-index-url "$(TORCH_INDEX)"
 
-.PHONY: install run test test-slow check format docs wheel wheels clean help
+.PHONY: install run test test-slow check format docs tutorials wheel wheels clean help
 
 help:
 	@echo "make install what it needs, into .venv"
@@ -20,6 +20,7 @@ help:
 	@echo "make test-slow  the tests that start trainings, benchmarks and wheels of their own"
 	@echo "make check   ruff and mypy"
 	@echo "make docs    the site, into build/site"
+	@echo "make tutorials  run the notebooks of docs/tutorials anew, and store what they print"
 	@echo "make wheel   the wheel, with all that ships, into dist/"
 	@echo "make wheels  it and all wheels that it needs, into wheels/, for a machine offline"
 	@echo "make clean   remove the environment (data/work, the results, stays)"
@@ -46,6 +47,9 @@ format: $(TESTS)
 
 docs: $(TESTS)
 	$(BIN)/sphinx-build -W --keep-going -q -c docs/site . build/site
+
+tutorials: $(TESTS)
+	$(BIN)/python docs/site/tutorials.py
 
 wheel: $(RUNS)
 	$(PIP) wheel --quiet --no-deps --wheel-dir dist .

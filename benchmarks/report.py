@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import shlex
 import subprocess
 import sys
@@ -21,6 +20,7 @@ from benchmarks.corpus import identity
 from models.corpus.parsed_corpus import CorpusFolders
 from models.training.machine import versions
 from pipeline.base.foreign_text import without_secrets
+from pipeline.base.machine import processor
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -134,13 +134,3 @@ def _git(*arguments: str) -> str | None:
     except FileNotFoundError:
         return None
     return result.stdout.strip() if result.returncode == 0 else None
-
-
-def processor() -> str:
-    """Returns the name of this machine's processor."""
-    facts = Path("/proc/cpuinfo")
-    if facts.exists():
-        for line in facts.read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()

@@ -26,10 +26,11 @@ import sys
 import textwrap
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from benchmarks.report import REPOSITORY, processor
+from benchmarks.report import REPOSITORY
 from models.config.training_config import PAIRED_TRAINING_VERSION, TRAINING_VERSION
 from models.corpus.syntactic_pairs import PAIRS_VERSION
 from models.embedded.embed import EMBEDDING_VERSION
@@ -38,6 +39,7 @@ from models.evaluation.protocols.config import PROTOCOL_VERSION
 from models.words.expansion import EXPANSION_VERSION
 from pipeline.base.atomic_files import write_text_atomically
 from pipeline.base.digest import digest_of, sha256_of_file
+from pipeline.base.machine import processor
 from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder
 from pipeline.parsing.parse_shard import PARSING_VERSION
 from pipeline.text.boundaries import BOUNDARY_VERSION
@@ -179,6 +181,10 @@ def headline_table(results: Mapping[Path, Mapping[str, Any]], today: Mapping[str
     return _table({"columns": ["what", "figure", "measured"], "rows": rows})
 
 
+SIGNS = "▲▼"
+"""Of a figure that differs from a report's baseline; a result has the differences themselves."""
+
+
 def result_of_run(folder: Path, machine: str) -> dict[str, Any]:
     """Returns the result that a default run's report holds: its scores and what led to them.
 
@@ -199,11 +205,10 @@ def result_of_run(folder: Path, machine: str) -> dict[str, Any]:
         "date": f"{written:%Y-%m-%d}",
         "machine": machine,
         "versions": facts["versions"],
-        "seeds": sorted({int(seed) for seed in re.findall(r"\bseed (\d+)", text)}),
+        "seeds": sorted({int(seed) for seed in re.findall(r"\bseed (\d+)", _told_of_scores(text))}),
         "inputs": _inputs_of_run(facts),
         "headlines": [
             _effect(facts["effect_of_training"]),
-            *_averages(parts),
             {"what": f"{compared}, points of accuracy [95 %]", "figure": gain},
         ],
         "runs": [{"command": facts["command"] or RUN_ALL, "commit": facts["commit"]}],
@@ -212,28 +217,33 @@ def result_of_run(folder: Path, machine: str) -> dict[str, Any]:
 
 
 def _scores_of(text: str, folder: Path) -> tuple[list[Any], tuple[str, Any]]:
-    """Returns a report's part on scores, and the name and figure of its first difference."""
+    """Returns a report's part on scores, and the name and figure of its first difference.
+
+    That is how the report begins, and its section on probing up to the table of differences.
+    """
     parts: list[Any] = []
-    gain = None
-    for paragraph in text.strip().split("\n\n")[1:]:
-        if gain is not None and paragraph.startswith("## "):
-            return parts, gain
-        if paragraph.startswith(("![", "```", "What was run.")):
+    paragraphs = _told_of_scores(text).split("\n\n")[1:]
+    for before, paragraph in pairwise(["", *paragraphs]):
+        if paragraph.startswith(("![", "```", *SIGNS)) or before.startswith("!["):
             continue
         table = _table_of(paragraph)
         parts.append(table or paragraph)
-        for row in table["rows"] if table and gain is None else []:
+        for row in table["rows"] if table else []:
             found = [
                 cell
                 for cell in row
                 if isinstance(cell, dict) and {"difference", "low"} <= cell.keys()
             ]
             if found:
-                gain = (row[0], found[0])
-                break
-    if gain is None:
-        raise ValueError(f"{folder}: report.md has no table of differences with their intervals")
-    return parts, gain
+                return parts, (row[0], found[0])
+    raise ValueError(f"{folder}: report.md has no table of differences with their intervals")
+
+
+def _told_of_scores(text: str) -> str:
+    """Returns how a report begins, and its section on probing."""
+    opening, *sections = text.strip().split("\n\n## ")
+    scores = (f"## {one}" for one in sections if one.startswith("Probing\n"))
+    return "\n\n".join([opening, *scores])
 
 
 def _effect(effect: Mapping[str, Any]) -> dict[str, Any]:
@@ -244,16 +254,6 @@ def _effect(effect: Mapping[str, Any]) -> dict[str, Any]:
         "[95 %]",
         "figure": {"difference": points["value"], "low": points["low"], "high": points["high"]},
     }
-
-
-def _averages(parts: Sequence[Any]) -> list[dict[str, Any]]:
-    """Returns the headlines of the rows that are means over seeds: their last column."""
-    rows = [row for part in parts if isinstance(part, dict) for row in part["rows"]]
-    return [
-        {"what": f"default run, probing tasks: {row[0]} (accuracy, %)", "figure": row[-1]}
-        for row in rows
-        if isinstance(row[-1], dict) and "mean" in row[-1]
-    ]
 
 
 def _inputs_of_run(facts: Mapping[str, Any]) -> dict[str, str]:
@@ -278,7 +278,10 @@ def _table_of(paragraph: str) -> dict[str, Any] | None:
     lines = paragraph.strip().split("\n")
     if len(lines) < 3 or not all(line.startswith("|") for line in lines):
         return None
-    cells = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
+    cells = [
+        [cell.strip().rstrip(f" {SIGNS}") for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+        for line in lines
+    ]
     return {"columns": cells[0], "rows": [list(map(cell_of, row)) for row in cells[2:]]}
 
 

@@ -18,7 +18,7 @@ from typing import ClassVar
 from models.embedded.embed import EmbeddedFolders, embed_shard, open_encoder
 from models.encoding.reading_encoder import EncoderSettings
 from pipeline.base.config_fields import Config, Count, Natural
-from pipeline.base.job import Progress, run_job_from_command_line
+from pipeline.base.job import Progress, Rated, run_job_from_command_line
 from pipeline.shards.manifests import read_shard_manifest
 from pipeline.shards.schema import VectorType
 
@@ -78,7 +78,8 @@ def execute(job: EmbedShardJob, on_progress: Progress) -> None:
     for place, number in enumerate(missing):
 
         def follow(share: float, status: str, place: int = place, number: int = number) -> None:
-            on_progress((place + share) / len(missing), f"shard {number}: {status}")
+            told = Rated.like(status, f"shard {number}: {status}")
+            on_progress((place + share) / len(missing), told)
 
         embed_shard(
             folders,

@@ -6,8 +6,24 @@ from tasks.command_line import teach_command_line
 from tasks.datasets import FetchDataset
 from tasks.embedding import EmbedCorpus, EmbedShard
 from tasks.evaluation_data import DownloadSentEval
+from tasks.evaluation_table import EvaluateAll
 from tasks.expansion import ExpandVocabulary
-from tasks.frameworks import CompareFrameworks
+from tasks.experiments.comparison import CompareFrameworks
+from tasks.experiments.paper_tables import PaperTables
+from tasks.experiments.sweep import Sweep
+from tasks.experiments.tables import (
+    TableOfCorpusChoice,
+    TableOfEmbeddingSize,
+    TableOfInvertibleDecoders,
+    TableOfJointObjectives,
+    TableOfMultiViewAblations,
+    TableOfMultiViewSimilarity,
+    TableOfMultiViewSupervised,
+    TableOfPostProcessing,
+    TableOfRandomBaselines,
+    TableOfSentEval,
+    TableOfViewPairs,
+)
 from tasks.pairs import MakePairs
 from tasks.parsers import ConvertParser, TrainConstituencyParser, TrainDependencyParser
 from tasks.parsing import ParseConstituents, ParseDependencies, ParseShard
@@ -19,7 +35,8 @@ from tasks.probing_text import (
 )
 from tasks.report import WriteReport
 from tasks.sentences import DownloadCorpus, SplitSentences
-from tasks.senteval import EvaluateAll, EvaluateEncoder, EvaluateTask
+from tasks.senteval import EvaluateEncoder, EvaluateTask
+from tasks.shown_sentences import ShowSentences
 from tasks.training import TrainEncoders
 from tasks.vocabulary import CountShard, CountVocabulary
 from tasks.word_vectors import DownloadVectors, TrainWordVectors
@@ -45,14 +62,28 @@ __all__ = [
     "FetchDataset",
     "FindDuplicates",
     "MakePairs",
+    "PaperTables",
     "ParseAlteredConstituents",
     "ParseAlteredDependencies",
     "ParseConstituents",
     "ParseDependencies",
     "ParseShard",
     "RunAll",
+    "ShowSentences",
     "SignParts",
     "SplitSentences",
+    "Sweep",
+    "TableOfCorpusChoice",
+    "TableOfEmbeddingSize",
+    "TableOfInvertibleDecoders",
+    "TableOfJointObjectives",
+    "TableOfMultiViewAblations",
+    "TableOfMultiViewSimilarity",
+    "TableOfMultiViewSupervised",
+    "TableOfPostProcessing",
+    "TableOfRandomBaselines",
+    "TableOfSentEval",
+    "TableOfViewPairs",
     "TrainConstituencyParser",
     "TrainDependencyParser",
     "TrainEncoders",

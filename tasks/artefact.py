@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import luigi
 from luigi.parameter import ParameterVisibility
@@ -27,9 +27,12 @@ from pipeline.base.atomic_files import (
 from pipeline.base.digest import digest_of, remembered_sha256
 from pipeline.base.foreign_text import told, values_without_secrets
 from pipeline.base.job import run_job_process
-from pipeline.shards.manifests import stands_whole
+from pipeline.base.json_files import read_json
+from pipeline.shards.listing import num_listed
+from pipeline.shards.manifests import MANIFEST_NAME, read_dataset_manifest, stands_whole
 from pipeline.shards.schema import SCHEMA_VERSION
-from tasks.failures import Failure, ToldFailure
+from tasks.display.channel import report
+from tasks.failures import Failure, ToldFailure, is_refused
 
 logger = logging.getLogger("luigi-interface")
 
@@ -52,9 +55,14 @@ class ReportingTask(luigi.Task):
         self.task_id: str = f"{self.task_id}_{RUN_ID}"
 
     def report_progress(self, fraction: float, status: str) -> None:
-        """Shows how far the task is."""
+        """Shows how far the task is, on Luigi's page and where the run is shown."""
         self.set_status_message(status)
         self.set_progress_percentage(round(100 * fraction))
+        report(self.task_id, fraction, status)
+
+    def headline(self) -> list[str]:
+        """Returns the sentences that a run ends with that asked for this: what came of it."""
+        return []
 
     def on_failure(self, exception: BaseException) -> str:
         """Returns what Luigi's page shows of an error: its sentence and the traceback.
@@ -133,6 +141,14 @@ def run_job(
     run_job_process(module, job, job_path, task.report_progress, threads=threads)
 
 
+class Parts(NamedTuple):
+    """Of a stage that is made part by part, such as shard by shard."""
+
+    num: int | None
+    """None where it is not known yet."""
+    num_done: int
+
+
 class Artefact(ReportingTask):
     """A task that fills one folder and marks it complete by writing one file last.
 
@@ -191,6 +207,31 @@ class Artefact(ReportingTask):
         """Returns the folders that the task writes into."""
         return {self.folder}
 
+    def later(self) -> list[Artefact]:
+        """Returns what `run` asks for once others are made, as far as it can be named now.
+
+        Who draws the graph of a run asks; nothing need be made for it.
+        """
+        return []
+
+    def own_folders(self) -> set[Path]:
+        """Returns the folders that only this task's result needs: those it writes into, mostly."""
+        return self.places()
+
+    def parts(self) -> Parts | None:
+        """Returns how many parts the stage has and how many stand; None where it has none."""
+        return None
+
+    def seconds(self) -> float | None:
+        """Returns how long the making took, of a complete stage; None where its files do not say.
+
+        Raises:
+            OSError, ValueError: a marker cannot be read.
+        """
+        found = [_seconds_in(Path(one.path)) for one in luigi.task.flatten(self.output())]
+        known = [seconds for seconds in found if seconds is not None]
+        return round(sum(known), 3) if known else None
+
     def run(self) -> Any:
         """Fills the folder, alone; where another run is at it, waits and takes its result."""
         with ExitStack() as locks:
@@ -220,10 +261,32 @@ class Artefact(ReportingTask):
 class ShardStage(Artefact):
     """A task that fills its folder with shards, which its marker sums up."""
 
+    def headline(self) -> list[str]:
+        """Returns how many rows there are, in how many shards."""
+        remedy = "delete the folder and run the stage again"
+        summed = read_json(self.folder / self.marker, remedy=remedy)
+        num_shards = len(summed["shards"])
+        shards = "1 shard" if num_shards == 1 else f"{num_shards:,} shards"
+        return [f"{summed['rows']:,} sentences in {shards}"]
+
     @property
     def parsed_from(self) -> Path | None:
         """Folder of the sentences that the shards are parses of."""
         return None
+
+    def expected_shards(self) -> int | None:
+        """Returns how many shards the stage is to have; None while that is not known."""
+        if (self.folder / MANIFEST_NAME).exists():
+            return len(read_dataset_manifest(self.folder).shards)
+        return None
+
+    def parts(self) -> Parts:
+        """Returns how many shards the stage has and how many stand."""
+        try:
+            num = self.expected_shards()
+        except (OSError, ValueError):  # its run says what is damaged
+            num = None
+        return Parts(num, num_listed(self.folder))
 
     def complete(self) -> bool:
         """Returns whether the marker stands, and every file that it lists, in its size.
@@ -249,6 +312,19 @@ class ShardStage(Artefact):
         return whole
 
 
+SAVED_SECONDS = "_when_computed"
+"""Ends the name of a time that was not spent again, as a cache had the result."""
+
+
+def _seconds_in(marker: Path) -> float | None:
+    """Returns the seconds that a file of JSON tells: one number, or one of each step."""
+    facts = read_json(marker, remedy="delete it and run the stage again")
+    told = facts.get("seconds") if isinstance(facts, Mapping) else None
+    if isinstance(told, Mapping):
+        told = sum(value for name, value in told.items() if not name.endswith(SAVED_SECONDS))
+    return float(told) if isinstance(told, int | float) else None
+
+
 def checksum(path: Path, *, names: tuple[str, ...] = ()) -> str:
     """Returns one digest over a file's bytes, or over these files of a folder.
 
@@ -264,6 +340,11 @@ def checksum(path: Path, *, names: tuple[str, ...] = ()) -> str:
     return digest_of({file.name: remembered_sha256(file) for file in files})
 
 
+def announce_nothing() -> None:
+    """Has the process name no result at its end, as it only looks at what is there."""
+    _announced.append(Path())
+
+
 def announce_at_exit(result: Path, marker: Path) -> None:
     """Has the process print a path last, if its marker then exists; only the first call counts.
 
@@ -273,4 +354,10 @@ def announce_at_exit(result: Path, marker: Path) -> None:
     if _announced or multiprocessing.parent_process() is not None:
         return
     _announced.append(result)
-    atexit.register(lambda: print(result, flush=True) if marker.exists() else None)
+    atexit.register(lambda: _announce(result) if marker.exists() else None)
+
+
+def _announce(result: Path) -> None:
+    """Prints a path, but for a run that the checks before it refused."""
+    if not is_refused():
+        print(result, flush=True)

@@ -1,7 +1,8 @@
 """How stages are asked for: Luigi's command line, which refuses a mistake in one sentence.
 
 `teach_command_line` changes what ``luigi --module tasks`` says of a wrong parameter, and which
-codes it exits with; `run_stage` is the same for ``treeviews run``, without Luigi's own messages.
+codes it exits with, and shows a run in place of Luigi's own messages; `run_stage` is the same for
+``treeviews run``.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ import argparse
 import logging
 import re
 import socket
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import fields
 from functools import wraps
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
@@ -23,11 +25,21 @@ from luigi.parameter import MissingParameterException
 from luigi.retcodes import retcode
 from luigi.task_register import Register
 
+from models.config.training_config import TrainingConfig
 from pipeline.base.foreign_text import told
-from pipeline.base.mistakes import DONE, did_you_mean
+from pipeline.base.mistakes import DONE, FAILED, did_you_mean
 from tasks import failures
-from tasks.artefact import ReportingTask
+from tasks.artefact import ReportingTask, announce_nothing
+from tasks.display.shown_run import shown
+from tasks.ending import (
+    failure_lines,
+    is_told,
+    say,
+    success_lines,
+    told_interrupts,
+)
 from tasks.failures import refuse
+from tasks.runs.recording import recorded
 
 logger = logging.getLogger("luigi-interface")
 
@@ -36,6 +48,8 @@ SECONDS_TO_CONNECT = 3.0
 """That a scheduler has to answer; Luigi itself tries for two minutes."""
 _BY_WHAT_FAILED = -1
 """Stands for an exit code that nobody has set."""
+_WITH_LUIGIS_TALK = ("DEBUG", "NOTSET")
+"""Levels of the log for who wants to read what Luigi's scheduler says, in place of the display."""
 _EXAMPLE = re.compile(r"'([{\[].*?[}\]])'")
 
 
@@ -68,8 +82,7 @@ def teach_command_line() -> None:
     CmdlineParser.get_task_obj = _asked_task(CmdlineParser.get_task_obj)
     factory = interface._WorkerSchedulerFactory
     factory.create_remote_scheduler = _reached_scheduler(factory.create_remote_scheduler)
-    interface._schedule_and_run = _told_at_the_end(interface._schedule_and_run)
-    logger.addFilter(_is_no_summary_of_failures)
+    interface._schedule_and_run = _told_run(interface._schedule_and_run)
 
 
 def stages() -> dict[str, type[ReportingTask]]:
@@ -106,63 +119,100 @@ def run_stage(stage: str, arguments: Sequence[str]) -> int:
     """
     elsewhere = any(argument.startswith("--scheduler-") for argument in arguments)
     options = [] if elsewhere else ["--local-scheduler"]
-    with _quiet_log():
+    try:
         result = interface._run([stage, *arguments, *options])
-    if result.status in (luigi.LuigiStatusCode.SUCCESS, luigi.LuigiStatusCode.SUCCESS_WITH_RETRY):
-        return DONE
-    return failures.exit_code()
+    except KeyboardInterrupt as error:
+        if not is_told(error):
+            raise
+        return FAILED
+    return DONE if failures.is_done(result) else failures.exit_code()
 
 
 @contextmanager
-def _quiet_log() -> Iterator[None]:
-    """Shows, for the time of a ``with`` block, stages and warnings but not Luigi's own messages."""
+def asked(stage: str, arguments: Sequence[str]) -> Iterator[luigi.Task]:
+    """Reads a command line as `run_stage` does, for who only looks at what it would do.
 
-    class Short(logging.Formatter):
-        def format(self, record: logging.LogRecord) -> str:
-            text = super().format(record)
-            return text if record.levelno == logging.INFO else f"{record.levelname.lower()}: {text}"
+    Yields:
+        The task that is asked for; defaults that the command line gives hold in the ``with`` block.
 
-    luigi.configuration.get_config().set("core", "no_configure_logging", "true")
-    handler = logging.StreamHandler()
-    handler.setFormatter(Short("%(message)s"))
-    handler.addFilter(lambda record: "luigi" not in record.pathname.split("/")[-2:-1])
-    handlers = {
-        luigi.Event.START: lambda task: logger.info("%s: begins", task.task_family),
-        luigi.Event.PROCESSING_TIME: lambda task, seconds: logger.info(
-            "%s: done in %.1f s", task.task_family, seconds
-        ),
-    }
-    before = logger.level, logger.propagate, logger.handlers[:]
-    logger.setLevel(logging.INFO)
-    logger.propagate = False  # whoever else shows messages in this process would show them again
-    logger.handlers[:] = [handler]
-    for event, tell in handlers.items():
-        luigi.Task.event_handler(event)(tell)
+    Raises:
+        SystemExit: what was asked for cannot be run; it is told.
+    """
+    announce_nothing()
+    level = logger.level
+    logger.setLevel(logging.ERROR)  # what is gone is shown as such, and nothing is made of it
     try:
-        yield
+        with CmdlineParser.global_instance([stage, *arguments]) as parser:
+            yield parser.get_task_obj()
     finally:
-        for event, tell in handlers.items():
-            luigi.Task.remove_event_handler(event, tell)
-        level, logger.propagate, logger.handlers[:] = before
         logger.setLevel(level)
 
 
-def _is_no_summary_of_failures(record: logging.LogRecord) -> bool:
-    """Says whether a record is to be shown: Luigi's summary of what failed tells no cause."""
-    return not (failures.any_failure() and "Luigi Execution Summary" in str(record.msg))
+def _told_run(run: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns Luigi's run of tasks, which is shown while it works and told of when it ends."""
+    run = _recorded_run(run)
 
-
-def _told_at_the_end(run: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(run)
-    def told_run(*arguments: Any, **named: Any) -> Any:
+    def run_and_tell(
+        tasks: Iterable[luigi.Task], factory: Any = None, override_defaults: Any = None
+    ) -> Any:
+        asked_for = list(tasks)  # a program may give what can be read but once
         failures.forget_failures()
         _check_settings()
-        result = run(*arguments, **named)
-        if lines := failures.told_failures():
-            logger.error("\n".join(lines))
+        settings = interface.core(**(override_defaults or {}))
+        if settings.logging_conf_file or settings.log_level in _WITH_LUIGIS_TALK:
+            with told_interrupts():
+                interface.InterfaceLogging.setup(settings)
+                _check_before(asked_for)
+                result = run(asked_for, factory, override_defaults)
+                lines = failures.told_failures(has_begun=not failures.is_refused())
+                if lines and not failures.is_done(result):
+                    logger.error("\n".join(lines))
+            return result
+        level = logging.getLevelName(settings.log_level)
+        alone = override_defaults is None  # not so in a program that calls luigi.build
+        with told_interrupts(), shown(level=level, alone=alone) as display:
+            _check_before(asked_for)
+            result = run(asked_for, factory, override_defaults)
+            display.close()
+            if not failures.is_done(result):
+                say(failure_lines(has_begun=display.has_begun))
+            elif level <= logging.INFO:
+                say(success_lines(asked_for, display.num_stages, display.seconds))
         return result
 
-    return told_run
+    return run_and_tell
+
+
+def _check_before(tasks: Sequence[luigi.Task]) -> None:
+    """Has the run end here if it cannot be, and tells what may not end well."""
+    from tasks.preflight.checks import preflight
+
+    findings = preflight(tasks)
+    for sentence in findings.warnings:
+        logger.warning("%s", sentence)
+    if findings.refusals:
+        failures.refuse_run(tasks[0].task_family, findings.refusals)
+
+
+def _recorded_run(run: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns Luigi's run of tasks, of which a record is kept in the work folder."""
+
+    @wraps(run)
+    def run_and_record(tasks: Sequence[luigi.Task], *arguments: Any, **named: Any) -> Any:
+        # Who asks in Python, such as by luigi.build, keeps an account of its own.
+        is_asked = CmdlineParser.get_instance() is not None and not failures.is_refused()
+        with recorded(tasks[0]) if is_asked and tasks else nullcontext(_tell_nobody) as tell:
+            result = run(tasks, *arguments, **named)
+            failures.remember_not_run(result)
+            tell(result)
+        return result
+
+    return run_and_record
+
+
+def _tell_nobody(result: Any) -> None:
+    del result
 
 
 def _check_settings() -> None:
@@ -214,9 +264,21 @@ def _refuse_options(parser: argparse.ArgumentParser, message: str, stage: str | 
         for option in action.option_strings
     ]
     unknown = [word.partition("=")[0] for word in message.split() if word.startswith("--")]
-    meant = did_you_mean(*unknown, known=known) if "unrecognized" in message else ""
+    meant = ""
+    if "unrecognized" in message:
+        named = next(filter(None, map(_field_called, unknown)), None)
+        meant = did_you_mean(*unknown, known=known)
+        if named and "--changes" in known:
+            meant = f"; it is a field of a training: --changes '{{\"{named}\": …}}'"
     remedy = f"parameters: treeviews run {stage} --help" if stage else ""
     refuse(told(message) + meant, remedy=remedy)
+
+
+def _field_called(option: str) -> str | None:
+    """Returns the field of a training that a word such as ``--hidden-size`` names."""
+    name = option.removeprefix("--").replace("-", "_")
+    name = "hidden_size" if name == "width" else name
+    return name if name in {field.name for field in fields(TrainingConfig)} else None
 
 
 def _task_values(parser: CmdlineParser) -> dict[str, Any]:

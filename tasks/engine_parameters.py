@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from pathlib import Path
+from typing import Any, ClassVar
 
 import luigi
 
+from pipeline.base.bundled import shipped_parsers
 from pipeline.base.foreign_text import without_secrets
 
 
@@ -41,6 +43,19 @@ class Sha256Parameter(luigi.Parameter):
     def normalize(self, x: str) -> str:
         """Returns it in lower case, so that the same file has one digest and one place."""
         return x.lower()
+
+
+class ParserParameter(luigi.PathParameter):
+    """A parser: a path, or the name of one that ships, which stands for its folder."""
+
+    def __init__(self, *, stage: str, **options: Any) -> None:
+        """Takes what the parser gives, and a parameter's own options."""
+        super().__init__(**options)
+        self.stage = stage
+
+    def normalize(self, x: str | Path) -> Path:
+        """Returns the path, so that a name and its folder are one parser of one digest."""
+        return shipped_parsers(self.stage).get(str(x), Path(x))
 
 
 class EngineParameters:

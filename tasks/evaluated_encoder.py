@@ -270,6 +270,8 @@ def _architecture(training: TrainEncoders) -> str:
     """Returns views, framework and decoder, by which tables tell encoders of a run apart."""
     config = training.config
     views = ",".join(config.views)
+    if config.has_lstm:
+        views = views.replace("SEQ", "SEQ of an LSTM")
     if config.objective == "contrastive":
         return views
     if not config.has_decoder:

@@ -81,7 +81,12 @@ class ExpandVocabulary(
 
 
 def with_words(training: TrainEncoders, use: Literal["frozen", "trained"]) -> TrainEncoders:
-    """Returns the same training with word vectors that are given, or trained."""
+    """Returns the same training with word vectors that are given, or trained; itself if they are.
+
+    Another task of the same folder would be planned beside it, and wait for it.
+    """
+    if training.config.word_vectors == use:
+        return training
     changes = {**dict(training.changes), "word_vectors": use}
     changed: TrainEncoders = training.clone(changes=changes)
     return changed

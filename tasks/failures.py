@@ -9,12 +9,17 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import luigi
+from luigi.execution_summary import _summary_dict
+from luigi.task import flatten
 
+from pipeline.base.foreign_text import told
 from pipeline.base.mistakes import (
     FAILED,
     MISTAKE,
@@ -37,6 +42,8 @@ class Failure:
     is_mistake: bool
     """Whether the user can mend it."""
     traceback: Path | None
+    folder: Path | None = None
+    """That the stage was to fill, or to fill with shards."""
 
     @classmethod
     def of(cls, task: luigi.Task, error: BaseException) -> Failure:
@@ -51,7 +58,21 @@ class Failure:
             sentence, path = sentence[: kept.start()], Path(kept["path"])
         else:
             path = keep_traceback(error)
-        return cls(task.task_family, sentence, is_mistake(error), path)
+        return cls(task.task_family, sentence, is_mistake(error), path, _folder_of(task))
+
+
+def _folder_of(task: luigi.Task) -> Path | None:
+    """Returns the folder of a stage or a shard job; None of what has none, or cannot be asked."""
+    with suppress(OSError, ValueError):
+        folder = getattr(task, "folder", None) or getattr(task, "destination", None)
+        return Path(folder) if folder is not None else min(folders_of_files(task), default=None)
+    return None
+
+
+def folders_of_files(task: luigi.Task) -> set[Path]:
+    """Returns the folders of the files that a task is to write."""
+    targets = [one for one in flatten(task.output()) if isinstance(one, luigi.LocalTarget)]
+    return {Path(one.path).parent for one in targets}
 
 
 class ToldFailure(str):
@@ -71,15 +92,43 @@ _failures: list[Failure] = []
 """Of the run that is on or was last in this process."""
 
 
+_refused: list[str] = []
+"""Why the run that is on cannot be, as the checks before it say."""
+
+
 def forget_failures() -> None:
     """Begins a new run."""
     _failures.clear()
+    _refused.clear()
+
+
+def refuse_run(stage: str, sentences: Sequence[str]) -> None:
+    """Has the run that is on end before anything of it is looked at.
+
+    Args:
+        stage: that was asked for.
+        sentences: why, the user's mistakes each with its remedy; none lets it run.
+    """
+    _refused.extend(sentences)
+    for sentence in sentences:
+        remember_failure(Failure(stage, sentence, True, None))
+
+
+def is_refused() -> bool:
+    """Returns whether the run that is on is not to be."""
+    return bool(_refused)
 
 
 def remember_failure(failure: Failure) -> None:
-    """Adds a failure to those of this run; one of a stage that failed so before counts once."""
-    if failure.sentence not in [known.sentence for known in _failures]:
+    """Adds a failure to those of this run; what failed so before in the same folder counts once."""
+    known = [(one.sentence, one.folder) for one in _failures]
+    if (failure.sentence, failure.folder) not in known:
         _failures.append(failure)
+
+
+def failures_so_far() -> list[Failure]:
+    """Returns what failed in the run that is on or was last in this process."""
+    return list(_failures)
 
 
 def any_failure() -> bool:
@@ -92,6 +141,45 @@ def has_failed(stage: str) -> bool:
     return any(failure.stage == stage for failure in _failures)
 
 
+def is_done(result: Any) -> bool:
+    """Returns whether a run did all that was asked for, by what Luigi says of it."""
+    good = (luigi.LuigiStatusCode.SUCCESS, luigi.LuigiStatusCode.SUCCESS_WITH_RETRY)
+    return result.status in good
+
+
+def remember_not_run(result: Any) -> None:
+    """Adds why stages were not run where the run is not done, and yet nothing failed.
+
+    Something that they need is made by no stage, or the scheduler gave them to nobody.
+    """
+    if is_done(result) or _failures:
+        return
+    found = _summary_dict(result.worker)
+    missing, held_up = found["still_pending_ext"], found["not_run"]
+    waiting = found["still_pending_not_ext"] or held_up or missing
+    if not waiting:
+        return
+    names = ", ".join(sorted({task.task_family for task in waiting}))
+    if missing and not held_up:
+        lacking = ", ".join(sorted({_output_of(task) for task in missing}))
+        why = f"{lacking} is not there and no stage makes it; put it there"
+        why += ", and run the command again"
+    else:
+        why = "another run holds what is needed; run the command again when that one has ended"
+    sentence = f"{names}: not run, as {why}"
+    remember_failure(Failure(next(iter(waiting)).task_family, sentence, False, None))
+
+
+def _output_of(task: luigi.Task) -> str:
+    """Returns where a task's output is to be, or the task's name if that is no file."""
+    with suppress(Exception):  # of a user's own task, which can be anything
+        targets = [one for one in flatten(task.output()) if isinstance(one, luigi.LocalTarget)]
+        if targets:
+            return told(str(targets[0].path))
+    name: str = task.task_family
+    return name
+
+
 def only_mistakes() -> bool:
     """Returns whether something failed, and nothing that the user cannot mend."""
     return bool(_failures) and all(failure.is_mistake for failure in _failures)
@@ -102,21 +190,29 @@ def exit_code() -> int:
     return MISTAKE if only_mistakes() else FAILED
 
 
-def told_failures() -> list[str]:
+def told_failures(*, has_begun: bool = True) -> list[str]:
     """Returns the lines that a run ends with: the first failure, and that there are others.
 
-    Without the word ``error`` before them, which a logger says. None if nothing failed.
+    What several stages failed by is told once. Without the word ``error`` before them, which a
+    logger says. None if nothing failed.
+
+    Args:
+        has_begun: whether any work was done; if none was, all that stands in its way is told.
     """
     if not _failures:
         return []
-    first, *others = _failures
-    lines = [first.sentence]
-    if first.traceback is not None:
-        lines.append(f"traceback: {first.traceback}")
-    if others:
-        stages = ", ".join(dict.fromkeys(failure.stage for failure in others))
-        lines.insert(1, f"{len(others)} more failed, too: {stages}")
-    return lines
+    by_sentence: dict[str, Failure] = {}
+    for failure in _failures:
+        by_sentence.setdefault(failure.sentence, failure)
+    first, *others = by_sentence.values()
+    where = [f"traceback: {first.traceback}"] if first.traceback is not None else []
+    if not others:
+        return [first.sentence, *where]
+    if not has_begun:
+        told = [f"- {sentence}" for sentence in by_sentence]
+        return [f"{len(told)} things are in the way of this run:", *told, *where]
+    stages = ", ".join(dict.fromkeys(failure.stage for failure in others))
+    return [first.sentence, f"{len(others)} more failed, too: {stages}", *where]
 
 
 def refuse(sentence: str, *, remedy: str = "") -> NoReturn:

@@ -12,7 +12,7 @@ from models.config.held_out import HoldOut
 from models.corpus.parsed_corpus import CorpusFolders
 from models.corpus.syntactic_pairs import PairsConfig, make_pairs
 from pipeline.base.atomic_files import sweep_unfinished
-from pipeline.shards.manifests import stands_whole
+from pipeline.shards.manifests import read_dataset_manifest, stands_whole
 from tasks.artefact import Artefact
 from tasks.parameters import CorpusParameters, HeldOutParameters, ParserParameters
 from tasks.parsing import ParseConstituents, ParseDependencies
@@ -90,6 +90,10 @@ class MakePairs(CorpusParameters, HeldOutParameters, ParserParameters, Artefact)
         except ValueError as error:
             logger.warning("%s", error)
             return False
+
+    def seconds(self) -> float:
+        """Returns the seconds of all three stages."""
+        return sum(read_dataset_manifest(self.folder / name).seconds for name in self.requires())
 
     def fill(self) -> None:
         """Makes the pairs."""

@@ -18,7 +18,12 @@ from pipeline.sources.file_list import SUFFIXES
 from pipeline.sources.opened import DECLARED
 from tasks.cleaning import CleaningParameters
 from tasks.datasets import TEXT_FIELD, DatasetParameters
-from tasks.engine_parameters import AddressParameter, EngineParameters, Sha256Parameter
+from tasks.engine_parameters import (
+    AddressParameter,
+    EngineParameters,
+    ParserParameter,
+    Sha256Parameter,
+)
 
 
 def joined(changes: Mapping[str, Any], own: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -92,12 +97,13 @@ class CorpusParameters(DatasetParameters, CleaningParameters, EngineParameters):
 class ParserParameters(EngineParameters):
     """Which parsers to use, and where they run."""
 
-    dependency_parser = luigi.PathParameter(
+    dependency_parser = ParserParameter(
+        stage="dependencies",
         default=BUNDLED_PARSERS["dependencies"],
         description="A supar biaffine parser: its folder "
         f"({shown(BUNDLED_PARSERS['dependencies'])}, which ships, or one from "
-        "TrainDependencyParser), a file that supar saved, or a published name such as "
-        "biaffine-dep-en.",
+        "TrainDependencyParser), the name of one that ships, such as dependency-small, a file that "
+        "supar saved, or a published name such as biaffine-dep-en.",
     )
     dependency_parser_sha256 = Sha256Parameter(
         default="",
@@ -109,12 +115,13 @@ class ParserParameters(EngineParameters):
         description="Folder or hub's name with the configuration and tokenizer of the transformer "
         "inside, where the file does not say it rightly.",
     )
-    constituency_parser = luigi.PathParameter(
+    constituency_parser = ParserParameter(
+        stage="constituents",
         default=BUNDLED_PARSERS["constituents"],
         description="A benepar chart parser: its folder "
         f"({shown(BUNDLED_PARSERS['constituents'])}, which ships, or one from "
-        "TrainConstituencyParser), a file or folder that benepar saved, or a published name such "
-        "as benepar_en3.",
+        "TrainConstituencyParser), the name of one that ships, such as constituency-small, a file "
+        "or folder that benepar saved, or a published name such as benepar_en3.",
     )
     constituency_parser_sha256 = Sha256Parameter(
         default="", description="Of the file, where it is an original one."

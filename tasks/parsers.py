@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal
 import luigi
 
 from models.model.model_description import OPTION_OF_STAGE
+from pipeline.base.bundled import shipped_parsers
 from pipeline.base.digest import remembered_sha256
 from pipeline.base.mistakes import did_you_mean
 from pipeline.parser_training.job import ParserTrainingJob
@@ -193,10 +194,14 @@ def used_parser(task: luigi.Task, stage: str) -> UsedParser:
     """
     option = OPTION_OF_STAGE[stage]
     chosen = Path(getattr(task, option))
+    flag = f"--{option.replace('_', '-')}"
     if not chosen.exists() and str(chosen) not in OFFICIAL_PARSERS:
+        published = [name for name, one in OFFICIAL_PARSERS.items() if one.stage == stage]
+        shipped = shipped_parsers(stage)
         raise FileNotFoundError(
-            f"{option} {chosen}: no such folder or file, and no published parser{_meant(chosen)}; "
-            f"these are {', '.join(OFFICIAL_PARSERS)}"
+            f"{flag} {chosen}: no such folder or file, and no published parser"
+            f"{_meant(chosen, [*shipped, *published])}; of {stage} there ship "
+            f"{', '.join(shipped)}; published are {', '.join(published)}"
         )
     if not _is_checkpoint(chosen):
         found, kind = checksum(chosen, names=PARSER_FILES), named_kind(chosen)
@@ -212,12 +217,16 @@ def used_parser(task: luigi.Task, stage: str) -> UsedParser:
     return UsedParser(conversion.folder, conversion.digest, requires={option: conversion})
 
 
-def _meant(chosen: Path) -> str:
-    """Returns a published parser, or a folder beside, that a name may have been meant for."""
-    published = did_you_mean(str(chosen), known=OFFICIAL_PARSERS)
+def _meant(chosen: Path, names: Sequence[str]) -> str:
+    """Returns a known parser, or a folder beside, that a name may have been meant for.
+
+    Args:
+        names: of the parsers of its kind that ship or are published.
+    """
+    known = did_you_mean(str(chosen), known=names)
     parent = chosen.parent
-    if published or not parent.is_dir():
-        return published
+    if known or not parent.is_dir():
+        return known
     folders = [path.name for path in parent.iterdir() if path.is_dir()]
     return did_you_mean(chosen.name, known=folders, within=parent)
 

@@ -2,37 +2,75 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
+import filecmp
+import shutil
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import luigi
+
 from models.evaluation.task_result import TaskResult, read_result
+from models.experiments.report_columns import published_columns
 from models.model.release import current_commit
-from models.report.probing_table import RowDeclaration, RowFiles, declare_rows
-from models.report.report import REPORT_VERSION, write_report
-from models.report.run_sections import ReportInputs, StageRecord, installed_versions
-from pipeline.base.foreign_text import without_secrets
+from models.report.evaluation_table import PublishedColumn
+from models.report.markdown import number_of
+from models.report.probing_table import (
+    RANDOM_WEIGHTS,
+    RowDeclaration,
+    RowFiles,
+    declare_rows,
+    is_random_row,
+)
+from models.report.run.flow_section import count_corpus
+from models.report.run.inputs import (
+    ReportInputs,
+    StageRecord,
+    installed_versions,
+    machine_in_words,
+)
+from models.report.run.report import PAGE_NAME, REPORT_VERSION, write_report
 from pipeline.base.json_files import read_json
 from pipeline.parsers.adapters.folder_files import read_scores
 from pipeline.shards.manifests import read_dataset_manifest
 from tasks.artefact import Artefact
+from tasks.ending import command_line
 from tasks.evaluated_encoder import EncoderParameters
+from tasks.evaluation_table import EvaluateAll
+from tasks.parameters import SentEvalParameters
 from tasks.parsing import ParseStage
 from tasks.probing_text import BuildProbing
+from tasks.runs.graph import graph_of
 from tasks.senteval import EvaluateEncoder
+from tasks.shown_sentences import ShownParameters, ShowSentences
 from tasks.training import TrainEncoders
 from tasks.word_vectors import UsedVectors
 
 _REMEDY = "delete the folder and run the stage again"
 
 
-class WriteReport(EncoderParameters, Artefact):
-    """Writes what was run, on what, with which result: report.md, report.json and plots."""
+class ReportParameters(ShownParameters):
+    """What a report shows beside what every report has."""
+
+    baseline = luigi.Parameter(
+        default=RANDOM_WEIGHTS,
+        description="What the report's signs of significance are against: random weights, or the "
+        "name of a row in report.json, such as bag_of_words.",
+    )
+    senteval = luigi.BoolParameter(
+        description="Score on SentEval's tasks, too; implied by --senteval-data."
+    )
+
+
+class WriteReport(ReportParameters, SentEvalParameters, EncoderParameters, Artefact):
+    """Writes what was run, on what, with which result.
+
+    Output: ``report.html``, one page to look at that needs nothing from elsewhere; ``report.md``
+    and ``report.json`` with the same; the drawings as SVG.
+    """
 
     marker = "report.json"
-    announced = "report.md"
+    announced = PAGE_NAME
 
     @property
     def trainings(self) -> list[TrainEncoders]:
@@ -73,7 +111,7 @@ class WriteReport(EncoderParameters, Artefact):
         config = self.training.config
         width = sum(config.view_widths(self.training.word_vectors.size))
         declared = declare_rows(config.test_views, trained_seeds=self.seeds, embedding_width=width)
-        scoring = self.clone(EvaluateEncoder, derived=True, senteval_data="")
+        scoring = self.clone(EvaluateEncoder, derived=True, **EvaluateEncoder.usual())
         return [
             (
                 row,
@@ -86,10 +124,45 @@ class WriteReport(EncoderParameters, Artefact):
             for row in declared
         ]
 
+    @property
+    def sentences(self) -> ShowSentences:
+        """The task that finds neighbours and maps."""
+        task: ShowSentences = self.clone(ShowSentences)
+        return task
+
+    @property
+    def evaluation(self) -> EvaluateAll | None:
+        """The task that scores on SentEval's tasks, where that is asked for."""
+        if not (self.senteval or self.senteval_data):
+            return None
+        task: EvaluateAll = self.clone(EvaluateAll)
+        return task
+
+    def check_baseline(self) -> None:
+        """Refuses a baseline that will be no row.
+
+        Raises:
+            ValueError: names those that will.
+        """
+        rows = [row.name for row, _ in self.rows]
+        known = [RANDOM_WEIGHTS, *(name for name in rows if not is_random_row(name))]
+        if self.baseline not in (*known, *rows):
+            raise ValueError(
+                f"baseline {self.baseline!r}: no such row; choose among {', '.join(known)}"
+            )
+
     def requires(self) -> dict[str, Any]:
-        """Returns everything the report reads, also what its rows were made from."""
+        """Returns everything the report reads, also what its rows were made from.
+
+        Raises:
+            ValueError: the baseline will be no row.
+        """
+        self.check_baseline()
+        evaluation = self.evaluation
         return {
             "rows": [task for _, task in self.rows],
+            "sentences": self.sentences,
+            **({} if evaluation is None else {"senteval": evaluation}),
             "trainings": self.trainings,
             "probing": self.probing,
             "stages": self.shard_stages,
@@ -102,8 +175,27 @@ class WriteReport(EncoderParameters, Artefact):
             "rows": {row.name: task.digest for row, task in self.rows},
             "trainings": [task.digest for task in self.trainings],
             "probing": self.probing.digest,
+            "sentences": self.sentences.digest,
+            "baseline": self.baseline,
+            **({} if self.evaluation is None else {"senteval": self.evaluation.digest}),
             "report_version": REPORT_VERSION,
         }
+
+    def complete(self) -> bool:
+        """Returns whether the report stands, and tells of the scores that there are now.
+
+        Data of SentEval's tasks that were absent may have come since it was written.
+        """
+        complete: bool = super().complete()
+        if not complete or self.evaluation is None:
+            return complete
+        table = self.evaluation.folder / EvaluateAll.announced
+        copy = self.folder / EvaluateAll.announced
+        return (
+            self.evaluation.complete()
+            and copy.is_file()
+            and filecmp.cmp(table, copy, shallow=False)
+        )
 
     def place(self) -> Path:
         """Returns the report's folder."""
@@ -113,6 +205,8 @@ class WriteReport(EncoderParameters, Artefact):
     def fill(self) -> None:
         """Gathers the stages' manifests and writes the report."""
         self.write_config()
+        if self.evaluation is not None:
+            shutil.copy2(self.evaluation.folder / EvaluateAll.announced, self.folder)
         stages = self.probing.requires()["corpus"]
         inputs = ReportInputs(
             config=self.resolved_config(),
@@ -133,16 +227,35 @@ class WriteReport(EncoderParameters, Artefact):
             commit=current_commit(),
             corpus=self.corpus_in_words(),
             command=command_line(),
+            machine=machine_in_words(),
+            counts=count_corpus(
+                {name: task.folder for name, task in stages.items()}, self.training.config.views
+            ),
+            baseline=self.baseline,
+            sentences=self.sentences.folder / self.sentences.marker,
+            senteval=() if self.evaluation is None else tuple(self.evaluation.folders().values()),
+            published=self._published(),
+            graph=graph_of(self),
         )
         write_report(self.folder, inputs)
+
+    def headline(self) -> list[str]:
+        """Returns the result in plain sentences, as the report begins; none before it stands."""
+        path = self.folder / self.marker
+        return list(read_json(path, remedy=_REMEDY)["headline"]) if path.is_file() else []
+
+    def _published(self) -> tuple[PublishedColumn, ...]:
+        """Returns what stands beside the scores on SentEval's tasks."""
+        return () if self.evaluation is None else published_columns(self.training.config.views)
 
     def training_record(self) -> StageRecord:
         """Returns sentences and seconds of the trainings."""
         summaries = [
             read_json(task.folder / task.marker, remedy=_REMEDY) for task in self.trainings
         ]
+        epochs = number_of(summaries[0]["epochs"], "epoch")
         return StageRecord(
-            f"training ({len(summaries)} seeds, {summaries[0]['epochs']} epochs each)",
+            f"training ({number_of(len(summaries), 'seed')}, {epochs} each)",
             rows=sum(summary["epochs"] * summary["train_sentences"] for summary in summaries),
             seconds=sum(summary["seconds"] for summary in summaries),
             not_selected=summaries[0]["skipped"],
@@ -222,11 +335,3 @@ def parser_record(stage: ParseStage) -> dict[str, Any]:
         "checksum": shards[0].extra["parser_checksum"] if shards else None,
         "scores": read_scores(stage.parser_folder),
     }
-
-
-def command_line() -> str | None:
-    """Returns Luigi's own command without secrets; None where it is not what runs this process."""
-    program = Path(sys.argv[0]).name
-    if program != "luigi":
-        return None
-    return without_secrets(shlex.join([program, *map(without_secrets, sys.argv[1:])]))

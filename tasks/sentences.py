@@ -25,7 +25,7 @@ from pipeline.storage.location import portable_address
 from pipeline.storage.split_job import StoredSplitJob, fetch_shards
 from pipeline.storage.stored_job import make_stored_shards
 from pipeline.text.split import describe_splitter
-from pipeline.text.split_corpus import PLAN_NAME, CorpusSplit
+from pipeline.text.split_corpus import PLAN_NAME, CorpusSplit, planned_parts
 from pipeline.text.split_parts import DUPLICATES_FOLDER
 from pipeline.text.tokenization import SentenceConfig
 from tasks.artefact import ReportingTask, ShardStage
@@ -41,7 +41,7 @@ _GIVEN_BY = {"paths": "files", "url": "url", "dataset": "hf"}
 """What says where a text is -> the source that is made for it."""
 UNREAD = (
     *("unreadable_folder", "unreadable_file", "damaged_file", "binary_file", "undecodable"),
-    *("missing_text", "bad_row", "bad_json"),
+    *("missing_text", "bad_row", "bad_json", "giant_line", "giant_paragraph"),
 )
 """Reasons of refusals that lie in files rather than in sentences."""
 PARTS_SUFFIX = "-parts"
@@ -125,13 +125,13 @@ class SplitSentences(CorpusParameters, ShardStage):
 
     def requires(self) -> list[luigi.Task]:
         """Returns the download where the source is one; nothing is made for a wrong parameter."""
-        self._check_source()
+        self.check_source()
         check_language(self.resolved_cleaning().language)
         if self.source == "hf":
             return [self.clone(FetchDataset)]
         return [self.clone(DownloadCorpus)] if self.url else []
 
-    def _check_source(self) -> None:
+    def check_source(self) -> None:
         """Refuses parameters that contradict the source, rather than ignoring them.
 
         Raises:
@@ -216,7 +216,7 @@ class SplitSentences(CorpusParameters, ShardStage):
         Its address has no login and no token in it: the same file fetched with another one is the
         same text.
         """
-        self._check_source()
+        self.check_source()
         if self.url:
             read = config_of(self.source, self._file_settings, self._named_paths).to_dict()
             named = {"source": self.source, "url": self.url, "sha256": self.sha256}
@@ -271,6 +271,13 @@ class SplitSentences(CorpusParameters, ShardStage):
             return handed_out(
                 [SplitParts(destination=self.folder, number=n, count=c) for n, c in ranges]
             )
+
+    def expected_shards(self) -> int | None:
+        """Returns the shards of the finished stage, or the parts that the plan has so far."""
+        known = super().expected_shards()
+        if known is not None or not (self.folder / PLAN_NAME).exists():
+            return known
+        return planned_parts(self.folder)
 
     def _duplicates(self, corpus: CorpusSplit) -> FindDuplicates | None:
         """Returns what finds duplicates where they are to go; it runs on this machine."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import filecmp
-import shutil
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,18 +10,15 @@ import luigi
 
 from models.config.views import STAGE_OF_VIEW
 from models.encoding.encoder_interface import chosen_views, name_of
-from models.encoding.encoder_names import BAG_OF_WORDS, FORMS, READY
+from models.encoding.encoder_names import FORMS
 from models.evaluation.protocols.config import PROTOCOL_VERSION
 from models.evaluation.task_result import TaskResult, read_result
 from models.evaluation.tasks.declarations import DERIVED, TASKS_VERSION, task_named, tasks_named
 from models.evaluation.tasks.layout import dataset_named
 from models.evaluation.tasks.load import NOTE_NAME, missing_files
 from models.evaluation.tasks.task import EvaluationTask
-from models.report.evaluation_table import evaluation_table
-from models.report.probing_table import RANDOM_SEEDS
-from pipeline.base.atomic_files import write_bytes_atomically, write_json_atomically
 from pipeline.downloads.evaluation_data import SENTEVAL_SETS
-from tasks.artefact import Artefact, checksum, run_job
+from tasks.artefact import Artefact, Parts, checksum, run_job
 from tasks.evaluated_encoder import EncoderParameters, EvaluatedEncoder
 from tasks.evaluation_data import DownloadSentEval
 from tasks.parameters import SentEvalParameters
@@ -41,6 +36,18 @@ class SentEvalStage(SentEvalParameters, EncoderParameters, Artefact):
         description="Score on the probing tasks that are derived from the run's held-out "
         "documents, in place of SentEval's.",
     )
+
+    @classmethod
+    def usual(cls) -> dict[str, Any]:
+        """Returns the defaults of how encoders are scored, whatever a run asks of SentEval's tasks.
+
+        The rows of a report stand beside each other as they always do.
+        """
+        return {
+            name: parameter._default
+            for name, parameter in cls.get_params()
+            if hasattr(SentEvalParameters, name)
+        }
 
     @cached_property
     def evaluated(self) -> EvaluatedEncoder:
@@ -294,106 +301,10 @@ class EvaluateEncoder(SentEvalStage):
         """Returns the folders of the job and of the results."""
         return super().places().union(*(task.places() for task in self.evaluations))
 
+    def parts(self) -> Parts:
+        """Returns how many results there are to be, and how many stand."""
+        return Parts(len(self.evaluations), sum(task.complete() for task in self.evaluations))
+
     def fill(self) -> None:
         """Scores on the tasks that lack a result."""
         self.run_evaluation([task for task in self.evaluations if not task.complete()])
-
-
-class EvaluateAll(SentEvalStage):
-    """Scores encoders on all of SentEval's tasks, or the derived ones, and puts them side by side.
-
-    Output: ``evaluation.md``, a table with intervals, and a folder an encoder of the results, as
-    ``treeviews compare`` takes them. Tasks whose data is absent are listed as absent; each
-    new run asks for them once more.
-    """
-
-    marker = "evaluation.json"
-    announced = "evaluation.md"
-
-    encoder = luigi.Parameter(
-        default="",
-        description="Encoders to score, separated by commas (of which no name may have one), each "
-        "as EvaluateTask takes it; by default the trained model with every seed, three of random "
-        f"weights, {', '.join(READY)} (where views are chosen, {BAG_OF_WORDS} alone).",
-    )
-    tasks = luigi.Parameter(default="all", description="Tasks, separated by commas, or all.")
-
-    @property
-    def encoders(self) -> list[str]:
-        """The encoders to score, each once."""
-        if self.encoder.strip(", "):
-            names = (name.strip() for name in self.encoder.split(","))
-            return list(dict.fromkeys(name for name in names if name))
-        seeds = [seed for seed in self.further_seeds if seed != self.seed]
-        # What has views of its own has none that are asked for.
-        ready = READY if not self.resolved_representation().get("views") else (BAG_OF_WORDS,)
-        return [
-            "trained",
-            *(f"trained-{seed}" for seed in seeds),
-            *(f"random-{seed}" for seed in RANDOM_SEEDS),
-            *ready,
-        ]
-
-    def requires(self) -> list[EvaluateEncoder]:
-        """Returns one stage an encoder.
-
-        Raises:
-            ValueError: two names stand for the same encoder.
-        """
-        apart = max(1, len(self.declared(self.tasks)) // 2)
-        stages = [
-            self.clone(EvaluateEncoder, encoder=encoder, turn=place * apart)
-            for place, encoder in enumerate(self.encoders)
-        ]
-        for place, stage in enumerate(stages):
-            for other in stages[:place]:
-                if stage.evaluated.content == other.evaluated.content:
-                    both = f"{other.encoder} and {stage.encoder}"
-                    raise ValueError(f"encoders {both} are the same one; name it once")
-        return stages
-
-    def content(self) -> dict[str, Any]:
-        """Returns the digests of all evaluations."""
-        return {"encoders": [stage.digest for stage in self.requires()]}
-
-    def place(self) -> Path:
-        """Returns the folder of the table."""
-        return self.work_folder / "evaluation" / ("derived" if self.derived else "senteval")
-
-    def complete(self) -> bool:
-        """Returns whether every result stands, and the table made of these very results."""
-        if not super().complete() or not all(stage.complete() for stage in self.requires()):
-            return False
-        folders = self.folders()
-        pairs = (
-            (Path(evaluation.output().path), folders[stage.encoder])
-            for stage in self.requires()
-            for evaluation in stage.evaluations
-        )
-        return all(
-            (folder / result.name).is_file() and filecmp.cmp(result, folder / result.name)
-            for result, folder in pairs
-        )
-
-    def folders(self) -> dict[str, Path]:
-        """Returns the folder of each encoder's results; numbers tell apart what is called alike."""
-        labels = {stage.encoder: stage.evaluated.label for stage in self.requires()}
-        called = list(labels.values())
-        return {
-            encoder: self.folder / (label if called.count(label) == 1 else f"{place}-{label}")
-            for place, (encoder, label) in enumerate(labels.items())
-        }
-
-    def fill(self) -> None:
-        """Gathers the results and writes the table."""
-        self.write_config()
-        folders = self.folders()
-        for stage in self.requires():
-            folder = folders[stage.encoder]
-            folder.mkdir(exist_ok=True)
-            for evaluation in stage.evaluations:
-                shutil.copy2(evaluation.output().path, folder)
-        table = evaluation_table(list(folders.values()))
-        write_bytes_atomically(self.folder / self.announced, table.encode())
-        names = {encoder: folder.name for encoder, folder in folders.items()}
-        write_json_atomically(self.folder / self.marker, {"encoders": names})

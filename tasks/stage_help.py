@@ -50,17 +50,30 @@ def parameters_help(name: str) -> str:
         formatter_class=_formatter,
         add_help=False,
     )
-    groups: dict[str, argparse._ArgumentGroup] = {}
-    asked = sorted(stage.get_params(), key=lambda item: not item[1].significant)
-    for parameter_name, parameter in asked:
-        title = _MACHINE if not parameter.significant else _group(stage, parameter_name)
-        if title not in groups:
-            groups[title] = parser.add_argument_group(title)
-        _add(groups[title], parameter_name, parameter)
+    for title, parameters in parameter_groups(name).items():
+        group = parser.add_argument_group(title)
+        for parameter_name, parameter in parameters.items():
+            _add(group, parameter_name, parameter)
     luigis = parser.add_argument_group("Luigi")
     for setting in SHOWN_SETTINGS:
         _add(luigis, setting, getattr(interface.core, setting))
     return parser.format_help()
+
+
+def parameter_groups(name: str) -> dict[str, dict[str, luigi.Parameter]]:
+    """Returns the parameters of a stage by what they are about; those of the machine come last.
+
+    Args:
+        name: of a stage that there is.
+    """
+    stage = stages()[name]
+    groups: dict[str, dict[str, luigi.Parameter]] = {}
+    for parameter_name, parameter in sorted(
+        stage.get_params(), key=lambda item: not item[1].significant
+    ):
+        title = _MACHINE if not parameter.significant else _group(stage, parameter_name)
+        groups.setdefault(title, {})[parameter_name] = parameter
+    return groups
 
 
 def _formatter(prog: str) -> argparse.HelpFormatter:

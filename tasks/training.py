@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sys
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -139,6 +138,10 @@ class TrainEncoders(
         name = f"{self.place().name}_{self.preset}_seed{self.seed}_{self.digest[:6]}"
         return self.work_folder / "tensorboard" / name
 
+    def own_folders(self) -> set[Path]:
+        """Returns the model's folder and that of its TensorBoard events."""
+        return {self.folder, self.tensorboard_folder}
+
     def launch(self) -> LaunchSettings:
         """Returns how many processes and threads the job takes.
 
@@ -167,7 +170,6 @@ class TrainEncoders(
             keep_checkpoints=self.keep_checkpoints,
             checkpoint_every_seconds=self.checkpoint_every_seconds,
             tensorboard={"auto": None, "yes": True, "no": False}[self.tensorboard],
-            progress_bar=sys.stderr.isatty(),
         )
 
     def run(self) -> None:

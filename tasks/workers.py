@@ -10,6 +10,7 @@ import fcntl
 import logging
 import multiprocessing
 import re
+import signal
 import sys
 import tempfile
 from functools import wraps
@@ -18,11 +19,14 @@ from typing import Any
 
 import luigi
 import luigi.worker
+from luigi.scheduler import DONE, PENDING
 from luigi.worker import TaskProcess, Worker
 
 from pipeline.base.job import end_in_words
 from pipeline.base.watched import end_with_parent
+from tasks import failures
 from tasks.artefact import ReportingTask
+from tasks.display.shown_run import shown_run
 from tasks.failures import Failure, ToldFailure, any_failure, has_failed, remember_failure
 
 logger = logging.getLogger("luigi-interface")
@@ -38,7 +42,9 @@ def teach_luigi() -> None:
     register_after_fork(_watch_parent, lambda watch: watch())
     luigi.Task.event_handler(luigi.Event.PROCESS_FAILURE)(_explain_end)
     Worker.__init__ = _with_lasting_results(Worker.__init__)
-    Worker.run = _only_if_scheduled(Worker.run)
+    Worker.run = _shown(_only_if_scheduled(Worker.run))
+    Worker._run_task = _telling_begin(Worker._run_task)
+    Worker._add_task = _telling_state(Worker._add_task)
     Worker._log_complete_error = _remember_unscheduled
     Worker._log_dependency_error = _remember_unscheduled
     Worker._email_task_failure = _remembering(Worker._email_task_failure)
@@ -81,6 +87,9 @@ def _with_lasting_results(init: Any) -> Any:
 
 
 def _watch_parent() -> None:
+    """Has a forked worker end with its parent, which alone tells of Ctrl-C and other signals."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
     parent = multiprocessing.parent_process()
     if parent is not None and parent.pid is not None:
         end_with_parent(parent.pid)
@@ -95,6 +104,10 @@ def _explain_end(task: luigi.Task, message: str) -> None:
         remember_failure(Failure(task.task_family, said, False, None))
 
 
+class _RefusedError(ValueError):
+    """A run that the checks before it have refused is not scheduled."""
+
+
 _of_complete: dict[str, BaseException] = {}
 """Task's id -> what its `complete` raised, of which Luigi keeps the text alone."""
 
@@ -102,6 +115,8 @@ _of_complete: dict[str, BaseException] = {}
 def _keeping_errors(check: Any) -> Any:
     @wraps(check)
     def check_and_keep(task: luigi.Task, *arguments: Any, **named: Any) -> Any:
+        if failures.is_refused():  # nothing is looked at: the user mends the command first
+            raise _RefusedError
         try:
             return check(task, *arguments, **named)
         except Exception as error:
@@ -113,6 +128,8 @@ def _keeping_errors(check: Any) -> Any:
 
 def _remember_unscheduled(worker: Worker, task: luigi.Task, trace: str) -> None:
     """Remembers why a task cannot be scheduled, in place of logging the traceback."""
+    if failures.is_refused():  # which is remembered already
+        return
     error = _of_complete.pop(task.task_id, None) or sys.exc_info()[1]
     if error is None:  # it was raised in another process, which gave its traceback alone
         error = RuntimeError(trace.strip().splitlines()[-1])
@@ -133,6 +150,51 @@ def _only_if_scheduled(run: Any) -> Any:
         return done
 
     return run_scheduled
+
+
+def _shown(run: Any) -> Any:
+    """Returns the worker's loop, which is shown; all that it is to run is planned by then."""
+
+    @wraps(run)
+    def run_shown(worker: Worker) -> bool:
+        if display := shown_run():
+            display.begin(worker.worker_processes, list(worker._scheduled_tasks.values()))
+        done: bool = run(worker)
+        return done
+
+    return run_shown
+
+
+def _telling_begin(run_task: Any) -> Any:
+    @wraps(run_task)
+    def run_task_and_tell(worker: Worker, task_id: str) -> None:
+        if display := shown_run():
+            display.task_begins(task_id)
+        run_task(worker, task_id)
+
+    return run_task_and_tell
+
+
+def _telling_state(add_task: Any) -> Any:
+    """Returns what tells the scheduler of a task's state; whoever shows the run is told, too."""
+
+    @wraps(add_task)
+    def add_task_and_tell(worker: Worker, /, *arguments: Any, **named: Any) -> None:
+        add_task(worker, *arguments, **named)
+        display, task_id = shown_run(), named["task_id"]
+        if display is None:
+            return
+        has_run, status = task_id in worker._running_tasks, named["status"]
+        if has_run and status == PENDING:
+            display.task_waits(task_id, named.get("new_deps") or ())
+        elif has_run:
+            display.task_ends(task_id, is_done=status == DONE)
+        elif status == PENDING:
+            display.plan(worker._scheduled_tasks[task_id])
+        elif status == DONE:
+            display.found_done(worker._scheduled_tasks[task_id])
+
+    return add_task_and_tell
 
 
 def _remembering(email: Any) -> Any:

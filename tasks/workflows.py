@@ -12,8 +12,7 @@ from tasks.parameters import (
     SentEvalParameters,
     TrainingParameters,
 )
-from tasks.report import WriteReport
-from tasks.senteval import EvaluateAll
+from tasks.report import ReportParameters, WriteReport
 
 
 class RunAll(
@@ -21,6 +20,7 @@ class RunAll(
     HeldOutParameters,
     ParserParameters,
     TrainingParameters,
+    ReportParameters,
     SentEvalParameters,
     ReportingTask,
     luigi.WrapperTask,
@@ -32,19 +32,15 @@ class RunAll(
     scores them on its tasks, too.
     """
 
-    senteval = luigi.BoolParameter(
-        description="Score on SentEval's tasks, too; implied by --senteval-data."
-    )
-
     work_folder = WriteReport.work_folder
     device = WriteReport.device
 
     def requires(self) -> list[Artefact]:
         """Returns the report, on which everything else hangs, and SentEval's table if asked.
 
-        The stages with shards, too: Luigi asks for nothing below a report that stands, and they
-        notice what is gone of them.
+        The latter and the stages with shards, too: Luigi asks for nothing below a report that
+        stands, and they notice what is gone of them.
         """
         report: WriteReport = self.clone(WriteReport)
-        evaluations = [EvaluateAll] if self.senteval or self.senteval_data else []
-        return [report, *(self.clone(task) for task in evaluations), *report.shard_stages]
+        evaluations = [] if report.evaluation is None else [report.evaluation]
+        return [report, *evaluations, *report.shard_stages]

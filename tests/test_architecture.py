@@ -22,6 +22,7 @@ ALLOWED_BELOW = {floor: set(FLOORS[: place + 1]) for place, floor in enumerate(F
 HOMES = {
     "luigi": ("tasks/",),
     "typer": ("treeviews/command/",),
+    "rich": ("tasks/display/screen.py",),
     "spacy": ("pipeline/text/tokenization.py", "pipeline/parsing/", "treeviews/spacy_component.py"),
     "supar": ("pipeline/parsers/",),
     "benepar": (
@@ -38,7 +39,6 @@ HOMES = {
     "zstandard": ("pipeline/sources/file_list.py",),
     "rensa": ("pipeline/cleaning/minhash.py",),
     "py3langid": ("pipeline/cleaning/language.py",),
-    "matplotlib": ("models/report/",),
     "tqdm": ("models/",),
     "triton": ("models/encoders/kernels/fused",),
     "ray": ("tasks/ray_engine.py",),
@@ -50,7 +50,7 @@ HOMES = {
 }
 
 MODELS_NEED_ONLY = {"torch", "numpy", "pyarrow", "safetensors", "models", "pipeline"}
-MODELS_MAY_IMPORT_LAZILY = {"matplotlib", "tqdm", "mteb", "datasets", "huggingface_hub"}
+MODELS_MAY_IMPORT_LAZILY = {"tqdm", "mteb", "datasets", "huggingface_hub"}
 IMPORTED_IN_LAZY_FILES = {"triton", "faiss", "sentence_transformers"}
 """At the top of files that are imported lazily themselves."""
 
@@ -109,7 +109,7 @@ def test_models_import_nothing_but_what_a_bare_gpu_machine_has() -> None:
 
 def test_defining_the_tasks_loads_no_heavy_library() -> None:
     """Luigi forks its workers, which is safe only while the parent has not started torch."""
-    heavy = ["torch", "spacy", "supar", "benepar", "matplotlib", "ray"]
+    heavy = ["torch", "spacy", "supar", "benepar", "ray"]
     code = f"import tasks, sys; print([m for m in {heavy!r} if m in sys.modules])"
     result = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=REPOSITORY, check=True

@@ -18,6 +18,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tasks.command_line import stages
+from tasks.stage_help import parameter_groups
 from tests.support import example_commands
 from tests.support.document_examples import (
     NEEDS,
@@ -97,6 +99,61 @@ def test_a_wrong_command_would_be_found(
     monkeypatch.chdir(folder)
     with pytest.raises(BaseException):  # noqa: B017 - each program has its own error
         example_commands.check(simple_commands(command)[0])
+
+
+GUIDES = [example for example in EXAMPLES if example.document.startswith("docs/")]
+
+
+def commands_of_guides(folder: Path) -> list[list[str]]:
+    """Returns the words of the guides' commands of ours, with what they name in the folder."""
+    return [
+        example_commands.filled_in(words, folder) if example.is_tried else words
+        for example in GUIDES
+        for words in example.commands_of_ours()
+    ]
+
+
+def test_every_subcommand_has_an_example_in_a_guide(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    shown = {
+        "run" if words[1] == "run" else example_commands.subcommand_called(words[1:])
+        for words in commands_of_guides(folder)
+        if words[0] == "treeviews"
+    }
+
+    assert [name for name in example_commands.subcommands() if name not in shown] == []
+
+
+def stages_of_guides(folder: Path) -> list[tuple[str, list[str]]]:
+    """Returns every stage that a guide runs, with its options."""
+    runs = [words for words in commands_of_guides(folder) if words[:2] == ["treeviews", "run"]]
+    return [
+        (words[2], words[3:]) if len(words) > 2 and words[2][0] != "-" else ("RunAll", words[2:])
+        for words in runs
+    ]
+
+
+def test_every_stage_has_an_example_in_a_guide(folder: Path) -> None:
+    """But those that make a part of another stage, which names them a destination."""
+    asked_for = [name for name, one in stages().items() if not hasattr(one, "destination")]
+    shown = {name for name, _ in stages_of_guides(folder)}
+
+    assert [name for name in asked_for if name not in shown] == []
+
+
+def test_every_group_of_parameters_has_an_example_in_a_guide(folder: Path) -> None:
+    """As ``treeviews run STAGE --help`` groups them, by what they are about."""
+    shown = {word.partition("=")[0] for _, options in stages_of_guides(folder) for word in options}
+    options = {
+        title: [f"--{parameter.replace('_', '-')}" for parameter in parameters]
+        for name in dict(stages_of_guides(folder))
+        for title, parameters in parameter_groups(name).items()
+        if title != "This stage"
+    }
+
+    assert [title for title, known in options.items() if shown.isdisjoint(known)] == []
 
 
 @pytest.mark.parametrize("example", chosen([e for e in EXAMPLES if e.language == "python"]))

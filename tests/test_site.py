@@ -45,7 +45,10 @@ def test_the_site_begins_with_the_readme(site: Path) -> None:
 
 
 def test_every_document_is_a_page(site: Path) -> None:
-    documents = [*(REPOSITORY / "docs").rglob("*.md"), *REPOSITORY.glob("data/*/*/card.md")]
+    documents = [
+        *(path for kind in ("*.md", "*.ipynb") for path in (REPOSITORY / "docs").rglob(kind)),
+        *REPOSITORY.glob("data/*/*/card.md"),
+    ]
     pages = [site / path.relative_to(REPOSITORY).with_suffix(".html") for path in documents]
     assert [page for page in pages if not page.exists()] == []
 

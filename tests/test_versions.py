@@ -25,7 +25,7 @@ from models.evaluation.derived.held_out.config import (
 from models.evaluation.derived.held_out.shift_and_inversion import shift
 from models.evaluation.protocols.config import PROTOCOL_VERSION
 from models.evaluation.statistics import resampling
-from models.report.report import REPORT_VERSION
+from models.report.run.report import REPORT_VERSION
 from pipeline.base.digest import digest_of
 from pipeline.parsing.parse_shard import library_versions
 from tasks import word_vectors
@@ -38,7 +38,7 @@ def test_versions_are_read_without_torch() -> None:
     code = (
         "import models.config.training_config, models.report.probing_table, "
         "models.evaluation.derived.held_out.config, models.evaluation.protocols.config, "
-        "models.evaluation.derived.build, models.report.report, models.encoding.versions, "
+        "models.evaluation.derived.build, models.report.run.report, models.encoding.versions, "
         "sys; print('torch' in sys.modules)"
     )
     repository = REPOSITORY
@@ -181,7 +181,7 @@ def test_another_release_of_a_library_changes_the_encoders_that_use_it(
         return "1000.0" if name == library else known(name)
 
     monkeypatch.setattr("importlib.metadata.version", installed)
-    monkeypatch.setattr("pipeline.text.tokenization.version", installed)
+    monkeypatch.setattr("models.encoding.versions.spacy_version", lambda: installed("spacy"))
 
     after = [describe_encoding(views) for views in kinds]
     assert [v for v, a, b in zip(kinds, after, before, strict=True) if a != b] == changed

@@ -66,11 +66,11 @@ def test_the_wheel_holds_what_the_floors_read_and_no_more(installation: Installa
     code = {str(p.relative_to(REPOSITORY)) for f in FLOORS for p in (REPOSITORY / f).rglob("*.py")}
     ships = {
         f"treeviews/{path.relative_to(REPOSITORY)}"
-        for kind in ("models", "parsers", "tokens", "vectors")
+        for kind in ("models", "parsers", "published", "tokens", "vectors")
         for path in (REPOSITORY / "data" / kind).rglob("*")
         if path.is_file()
     }
-    others = {"models/frameworks/published.csv", *(f"{floor}/py.typed" for floor in FLOORS)}
+    others = {f"{floor}/py.typed" for floor in FLOORS}
     described = {name for name in names if ".dist-info/" in name}
     assert names - described == code | ships | others
     assert installation.wheel.stat().st_size < MOST_BYTES
@@ -102,7 +102,7 @@ def test_the_whole_pipeline_runs(installation: Installation, text: Path, tmp_pat
     )
 
     report = tmp_path / done.stdout.splitlines()[-1]
-    assert report.name == "report.md"
+    assert report.name == "report.html"
     assert json.loads(report.with_suffix(".json").read_text(encoding="utf-8"))["rows"]
 
 

@@ -48,7 +48,7 @@ from models.evaluation.tasks.load import (
 from models.model.model_description import MODEL_FILE, WEIGHTS_FILE
 from models.model.model_folder import load_model
 from models.model.ranks import ALONE
-from models.report.report import _read_metrics
+from models.report.run.report import _read_metrics
 from models.training.checkpoints import checkpoint_folders
 from models.training.folder import open_checkpoint, surveyed
 from models.training.job import RunSettings, TrainingJob

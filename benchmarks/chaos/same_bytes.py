@@ -18,13 +18,18 @@ OF_THE_RUN = frozenset(
 )
 """Fields that tell of the run itself, and the sha256 of JSON that has such fields."""
 _NOT_PROMISED = re.compile(
-    r"(^|/)(jobs/|tensorboard/|job\.json$|plan\.json$|published-|[^/]*\.lock$)"
+    r"^runs/|(^|/)(jobs/|tensorboard/|job\.json$|plan\.json$|published-|[^/]*\.lock$)"
+    r"|^reports/[^/]*/(report\.html|stages\.svg)$"
 )
-"""What a job was told, where the text is, events with their times, notes of copies, locks."""
-_STAGES = re.compile(r"^## Stages$.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+"""Records of runs, what jobs were told, where text is, events with times, copies noted, locks; a
+report's page, which says what its Markdown does, and the drawing of times and sizes."""
+_STAGES = re.compile(r"^## From documents to training$.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 _TIMES = re.compile(r"(?<=\|)[^|\n]*\|[^|\n]*\|$", re.MULTILINE)
 """The last two columns of their table: seconds, and rows a second."""
-_SPEED = re.compile(r"[\d.,]+ s, [\d.,]+ sentences/s|^Commit: .*$", re.MULTILINE)
+_SPEED = re.compile(
+    r"[\d.,]+ s, [\d.,]+ sentences/s|^- (Commit|Machine): .*$|\d+ stages; together [^\n]*",
+    re.MULTILINE,
+)
 _TEXTS = frozenset({".json", ".jsonl", ".md"})
 """Files that tell of the run, too."""
 _SHA256 = re.compile(r"[0-9a-f]{64}")

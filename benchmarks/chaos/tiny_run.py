@@ -72,6 +72,7 @@ STAGES = (
     Stage("ParseAlteredConstituents", f"{_ALTERED}/constituents-*", "manifest.json"),
     Stage("BuildProbing", "probing/*", "probing.json"),
     Stage("EvaluateEncoder", "evaluation*", "results/*/[A-Z]*.json", 100),
+    Stage("ShowSentences", "sentences/*", "sentences.json"),
     Stage("WriteReport", "reports/*", "report.json"),
     Stage("TrainEncoders in two processes", "models/SEQ-LIN-*", "summary.json", root=TOGETHER),
 )
@@ -120,6 +121,7 @@ class TinyRun:
             *(*self.within, sys.executable, "-m", "luigi", "--module", "tasks", *root),
             *(*self.scheduler, "--source", "files", "--paths", str(self.text)),
             *("--work-folder", str(self.work), *self.more),
+            *("--log-level", "DEBUG"),  # with it the log has Luigi's events, see `events_of`
         ]
 
     def start(self, root: Sequence[str]) -> Started:

@@ -1,4 +1,4 @@
-"""The site, by Sphinx: README.md, docs/, the cards of what ships, the reference from docstrings.
+"""The site, by Sphinx: README.md, docs/ with its notebooks, the cards of what ships, the reference.
 
     sphinx-build -W --keep-going -c docs/site . build/site
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(REPOSITORY), str(Path(__file__).parent)]
 
+from column_tables import column_tables  # noqa: E402
+from notebook_pages import as_markdown  # noqa: E402
 from task_tables import tables  # noqa: E402
 
 FORGE = "https://github.com/treeviews/treeviews/tree/main"
@@ -34,7 +36,7 @@ html_title = f"Treeviews {release}"
 
 root_doc = "README"
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
-source_suffix = {".md": "markdown"}
+source_suffix = {".md": "markdown", ".ipynb": "markdown"}
 include_patterns = [
     "README.md",
     "ARCHITECTURE.md",
@@ -42,6 +44,7 @@ include_patterns = [
     "CHANGELOG.md",
     "docs/*.md",
     "docs/*/*.md",
+    "docs/tutorials/*.ipynb",
     "data/*/*/card.md",
 ]
 exclude_patterns = ["docs/site"]
@@ -61,15 +64,25 @@ html_theme_options = {"navigation_with_keys": True}
 pygments_dark_style = "github-dark"
 
 SECTIONS = {
-    "Start": ["docs/start", "docs/installation", "docs/command"],
+    "Start": [
+        *("docs/start", "docs/installation", "docs/command"),
+        *("docs/tutorials/README", "docs/tutorials/from-text-to-a-table"),
+        "docs/tutorials/an-encoder-in-a-search",
+    ],
     "Text and trees": [
-        *("docs/running", "docs/cleaning", "docs/parse-text", "docs/parsing", "docs/cluster"),
+        *("docs/running", "docs/runs", "docs/cleaning", "docs/parse-text", "docs/parsing"),
+        "docs/inspect",
+        "docs/cluster",
     ],
     "Encoders": [
-        *("docs/encoding", "docs/training", "docs/word-vectors", "docs/frameworks", "docs/models"),
+        *("docs/encoding", "docs/training", "docs/word-vectors"),
+        *("docs/structured-views", "docs/frameworks", "docs/models"),
         "data/*/*/card",
     ],
-    "Evaluation": ["docs/evaluation", "docs/evaluation-data", "docs/mteb"],
+    "Evaluation": [
+        *("docs/evaluation", "docs/report", "docs/evaluation-data", "docs/mteb"),
+        "docs/experiments",
+    ],
     "Results": ["docs/results/README"],
     "Reference": [
         *("docs/reference/treeviews", "docs/reference/encoders", "docs/reference/evaluation"),
@@ -96,6 +109,8 @@ def contents(entries: Sequence[str], options: str = "") -> str:
     return f"```{{toctree}}\n:hidden:\n:glob:\n{options}\n" + "\n".join(entries) + "\n```\n"
 
 
+COLUMNS_PLACE = "<!-- tables of columns -->"
+
 FOLDER_LINK = re.compile(r"\]\((?P<target>[^):#\s]+)\)")
 
 
@@ -114,12 +129,16 @@ def with_folders(text: str, document: str) -> str:
 
 
 def complete(app: Sphinx, document: str, content: list[str]) -> None:
-    """Adds what a page has on the site alone: the navigation, and the tables of tasks."""
+    """Makes pages of notebooks, and adds what the site alone has: navigation, generated tables."""
+    if app.env.doc2path(document, base=False).suffix == ".ipynb":
+        content[0] = as_markdown(content[0], f"{FORGE}/{document}.ipynb")
     content[0] = with_folders(content[0], document)
     if document == root_doc:
         content[0] += "\n" + navigation()
     if document in INDEXES:
         content[0] += "\n" + contents(["[!R]*"])
+    if document == "docs/reference/data-format":
+        content[0] = content[0].replace(COLUMNS_PLACE, column_tables())
     if document == "docs/reference/tasks":
         content[0] += "\n" + tables()
 

@@ -69,6 +69,8 @@ side: of given vectors the first half is one view's and the second the other's."
 Targets = Literal["soft", "each"]
 """A sentence with several neighbours: one softmax over all candidates with equal targets, or each
 neighbour against the negatives alone."""
+SeqCell = Literal["gru", "lstm"]
+"""What SEQ reads words with."""
 DepCell = Literal["child_sum", "attentive"]
 """How a dependency node sums its children: equally, or by attention."""
 Shuffled = Literal["nothing", "words", "relations"]
@@ -292,6 +294,9 @@ class TrainingConfig(Config):
     bidirectional: Annotated[bool, SHAPES, OF_SEQ] = False
     """Whether SEQ reads both ways, half of the width each (Q: 600 a direction; B: 1024; C: 1200).
     A: one way."""
+    seq_cell: Annotated[SeqCell, SHAPES, OF_SEQ] = "gru"
+    """A, B, C and Q: gru. lstm is for A's baseline of random weights, which Wieting & Kiela (2019)
+    call random LSTM; it can be trained, too."""
     dep_cell: Annotated[DepCell, SHAPES, OF_DEP] = "child_sum"
     """A, section Language views: Child-Sum; a later text of A: attentive. Of DEP only."""
     path_parts: Annotated[int | None, at_least(1), SHAPES, OF_PATHS] = 1
@@ -456,6 +461,11 @@ class TrainingConfig(Config):
             )
 
     @property
+    def has_lstm(self) -> bool:
+        """Whether SEQ is there and is an LSTM."""
+        return self.seq_cell == "lstm" and OF_SEQ.holds(self)
+
+    @property
     def has_decoder(self) -> bool:
         """Whether words are predicted, by a decoder whose inverse is one more view."""
         return self.objective in {"generative", "both"}
@@ -501,6 +511,17 @@ class TrainingConfig(Config):
         ]
         inverse = widths[:1] if self.has_decoder else []
         return [*widths, *inverse, *([word_size] if self.words_beside else [])]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the fields as JSON knows them.
+
+        Without ``seq_cell`` where SEQ is a GRU or is not there: so models and digests that were
+        made before there was another cell are still those of the same training.
+        """
+        fields = Config.to_dict(self)
+        if not self.has_lstm:
+            del fields["seq_cell"]
+        return fields
 
     def architecture(self) -> dict[str, Any]:
         """Returns the fields that an untrained encoder depends on."""

@@ -32,7 +32,7 @@ from models.encoding.own_encoder import kept_checksum
 from models.encoding.reading_encoder import EncoderSettings, ReadingEncoder
 from models.encoding.sentence_reader import ParsedRows
 from pipeline.base.digest import digest_of
-from pipeline.base.job import Progress
+from pipeline.base.job import Progress, Rated
 from pipeline.base.refusal import Refusal, RefusedSentence, excerpt_of
 from pipeline.shards.arrow import flags, numbers
 from pipeline.shards.manifests import (
@@ -190,7 +190,7 @@ def embed_shard(
                 done = group.first + len(group)
                 rate = done / max(time.monotonic() - started, 1e-9)
                 status = f"{done:,} of {shard.num_rows:,} sentences, {rate:,.0f} a second"
-                on_progress(done / shard.num_rows, status)
+                on_progress(done / shard.num_rows, Rated(status, rate))
         facts = identity | dict(machine or {})
         return writing.finish(facts, time.monotonic() - started, lambda: encoder.width)
 

@@ -14,12 +14,13 @@ from typing import Any
 
 from torch import nn
 
-from models.config.training_config import DepCell, Init
+from models.config.training_config import DepCell, Init, SeqCell
 from models.config.views import VIEWS
 from models.encoders.added_to_words import AddedToWords
 from models.encoders.base import SentenceEncoder
 from models.encoders.child_sum import ChildSumTreeLSTM
 from models.encoders.gru import GRU
+from models.encoders.lstm import LSTM
 from models.encoders.nary import NaryTreeLSTM
 from models.encoders.path_sums import ConstituentPathSum, DependencyPathSum
 from models.encoders.read_alike import ReadAlike
@@ -27,6 +28,7 @@ from models.encoders.word_averages import BagOfWords, LinearAverage
 
 __all__ = [
     "GRU",
+    "LSTM",
     "AddedToWords",
     "BagOfWords",
     "ChildSumTreeLSTM",
@@ -40,11 +42,11 @@ __all__ = [
 ]
 
 _ENCODERS: dict[str, Callable[..., nn.Module]] = {
-    "SEQ": GRU,
     "DEP": ChildSumTreeLSTM,
     "CONST": NaryTreeLSTM,
     "LIN": LinearAverage,
 }
+_SEQUENCES: dict[SeqCell, type[GRU | LSTM]] = {"gru": GRU, "lstm": LSTM}
 _PATH_SUMS: dict[str, type[DependencyPathSum | ConstituentPathSum]] = {
     "DEPSUM": DependencyPathSum,
     "CONSTSUM": ConstituentPathSum,
@@ -58,6 +60,7 @@ def build_encoder(
     hidden_size: int,
     init: Init = "xavier",
     bidirectional: bool = False,
+    seq_cell: SeqCell = "gru",
     dep_cell: DepCell = "child_sum",
     path_parts: int | None = 1,
     added_to_words: bool = False,
@@ -71,6 +74,7 @@ def build_encoder(
         hidden_size: H, the width of a sentence's vector, except of sums of words, which is E.
         init: how the weights start.
         bidirectional: whether SEQ reads in both directions, each half as wide.
+        seq_cell: what SEQ reads with.
         dep_cell: how DEP sums a node's children.
         path_parts: parts of a word vector with weights of their own in DEPSUM and CONSTSUM;
             None: as many as components.
@@ -87,13 +91,14 @@ def build_encoder(
     encoder: nn.Module
     if view in _PATH_SUMS:
         encoder = _PATH_SUMS[view](word_size=word_size, parts=path_parts)
-    elif view in _ENCODERS:
+    elif view in _ENCODERS or view == "SEQ":
         options: dict[str, Any] = {"hidden_size": hidden_size, "init": init}
         if view == "SEQ":
             options["bidirectional"] = bidirectional
         elif view == "DEP":
             options["dep_cell"] = dep_cell
-        encoder = _ENCODERS[view](word_size=word_size, **options)
+        made = _SEQUENCES[seq_cell] if view == "SEQ" else _ENCODERS[view]
+        encoder = made(word_size=word_size, **options)
         if read_rms is not None:
             encoder = ReadAlike(encoder, rms=read_rms)
     else:

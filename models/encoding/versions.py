@@ -72,7 +72,9 @@ def describe_tokens() -> dict[str, Any]:
 
 def describe_architecture(config: TrainingConfig) -> dict[str, Any]:
     """Returns the fields of a configuration that say what is computed with the weights."""
-    return {name: getattr(config, name) for name in _ARCHITECTURE}
+    fields = {name: getattr(config, name) for name in _ARCHITECTURE}
+    # So what was kept before there was another cell is still found.
+    return fields | {"seq_cell": config.seq_cell} if config.has_lstm else fields
 
 
 def weights_digest(state: Mapping[str, NDArray[Any]]) -> str:

@@ -181,9 +181,13 @@ def run_protocol(
     """Returns what the task's protocol finds."""
     if task.protocol == "similarity":
         return _similarity(data, featuriser)
+    by_inner_products = config.classifier == "logistic_regression" and not config.standardise
+    featuriser = replace(featuriser, in_place=by_inner_products and task.features == "sentence")
     features = features_by_split(data, featuriser)
     on_device = {name: matrix.to(device) for name, matrix in features.items()}
     outcome = learn(task, data, on_device, config)
+    if featuriser.in_place:
+        outcome = replace(outcome, width=featuriser.width)
     if data.units is None or "test" not in data.splits:
         return outcome
     # What the bootstrap draws as one, where the data know documents.
@@ -242,6 +246,8 @@ class Featuriser:
     batch_items: int
     components: Components | None = None
     """What is removed, where it is fitted on the training split."""
+    in_place: bool = False
+    """See `Representation.apply`; for what learns from inner products of vectors alone."""
 
     @classmethod
     def of(
@@ -264,6 +270,11 @@ class Featuriser:
             components = representation.fit(chosen, task.protocol)
         return cls(views, task, representation, batch_items, components)
 
+    @property
+    def width(self) -> int:
+        """D, whatever `in_place` is."""
+        return int(replace(self, in_place=False).vectors(np.zeros(1, np.int64)).shape[1])
+
     def vectors(self, rows: IntArray) -> FloatArray:
         """Returns the representation, float32 [n, D], of sentences [n] in this order."""
         parts = [
@@ -271,6 +282,7 @@ class Featuriser:
                 {key: matrix[batch] for key, matrix in self.views.items()},
                 self.task.protocol,
                 components=self.components,
+                in_place=self.in_place,
             )
             for batch in np.split(rows, range(self.batch_items, len(rows), self.batch_items))
         ]

@@ -22,7 +22,7 @@ _ROW = re.compile(r"^\|\s*licen[cs]e[^|]*\|\s*([^|]+?)\s*\|", re.IGNORECASE | re
 _SENTENCE = re.compile(r"(?:is|are) released under ([^,;]+?)(?:,|;|\.(?:\s|$))")
 
 _VIEWS = {
-    "SEQ": "the words in their order (GRU)",
+    "SEQ": "the words in their order ({seq_cell})",
     "DEP": "the dependency tree (Tree-LSTM)",
     "CONST": "the constituency tree (Tree-LSTM)",
     "DEPSUM": "the paths of the dependency tree",
@@ -71,7 +71,11 @@ def licence_of(folder: Path) -> str:
 def model_card(facts: CardFacts) -> str:
     """Returns a card as Markdown."""
     config = facts.config
-    views = [f"- {view}: {_VIEWS[view]}" for view in dict.fromkeys(config.test_views)]
+    cell = config.seq_cell.upper()
+    views = [
+        f"- {view}: {_VIEWS[view].format(seq_cell=cell)}"
+        for view in dict.fromkeys(config.test_views)
+    ]
     read = needed_stages(config.views)
     parses = f"Sentences are parsed first ({', '.join(read)})." if read else "It needs no parser."
     return "\n".join(

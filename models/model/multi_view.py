@@ -54,6 +54,7 @@ class MultiViewEncoder(nn.Module):
                 hidden_size=config.hidden_size,
                 init=config.init,
                 bidirectional=config.bidirectional,
+                seq_cell=config.seq_cell,
                 dep_cell=config.dep_cell,
                 path_parts=config.path_parts,
                 added_to_words=config.added_to_words,

@@ -29,13 +29,20 @@ CORRECTIONS_IN_WORDS = {
 }
 
 
-def comparison_table(comparison: Comparison) -> str:
-    """Returns the table, what it was computed by and the tasks without data."""
+def comparison_table(comparison: Comparison, called: tuple[str, str] | None = None) -> str:
+    """Returns the table, what it was computed by and the tasks without data.
+
+    Args:
+        comparison: of two encoders.
+        called: what both sides are told apart by, such as the names of runs; None tells encoders
+            of one name apart as first and second.
+    """
+    names = _names(comparison, called)
     config, sides = comparison.config, (comparison.first, comparison.second)
     header = [
         "task",
         "score",
-        *_names(comparison),
+        *names,
         f"difference [{config.resampling.confidence:.0%}]",
         "p",
         "corrected p",
@@ -43,7 +50,7 @@ def comparison_table(comparison: Comparison) -> str:
     rows = [_row(row, comparison.derived) for row in comparison.tasks]
     test, unit = TESTS_IN_WORDS[config.test]
     notes = [
-        *(_side(name, setups) for name, setups in zip(_names(comparison), sides, strict=True)),
+        *(_side(name, setups) for name, setups in zip(names, sides, strict=True)),
         f"{test}{_by_drawn(comparison, unit)}, {config.resampling.num_resamples:,} resamples; "
         f"{CORRECTIONS_IN_WORDS[config.correction]} over {len(rows)} rows.",
         f"Intervals and p values are about other test {_by_drawn(comparison, '{0}s')}, not about "
@@ -74,15 +81,17 @@ def _by_drawn(comparison: Comparison, form: str) -> str:
     return ", ".join(f"{form.format(kind)} ({', '.join(of)})" for kind, of in tasks.items())
 
 
-def _names(comparison: Comparison) -> tuple[str, str]:
+def _names(comparison: Comparison, called: tuple[str, str] | None) -> tuple[str, str]:
     setups = comparison.first[0], comparison.second[0]
     first, second = (setup.encoder.name for setup in setups)
-    if first != second:
-        return first, second
     used, otherwise = (described(setup.representation) for setup in setups)
-    if used != otherwise:
-        return f"{first} ({used})", f"{second} ({otherwise})"
-    return f"{first}, first", f"{second}, second"
+    if first == second and used != otherwise:
+        first, second = f"{first} ({used})", f"{second} ({otherwise})"
+    if called is None:
+        if first != second:
+            return first, second
+        called = ("first", "second")
+    return f"{first}, {called[0]}", f"{second}, {called[1]}"
 
 
 def _side(name: str, setups: Sequence[Setup]) -> str:

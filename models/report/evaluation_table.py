@@ -28,12 +28,11 @@ from models.evaluation.task_result import (
     shown_setup,
 )
 from models.evaluation.tasks.declarations import DISCOURSE, TASKS
+from models.report.html.sections import Bullets, Section, Table
 from models.report.markdown import (
     SCORES_OF_ERRORS,
-    bullets,
     digits_of,
-    markdown_table,
-    section,
+    markdown_section,
     with_interval,
     with_seeds,
 )
@@ -86,9 +85,33 @@ class EncoderColumn:
         return next((one.reason for one in found if isinstance(one, AbsentResult)), None)
 
 
+@dataclass(frozen=True, slots=True)
+class PublishedColumn:
+    """What a paper reports of one model, to stand beside ours."""
+
+    title: str
+    """Short, with the paper: ``Simoulin & Crabbé 2021, DEP and CONST``."""
+    source: str
+    """Where the figures stand, and what is different there: corpus, size, classifier."""
+    figures: Mapping[tuple[str, str], float]
+    """By task and score, of an average by its name and nothing; in the score's unit."""
+
+
 def evaluation_table(
     folders: Sequence[Path], *, by_subset: bool = True, only: Sequence[str] | None = None
 ) -> str:
+    """Returns `evaluation_sections` as Markdown."""
+    sections = evaluation_sections(folders, by_subset=by_subset, only=only)
+    return "\n\n".join(map(markdown_section, sections))
+
+
+def evaluation_sections(
+    folders: Sequence[Path],
+    *,
+    by_subset: bool = True,
+    only: Sequence[str] | None = None,
+    published: Sequence[PublishedColumn] = (),
+) -> list[Section]:
     """Returns the sections of the table: scores, averages, subsets and what was evaluated.
 
     Args:
@@ -96,6 +119,7 @@ def evaluation_table(
             classifier are taken for seeds of one another.
         by_subset: whether to give the subsets of similarity tasks, too.
         only: names of the tasks to give; by default all that there are results of.
+        published: columns of papers' figures, behind ours.
 
     Raises:
         FileNotFoundError: a folder without results.
@@ -107,7 +131,7 @@ def evaluation_table(
     columns = columns_of(found)
     tasks = _tasks(columns)
     check_same_data(columns, tasks)
-    header = ["task", "score", *(column.title for column in columns)]
+    header = ("task", "score", *(column.title for column in columns))
     rows = [row for task in tasks for row in _rows(columns, task, subsets=False)]
     scored = [result for task in tasks for column in columns for result in column.of_task(task)]
     averages = _averages_of(scored)
@@ -116,15 +140,39 @@ def evaluation_table(
     notes += [note for column in columns for note in doubts(column.title, column.by_task(tasks))]
     notes += scoring_notes(scored) + data_remarks(scored) + derived_notes(corpora_of(scored))
     notes += [f"{declared.name}: {declared.description}." for declared in averages]
+    notes += [f"{column.title}: {column.source}." for column in published]
     rows += _average_rows(columns, averages)
-    table = markdown_table(header, rows, num_text_columns=2)
-    parts = [section("Scores", table, bullets(notes))]
+    table = _beside(published, header, rows)
+    parts = [Section.of("Scores", table, Bullets(tuple(notes)))]
     subsets = [row for task in tasks for row in _rows(columns, task, subsets=True)]
     if by_subset and subsets:
-        table = markdown_table(header, subsets, num_text_columns=2)
-        parts.append(section("Subsets of the similarity tasks", table))
-    parts.append(section("What was evaluated", bullets([_origin(column) for column in columns])))
-    return "\n\n".join(parts)
+        caption = "Scores on subsets of the similarity tasks"
+        by_set = Table.of(caption, header, subsets, 2)
+        parts.append(Section.of("Subsets of the similarity tasks", by_set))
+    origins = tuple(_origin(column) for column in columns)
+    return [*parts, Section.of("What was evaluated", Bullets(origins))]
+
+
+def _beside(
+    published: Sequence[PublishedColumn], header: Sequence[str], rows: Sequence[Sequence[str]]
+) -> Table:
+    """Returns the table with the published figures behind the first encoder's."""
+    first = 3  # behind task, score and that encoder
+    body = []
+    for row in rows:
+        figures = (_published(column, row[0], row[1]) for column in published)
+        body.append([*row[:first], *figures, *row[first:]])
+    titles = (column.title for column in published)
+    caption = "Scores of encoders by task, with intervals"
+    return Table.of(caption, [*header[:first], *titles, *header[first:]], body, 2)
+
+
+def _published(column: PublishedColumn, task: str, score: str) -> str:
+    """Returns a figure; of a task that was not scored, and so names no score, the first one."""
+    figure = column.figures.get((task, score))
+    if figure is None and not score:
+        figure = next((one for (name, _), one in column.figures.items() if name == task), None)
+    return "–" if figure is None else f"{figure:.1f}"
 
 
 def columns_of(folders: Sequence[Mapping[str, Result]]) -> list[EncoderColumn]:
@@ -321,8 +369,12 @@ def undefined_notes(columns: Sequence[EncoderColumn], tasks: Sequence[str]) -> l
     ]
 
 
-def intervals_note(columns: Sequence[EncoderColumn]) -> str:
-    """Returns what stands in brackets and behind ±."""
+def intervals_note(columns: Sequence[EncoderColumn], *, has_errors: bool = True) -> str:
+    """Returns what stands in brackets and behind ±.
+
+    Args:
+        has_errors: whether scores of which the lower is the better are shown.
+    """
     shown = {f"{one.resampling.confidence:.0%}" for column in columns for one in column.scored}
     note = (
         f"In brackets: bootstrap interval over test items ({', '.join(sorted(shown))})."
@@ -331,7 +383,8 @@ def intervals_note(columns: Sequence[EncoderColumn]) -> str:
     )
     if any(len(column.seeds) > 1 for column in columns):
         note += " With ±: mean and standard deviation over seeds, their number in parentheses."
-    return f"{note} Of {', '.join(sorted(SCORES_OF_ERRORS))} the lower is the better."
+    errors = f" Of {', '.join(sorted(SCORES_OF_ERRORS))} the lower is the better."
+    return note + errors * has_errors
 
 
 def _origin(column: EncoderColumn) -> str:

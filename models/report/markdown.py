@@ -1,21 +1,111 @@
-"""Markdown pieces: tables, lists and code, in which text stays text; figures with intervals."""
+"""Sections as Markdown, in which text stays text; figures with their intervals."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from models.evaluation.statistics.resampling import Interval, SeedMean
+from models.report.html.sections import (
+    Bullets,
+    Code,
+    CodeBlock,
+    Facts,
+    Figure,
+    Folded,
+    Group,
+    Page,
+    Paragraph,
+    Part,
+    Row,
+    Section,
+    Span,
+    Strong,
+    Subheading,
+    Table,
+)
 from pipeline.base.foreign_text import escaped_markdown, printable
 
 SCORES_OF_ERRORS = frozenset({"mse"})
 """Scores of which the lower is the better; in their own unit, which needs more digits."""
 
 
+def markdown_page(page: Page) -> str:
+    """Returns a whole report; drawings are files beside it that bear their names."""
+    first, *further = page.headline or [""]
+    opening = [f"# {escaped_markdown(page.title)}", first and f"**{escaped_markdown(first)}**"]
+    opening += map(escaped_markdown, further)
+    return "\n\n".join([*filter(None, opening), *map(markdown_section, page.sections)]) + "\n"
+
+
+def markdown_section(found: Section) -> str:
+    """Returns a section with its parts."""
+    return section(escaped_markdown(found.title), *map(_part, found.parts))
+
+
+def _part(part: Part) -> str:
+    match part:
+        case Paragraph():
+            made = _spans(part.spans)
+        case Subheading():
+            made = f"### {escaped_markdown(part.text)}"
+        case Bullets():
+            made = bullets(part.items)
+        case Facts():
+            named = ((escaped_markdown(name), _spans([said])) for name, said in part.pairs)
+            made = "\n".join(f"- {name}: {said}" for name, said in named)
+        case CodeBlock():
+            made = code_block(part.text, part.language)
+        case Table():
+            rows = [_cells(row, len(part.header)) for row in part.rows]
+            made = markdown_table(
+                part.header,
+                rows,
+                num_text_columns=part.num_text_columns,
+                further_text=part.further_text,
+            )
+        case Figure():
+            images = [f"![{escaped_markdown(one.title)}]({one.name}.svg)" for one in part.drawings]
+            made = "\n\n".join([*images, escaped_markdown(part.caption)])
+        case Folded():
+            made = "\n\n".join([f"{escaped_markdown(part.summary)}:", *map(_part, part.parts)])
+    return made
+
+
+def _cells(row: Row, width: int) -> list[str]:
+    if isinstance(row, Group):
+        return [row.text, *[""] * (width - 1)]
+    return [cell if isinstance(cell, str) else cell.plain for cell in row]
+
+
+def _spans(spans: Sequence[Span]) -> str:
+    """Returns words in a line; white space between what is set apart stays."""
+    return "".join(map(_span, spans))
+
+
+def _span(span: Span) -> str:
+    match span:
+        case Strong():
+            return f"**{escaped_markdown(span.text)}**"
+        case Code():
+            return code(span.text)
+        case _:
+            before, after = (" " if side.isspace() else "" for side in (span[:1], span[-1:]))
+            return f"{before}{escaped_markdown(span)}{after}" if span.strip() else before
+
+
 def markdown_table(
-    header: Sequence[str], rows: Sequence[Sequence[str]], *, num_text_columns: int = 1
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    num_text_columns: int = 1,
+    further_text: Collection[int] = (),
 ) -> str:
-    """Returns a Markdown table; columns after the first text columns are aligned right.
+    """Returns a Markdown table; columns of figures are aligned right.
+
+    Args:
+        num_text_columns: so many columns at the left hold words.
+        further_text: places of others that do.
 
     Raises:
         ValueError: a row has not one cell a column.
@@ -27,7 +117,8 @@ def markdown_table(
     def escaped(cells: Sequence[str]) -> list[str]:
         return [escaped_markdown(cell) for cell in cells]
 
-    rule = ["---" if i < num_text_columns else "---:" for i in range(len(header))]
+    is_text = [i < num_text_columns or i in further_text for i in range(len(header))]
+    rule = ["---" if words else "---:" for words in is_text]
     lines = [escaped(header), rule, *map(escaped, rows)]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
@@ -67,8 +158,8 @@ def percent(value: float) -> str:
 
 
 def with_interval(interval: Interval, *, signed: bool = False, digits: int = 1) -> str:
-    """Returns a figure with its interval's bounds, as ``63.2 [61.0, 65.4]``."""
-    form = f"{'+' if signed else ''}.{digits}f"
+    """Returns a figure with its interval's bounds, as ``63.2 [61.0, 65.4]``; no 0 is negative."""
+    form = f"{'+' if signed else ''}z.{digits}f"
     return f"{interval.value:{form}} [{interval.low:{form}}, {interval.high:{form}}]"
 
 
@@ -77,9 +168,9 @@ def count(value: int) -> str:
     return f"{value:,}"
 
 
-def duration(seconds: float) -> str:
-    """Returns seconds with their unit, minutes where they are many."""
-    return f"{seconds:.1f} s" if seconds < 120 else f"{seconds / 60:.1f} min"
+def number_of(value: int, thing: str) -> str:
+    """Returns ``1 epoch``, ``3 epochs``."""
+    return f"1 {thing}" if value == 1 else f"{count(value)} {thing}s"
 
 
 def digits_of(score: str) -> int:

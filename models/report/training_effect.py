@@ -84,12 +84,24 @@ def _error(found: Mapping[str, Any]) -> float:
 
 
 def headline(effect: TrainingEffect) -> str:
-    """Returns the effect in a sentence, and what stands behind it in another."""
+    """Returns the effect in a sentence."""
     seeds = effect.trained.num_seeds
     over = f"mean over {seeds} training seeds; " if seeds > 1 else ""
     return (
-        f"**Training {effect.verb} {effect.on}**: from {percent(effect.untrained.mean)} to "
+        f"Training {effect.verb} {effect.on}: from {percent(effect.untrained.mean)} to "
         f"{percent(effect.trained.mean)} %, {with_interval(effect.difference, signed=True)} points "
         f"({over}chance {percent(effect.chance)} %; {count(effect.num_anchors)} sentences that "
         "were not trained on)."
+    )
+
+
+def without_neighbour(training: Mapping[str, Any]) -> str:
+    """Returns why accuracy is over fewer sentences than were measured; empty where it is not."""
+    measured, anchors = training["held_out_measured"], training["held_out"]["final"]["num_anchors"]
+    if anchors >= measured:
+        return ""
+    return (
+        f"Of {count(measured)} held-out sentences, {count(anchors)} have a neighbour in their "
+        f"batch to be picked or predicted, and held-out accuracy is over these; "
+        f"{count(measured - anchors)} have none"
     )

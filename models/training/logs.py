@@ -221,9 +221,14 @@ class TimeLeft:
         return f"about {duration(self._pace * (1 - share_done))} left"
 
 
-def duration(seconds: float) -> str:
-    """Returns a time rounded to what people care for: ``42 s``, ``3 min``, ``2 h 05 min``."""
-    if seconds < 60:
-        return f"{seconds:.0f} s"
+def duration(seconds: float, *, digits: int = 0) -> str:
+    """Returns a time rounded to what people care for: ``42 s``, ``3 min``, ``2 h 05 min``.
+
+    Args:
+        seconds: the time.
+        digits: decimals of what is shorter than a minute.
+    """
+    if seconds < 59.5:
+        return f"{seconds:.{digits}f} s"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"

@@ -26,7 +26,7 @@ from models.training.job import Provenance, RunSettings
 from models.training.learner import Learner, held_out_accuracy, learning_rate_at
 from models.training.logs import TimeLeft, progress_bar
 from models.training.machine import gemm_for, peak_memory_gib, set_gemm, set_gpu_precision
-from pipeline.base.job import Progress
+from pipeline.base.job import Progress, Rated
 
 
 class TrainingDivergedError(ValueError):
@@ -148,7 +148,8 @@ class TrainingLoop:
                     self.save_checkpoint()
                 advance(record["loss"], record["in_batch_accuracy"])
                 share = self.step / self.num_steps
-                on_progress(share, f"{self._status(record)}, {time_left.after(share)}")
+                status = f"{self._status(record)}, {time_left.after(share)}"
+                on_progress(share, Rated(status, record["sentences_per_second"] * self.ranks.size))
 
     def _batches(self) -> Generator[TrainingBatch]:
         """Yields this rank's batches from the next step on."""

@@ -24,11 +24,19 @@ BUNDLED_VECTORS = DATA / "vectors" / "english"
 """Folder of word vectors."""
 BUNDLED_FORMS = DATA / "tokens" / "english.json"
 """What spaCy makes of the forms of ordinary text; see `pipeline.text.forms`."""
+PUBLISHED_FIGURES = DATA / "published"
+"""Folder of the papers' figures, a CSV file a paper; see `models.experiments.published`."""
 _MODELS = DATA / "models"
 BUNDLED_MODELS = {name: _MODELS / name for name in ("english", "english-trees")}
 """Name -> folder of a trained encoder."""
 SHIPPED_VECTORS = (BUNDLED_VECTORS, BUNDLED_MODELS["english"] / "words")
 """Where word vectors of models may lie, beside where they lay in training."""
+
+
+def shipped_parsers(stage: str) -> dict[str, Path]:
+    """Returns name -> folder of the parsers of a stage that ship: ``dependency-small`` and such."""
+    bundled = BUNDLED_PARSERS[stage]
+    return {path.name: path for path in sorted(bundled.parent.glob(f"{bundled.name}*"))}
 
 
 def shown(path: Path) -> str:

@@ -116,14 +116,13 @@ class Config:
         """Refuses names that are no fields.
 
         Raises:
-            ValueError: names them, those known, and what may have been meant.
+            ValueError: names them, and what may have been meant, or else those known.
         """
         known = sorted(field.name for field in fields(cls))
         if unknown := sorted(set(names) - set(known), key=str)[:_SHOWN_NAMES]:
             meant = did_you_mean(*map(str, unknown), known=known)
-            raise ValueError(
-                f"unknown {cls._several()} {shortened(unknown)}{meant}; known: {known}"
-            )
+            listed = "" if meant else f"; known: {', '.join(known)}"
+            raise ValueError(f"unknown {cls._several()} {shortened(unknown)}{listed}{meant}")
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:

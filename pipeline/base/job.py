@@ -1,9 +1,9 @@
 """Jobs that run in processes of their own: one JSON file in, progress lines out.
 
 A job is started as ``python -m <module> JOB.json``. It prints one JSON object a line on standard
-output, ``{"progress": 0.4, "status": "..."}``, and exits 0 when done. When it cannot, it exits with
-one line on standard error, and the traceback stands beside the job file: 2 if the user can mend it,
-such as a file that is not there, else 1. It ends when the
+output, ``{"progress": 0.4, "status": "..."}``, with its speed where it knows it, and exits 0 when
+done. When it cannot, it exits with one line on standard error, and the traceback stands beside the
+job file: 2 if the user can mend it, such as a file that is not there, else 1. It ends when the
 process that started it does (`watched`), so a killed run leaves no job behind that writes beside
 its successor. Whoever schedules jobs, on this machine or on others, starts them by
 `run_job_process`, so that all of them run in the same environment.
@@ -39,6 +39,25 @@ Progress = Callable[[float, str], None]
 """Takes the fraction done (0 to 1) and a sentence for a person."""
 
 
+class Rated(str):
+    """A status that also says how fast the work goes, for who adds up what runs side by side."""
+
+    per_second: float
+    unit: str
+    """Of what is done, in the plural: ``sentences``."""
+
+    def __new__(cls, text: str, per_second: float, unit: str = "sentences") -> Rated:
+        """Returns the text, which is shown where nobody reads the speed."""
+        status = super().__new__(cls, text)
+        status.per_second, status.unit = float(per_second), unit
+        return status
+
+    @classmethod
+    def like(cls, status: str, text: str) -> str:
+        """Returns another text for a status, with its speed where it has one."""
+        return cls(text, status.per_second, status.unit) if isinstance(status, cls) else text
+
+
 def in_part(progress: Progress, done: int, count: int) -> Progress:
     """Returns what tells of the progress within one of several equal parts of a job.
 
@@ -64,7 +83,9 @@ def available_cores() -> int:
 
 def print_progress(fraction: float, status: str) -> None:
     """Prints one progress line."""
-    line = {"progress": round(min(max(fraction, 0.0), 1.0), 4), "status": status}
+    line: dict[str, Any] = {"progress": round(min(max(fraction, 0.0), 1.0), 4), "status": status}
+    if isinstance(status, Rated):
+        line |= {"per_second": round(status.per_second, 2), "unit": status.unit}
     print(json.dumps(line), flush=True)
 
 
@@ -242,6 +263,8 @@ def _follow_progress(lines: IO[str], on_progress: Progress) -> None:
         try:
             report = json.loads(line)
             fraction, status = float(report["progress"]), str(report["status"])
+            if "per_second" in report:
+                status = Rated(status, float(report["per_second"]), str(report["unit"]))
         except (ValueError, KeyError, TypeError):
             print(told(line.rstrip()), file=sys.stderr)
             continue
@@ -249,16 +272,21 @@ def _follow_progress(lines: IO[str], on_progress: Progress) -> None:
 
 
 def _forward_errors(lines: IO[str], kept: deque[str]) -> None:
-    """Passes a job's standard error on, character by character so that progress bars move."""
+    """Passes a job's standard error on by lines, and by states of those that are rewritten.
+
+    Not the line that it ends with where it failed: whoever waits for the job tells it.
+    """
     line = ""
     while character := lines.read(1):
-        sys.stderr.write(character if character == "\r" else printable(character, keep_lines=True))
-        if character in "\r\n":
+        line += character
+        if character not in "\r\n":
+            continue
+        if _TOLD_END.fullmatch(line.strip()) is None:
+            sys.stderr.write(printable(line[:-1]) + character)
             sys.stderr.flush()
-            if character == "\n" and line.strip():
-                kept.append(line + "\n")
-            line = ""
-        else:
-            line += character
+        if character == "\n" and line.strip():
+            kept.append(line)
+        line = ""
     if line.strip():
+        sys.stderr.write(printable(line, keep_lines=True))
         kept.append(line + "\n")

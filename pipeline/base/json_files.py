@@ -28,7 +28,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 """Half a character, which JSON can spell and UTF-8 cannot."""
 
 
-class _DamagedError(ValueError):
+class DamagedError(ValueError):
     """A sealed value is not the one that was sealed, or names no sha256 of files."""
 
 
@@ -92,7 +92,7 @@ def parsed_json(content: bytes | str, source: Path | str, *, remedy: str) -> Any
         return unsealed(content)
     except RecursionError:
         reason = "JSON that nests too deeply"
-    except _DamagedError as error:
+    except DamagedError as error:
         reason = f"damaged or edited ({error})"
     except ValueError as error:
         reason = f"not JSON ({error})"
@@ -115,10 +115,10 @@ def unsealed(content: bytes | str) -> Any:
     if isinstance(value, dict) and SEAL in value:
         expected = value.pop(SEAL)
         if expected != _sha256_of(value):
-            raise _DamagedError(f"{SEAL} differs: it was changed after it was written")
+            raise DamagedError(f"{SEAL} differs: it was changed after it was written")
     files = value.get(FILES, {}) if isinstance(value, dict) else {}
     if not isinstance(files, dict) or not all(isinstance(text, str) for text in files.values()):
-        raise _DamagedError(f"{FILES} must be an object of strings, got {shortened(files)}")
+        raise DamagedError(f"{FILES} must be an object of strings, got {shortened(files)}")
     return value
 
 

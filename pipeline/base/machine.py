@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import platform
 import re
 import resource
 import sys
@@ -38,13 +39,35 @@ def peak_bytes(process: int | None = None) -> int:
 
 def free_memory() -> str:
     """Returns in words what memory is free, such as ``1,024 of 24,000 MiB of memory are free``."""
-    lines = (line.split() for line in _read(Path("/proc/meminfo")).splitlines())
-    mib = {line[0]: int(line[1]) // 1024 for line in lines if len(line) > 1}
+    mib = _meminfo()
     if "MemAvailable:" not in mib:
         return "how much memory is free is not known"
     free = f"{mib['MemAvailable:']:,} of {mib['MemTotal:']:,} MiB of memory are free"
+    most = _most_of_container()
+    return free if most is None else f"{free}, this container may take {most >> 20:,}"
+
+
+def memory_bytes() -> tuple[int, int] | None:
+    """Returns the memory that processes here may have, and what of it is free; None if not known.
+
+    Free is what the kernel could give without swapping.
+    """
+    mib = _meminfo()
+    if "MemAvailable:" not in mib:
+        return None
+    most, free = mib["MemTotal:"] << 20, mib["MemAvailable:"] << 20
+    of_container = _most_of_container()
+    return (most, free) if of_container is None else (min(most, of_container), free)
+
+
+def _meminfo() -> dict[str, int]:
+    lines = (line.split() for line in _read(Path("/proc/meminfo")).splitlines())
+    return {line[0]: int(line[1]) // 1024 for line in lines if len(line) > 1}
+
+
+def _most_of_container() -> int | None:
     most = _read(Path("/sys/fs/cgroup/memory.max")).strip()
-    return f"{free}, this container may take {int(most) >> 20:,}" if most.isdecimal() else free
+    return int(most) if most.isdecimal() else None
 
 
 def own_memory() -> str:
@@ -68,6 +91,13 @@ def mkl_is_at_home() -> bool:
     except OSError:
         return True
     return "AuthenticAMD" not in described
+
+
+def processor() -> str:
+    """Returns the name of this machine's processor."""
+    named = (line.partition(":") for line in _read(_PROCESSORS).splitlines())
+    models = (value.strip() for name, _, value in named if name.strip() == "model name")
+    return next(models, "") or platform.processor() or platform.machine()
 
 
 def _of_process(process: int | str, field: str) -> int:

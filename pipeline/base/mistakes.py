@@ -6,6 +6,7 @@ sentence: what is wrong and what to do about it. Where it was raised is for whoe
 
 from __future__ import annotations
 
+import dis
 import errno
 import os
 import tempfile
@@ -29,6 +30,12 @@ _MISTAKES = (
     PermissionError,
     ModuleNotFoundError,
 )
+
+_PACKAGES = tuple(
+    Path(__file__).resolve().parents[2] / name
+    for name in ("pipeline", "models", "tasks", "treeviews")
+)
+_RAISE = dis.opmap["RAISE_VARARGS"]
 
 _FULL = "no space left on the device; free some or write elsewhere"
 
@@ -63,6 +70,8 @@ def sentence_of(error: BaseException) -> str:
             text = f"{error.filename} to {error.filename2}: {error.strerror}"
         if is_full := error.errno == errno.ENOSPC:
             text = f"{error.filename}: {_FULL}"
+    elif isinstance(error, OSError) and error.errno == errno.ENOSPC:  # as libraries tell it
+        text, is_full = _FULL, True
     kind = type(error).__name__
     plain = text and (is_mistake(error) or is_full or getattr(error, "is_told", False))
     return told(text if plain else f"{kind}: {text}" if text else kind)
@@ -95,8 +104,11 @@ def keep_traceback(error: BaseException) -> Path | None:
     Without secrets.
 
     Returns:
-        Its path; None where nothing can be written, which must not hide the error itself.
+        Its path; None of a mistake that we foresaw, whose sentence says all, and where nothing can
+        be written, which must not hide the error itself.
     """
+    if _is_foreseen(error):
+        return None
     lines = told("".join(traceback.format_exception(error)), keep_lines=True)
     with suppress(OSError):
         number, name = tempfile.mkstemp(".traceback.txt", "treeviews-")
@@ -104,6 +116,26 @@ def keep_traceback(error: BaseException) -> Path | None:
             stream.write(lines)
         return Path(name)
     return None
+
+
+def _is_foreseen(error: BaseException) -> bool:
+    """Returns whether an error, and what caused it, are mistakes that say where they lie.
+
+    That is so of those which a statement ``raise`` of ours has raised, and of a file or folder that
+    the system names; not of a ``ValueError`` that a library met.
+    """
+    if not is_mistake(error) or (error.__cause__ is not None and not is_mistake(error.__cause__)):
+        return False
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        return True
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    if last is None:
+        return False
+    code = last.tb_frame.f_code
+    is_ours = any(Path(code.co_filename).is_relative_to(package) for package in _PACKAGES)
+    return is_ours and code.co_code[last.tb_lasti] == _RAISE
 
 
 def error_lines(sentence: str, where: Path | None = None) -> list[str]:

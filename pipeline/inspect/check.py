@@ -68,6 +68,13 @@ def faults_of(selection: Selection) -> Iterator[Fault]:
         yield from _stage_faults(folder)
         for problem in _missing_shards(folder, selection.sentences):
             yield Fault(folder.path, problem)
+    if selection.sentences is None and not selection.is_one_stage and not selection.begun:
+        corpus = selection.folders[0].path.parent
+        yield Fault(
+            corpus,
+            "no sentences here, which its parses are of; copy them from where they "
+            "were parsed, or run the stage again",
+        )
     for begun in selection.begun:
         yield Fault(begun, "was begun, but has no shard: not complete; run the stage again")
     order = DocumentOrder()

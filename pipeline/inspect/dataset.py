@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,11 +17,11 @@ from pipeline.shards.manifests import (
     MANIFEST_NAME,
     SHARD_GLOB,
     read_dataset_manifest,
+    remedy,
     shard_numbers,
     shard_path,
 )
-from pipeline.shards.schema import COLUMNS, EMBEDDING, EMBEDDINGS, STAGE_KEY
-from pipeline.shards.shards import read_shard
+from pipeline.shards.schema import COLUMNS, EMBEDDINGS, STAGE_KEY
 
 SHARD_MANIFEST_GLOB = "[0-9]" * 5 + ".json"
 CONFIG_NAME = "config.json"
@@ -106,6 +106,61 @@ class Selection:
             names = ", ".join(str(folder.path) for folder in folders)
             raise ValueError(f"no shard that all of these have: {names}; `check` says what is gone")
         return sorted(shared)
+
+    def folders_of(self, stage: str) -> list[StageFolder]:
+        """Returns all folders of a stage."""
+        return [folder for folder in self.folders if folder.stage == stage]
+
+    def folder_of(self, stage: str) -> StageFolder | None:
+        """Returns the folder of a stage; None where there is none.
+
+        Raises:
+            ValueError: there are several; names them and how to choose.
+        """
+        found = self.folders_of(stage)
+        if len(found) > 1:
+            names = ", ".join(folder.path.name for folder in found)
+            raise ValueError(
+                f"{found[0].path.parent}: several folders of {stage}: {names}; give the folder "
+                f"of one, or choose it with --stage {found[0].path.name}"
+            )
+        return found[0] if found else None
+
+    def check_one_of_each(self) -> None:
+        """Refuses several folders of one stage where a row of each stage is asked for.
+
+        Raises:
+            ValueError: see `folder_of`.
+        """
+        for folder in self.read_together:
+            self.folder_of(folder.stage)
+
+    def with_stages(self, names: Sequence[str]) -> Selection:
+        """Returns the stages with those folders only that are named, of each kind that is named.
+
+        Args:
+            names: of folders, or how they begin; without any all stages stay.
+
+        Raises:
+            ValueError: no folder is called so, or several begin so.
+        """
+        chosen = [self._named(name) for name in names]
+        kinds = {folder.stage for folder in chosen}
+        kept = [f for f in self.parses if f.stage not in kinds or f in chosen]
+        return replace(self, parses=tuple(kept))
+
+    def _named(self, name: str) -> StageFolder:
+        known = [folder.path.name for folder in self.parses]
+        found = [folder for folder in self.parses if folder.path.name == name]
+        digest = re.compile(rf"{re.escape(name)}-[0-9a-f]+")
+        found = found or [folder for folder in self.parses if digest.fullmatch(folder.path.name)]
+        found = found or [f for f in self.parses if name and f.path.name.startswith(name)]
+        if len(found) == 1:
+            return found[0]
+        known = [folder.path.name for folder in found] or known
+        what = "several stages begin with" if found else "no stage is called"
+        meant = "" if found else did_you_mean(name, known=known)
+        raise ValueError(f"{what} {name!r}; there are {', '.join(known) or 'none'}{meant}")
 
 
 def select(path: Path) -> Selection:
@@ -194,95 +249,14 @@ def stage_of(path: Path) -> str:
     """
     try:
         metadata = pq.read_schema(path).metadata or {}
-    except (pa.ArrowInvalid, OSError) as error:
-        raise ValueError(f"{path}: not a whole Parquet file ({error})") from error
-    stage: str = metadata.get(STAGE_KEY, b"").decode()
-    if stage not in COLUMNS:
-        raise ValueError(f"{path}: a Parquet file, but not a shard of {', '.join(COLUMNS)}")
-    return stage
-
-
-def read_rows(
-    selection: Selection, number: int, *, start: int = 0, count: int | None = None
-) -> Iterator[dict[str, Any]]:
-    """Yields a shard's rows with the columns of all stages; a later parse of a stage wins.
-
-    Raises:
-        FileNotFoundError: a stage has no such shard.
-        ValueError: the stages' shards differ in rows; names both.
-    """
-    shards = [
-        (shard_path(folder.path, number), read_shard(folder.path, folder.stage, number))
-        for folder in selection.read_together
-    ]
-    first_path, first = shards[0]
-    for path, table in shards:
-        if table.num_rows != first.num_rows:
-            raise ValueError(
-                f"{path} has {table.num_rows} rows, {first_path} has {first.num_rows}; parse this "
-                "shard again"
-            )
-    parts = [table.slice(start, count).to_pylist() for _, table in shards]
-    for part in zip(*parts, strict=True):
-        yield {name: value for columns in part for name, value in columns.items()}
-
-
-def read_tables(path: Path, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
-    """Yields the shards at a path as tables of aligned rows, one in memory at a time.
-
-    Args:
-        path: a folder that holds stages, whose columns then stand side by side (a later parse of a
-            stage wins), or a stage's folder, or a shard's Parquet file.
-        columns: in their order; None for all.
-
-    Raises:
-        FileNotFoundError: no shard there, or a stage lacks one that another has.
-        ValueError: a column that no stage has, a damaged shard, or stages that differ in rows.
-    """
-    selection = select(path)
-    folders = selection.folders
-    if path.is_file() or stage_in(path) is not None:  # parses come with their sentences
-        folders = folders[-1:]
-    of_column = {name: folder for folder in folders for name in COLUMNS[folder.stage]}
-    shown = [name for name in of_column if of_column[name] in selection.read_together]
-    wanted = shown if columns is None else list(columns)
-    if EMBEDDING in wanted:
-        _check_one_encoder(folders, path)
-    _check_columns(wanted, list(of_column), path)
-    return _tables(selection, wanted, of_column)
-
-
-def _check_one_encoder(folders: Sequence[StageFolder], path: Path) -> None:
-    found = [str(folder.path) for folder in folders if folder.stage == EMBEDDINGS]
-    if len(found) > 1:
+    except (pa.ArrowException, OSError) as error:
         raise ValueError(
-            f"{path}: has embeddings by several encoders, {', '.join(found)}; give the folder of "
-            "the ones that you mean"
+            f"{path}: not a whole Parquet file ({error}); {remedy(path)}, or copy it again"
+        ) from error
+    stage: str = metadata.get(STAGE_KEY, b"").decode(errors="replace")
+    if stage not in COLUMNS:
+        raise ValueError(
+            f"{path}: a Parquet file, but not a shard of {', '.join(COLUMNS)}; give a folder or a "
+            "shard that a run has made"
         )
-
-
-def _check_columns(wanted: Sequence[str], known: Sequence[str], path: Path) -> None:
-    for name in wanted:
-        if name not in known:
-            meant = did_you_mean(name, known=known)
-            raise ValueError(f"{path}: no column {name!r}, only {', '.join(known)}{meant}")
-
-
-def _tables(
-    selection: Selection, wanted: Sequence[str], of_column: Mapping[str, StageFolder]
-) -> Iterator[pa.Table]:
-    folders = {folder.path: folder for folder in map(of_column.__getitem__, wanted)}
-    for number in selection.numbers():
-        parts = {}
-        for folder in folders.values():
-            names = [name for name in wanted if of_column[name] is folder]
-            parts[folder.path] = read_shard(folder.path, folder.stage, number, names)
-        rows = {place: table.num_rows for place, table in parts.items()}
-        if len(set(rows.values())) > 1:
-            first, other, *_ = rows
-            raise ValueError(
-                f"{shard_path(other, number)} has {rows[other]} rows, {shard_path(first, number)} "
-                f"has {rows[first]}; parse this shard again"
-            )
-        arrays = [parts[of_column[name].path].column(name) for name in wanted]
-        yield pa.table(arrays, names=list(wanted))
+    return stage

@@ -15,16 +15,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from pipeline.inspect.show import constituency_of
+from pipeline.inspect.drawing.rows import constituency_of
+from pipeline.inspect.rows import Ints, ListColumn, Mask, list_lengths
 from pipeline.shards.arrow import vectors_of
 from pipeline.shards.schema import EMBEDDING, EMBEDDINGS
 from pipeline.trees.binarize import GROUP_MARK, binarize
 from pipeline.trees.flat import CHAIN_MARK, validate_constituents, validate_heads
-
-Ints = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 RowFault = tuple[str, str]
 """Field and problem."""
@@ -65,7 +62,7 @@ def row_faults(stage: str, row: dict[str, Any], num_tokens: int | None) -> Itera
     """Yields what is wrong with one row.
 
     Args:
-        row: the stage's columns.
+        row: the stage's columns; of constituents those of the binary tree may be left out.
         num_tokens: how many words the sentence has, where its shard is at hand.
     """
     if stage == "sentences":
@@ -103,6 +100,8 @@ def _constituent_faults(row: dict[str, Any], num_tokens: int | None) -> Iterator
     problem = validate_constituents(parse, len(parse.tags) if num_tokens is None else num_tokens)
     if problem is not None:
         yield "span_starts", problem
+        return
+    if "binary_left" not in row:
         return
     try:
         tree = binarize(parse)
@@ -151,7 +150,7 @@ def suspect_rows(stage: str, rows: pa.Table, num_tokens: Ints | None) -> Ints:
         num_tokens: of each row's sentence; [R]. None where the sentences are not at hand.
     """
     if stage == "sentences":
-        tokens = _Lists(rows, "tokens")
+        tokens = ListColumn(rows, "tokens")
         empty = pc.equal(pc.binary_length(tokens.values), 0).to_numpy(zero_copy_only=False)
         return np.flatnonzero((tokens.lengths == 0) | tokens.rows_with(empty))
     nulls = np.stack([column.is_null().to_numpy() for column in rows.columns])
@@ -166,41 +165,12 @@ def suspect_rows(stage: str, rows: pa.Table, num_tokens: Ints | None) -> Ints:
 
 def token_counts(sentences: pa.Table) -> Ints:
     """Returns the number of tokens of each sentence; [R]."""
-    return _lengths(sentences, "tokens")
-
-
-def _lengths(table: pa.Table, name: str) -> Ints:
-    lengths: Ints = pc.list_value_length(table[name]).to_numpy().astype(np.int64)
-    return lengths
-
-
-class _Lists:
-    """A list column, flat."""
-
-    def __init__(self, table: pa.Table, name: str) -> None:
-        self.values: pa.Array = table[name].combine_chunks().flatten()
-        self.lengths = _lengths(table, name)
-        """[R]"""
-        self.starts: Ints = np.cumsum(self.lengths) - self.lengths
-        """Where each row's values begin; [R]."""
-        self.rows: Ints = np.repeat(np.arange(len(self.lengths)), self.lengths)
-        """The row of each value."""
-
-    @property
-    def numbers(self) -> Ints:
-        """The values of a column of integers."""
-        numbers: Ints = self.values.to_numpy().astype(np.int64)
-        return numbers
-
-    def rows_with(self, faulty: Mask) -> Mask:
-        """Returns which rows hold a faulty value; [R]."""
-        found: Mask = np.bincount(self.rows[faulty], minlength=len(self.lengths)) > 0
-        return found
+    return list_lengths(sentences, "tokens")
 
 
 def _suspect_dependencies(trees: pa.Table, num_tokens: Ints | None) -> Mask:
-    heads = _Lists(trees, "heads")
-    suspect: Mask = heads.lengths != _lengths(trees, "deprels")
+    heads = ListColumn(trees, "heads")
+    suspect: Mask = heads.lengths != list_lengths(trees, "deprels")
     if num_tokens is not None:
         suspect |= heads.lengths != num_tokens
     values, rows = heads.numbers, heads.rows
@@ -228,7 +198,7 @@ def _chain_ends(successor: Ints, lengths: Ints) -> Ints:
 
 
 def _suspect_constituents(trees: pa.Table, num_tokens: Ints | None) -> Mask:
-    lengths = {name: _lengths(trees, name) for name in trees.column_names}
+    lengths = {name: list_lengths(trees, name) for name in trees.column_names}
     num_tokens = lengths["tags"] if num_tokens is None else num_tokens
     spans = lengths["span_starts"]
     fits: Mask = (lengths["tags"] == num_tokens) & (num_tokens > 0) & (spans > 0)
@@ -247,15 +217,15 @@ def _suspect_trees(trees: pa.Table, num_tokens: Ints) -> Mask:
     The binarization of spans is the binary tree that has a node for each span of more than one
     token and whose other nodes are left children. Spans that are nodes of one tree do not cross.
     """
-    spans, ends = _Lists(trees, "span_starts"), _Lists(trees, "span_ends").numbers
+    spans, ends = ListColumn(trees, "span_starts"), ListColumn(trees, "span_ends").numbers
     starts, of_span = spans.numbers, spans.rows
     faulty = (starts < 0) | (ends <= starts) | (ends > num_tokens[of_span])
     span_keys = _keys(of_span, starts, ends, num_tokens)
     faulty[1:] |= span_keys[1:] <= span_keys[:-1]  # not in preorder, or twice
     faulty[spans.starts] |= (starts[spans.starts] != 0) | (ends[spans.starts] != num_tokens)
     suspect = spans.rows_with(faulty | ~_has_proper_label(trees))
-    left = _Lists(trees, "binary_left")
-    nodes = _Nodes(left, _Lists(trees, "binary_right").numbers, num_tokens)
+    left = ListColumn(trees, "binary_left")
+    nodes = _Nodes(left, ListColumn(trees, "binary_right").numbers, num_tokens)
     suspect |= left.rows_with(nodes.is_faulty)
     node_keys = _keys(left.rows, nodes.first, nodes.last + 1, num_tokens)
     is_wide = ends - starts > 1
@@ -279,7 +249,7 @@ def _keys(rows: Ints, starts: Ints, ends: Ints, num_tokens: Ints) -> Ints:
 
 def _has_proper_label(trees: pa.Table) -> Mask:
     """Returns whose label neither misses a part nor has the mark of new nodes; [K]."""
-    values = _Lists(trees, "span_labels").values
+    values = ListColumn(trees, "span_labels").values
     names: Sequence[str] = values.dictionary.to_pylist()
     proper = [all(name.split(CHAIN_MARK)) and not name.endswith(GROUP_MARK) for name in names]
     result: Mask = np.array([*proper, False])[values.indices.to_numpy()]
@@ -295,7 +265,7 @@ class _Nodes:
         num_tokens: of each row's sentence; [R].
     """
 
-    def __init__(self, lists: _Lists, right: Ints, num_tokens: Ints) -> None:
+    def __init__(self, lists: ListColumn, right: Ints, num_tokens: Ints) -> None:
         left, base = lists.numbers, lists.starts[lists.rows]
         places = np.arange(len(right))
         number, size = places - base, lists.lengths[lists.rows]

@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from pipeline.base.foreign_text import printable
-from pipeline.inspect.dataset import Selection, read_rows
+from pipeline.inspect.dataset import Selection
+from pipeline.inspect.drawing.rows import constituency_of
+from pipeline.inspect.rows import read_rows
 from pipeline.shards.schema import EMBEDDING
 from pipeline.trees.binarize import children_of
 from pipeline.trees.flat import to_brackets
@@ -107,7 +109,7 @@ def show_lines(selection: Selection, *, shard: int, row: int, binary: bool) -> I
     Raises:
         ValueError: the shard has no such row, or the sentences are not beside the parses.
     """
-    values = {name: _printable(value) for name, value in row_of(selection, shard, row).items()}
+    values = {name: printable_value(value) for name, value in row_of(selection, shard, row).items()}
     tokens = values["tokens"]
     yield _sentence_line(values, f"{shard}:{row}")
     if "heads" in values:
@@ -146,7 +148,9 @@ def row_of(selection: Selection, shard: int, row: int) -> dict[str, Any]:
         ValueError: the shard has no such row, or the sentences are not beside the parses.
     """
     if selection.sentences is None:
-        raise ValueError("no sentences beside this stage; give the folder that holds both")
+        raise ValueError(
+            f"{selection.folders[0].path}: no sentences beside it; give a corpus that has both"
+        )
     found = list(read_rows(selection, shard, start=row, count=1)) if row >= 0 else []
     if not found:
         raise ValueError(f"shard {shard} has no row {row}; see its rows with `stats`")
@@ -156,19 +160,14 @@ def row_of(selection: Selection, shard: int, row: int) -> dict[str, Any]:
 def printable_rows(*arguments: Any, **keywords: Any) -> Iterator[dict[str, Any]]:
     """Yields rows whose words, labels and names can forge no line and move no cursor."""
     for row in read_rows(*arguments, **keywords):
-        yield {name: _printable(value) for name, value in row.items()}
+        yield {name: printable_value(value) for name, value in row.items()}
 
 
-def _printable(value: Any) -> Any:
+def printable_value(value: Any) -> Any:
+    """Returns a column's value with its control characters visible."""
     if isinstance(value, list):
-        return [_printable(inner) for inner in value]
+        return [printable_value(inner) for inner in value]
     return printable(value) if isinstance(value, str) else value
-
-
-def constituency_of(row: dict[str, Any]) -> ConstituencyParse:
-    """Returns the constituency tree of a row that has one."""
-    columns = ("span_starts", "span_ends", "span_labels", "tags")
-    return ConstituencyParse(*(row[name] for name in columns))
 
 
 def _sentence_line(row: dict[str, Any], place: str) -> str:

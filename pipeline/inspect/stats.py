@@ -97,7 +97,7 @@ def _manifest_facts(folder: StageFolder, manifests: list[ShardManifest], num_fil
 
 def _manifest_lines(facts: Facts) -> Iterator[str]:
     rows, seconds = facts["rows"], facts["seconds"]
-    yield _line("rows", f"{rows:,} in {facts['shards']:,} shards")
+    yield _line("rows", f"{rows:,} in {facts['shards']:,} shard{'s' * (facts['shards'] != 1)}")
     yield _line("bytes", f"{facts['bytes']:,} ({facts['bytes'] / max(rows, 1):.1f} a sentence)")
     yield _line(
         "seconds", f"{seconds:,.1f} ({rows / max(seconds, 1e-9):,.0f} sentences/s a process)"

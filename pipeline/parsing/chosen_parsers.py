@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pipeline.base.bundled import BUNDLED_PARSERS
+from pipeline.base.bundled import BUNDLED_PARSERS, shipped_parsers
 from pipeline.base.mistakes import did_you_mean
 from pipeline.base.refusal import shortened
 
@@ -54,12 +54,11 @@ def device_called(name: str) -> str:
 
 def _folder_of(stage: str, given: str | Path | None) -> Path:
     """Returns the folder of a parser that is given by name or folder."""
-    shipped = BUNDLED_PARSERS[stage]
     if given is None:
-        return shipped
-    names = sorted(path.name for path in shipped.parent.glob(f"{shipped.name}*"))
+        return BUNDLED_PARSERS[stage]
+    names = shipped_parsers(stage)
     if str(given) in names:
-        return shipped.parent / str(given)
+        return names[str(given)]
     path = Path(given)
     if not path.is_dir():
         raise FileNotFoundError(

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from pipeline.base.atomic_files import write_by_library
+from pipeline.base.foreign_text import printable
 from pipeline.parsing.parsed_sentence import ParsedSentence
 
 Format = Literal["conllu", "brackets", "json"]
@@ -27,6 +28,8 @@ _FORMAT_OF_SUFFIX: dict[str, Format] = {
 
 _ESCAPES = {" ": r"\s", "\t": r"\t", "\n": r"\n", "\r": r"\r", "|": r"\p", "\\": r"\\"}
 _ESCAPED = re.compile(r"[\s|\\]|[^ -~]")
+_BREAKS = re.compile(r"[\t\n\r]")
+"""In a token, as only shards made elsewhere have it; a cell would end there."""
 
 
 def format_of(path: Path) -> Format:
@@ -47,24 +50,31 @@ def written(sentences: Iterable[ParsedSentence], form: Format) -> Iterator[str]:
 
     A refused sentence is an object that says why in JSON, an empty line in brackets, and nothing
     in CoNLL-U, which has no place for it; there its ``sent_id`` is missing. Texts that were split
-    are documents of CoNLL-U (``# newdoc id``).
+    are documents of CoNLL-U (``# newdoc id``), and so are a corpus' own.
 
     Raises:
         ValueError: no such format, or a sentence without the trees that it writes.
     """
     if form not in FORMATS:
         raise ValueError(f"unknown format {form!r}; known: {', '.join(FORMATS)}")
-    source = -1
+    document: object = None
     for sentence in sentences:
         if form == "json":
             yield sentence.to_json() + "\n"
         elif form == "brackets":
             yield ("" if sentence.refusal else sentence.to_brackets()) + "\n"
         elif sentence.refusal is None:
-            text, _, number = sentence.sent_id.partition("-")
-            is_new = bool(number) and sentence.source != source
-            source = sentence.source
-            yield (f"# newdoc id = {text}\n" if is_new else "") + sentence.to_conllu()
+            before, document = document, _document_of(sentence)
+            is_new = document not in (None, before)
+            yield (f"# newdoc id = {document}\n" if is_new else "") + sentence.to_conllu()
+
+
+def _document_of(sentence: ParsedSentence) -> str | None:
+    """Returns the name of a sentence's document in CoNLL-U; None of a lone sentence."""
+    if sentence.place is not None:
+        return printable(sentence.place.document_id)
+    text, _, number = sentence.sent_id.partition("-")
+    return text if number else None
 
 
 def write_parses(
@@ -106,20 +116,27 @@ def conllu_of(sentence: ParsedSentence) -> str:
     tags = sentence.tags or ["_"] * len(sentence.tokens)
     gaps = gaps_of(sentence)
     text, rows = "", []
+    is_unplaced = sentence.place is not None and sentence.place.in_source is False
     columns = zip(sentence.tokens, tags, tree.heads, tree.deprels, gaps[1:], strict=True)
     for number, (token, tag, head, deprel, after) in enumerate(columns, start=1):
         is_last = number == len(sentence.tokens)
-        text += token + (" " if separates(after) and not is_last else "")
-        place = [f"TokenRange={':'.join(map(str, sentence.offsets[number - 1]))}"]
+        form = _BREAKS.sub("␣", token)
+        text += form + (" " if separates(after) and not is_last else "")
+        place = []
+        if not is_unplaced:
+            place.append(f"TokenRange={':'.join(map(str, sentence.offsets[number - 1]))}")
         if number == 1 and gaps[0]:
             place.append(f"SpacesBefore={_escaped(gaps[0])}")
         if not (separates(after) or is_last):
             place.append("SpaceAfter=No")
         if after not in ("", "" if is_last else " "):
             place.append(f"SpacesAfter={_escaped(after)}")
-        row = (number, token, "_", "_", tag, "_", head, deprel, "_", "|".join(place))
+        row = (number, form, "_", "_", tag, "_", head, deprel, "_", "|".join(place) or "_")
         rows.append("\t".join(map(str, row)))
-    return "\n".join((f"# sent_id = {sentence.sent_id}", f"# text = {text}", *rows)) + "\n\n"
+    comments = [f"# sent_id = {sentence.sent_id}"]
+    if sentence.place is not None:
+        comments.append(f"# sentence_index = {sentence.place.sentence_index}")
+    return "\n".join((*comments, f"# text = {text}", *rows)) + "\n\n"
 
 
 def gaps_of(sentence: ParsedSentence) -> list[str]:

@@ -26,7 +26,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.base.config_fields import Config, Count, Natural
-from pipeline.base.job import THREAD_VARIABLES, Progress, in_part, run_job_from_command_line
+from pipeline.base.job import (
+    THREAD_VARIABLES,
+    Progress,
+    Rated,
+    in_part,
+    run_job_from_command_line,
+)
 from pipeline.base.refusal import Refusal, excerpt_of
 from pipeline.parsers.adapters.base import (
     MAX_TOKENS,
@@ -195,7 +201,7 @@ def _parse_rows(
             if on_progress is not None:
                 rate = done / max(time.monotonic() - started, 1e-9)
                 status = f"{done:,} of {num_rows:,} sentences, {rate:,.0f} a second"
-                on_progress(done / num_rows, status)
+                on_progress(done / num_rows, Rated(status, rate))
         arrays = [column.to_arrow() for column in columns.values()]
         writer.write(pa.Table.from_arrays(arrays, schema=schema))
     return quarantine

@@ -27,6 +27,17 @@ class Span(NamedTuple):
     """Labels of a unary chain are joined by ``+``, outermost first: ``S+VP``."""
 
 
+class InDocument(NamedTuple):
+    """Where a corpus' sentence stands."""
+
+    document_id: str
+    sentence_index: int
+    """In the document, from 0; those that were refused before count, too."""
+    in_source: bool | None = None
+    """Whether text and offsets are those of the document; if not, the text is the tokens with one
+    space between. None where the document was not read for them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Trees:
     """What the parsers gave one sentence; None what was not asked for."""
@@ -54,7 +65,10 @@ class ParsedSentence:
     start: int = 0
     """Where ``text`` begins in that string."""
     sent_id: str = "1"
-    """``7`` for the seventh sentence, ``7-2`` for the second one of the seventh text."""
+    """``7`` for the seventh sentence, ``7-2`` for the second one of the seventh text, ``0:7`` for
+    row 7 of a corpus' shard 0."""
+    place: InDocument | None = None
+    """Of a corpus' sentence, its document."""
 
     @property
     def words(self) -> list[str]:
@@ -149,11 +163,17 @@ class ParsedSentence:
         return to_brackets(self.tokens, self.constituents("be written in brackets"))
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns all that is known of the sentence in JSON's types; null what there is not."""
+        """Returns all that is known of the sentence in JSON's types; null what there is not.
+
+        A corpus' sentence has its ``document_id`` and ``sentence_index``, too, and ``in_source``
+        where its document was read for text and offsets.
+        """
+        place = self.place._asdict() if self.place else {}
         refusal = self.refusal and {"reason": self.refusal.reason, "detail": self.refusal.detail}
         spans = self.spans
         return {
             "sent_id": self.sent_id,
+            **{name: value for name, value in place.items() if value is not None},
             "source": self.source,
             "start": self.start,
             "text": self.text,
@@ -186,7 +206,7 @@ class ParsedSentence:
         """
         from pipeline.parsing.spacy_docs import doc_of
 
-        return doc_of(self, vocab)
+        return doc_of([self], vocab)
 
     def _lacks(self, what: str, purpose: str) -> str:
         place = f"sentence {self.sent_id}"

@@ -44,20 +44,35 @@ class DocSentence:
     """Length n; which tokens of the doc its words are."""
 
 
-def doc_of(sentence: ParsedSentence, vocab: Vocab | None) -> Doc:
-    """Returns a sentence as a doc of its own; see `ParsedSentence.to_doc`."""
+def doc_of(sentences: Sequence[ParsedSentence], vocab: Vocab | None) -> Doc:
+    """Returns sentences as one doc, a space between two; see `ParsedSentence.to_doc`."""
     from spacy.tokens import Doc
 
-    words, spaces, places = _with_white_space(sentence)
+    words: list[str] = []
+    spaces: list[bool] = []
+    parts: list[DocSentence] = []
+    for sentence in sentences:
+        start = len(words)
+        own, own_spaces, places = _with_white_space(sentence)
+        if words:
+            spaces[-1] = True
+        words += own
+        spaces += own_spaces
+        parts.append(DocSentence(start, len(words), [start + place for place in places]))
     try:
         doc = Doc(vocab or _english_vocab(), words=words, spaces=spaces)
     except UnicodeEncodeError as error:
+        halves = (s.sent_id for s in sentences if any(map(_has_half, (s.text, *s.tokens))))
         raise ValueError(
-            f"sentence {sentence.sent_id} holds half a character (a lone surrogate), which spaCy "
+            f"sentence {next(halves, '?')} holds half a character (a lone surrogate), which spaCy "
             "cannot take; clean the text first"
         ) from error
-    annotate(doc, [DocSentence(0, len(doc), places)], [sentence.refusal or sentence.trees])
+    annotate(doc, parts, [sentence.refusal or sentence.trees for sentence in sentences])
     return doc
+
+
+def _has_half(text: str) -> bool:
+    return any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def annotate(doc: Doc, sentences: Sequence[DocSentence], found: Sequence[Trees | Refusal]) -> None:
@@ -105,8 +120,11 @@ def _write_heads(doc: Doc, pairs: _Pairs) -> None:
             labels[place] = deprel if head else "ROOT"
         for place, word in _white_space(sentence):
             heads[place], labels[place] = word - place, _SPACE_LABEL
-    names = np.array([doc.vocab.strings.add(label) if label else 0 for label in labels])
-    doc.from_array([HEAD, DEP], np.stack([heads, names], axis=1).astype(np.uint64))
+    names = [doc.vocab.strings.add(label) if label else 0 for label in labels]
+    # Each for itself: a hash takes all 64 bits, and beside signed numbers would become a float.
+    values = np.empty((len(doc), 2), dtype=np.uint64)
+    values[:, 0], values[:, 1] = heads.astype(np.uint64), names
+    doc.from_array([HEAD, DEP], values)
 
 
 def _write_starts(doc: Doc, sentences: Sequence[DocSentence]) -> None:

@@ -6,7 +6,7 @@ joins. Legend: n = number of tokens of the sentence, k = number of constituents.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import pyarrow as pa
@@ -20,68 +20,145 @@ STAGE_KEY = b"treeviews.stage"
 _WORD = pa.dictionary(pa.int32(), pa.string())
 
 
-def _field(name: str, type_: pa.DataType, *, nullable: bool = False) -> pa.Field:
-    return pa.field(name, type_, nullable=nullable)
-
-
 def _list(type_: pa.DataType) -> pa.DataType:
     return pa.list_(pa.field("item", type_, nullable=False))
 
 
-SENTENCES = pa.schema(
-    [
-        # Name of the document in its source; all rows of a document are contiguous.
-        _field("document_id", _WORD),
-        # Position in the document, counting quarantined sentences too (0, 1, …): two rows are
-        # neighbours in the text only if they share document_id and their indices differ by one.
-        _field("sentence_index", pa.int32()),
-        # Surface words, n >= 1, none empty.
-        _field("tokens", _list(pa.string())),
-    ]
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a stage; `treeviews inspect schema` prints these words."""
+
+    name: str
+    type: pa.DataType | None
+    """None where it depends on the stage's folder, as with an encoder's width."""
+    meaning: str
+    values: str
+    """How many there are in a row, which values they take, and their unit."""
+    is_nullable: bool = False
+
+    def field(self) -> pa.Field:
+        """Returns the column as Arrow has it."""
+        return pa.field(self.name, self.type, nullable=self.is_nullable)
+
+
+SENTENCE_COLUMNS = (
+    Column(
+        "document_id",
+        _WORD,
+        "name of the document in its source; all rows of a document are contiguous",
+        "one text",
+    ),
+    Column(
+        "sentence_index",
+        pa.int32(),
+        "position in the document, quarantined sentences counted; two rows are neighbours in the "
+        "text only if they share document_id and their indices differ by one",
+        "one number, 0, 1, … in sentences",
+    ),
+    Column(
+        "tokens",
+        _list(pa.string()),
+        "surface words; the white space between them is not kept",
+        "n texts, n >= 1, none empty",
+    ),
 )
 
-DEPENDENCIES = pa.schema(
-    [
-        # Length n; heads[i] is the 1-based position of token i+1's head, 0 for the root, of which
-        # there is exactly one. Null where the parser could not take the sentence.
-        _field("heads", _list(pa.int16()), nullable=True),
-        # Length n; Universal Dependencies relation of each token to its head. Null with heads.
-        _field("deprels", _list(_WORD), nullable=True),
-    ]
+DEPENDENCY_COLUMNS = (
+    Column(
+        "heads",
+        _list(pa.int16()),
+        "position of each token's head; null where the parser could not take the sentence",
+        "n numbers, 0 to n: 1-based in tokens, 0 for the root, of which there is exactly one",
+        is_nullable=True,
+    ),
+    Column(
+        "deprels",
+        _list(_WORD),
+        "Universal Dependencies relation of each token to its head; null with heads",
+        "n texts, subtypes as in nsubj:pass",
+        is_nullable=True,
+    ),
 )
 
-CONSTITUENTS = pa.schema(
-    [
-        # Length k; constituents in preorder (parent first, then children left to right) as
-        # half-open token ranges [start, end). The first one is the whole sentence. Unary chains
-        # are one entry. All columns are null where the parser could not take the sentence.
-        _field("span_starts", _list(pa.int16()), nullable=True),
-        _field("span_ends", _list(pa.int16()), nullable=True),
-        # Length k; the labels of a collapsed unary chain joined by "+", outermost first.
-        _field("span_labels", _list(_WORD), nullable=True),
-        # Length n; part-of-speech tag of each token (Penn Treebank set).
-        _field("tags", _list(_WORD), nullable=True),
-        # Length n - 1 each; children of the binarized tree's inner nodes in preorder (node 0 is
-        # the root). A value >= 0 is an inner node, a value < 0 is the token -1 - value.
-        _field("binary_left", _list(pa.int16()), nullable=True),
-        _field("binary_right", _list(pa.int16()), nullable=True),
-    ]
+CONSTITUENT_COLUMNS = (
+    Column(
+        "span_starts",
+        _list(pa.int16()),
+        "first token of each constituent, in preorder (parent first, then children left to "
+        "right); the first one is the whole sentence; a unary chain is one entry; all columns are "
+        "null where the parser could not take the sentence",
+        "k numbers, 0 to n - 1, in tokens",
+        is_nullable=True,
+    ),
+    Column(
+        "span_ends",
+        _list(pa.int16()),
+        "one past the last token of each constituent: [start, end) is half-open",
+        "k numbers, 1 to n, in tokens",
+        is_nullable=True,
+    ),
+    Column(
+        "span_labels",
+        _list(_WORD),
+        "label of each constituent; those of a collapsed unary chain are joined by +, outermost "
+        "first",
+        "k texts, Penn Treebank set, such as NP or S+VP",
+        is_nullable=True,
+    ),
+    Column(
+        "tags",
+        _list(_WORD),
+        "part-of-speech tag of each token",
+        "n texts, Penn Treebank set",
+        is_nullable=True,
+    ),
+    Column(
+        "binary_left",
+        _list(pa.int16()),
+        "left child of each inner node of the binarized tree, in preorder (node 0 is the root)",
+        "n - 1 numbers: v >= 0 is inner node v, v < 0 is token -1 - v from 0",
+        is_nullable=True,
+    ),
+    Column(
+        "binary_right",
+        _list(pa.int16()),
+        "right child of each inner node of the binarized tree",
+        "n - 1 numbers, as in binary_left",
+        is_nullable=True,
+    ),
 )
-
-STAGES: dict[str, pa.Schema] = {
-    "sentences": SENTENCES,
-    "dependencies": DEPENDENCIES,
-    "constituents": CONSTITUENTS,
-}
-"""Stages of which every corpus has the same columns of the same types."""
 
 EMBEDDINGS = "embeddings"
 """The stage of an encoder's vectors, whose type depends on the encoder."""
 EMBEDDING = "embedding"
 """Its one column."""
+EMBEDDING_COLUMN = Column(
+    EMBEDDING,
+    None,
+    "the sentence's vector; null where the encoder could not take the sentence, such as one "
+    "without the parse that it reads",
+    "as many numbers as the encoder is wide, without unit",
+    is_nullable=True,
+)
+
+DESCRIBED: dict[str, tuple[Column, ...]] = {
+    "sentences": SENTENCE_COLUMNS,
+    "dependencies": DEPENDENCY_COLUMNS,
+    "constituents": CONSTITUENT_COLUMNS,
+    EMBEDDINGS: (EMBEDDING_COLUMN,),
+}
+"""Stage -> its columns, of all stages."""
+
+STAGES: dict[str, pa.Schema] = {
+    stage: pa.schema([column.field() for column in columns])
+    for stage, columns in DESCRIBED.items()
+    if stage != EMBEDDINGS
+}
+"""Stages of which every corpus has the same columns of the same types."""
+SENTENCES = STAGES["sentences"]
+
 COLUMNS: dict[str, tuple[str, ...]] = {
-    **{stage: tuple(schema.names) for stage, schema in STAGES.items()},
-    EMBEDDINGS: (EMBEDDING,),
+    stage: tuple(column.name for column in columns) for stage, columns in DESCRIBED.items()
 }
 """Stage -> the names of its columns, of all stages."""
 
@@ -100,9 +177,8 @@ class Vectors:
         """Returns the columns."""
         number = {"float32": pa.float32(), "float16": pa.float16()}[self.dtype]
         item = pa.field("item", number, nullable=False)
-        # One vector a sentence. Null where the encoder could not take the sentence, such as one
-        # without the parse that it reads.
-        return pa.schema([_field(EMBEDDING, pa.list_(item, self.width), nullable=True)])
+        vector = pa.list_(item, self.width)
+        return pa.schema([replace(EMBEDDING_COLUMN, type=vector).field()])
 
 
 def schema_for(stage: str, vectors: Vectors | None = None) -> pa.Schema:

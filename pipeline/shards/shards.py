@@ -36,6 +36,7 @@ from pipeline.shards.manifests import (
     shard_path,
 )
 from pipeline.shards.schema import (
+    DESCRIBED,
     EMBEDDING,
     SCHEMA_VERSION,
     STAGE_KEY,
@@ -285,7 +286,8 @@ def _open_shard(path: Path, stage: str) -> pq.ParquetFile:
 
     Raises:
         FileNotFoundError: no such file.
-        ValueError: not a whole Parquet file, another stage, or an unknown schema version.
+        ValueError: not a whole Parquet file, another stage, an unknown schema version, or a column
+            that is missing or of another type.
     """
     import pyarrow.parquet as pq
 
@@ -294,16 +296,53 @@ def _open_shard(path: Path, stage: str) -> pq.ParquetFile:
     with _naming_damage(path):
         file = pq.ParquetFile(path, page_checksum_verification=True)
         metadata = file.schema_arrow.metadata or {}
-    found_stage = metadata.get(STAGE_KEY, b"?").decode()
-    found_version = metadata.get(VERSION_KEY, b"?").decode()
+    found_stage = metadata.get(STAGE_KEY, b"").decode(errors="replace")
+    found_version = metadata.get(VERSION_KEY, b"?").decode(errors="replace")
+    if not found_stage:
+        raise ValueError(
+            f"{path}: a Parquet file of another program, not a shard of {stage}; move it out of "
+            "the folder and run the stage again"
+        )
     if found_stage != stage:
-        raise ValueError(f"{path}: holds {found_stage!r}, expected {stage!r}")
+        raise ValueError(f"{path}: holds {found_stage!r}, expected {stage!r}; {remedy(path)}")
     if found_version != str(SCHEMA_VERSION):
         raise ValueError(
             f"{path}: schema version {found_version}, this release reads {SCHEMA_VERSION}; delete "
             "the stage's folder and run the stage again, or install the release that wrote it"
         )
+    _check_columns(path, stage, file.schema_arrow)
     return file
+
+
+def _check_columns(path: Path, stage: str, found: pa.Schema) -> None:
+    """Refuses a shard that lacks a column, or has it of another type; others do no harm."""
+    for column in DESCRIBED[stage]:
+        if column.name not in found.names:
+            raise ValueError(
+                f"{path}: has no column {column.name!r}, only {', '.join(found.names) or 'none'}; "
+                f"{remedy(path)}"
+            )
+        type_ = found.field(column.name).type
+        if column.type is not None and _plain(type_) != _plain(column.type):
+            raise ValueError(
+                f"{path}: its column {column.name!r} is {type_}, not {column.type}; {remedy(path)}"
+            )
+
+
+def _plain(type_: pa.DataType) -> pa.DataType:
+    """Returns a type without what a list says of its items but their type."""
+    return pa.list_(_plain(type_.value_type)) if pa.types.is_list(type_) else type_
+
+
+def shard_metadata(folder: Path, stage: str, number: int) -> tuple[pa.Schema, pq.FileMetaData]:
+    """Returns the columns of a shard, and what its file's footer says of them; reads no row.
+
+    Raises:
+        FileNotFoundError: no such shard.
+        ValueError: see `read_row_groups`; but the bytes are held against no sha256.
+    """
+    with _open_shard(shard_path(folder, number), stage) as file:
+        return file.schema_arrow, file.metadata
 
 
 def read_shard(

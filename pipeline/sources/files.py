@@ -50,6 +50,11 @@ class TextFiles:
         self._left_out_of: dict[str, Counter[str]] = {}
         self._announced: dict[TextFile, Announced] = {}
 
+    @property
+    def paths(self) -> list[Path]:
+        """The files, in their order."""
+        return [file.path for file in self._files]
+
     def describe(self) -> dict[str, Any]:
         """Returns a checksum of all names and contents, and how they are read.
 

@@ -22,6 +22,11 @@ class Paragraph:
     text: str
     position: str
     """Where it begins, as ``file:line``."""
+    start: int | None = None
+    """Characters of the document before it, where each line end is one, as Python's ``open`` reads
+    it; None where that is not known. In a row's field a line end is as many as it has there."""
+    given: str | None = None
+    """As it stands in the document from ``start`` on, with line ends; None where ``text`` is it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +61,26 @@ class Line:
     number: int
     """1 for the first."""
     text: str
+    start: int | None
+    """Characters of the text before it, as `Paragraph.start` counts them; None where not known."""
+    end: str = "\n"
+    """What ended it, of the characters that count."""
+
+
+@dataclass(slots=True)
+class TextPosition:
+    """How far a text is read; goes on with each line."""
+
+    lines: int = 0
+    """Read so far."""
+    characters: int | None = 0
+    """Read so far, where each line end is one; None where it is not known of what came before."""
+
+    def advance(self, num_characters: int) -> None:
+        """Goes on by a line of so many characters, its end among them."""
+        self.lines += 1
+        if self.characters is not None:
+            self.characters += num_characters
 
 
 def read_lines(
@@ -64,7 +89,7 @@ def read_lines(
     *,
     encoding: str,
     max_characters: int,
-    lines_before: int = 0,
+    at: TextPosition | None = None,
     is_recoded: bool = False,
 ) -> Iterator[Line | Refusal]:
     """Yields a file's lines; a line that can't be taken gives a refusal in its place.
@@ -76,35 +101,38 @@ def read_lines(
         stream: the file's bytes, decompressed.
         name: names the file in refusals.
         max_characters: no more of a line is ever held.
-        lines_before: that the file has before those of the stream.
+        at: where in the file the stream begins, by default at the file's beginning; goes on with
+            each line.
         is_recoded: the stream is the file's text in UTF-8, whatever its encoding was.
     """
+    at = at or TextPosition()
+    is_begun = at.lines > 0
     try:
-        if not lines_before and is_binary(stream, encoding):
+        if not is_begun and is_binary(stream, encoding):
             detail = "holds zero bytes, so it is no text; unpack it or set its encoding (utf-16?)"
             yield Refusal("binary_file", detail, name)
             return
     except ERRORS as error:
-        yield _damaged(name, lines_before + 1, error)
+        yield _damaged(name, at.lines + 1, error)
         return
     is_utf_8 = encoding.lower().replace("_", "-") in {"utf-8", "utf8"}
     codec = "utf-8" if is_utf_8 or is_recoded else encoding
-    codec += "-sig" if codec == "utf-8" and not lines_before else ""
+    codec += "-sig" if codec == "utf-8" and not is_begun else ""
     with io.TextIOWrapper(stream, encoding=codec, errors="surrogateescape") as text:
-        number = lines_before
         while True:
-            number += 1
+            number, start = at.lines + 1, at.characters
             try:
                 line = text.readline(max_characters + 1)
                 giant = len(line) > max_characters and not line.endswith("\n")
-                if giant:
-                    _skip_to_next_line(text, max_characters)
+                skipped = _skip_to_next_line(text, max_characters) if giant else 0
             except _READ_ERRORS as error:
                 yield _damaged(name, number, error)
                 return
             if not line:
                 return
-            yield _checked(line.rstrip("\n"), f"{name}:{number}", number, encoding, giant=giant)
+            at.advance(len(line) + skipped)
+            read = Line(number, line.rstrip("\n"), start)
+            yield _checked(read, f"{name}:{number}", encoding, giant=giant)
 
 
 def is_binary(stream: io.BufferedReader, encoding: str) -> bool:
@@ -113,21 +141,25 @@ def is_binary(stream: io.BufferedReader, encoding: str) -> bool:
     return b"\0" in probe and not _WIDE_ENCODINGS.search(encoding)
 
 
-def _checked(
-    text: str, position: str, number: int, encoding: str, *, giant: bool
-) -> Line | Refusal:
+def _checked(line: Line, position: str, encoding: str, *, giant: bool) -> Line | Refusal:
+    text = line.text
     if giant:
         detail = f"more than {len(text) - 1:,} characters on one line; break it into lines"
         return Refusal("giant_line", detail, position, excerpt_of(text))
     if _UNDECODABLE.search(text):
         detail = f"bytes that are not {encoding}; convert the file or set its encoding"
         return Refusal("undecodable", detail, position, excerpt_of(text))
-    return Line(number, text)
+    return line
 
 
-def _skip_to_next_line(text: io.TextIOWrapper, max_characters: int) -> None:
-    while (piece := text.readline(max_characters)) and not piece.endswith("\n"):
-        pass
+def _skip_to_next_line(text: io.TextIOWrapper, max_characters: int) -> int:
+    """Returns the characters of what is left of a line, which is passed over."""
+    skipped = 0
+    while piece := text.readline(max_characters):
+        skipped += len(piece)
+        if piece.endswith("\n"):
+            break
+    return skipped
 
 
 def _damaged(name: str, number: int, error: Exception) -> Refusal:
@@ -146,34 +178,52 @@ def paragraphs_of(
         max_characters: a longer paragraph is refused as ``giant_paragraph``; of it, no more than
             this is held.
     """
-    collected: list[str] = []
-    first = characters = 0
+    found = _Lines(name, max_characters)
     for line in lines:
         if isinstance(line, Line) and mode == "blank-line" and line.text.strip():
-            first = first if characters else line.number
-            if characters <= max_characters:
-                collected.append(line.text)
-            characters += len(line.text) + 1
+            found.add(line)
             continue
-        if characters:
-            yield _joined(collected, f"{name}:{first}", characters, max_characters)
-            collected, characters = [], 0
+        if found.characters:
+            yield found.joined()
+            found = _Lines(name, max_characters)
         if isinstance(line, Refusal):
             yield line
         elif line.text.strip():
-            yield Paragraph(line.text, f"{name}:{line.number}")
-    if characters:
-        yield _joined(collected, f"{name}:{first}", characters, max_characters)
+            yield Paragraph(line.text, f"{name}:{line.number}", line.start)
+    if found.characters:
+        yield found.joined()
 
 
-def _joined(
-    lines: list[str], position: str, characters: int, max_characters: int
-) -> Paragraph | Refusal:
-    text = " ".join(lines)
-    if characters - 1 <= max_characters:
-        return Paragraph(text, position)
-    detail = (
-        f"{characters:,} characters without a blank line, at most {max_characters:,}; separate "
-        "paragraphs by blank lines, or set paragraphs=line if every line is one"
-    )
-    return Refusal("giant_paragraph", detail, position, excerpt_of(text))
+class _Lines:
+    """The lines of one paragraph, as many as are held."""
+
+    def __init__(self, name: str, max_characters: int) -> None:
+        self._name, self._most = name, max_characters
+        self._first: Line | None = None
+        self._texts: list[str] = []
+        self._ends: list[str] = []
+        self.characters = 0
+
+    def add(self, line: Line) -> None:
+        """Adds a line that is not blank."""
+        self._first = self._first or line
+        if self.characters <= self._most:
+            self._texts.append(line.text)
+            self._ends.append(line.end)
+        self.characters += len(line.text) + 1
+
+    def joined(self) -> Paragraph | Refusal:
+        """Returns them as a paragraph, or why they are none."""
+        assert self._first is not None
+        position = f"{self._name}:{self._first.number}"
+        if self.characters - 1 > self._most:
+            detail = (
+                f"{self.characters:,} characters without a blank line, at most {self._most:,}; "
+                "separate paragraphs by blank lines, or set paragraphs=line if every line is one"
+            )
+            return Refusal("giant_paragraph", detail, position, excerpt_of(" ".join(self._texts)))
+        if len(self._texts) == 1:
+            return Paragraph(self._texts[0], position, self._first.start)
+        with_ends = [part for line in zip(self._texts, self._ends, strict=True) for part in line]
+        given = "".join(with_ends[:-1])
+        return Paragraph(" ".join(self._texts), position, self._first.start, given)

@@ -18,7 +18,14 @@ from typing import Any, NamedTuple
 
 from pipeline.base.refusal import Refusal, excerpt_of
 from pipeline.sources.opened_file import ROW_FACTOR, FileStream
-from pipeline.sources.paragraphs import Document, Line, ParagraphMode, paragraphs_of, read_lines
+from pipeline.sources.paragraphs import (
+    Document,
+    Line,
+    ParagraphMode,
+    TextPosition,
+    paragraphs_of,
+    read_lines,
+)
 from pipeline.sources.streams import START, Place, places_between
 
 
@@ -31,11 +38,16 @@ def text_document(text: str, position: str, mode: ParagraphMode, max_characters:
         position: of the text, and the document's name.
         mode, max_characters: of the text's paragraphs; see `paragraphs_of`.
     """
-    lines = (
-        Line(number, line.rstrip("\n"))
-        for number, line in enumerate(io.StringIO(text, newline=None), start=1)
-    )
+    lines = _lines_of(text)
     return Document(position, paragraphs_of(lines, position, mode, max_characters=max_characters))
+
+
+def _lines_of(text: str) -> Iterator[Line]:
+    at = TextPosition()
+    for line in io.StringIO(text, newline=""):
+        content = line.rstrip("\r\n")
+        yield Line(at.lines + 1, content, at.characters, line[len(content) :])
+        at.advance(len(line))
 
 
 def checked_text(value: Any, position: str, text_field: str, excerpt: str) -> str | Refusal:

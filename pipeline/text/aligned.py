@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from pipeline.text.boundaries import sentence_ranges
 from pipeline.text.cleaning import clean_text, kept_positions
-from pipeline.text.tokenization import EnglishTokenizer
+from pipeline.text.tokenization import EnglishTokenizer, TokenizedText
 
 _BLANK_LINE = re.compile(r"\n\s*\n")
 """Ends a paragraph, and so a sentence, as in text files."""
@@ -28,7 +28,7 @@ class AlignedSentence:
     source: int
     """Which of the texts it is of, from 0."""
     number: int
-    """Which of the text's sentences it is, from 0."""
+    """Which of the text's sentences it is, from 0; of a corpus, which row of its shard."""
     start: int
     """Where ``text`` begins in the given text."""
     text: str
@@ -82,16 +82,30 @@ def split_texts(
     for (of, base, text), (words, spaces, offsets) in zip(paragraphs, tokenized, strict=True):
         source, number = of, number if of == source else 0
         for begin, end in sentence_ranges(words, spaces):
-            first_character, last = offsets[begin][0], offsets[end - 1][1]
-            places = [(base + a, base + b) for a, b in offsets[begin:end]]
-            own = text[first_character:last]
+            own, places = words[begin:end], offsets[begin:end]
             sentences.append(
-                AlignedSentence(
-                    source, number, base + first_character, own, words[begin:end], places
-                )
+                aligned_sentence(text, own, places, base=base, source=source, number=number)
             )
             number += 1
     return sentences
+
+
+def aligned_sentence(
+    text: str, words: list[str], offsets: Offsets, *, base: int, number: int, source: int = 0
+) -> AlignedSentence:
+    """Returns a sentence of a paragraph with where it stands in the text that the paragraph is of.
+
+    Args:
+        text: the paragraph.
+        words: length n; the sentence's.
+        offsets: length n; of the words in the paragraph.
+        base: characters of the text before the paragraph.
+        number: of the sentence.
+        source: number of the text.
+    """
+    first, last = offsets[0][0], offsets[-1][1]
+    places = [(base + start, base + end) for start, end in offsets]
+    return AlignedSentence(source, number, base + first, text[first:last], words, places)
 
 
 def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
@@ -108,11 +122,19 @@ def _tokenized(
     """Yields each text's words, whether white space follows each, and their offsets."""
     cleaned = [clean_text(text)[0] for text in texts]
     for text, clean, tokens in zip(texts, cleaned, tokenizer.tokenize(cleaned), strict=True):
-        if clean == text:
-            offsets = _in_clean(tokens.words, tokens.spaces)
-        else:
-            offsets = _in_given(text, tokens.words)
-        yield tokens.words, tokens.spaces, offsets
+        yield tokens.words, tokens.spaces, word_offsets(text, clean, tokens)
+
+
+def word_offsets(text: str, clean: str, tokens: TokenizedText) -> Offsets:
+    """Returns where the words of a text stand in it.
+
+    Args:
+        text: as it was given.
+        clean: the same, cleaned, of which the tokens are.
+    """
+    if clean == text:
+        return _in_clean(tokens.words, tokens.spaces)
+    return _in_given(text, tokens.words)
 
 
 def _in_clean(words: Sequence[str], spaces: Sequence[bool]) -> Offsets:

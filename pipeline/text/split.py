@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -28,6 +28,7 @@ from pipeline.shards.shards import FIRST_ROWS, MAX_ROWS, write_shard
 from pipeline.sources.paragraphs import Document, Paragraph
 from pipeline.sources.plan import PLAN_VERSION, Plan
 from pipeline.sources.streams import STEP_BYTES
+from pipeline.text.aligned import AlignedSentence, aligned_sentence, word_offsets
 from pipeline.text.boundaries import BOUNDARY_VERSION, sentence_ranges
 from pipeline.text.cleaning import CLEANING_VERSION, clean_text
 from pipeline.text.tokenization import (
@@ -120,6 +121,23 @@ class _Item:
     """What cleaning has done to the paragraph."""
 
 
+class _Tokenized(NamedTuple):
+    """One item's tokens; of a refusal none."""
+
+    item: _Item
+    text: str
+    """That was cut, on one line with single spaces."""
+    repaired_characters: int
+    tokens: TokenizedText
+
+
+class TokenRange(NamedTuple):
+    """A sentence's tokens among its paragraph's: those in ``[start, end)``."""
+
+    start: int
+    end: int
+
+
 ALL = 0
 """The limit of a shard that takes all of its part."""
 
@@ -162,8 +180,8 @@ class PartSplitter:
         cleaning: CleaningConfig | None = None,
         duplicates: Path | None = None,
     ) -> None:
-        self._plan, self._config = plan, config
-        self._folder, self._fingerprint = folder, fingerprint
+        self.plan, self.config = plan, config
+        self._folder, self.fingerprint = folder, fingerprint
         self._cleaning = cleaning or CleaningConfig()
         self._duplicates = None if duplicates is None else Duplicates(duplicates)
         self._tokenizer = EnglishTokenizer()
@@ -184,15 +202,30 @@ class PartSplitter:
             return standing
         manifest_path(self._folder, number).unlink(missing_ok=True)
         shard = SentenceShard(number)
-        items = self._items(number)
-        while batch := list(islice(items, ITEMS_AT_ONCE)):
-            if not _is_full(shard, limit):  # the rest is read, so that a change is noticed
-                self._take_batch(shard, batch, limit)
-        origin = {"fingerprint": self._fingerprint} | ({"limit": limit} if limit else {})
+        for one in self._tokenized(number, lambda: not _is_full(shard, limit)):
+            self._take(shard, one, limit)
+        origin = {"fingerprint": self.fingerprint} | ({"limit": limit} if limit else {})
         return shard.write(self._folder, origin)
 
+    def read_again(self, number: int, limit: int = ALL) -> Iterator[AlignedSentence | None]:
+        """Yields the sentences of a shard, row by row, with where they stand in their documents.
+
+        None stands for one of which that is not known: cleaning changed its paragraph, or what is
+        before it in the stream was not read. Nothing is written.
+
+        Args:
+            limit: as of `split`.
+
+        Raises:
+            ChangedTextError: the text is not the one of the plan.
+        """
+        shard = SentenceShard(number)
+        for one in self._tokenized(number, lambda: not _is_full(shard, limit)):
+            if kept := self._take(shard, one, limit):
+                yield from _aligned(one, kept, first_row=len(shard.lengths) - len(kept))
+
     def _items(self, number: int) -> Iterator[_Item]:
-        documents, changed = self._plan.documents(number), Counter[str]()
+        documents, changed = self.plan.documents(number), Counter[str]()
         if self._cleaning.is_on:
             drops = None
             if self._cleaning.needs_corpus and self._duplicates is not None:
@@ -203,19 +236,28 @@ class PartSplitter:
                 yield _Item(document, content, tuple(changed))
                 changed.clear()  # it is read one by one, so these were this one's
 
-    def _take_batch(self, shard: SentenceShard, batch: Sequence[_Item], limit: int) -> None:
-        texts = [c.text if isinstance(c := item.content, Paragraph) else "" for item in batch]
-        cleaned = [clean_text(text) for text in texts]
-        tokenized = self._tokenizer.tokenize([text for text, _ in cleaned])
-        for item, (_, repaired), text in zip(batch, cleaned, tokenized, strict=True):
-            if not _is_full(shard, limit):
-                self._take(shard, item, text, limit)
-                shard.repaired_characters += repaired
+    def _tokenized(self, number: int, is_wanted: Callable[[], bool]) -> Iterator[_Tokenized]:
+        """Yields a part's items while more are wanted.
 
-    def _take(self, shard: SentenceShard, item: _Item, text: TokenizedText, limit: int) -> None:
-        """Adds one item's sentences and refusals."""
-        document_id, content, words = item.document.document_id, item.content, text.words
+        What follows is read, too, so that a change of the text is noticed.
+        """
+        items = self._items(number)
+        while batch := list(islice(items, ITEMS_AT_ONCE)):
+            if not is_wanted():
+                continue
+            texts = [c.text if isinstance(c := item.content, Paragraph) else "" for item in batch]
+            cleaned = [clean_text(text) for text in texts]
+            tokenized = self._tokenizer.tokenize([text for text, _ in cleaned])
+            for item, (text, repaired), tokens in zip(batch, cleaned, tokenized, strict=True):
+                if is_wanted():
+                    yield _Tokenized(item, text, repaired, tokens)
+
+    def _take(self, shard: SentenceShard, one: _Tokenized, limit: int) -> list[TokenRange]:
+        """Adds one item's sentences and refusals; returns the ranges of those that were taken."""
+        item, words = one.item, one.tokens.words
+        document_id, content = item.document.document_id, item.content
         shard.cleaned.update(item.changes)
+        shard.repaired_characters += one.repaired_characters
         index = shard.next_index(item.document)
         place = {"document_id": document_id, "position": content.position}
         if isinstance(content, Refusal) or not words:
@@ -223,18 +265,42 @@ class PartSplitter:
             why = content if isinstance(content, Refusal) else nothing
             shard.quarantine.append(why.record(sentence_index=index, **place))
             index += 1  # a gap, so that no context reaches across what is missing
-        for start, end in sentence_ranges(words, text.spaces):
+        kept = []
+        for start, end in sentence_ranges(words, one.tokens.spaces):
             if _is_full(shard, limit):
                 break
             tokens = words[start:end]
-            refusal = refuse_sentence(tokens, self._config)
+            refusal = refuse_sentence(tokens, self.config)
             if refusal is None:
                 shard.add(document_id, index, tokens)
+                kept.append(TokenRange(start, end))
             else:
                 refusal = replace(refusal, excerpt=excerpt_of(tokens))
                 shard.quarantine.append(refusal.record(sentence_index=index, **place))
             index += 1
         shard.place = item.document, index
+        return kept
+
+
+def _aligned(
+    one: _Tokenized, kept: Sequence[TokenRange], *, first_row: int
+) -> Iterator[AlignedSentence | None]:
+    """Yields sentences of a paragraph with where they stand in its document, as far as known."""
+    paragraph = one.item.content
+    assert isinstance(paragraph, Paragraph)
+    if paragraph.start is None:
+        yield from [None] * len(kept)
+        return
+    given = paragraph.given or paragraph.text
+    offsets = word_offsets(given, one.text, one.tokens)
+    for row, (start, end) in enumerate(kept, first_row):
+        yield aligned_sentence(
+            given,
+            one.tokens.words[start:end],
+            offsets[start:end],
+            base=paragraph.start,
+            number=row,
+        )
 
 
 def _is_full(shard: SentenceShard, limit: int) -> bool:

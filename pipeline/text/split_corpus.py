@@ -59,6 +59,17 @@ _RUNS_PER_READER = 4
 """Of all that are asked for, to each run in a stream that all read from the beginning."""
 
 
+def planned_parts(folder: Path) -> int:
+    """Returns how many parts the plan in a folder has so far.
+
+    Raises:
+        FileNotFoundError: there is no plan.
+        ValueError: it is damaged.
+    """
+    plan = read_object(folder / PLAN_NAME, ("plan",), remedy=REMEDY)["plan"]
+    return len(plan["parts"])
+
+
 class CorpusSplit:
     """The sentence shards of one source, in one folder.
 
@@ -296,8 +307,9 @@ class CorpusSplit:
         if not reasons:
             return "the source holds no text; check its path and format"
         first = next(self._refused())
+        counts = ", ".join(f"{reason} {count:,}" for reason, count in reasons.items())
         return (
-            f"no sentence could be taken from the source; refused: {dict(reasons)}; first, at "
+            f"no sentence could be taken from the source; refused: {counts}; first, at "
             f"{first['position']}: {first['reason']} ({first['detail']})"
         )
 

@@ -376,6 +376,7 @@ def _cut_together(tokenizer: Any, chunks: Sequence[str]) -> list[list[str]]:
     return runs
 
 
+@functools.cache
 def spacy_version() -> str:
-    """Returns the installed version of spaCy, on which the tokens depend."""
+    """Returns the installed version of spaCy, on which the tokens depend; looked up once."""
     return version("spacy")

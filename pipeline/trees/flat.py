@@ -91,7 +91,7 @@ def to_brackets(tokens: Sequence[str], parse: ConstituencyParse) -> str:
     """Returns the tree as one bracketed line, unary chains expanded.
 
     Args:
-        tokens: length n; brackets in them are written ``-LRB-`` and so on.
+        tokens: length n; brackets in them, in tags and in labels are written ``-LRB-`` and so on.
         parse: a valid tree over them.
     """
     pieces: list[str] = []
@@ -100,7 +100,7 @@ def to_brackets(tokens: Sequence[str], parse: ConstituencyParse) -> str:
     for position, (token, tag) in enumerate(zip(tokens, parse.tags, strict=True)):
         while constituent < len(parse.starts) and parse.starts[constituent] == position:
             chain = parse.labels[constituent].split(CHAIN_MARK)
-            pieces.extend(f"({label}" for label in chain)
+            pieces.extend(f"({escape_word(label)}" for label in chain)
             open_ends.append((parse.ends[constituent], len(chain)))
             constituent += 1
         leaf = f"({escape_word(tag)} {escape_word(token)})"

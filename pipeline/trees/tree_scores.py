@@ -51,6 +51,61 @@ class DependencyScores:
     """Sentences with every head and full label right."""
 
 
+@dataclass(slots=True)
+class AttachmentCounts:
+    """Dependency scores in the making: sentences are added one by one, none is kept."""
+
+    sentences: int = 0
+    exact: int = 0
+    tokens: int = 0
+    heads: int = 0
+    labelled: int = 0
+    universal: int = 0
+    words: int = 0
+    word_heads: int = 0
+    word_labelled: int = 0
+
+    def add(self, gold: TreebankSentence, predicted: DependencyParse) -> int:
+        """Counts one sentence; returns how many of its tokens have another head or label.
+
+        Raises:
+            ValueError: the two trees differ in length.
+        """
+        _check(self.sentences, gold, predicted)
+        wrong = 0
+        columns = zip(
+            gold.tokens, gold.heads, predicted.heads, gold.deprels, predicted.deprels, strict=True
+        )
+        for token, gold_head, head, gold_deprel, deprel in columns:
+            head_right = gold_head == head
+            label_right = head_right and gold_deprel == deprel
+            is_word = not is_punctuation(token)
+            self.tokens += 1
+            self.heads += head_right
+            self.labelled += label_right
+            self.universal += head_right and _universal(gold_deprel) == _universal(deprel)
+            self.words += is_word
+            self.word_heads += is_word and head_right
+            self.word_labelled += is_word and label_right
+            wrong += not label_right
+        self.sentences += 1
+        self.exact += not wrong
+        return wrong
+
+    def scores(self) -> DependencyScores:
+        """Returns the scores of the sentences so far."""
+        return DependencyScores(
+            num_sentences=self.sentences,
+            num_tokens=self.tokens,
+            uas=_percent(self.heads, self.tokens),
+            las=_percent(self.labelled, self.tokens),
+            las_universal=_percent(self.universal, self.tokens),
+            uas_no_punctuation=_percent(self.word_heads, self.words),
+            las_no_punctuation=_percent(self.word_labelled, self.words),
+            exact_match=_percent(self.exact, self.sentences),
+        )
+
+
 def score_dependencies(
     gold: Sequence[TreebankSentence], predicted: Sequence[DependencyParse]
 ) -> DependencyScores:
@@ -63,44 +118,12 @@ def score_dependencies(
     Raises:
         ValueError: no sentence, or a sentence whose trees differ in length.
     """
-    tokens = right_heads = right = right_universal = words = word_heads = word_right = 0
-    exact = 0
-    for index, (sentence, parse) in enumerate(zip(gold, predicted, strict=True)):
-        _check(index, sentence, parse)
-        all_right = True
-        columns = zip(
-            sentence.tokens,
-            sentence.heads,
-            parse.heads,
-            sentence.deprels,
-            parse.deprels,
-            strict=True,
-        )
-        for token, gold_head, head, gold_deprel, deprel in columns:
-            head_right = gold_head == head
-            label_right = head_right and gold_deprel == deprel
-            is_word = not is_punctuation(token)
-            tokens += 1
-            right_heads += head_right
-            right += label_right
-            right_universal += head_right and _universal(gold_deprel) == _universal(deprel)
-            words += is_word
-            word_heads += is_word and head_right
-            word_right += is_word and label_right
-            all_right &= label_right
-        exact += all_right
+    counts = AttachmentCounts()
+    for sentence, parse in zip(gold, predicted, strict=True):
+        counts.add(sentence, parse)
     if not gold:
         raise ValueError("no sentence to score")
-    return DependencyScores(
-        num_sentences=len(gold),
-        num_tokens=tokens,
-        uas=_percent(right_heads, tokens),
-        las=_percent(right, tokens),
-        las_universal=_percent(right_universal, tokens),
-        uas_no_punctuation=_percent(word_heads, words),
-        las_no_punctuation=_percent(word_right, words),
-        exact_match=_percent(exact, len(gold)),
-    )
+    return counts.scores()
 
 
 def is_punctuation(token: str) -> bool:
@@ -138,6 +161,75 @@ class BracketScores:
     """Over all tokens, punctuation included."""
 
 
+@dataclass(frozen=True, slots=True)
+class BracketConvention:
+    """Which brackets count, and when two are equal."""
+
+    keep_punctuation: bool = False
+    """Measures spans over all tokens instead."""
+    equate_advp_and_prt: bool = True
+    """COLLINS.prm's ``EQ_LABEL``."""
+    labelled: bool = True
+    """Else brackets of the same tokens are equal whatever their labels."""
+
+
+@dataclass(slots=True)
+class BracketCounts:
+    """Bracket scores in the making: sentences are added one by one, none is kept."""
+
+    convention: BracketConvention = BracketConvention()
+    sentences: int = 0
+    exact: int = 0
+    gold: int = 0
+    predicted: int = 0
+    matched: int = 0
+    tags: int = 0
+    right_tags: int = 0
+
+    def add(self, gold: ConstituencyParse, predicted: ConstituencyParse) -> int:
+        """Counts one sentence; returns how many brackets only one of its trees has.
+
+        Args:
+            gold: a tree whose tags tell punctuation.
+            predicted: one over the same tokens.
+
+        Raises:
+            ValueError: the two trees differ in length.
+        """
+        if len(gold.tags) != len(predicted.tags):
+            raise ValueError(
+                f"sentence {self.sentences}: {len(gold.tags)} gold tokens, but "
+                f"{len(predicted.tags)} predicted ones"
+            )
+        deleted = () if self.convention.keep_punctuation else PUNCTUATION_TAGS
+        offsets = _kept_before(gold.tags, deleted)
+        wanted = Counter(_brackets(gold, offsets, self.convention))
+        found = Counter(_brackets(predicted, offsets, self.convention))
+        matched = (wanted & found).total()
+        self.sentences += 1
+        self.gold += wanted.total()
+        self.predicted += found.total()
+        self.matched += matched
+        self.exact += wanted == found
+        self.tags += len(gold.tags)
+        self.right_tags += sum(map(str.__eq__, gold.tags, predicted.tags))
+        return wanted.total() + found.total() - 2 * matched
+
+    def scores(self) -> BracketScores:
+        """Returns the scores of the sentences so far."""
+        return BracketScores(
+            num_sentences=self.sentences,
+            num_gold=self.gold,
+            num_predicted=self.predicted,
+            num_matched=self.matched,
+            precision=_percent(self.matched, self.predicted),
+            recall=_percent(self.matched, self.gold),
+            f1=_percent(2 * self.matched, self.gold + self.predicted),
+            exact_match=_percent(self.exact, self.sentences),
+            tag_accuracy=_percent(self.right_tags, self.tags),
+        )
+
+
 def score_brackets(
     gold: Sequence[ConstituencyParse],
     predicted: Sequence[ConstituencyParse],
@@ -150,41 +242,18 @@ def score_brackets(
     Args:
         gold: trees whose tags tell punctuation.
         predicted: trees over the same tokens in the same order.
-        keep_punctuation: measures spans over all tokens instead.
-        equate_advp_and_prt: COLLINS.prm's ``EQ_LABEL``.
+        keep_punctuation: see `BracketConvention`.
+        equate_advp_and_prt: see `BracketConvention`.
 
     Raises:
         ValueError: the two differ in their number of sentences, or a pair in its tokens.
     """
     if len(gold) != len(predicted):
         raise ValueError(f"{len(gold)} gold trees, but {len(predicted)} predicted ones")
-    num_gold = num_predicted = num_matched = num_exact = num_tags = num_right_tags = 0
-    for row, (gold_tree, predicted_tree) in enumerate(zip(gold, predicted, strict=True)):
-        if len(gold_tree.tags) != len(predicted_tree.tags):
-            raise ValueError(
-                f"sentence {row}: {len(gold_tree.tags)} gold tokens, but "
-                f"{len(predicted_tree.tags)} predicted ones"
-            )
-        offsets = _kept_before(gold_tree.tags, () if keep_punctuation else PUNCTUATION_TAGS)
-        gold_brackets = Counter(_brackets(gold_tree, offsets, equate_advp_and_prt))
-        found = Counter(_brackets(predicted_tree, offsets, equate_advp_and_prt))
-        num_gold += gold_brackets.total()
-        num_predicted += found.total()
-        num_matched += (gold_brackets & found).total()
-        num_exact += gold_brackets == found
-        num_tags += len(gold_tree.tags)
-        num_right_tags += sum(map(str.__eq__, gold_tree.tags, predicted_tree.tags))
-    return BracketScores(
-        num_sentences=len(gold),
-        num_gold=num_gold,
-        num_predicted=num_predicted,
-        num_matched=num_matched,
-        precision=_percent(num_matched, num_predicted),
-        recall=_percent(num_matched, num_gold),
-        f1=_percent(2 * num_matched, num_gold + num_predicted),
-        exact_match=_percent(num_exact, len(gold)),
-        tag_accuracy=_percent(num_right_tags, num_tags),
-    )
+    counts = BracketCounts(BracketConvention(keep_punctuation, equate_advp_and_prt))
+    for gold_tree, predicted_tree in zip(gold, predicted, strict=True):
+        counts.add(gold_tree, predicted_tree)
+    return counts.scores()
 
 
 def _kept_before(tags: Sequence[str], deleted: Iterable[str]) -> list[int]:
@@ -196,7 +265,7 @@ def _kept_before(tags: Sequence[str], deleted: Iterable[str]) -> list[int]:
 
 
 def _brackets(
-    parse: ConstituencyParse, offsets: Sequence[int], equate_advp_and_prt: bool
+    parse: ConstituencyParse, offsets: Sequence[int], convention: BracketConvention
 ) -> list[Bracket]:
     brackets = []
     for start, end, chain in zip(parse.starts, parse.ends, parse.labels, strict=True):
@@ -204,9 +273,10 @@ def _brackets(
         if first == last:
             continue
         for label in chain.split(CHAIN_MARK):
-            if label not in TOP_LABELS:
-                equal = "ADVP" if equate_advp_and_prt and label == "PRT" else label
-                brackets.append((first, last, equal))
+            if label in TOP_LABELS:
+                continue
+            equal = "ADVP" if convention.equate_advp_and_prt and label == "PRT" else label
+            brackets.append((first, last, equal if convention.labelled else ""))
     return brackets
 
 

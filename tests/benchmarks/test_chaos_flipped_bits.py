@@ -12,7 +12,7 @@ import pytest
 from benchmarks.chaos.__main__ import main
 from benchmarks.chaos.parts.flipped_bits import heard, read
 from benchmarks.chaos.run_files import Kind
-from models.report import report
+from models.report.run import report
 from pipeline.shards import shards
 from pipeline.vectors import folder as vector_folder
 

@@ -16,17 +16,26 @@ from tests.support.waiting import wait_until
 
 REPORT = """# Run
 
-## Stages
+## What was run
 
-| stage | rows | refused | seconds | rows/s |
-| --- | ---: | ---: | ---: | ---: |
-| sentences | {rows} | duplicate 2 | {seconds} | {seconds} |
+- Commit: {seconds}.
+- Machine: {seconds} cores.
+
+## From documents to training
+
+| stage | refused | rows | seconds | rows/s |
+| --- | --- | ---: | ---: | ---: |
+| sentences | duplicate 2 | {rows} | {seconds} | {seconds} |
 
 Seconds are summed.
 
 ## Notes
 
 | a | 1 | {rows} |
+
+## Stages of the run
+
+Arrows lead on. 9 stages; together {seconds} s of work and {seconds} kB. Some ran side by side.
 """
 
 
@@ -44,6 +53,9 @@ def two_runs(tmp_path: Path) -> tuple[Path, Path]:
         (folder / "manifest.json").write_text(json.dumps({"file_sha256": {"00000": checksum}}))
         (folder / "metrics.jsonl").write_text(f'{{"loss": 1, "seconds": {seconds}}}\n' * 2)
         (folder / "report.md").write_text(REPORT.format(seconds=seconds, rows=3))
+        page = tmp_path / name / "reports" / "text" / "report.html"
+        page.parent.mkdir(parents=True)
+        page.write_text(f"{seconds}")
     return tmp_path / "whole", tmp_path / "killed"
 
 

@@ -115,7 +115,7 @@ def test_the_command_line_says_so_in_a_sentence(
     text.write_text("A dog sleeps.\n", encoding="utf-8")
     options = ["--vectors", str(BUNDLED_VECTORS), "--output", str(tmp_path / "out.npy")]
     assert encode(["english", "--input", str(text), *options]) == 2
-    line, _ = capsys.readouterr().err.splitlines()
+    (line,) = capsys.readouterr().err.splitlines()
     assert "takes no others; leave out vectors=" in line
 
 

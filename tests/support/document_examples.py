@@ -38,6 +38,7 @@ PROGRAMS = (
     *("source", "torchrun", "tensorboard", "mkdir", "srun", "sbatch", "kubectl", "docker"),
     *("sphinx-build", "export", "tar", "cat", "podman", "hf", "huggingface-cli"),
 )
+OURS = ("treeviews", "luigi")
 REDIRECTIONS = {"<", ">", ">>", "2>"}
 BETWEEN = {"&&", "||", "|", ";", "&"}
 
@@ -91,6 +92,13 @@ class Example:
         """Returns the words of every command, without redirections and comments."""
         return [command for _, commands in self.lines_with_commands() for command in commands]
 
+    def commands_of_ours(self) -> list[list[str]]:
+        """Returns the words of every command, or of what is typed in a dialogue, that is ours."""
+        typed = self.commands() if self.is_shell else []
+        if self.is_dialogue:
+            typed = [words for command, _ in self.turns() for words in simple_commands(command)]
+        return [words for words in typed if words[0] in OURS]
+
     def lines_with_commands(self) -> list[tuple[str, list[list[str]]]]:
         """Returns every line of a shell block with its commands."""
         return [(line, simple_commands(line)) for line in self.lines()]
@@ -106,11 +114,12 @@ class Example:
 
 
 def documents() -> list[Path]:
-    """Returns the documents whose examples are tried: README's, the guides', CONTRIBUTING's."""
+    """Returns the documents whose examples are tried: README, CONTRIBUTING, guides, tutorials."""
     return [
         REPOSITORY / "README.md",
         REPOSITORY / "CONTRIBUTING.md",
         *sorted((REPOSITORY / "docs").glob("*.md")),
+        *sorted((REPOSITORY / "docs" / "tutorials").glob("*.md")),
     ]
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import io
 import re
 import runpy
 import sys
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -94,24 +95,61 @@ def _luigi(words: list[str]) -> None:
 
 def _treeviews(words: list[str]) -> None:
     """Holds a command against ours, whose subcommands do nothing but for ``run``'s."""
-    if words[:1] == ["run"]:
+    if words[0] in ("run", "status", "why"):
+        words = [word for word in words if word not in ("--json", "--all")]
         named = len(words) > 1 and not words[1].startswith("-")
         _luigi([*(words[1:] if named else ["RunAll", *words[1:]]), "--module", "tasks"])
         return
+    subcommand_called(words)
+
+
+def subcommands() -> list[str]:
+    """Returns the subcommands of ours that do something, such as ``inspect show``."""
+    return [" ".join(path) for path, _ in _leaves(_command())]
+
+
+def subcommand_called(words: Sequence[str]) -> str | None:
+    """Returns which subcommand the words after ``treeviews`` call, of which nothing is done.
+
+    ``inspect PATH`` calls ``inspect overview``. None are called by ``--version`` and ``--help``.
+
+    Raises:
+        Exception: the command refuses the words.
+    """
+    command = _command()
+    for path, leaf in _leaves(command):
+        leaf.callback = functools.partial(_named, " ".join(path))
+    with contextlib.redirect_stdout(io.StringIO()):
+        called = command(list(words), prog_name="treeviews", standalone_mode=False)
+    return called if isinstance(called, str) else None
+
+
+def _named(path: str, /, *_: Any, **__: Any) -> str:
+    return path
+
+
+def _command() -> Any:
+    """Returns our command; its groups do nothing by themselves."""
     import typer
 
     from treeviews.command.app import app
 
     command = typer.main.get_command(app)
-    _silence(command)
-    command(words, prog_name="treeviews", standalone_mode=False)
+    waiting = [command]
+    while waiting:
+        group = waiting.pop()
+        group.callback = None
+        waiting += [one for one in group.commands.values() if hasattr(one, "commands")]
+    return command
 
 
-def _silence(command: Any) -> None:
-    """Has a command and its subcommands do nothing once their arguments are accepted."""
-    for subcommand in getattr(command, "commands", {}).values():
-        _silence(subcommand)
-    command.callback = None
+def _leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yields the commands below one that have none below them, with their names."""
+    for name, below in command.commands.items():
+        if hasattr(below, "commands"):
+            yield from _leaves(below, (*path, name))
+        else:
+            yield (*path, name), below
 
 
 def _build(task: luigi.Task) -> int:

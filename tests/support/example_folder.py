@@ -11,6 +11,7 @@ import gzip
 import io
 import random
 import re
+import shutil
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,7 @@ CONLLU = "\n".join(
         [("The", 2, "det"), ("cat", 3, "nsubj"), ("sat", 0, "root"), (".", 3, "punct")], 1
     )
 )
+BRACKETS = "(S (NP (DT The) (NN cat)) (VP (VBD sat)) (. .))"
 PROBING = ("sentence_length", "word_content", "tree_depth", "top_constituents", "bigram_shift")
 FUNCTION = '''"""A function that turns sentences into vectors."""
 
@@ -76,6 +78,10 @@ def write_example_folder(folder: Path) -> Path:
     _embed(corpus)
     corpus.with_name(f"files-{DIGEST}").symlink_to(corpus)
     (folder / "CORPUS").symlink_to(corpus)
+    for name in ("SMALL", "BOTH"):
+        shutil.copytree(corpus, folder / name)
+    parse = folder / "BOTH" / f"dependencies-{DIGEST}"
+    shutil.copytree(parse, parse.with_name(f"dependencies-small-{DIGEST}"))
     own = folder / f"data/work/parsers/dependency-own-{DIGEST}"
     own.parent.mkdir()
     own.symlink_to(BUNDLED_PARSERS["dependencies"])
@@ -106,6 +112,7 @@ def _write_text(folder: Path) -> None:
     (folder / "sentences.txt").write_text("".join(lines), encoding="utf-8")
     for name in ("train", "dev"):
         (folder / f"{name}.conllu").write_text(CONLLU + "\n\n", encoding="utf-8")
+        (folder / f"{name}.mrg").write_text(BRACKETS + "\n", encoding="utf-8")
 
 
 def _write_models(folder: Path) -> None:

@@ -7,11 +7,21 @@ import subprocess
 import sys
 from pathlib import Path
 
+import luigi
 import pytest
+from luigi import interface
+from luigi.scheduler import Scheduler
+from luigi.worker import Worker
 
 from pipeline.base.job import JobKilledError
+from tasks.artefact import ReportingTask
+from tasks.ending import failure_lines
+from tasks.failures import Failure, forget_failures, remember_failure
 from tests.support.repository import REPOSITORY
+from tests.support.supplied_stages import MadeOfSupplied
 from treeviews.command import main
+
+pytestmark = pytest.mark.usefixtures("unhurried")
 
 
 def luigi_command(*arguments: str, here: Path) -> subprocess.CompletedProcess[str]:
@@ -39,17 +49,17 @@ SPLIT = ("run", "SplitSentences", "--source", "files", "--paths", "text.txt", "-
 def test_what_is_done_exits_0(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(SPLIT) == 0
     said = capsys.readouterr().err.splitlines()
-    assert said[0] == "SplitSentences: begins"
-    assert said[1] == "SplitParts: begins"
-    assert said[-1].startswith("SplitSentences: done in ")
+    assert said[0].endswith(" stage 1 of 1 begins: SplitSentences")
+    assert " stage 1 of 1 done in " in said[1]
+    assert said[2].startswith("1 stage done in ")
     assert main(SPLIT) == 0
-    assert capsys.readouterr().err == ""
+    assert capsys.readouterr().err.startswith("everything was done before\n")
 
 
 @pytest.mark.parametrize(
     ("error", "code", "told"),
     [
-        (OSError(28, "No space left on device"), 1, "OSError: [Errno 28] No space left on device"),
+        (OSError(28, "full"), 1, "no space left on the device; free some or write elsewhere"),
         (RuntimeError("the server is down"), 1, "RuntimeError: the server is down"),
         (JobKilledError("a job was ended by SIGKILL"), 1, "a job was ended by SIGKILL"),
         (ValueError("max_tokens is 0; give 1"), 2, "max_tokens is 0; give 1"),
@@ -69,13 +79,28 @@ def test_what_failed_at_work_exits_by_whose_fault_it_is(
 
     monkeypatch.setattr("tasks.sentences.CorpusSplit", fail)
     assert main(SPLIT) == code
-    begins, sentence, where = capsys.readouterr().err.splitlines()
-    assert begins == "SplitSentences: begins"
+    *shown, sentence, where = capsys.readouterr().err.splitlines()
+    assert len(shown) == 2  # that the stage begins, and that it failed
     assert sentence == f"error: {told}"
     kept = Path(where.removeprefix("traceback: "))
     assert not kept.is_relative_to(here)
     assert "in fail\n" in kept.read_text(encoding="utf-8")
     assert "hunter2" not in kept.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("is_mistake", "said"),
+    [(True, "when that is mended, go on with: "), (False, "go on with: ")],
+)
+def test_a_command_that_fails_again_is_not_named_without_a_condition(
+    is_mistake: bool, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.argv", ["treeviews", "run"])
+    forget_failures()
+    remember_failure(Failure("Split", "too small a text; give more", is_mistake, None))
+    assert failure_lines(has_begun=True)[-1] == f"{said}treeviews run"
+    assert len(failure_lines(has_begun=False)) == 1
+    forget_failures()
 
 
 def test_several_failures_are_told_by_the_first(
@@ -85,7 +110,7 @@ def test_several_failures_are_told_by_the_first(
         raise ValueError(f"{type(task).__name__} cannot be")
 
     monkeypatch.setattr("tasks.parsing.ParseStage._begin", fail)
-    shared = [*SPLIT[2:], "--views", "DEP,CONST"]
+    shared = [*SPLIT[2:], "--views", "DEP,CONST", "--held-out-fraction", "0"]
     assert main(["run", "TrainEncoders", *shared]) == 2
     first, others, where = capsys.readouterr().err.splitlines()[-3:]
     assert first.startswith("error: Parse")
@@ -103,9 +128,7 @@ def test_luigis_own_command_ends_alike_and_a_users_own_code_counts_more(here: Pa
     (here / "luigi.cfg").write_text("[retcode]\nscheduling_error = 1\n", encoding="utf-8")
     assert luigi_command(*asked, here=here).returncode == 1
     for said in (ended.stderr, again.stderr):
-        sentence, where = said.splitlines()[-2:]
-        assert sentence == "ERROR: nowhere.txt: no such file, folder or match; check the path"
-        assert where.startswith("traceback: ")
+        assert said == "error: nowhere.txt: no such file, folder or match; check the path\n"
         assert "Traceback" not in said
 
 
@@ -117,3 +140,63 @@ def test_nothing_is_run_where_something_cannot_be(
     assert main(["run", "WriteReport", *shared]) == 2
     assert "begins" not in capsys.readouterr().err
     assert not (here / "data").exists()
+
+
+@pytest.mark.parametrize("level", ["INFO", "DEBUG"])
+def test_what_waits_for_a_file_that_nobody_makes_is_not_done(here: Path, level: str) -> None:
+    module = ("--module", "tests.support.supplied_stages", "--log-level", level)
+    ended = luigi_command("MadeOfSupplied", "--folder", str(here), *module, here=here)
+    assert ended.returncode == 1
+    told = f"MadeOfSupplied: not run, as {here}/supplied.txt is not there and no stage makes it"
+    assert told in ended.stderr
+    assert "stages done" not in ended.stderr
+    (record,) = (here / "work" / "runs").glob("*.json")
+    assert "is not there and no stage makes it" in record.read_text(encoding="utf-8")
+
+
+def test_luigis_talk_comes_with_the_checks_before_a_run(here: Path) -> None:
+    asked = ("RunAll", "--source", "files", "--paths", "nowhere", "--views", "DEPP")
+    ended = luigi_command(*asked, "--log-level", "DEBUG", here=here)
+    assert ended.returncode == 2
+    assert "2 things are in the way of this run" in ended.stderr
+    assert not (here / "data").exists()
+
+
+def test_a_program_may_build_nothing_and_what_can_be_read_once(tmp_path: Path) -> None:
+    (tmp_path / "supplied.txt").write_text("supplied", encoding="utf-8")
+    assert luigi.build([], local_scheduler=True)
+    given = (task for task in [MadeOfSupplied(folder=tmp_path)])
+    assert luigi.build(given, local_scheduler=True)
+    assert (tmp_path / "made.txt").exists()
+
+
+class Held(ReportingTask):
+    """One of them at a time is made."""
+
+    folder = luigi.PathParameter()
+    number = luigi.IntParameter()
+    resources = {"bench": 1}  # noqa: RUF012 - as Luigi has it
+
+    def output(self) -> luigi.LocalTarget:
+        return luigi.LocalTarget(str(self.folder / f"held-{self.number}.txt"))
+
+
+def test_what_another_run_holds_up_is_not_done(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shared = Scheduler(prune_on_get_work=False)
+    other = Worker(scheduler=shared, worker_id="other")
+    other.add(Held(folder=tmp_path, number=1))
+    assert shared.get_work(worker="other", host="there")["task_id"]
+
+    class Shared(interface._WorkerSchedulerFactory):
+        def create_local_scheduler(self) -> Scheduler:
+            return shared
+
+    luigi.build(
+        [Held(folder=tmp_path, number=2)], worker_scheduler_factory=Shared(), local_scheduler=True
+    )
+    assert capsys.readouterr().err.endswith(
+        "error: Held: not run, as another run holds what is needed; run the command again when "
+        "that one has ended\n"
+    )

@@ -113,8 +113,25 @@ def test_a_published_name_is_a_checkpoint_and_any_other_is_refused(
 ) -> None:
     stage = ParseDependencies(dependency_parser="biaffine-dep-en", **text)
     assert stage.requires()["dependency_parser"].checkpoint == "biaffine-dep-en"
-    with pytest.raises(FileNotFoundError, match=r"dep-biaffine-en: no such .* biaffine-dep-en, "):
+    with pytest.raises(FileNotFoundError, match=r"dep-biaffine-en: no such .* biaffine-dep-en\?"):
         ParseDependencies(dependency_parser="dep-biaffine-en", **text).requires()
+
+
+def test_the_name_of_a_parser_that_ships_is_its_folder(text: dict[str, object]) -> None:
+    folder = BUNDLED_PARSERS["dependencies"].with_name("dependency-small")
+    named = ParseDependencies(dependency_parser="dependency-small", **text)
+    assert named.parser_folder == folder
+    assert named.digest == ParseDependencies(dependency_parser=folder, **text).digest
+    assert named.digest != ParseDependencies(**text).digest
+
+
+def test_a_misspelt_parser_is_told_those_of_its_kind_alone(text: dict[str, object]) -> None:
+    with pytest.raises(FileNotFoundError) as error:
+        ParseDependencies(dependency_parser="dependency-smal", **text).requires()
+    said = str(error.value)
+    assert "did you mean dependency-small?" in said
+    assert "ship dependency, dependency-small; " in said
+    assert "benepar" not in said and "constituency" not in said
 
 
 def test_a_conversion_without_a_sha256_says_which_it_found(

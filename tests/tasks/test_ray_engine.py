@@ -112,14 +112,14 @@ def test_a_machine_killed_in_the_middle_costs_nothing_but_time(
 
 
 def test_a_job_that_fails_costs_only_its_shard(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(ChainStage, "more_options", {"broken": 1})
     stage = chain_stage(tmp_path, num_shards=3, engine="ray", ray_address="local")
 
     assert not build(stage)
 
-    error = caplog.text
+    error = capfd.readouterr().err
     assert "1 of 3 shard jobs failed: 1; the others are kept; shard 1: " in error
     assert "broken on purpose" in error
     assert [read_shard_manifest(stage.folder, number) is None for number in range(3)] == [
@@ -134,18 +134,18 @@ def test_a_job_that_fails_costs_only_its_shard(
 
 
 def test_an_address_without_a_cluster_says_how_to_start_one(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     stage = chain_stage(tmp_path, num_shards=1, engine="ray", ray_address="auto")
 
     assert not build(stage)
 
-    assert "no Ray cluster at 'auto'" in caplog.text
+    assert "no Ray cluster at 'auto'" in capfd.readouterr().err
 
 
 def test_a_cluster_that_can_never_run_a_job_is_refused(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     stage = chain_stage(
         tmp_path,
@@ -158,7 +158,8 @@ def test_a_cluster_that_can_never_run_a_job_is_refused(
 
     assert not build(stage)
 
-    assert "a shard job takes 1 CPU and 64 GPUs, and no machine of the Ray cluster" in caplog.text
+    told = capfd.readouterr().err
+    assert "a shard job takes 1 CPU and 64 GPUs, and no machine of the Ray cluster" in told
     assert not ray.is_initialized()
 
 

@@ -431,7 +431,7 @@ def test_absent_data_of_ones_own_are_found_when_they_come(setting: dict[str, Any
 def test_a_data_folder_that_is_not_there_is_named(setting: dict[str, Any]) -> None:
     nowhere = EvaluateTask(**(setting | {"senteval_data": "/nowhere"}), encoder="bag_of_words")
     assert not build(nowhere)
-    with pytest.raises(ValueError, match="/nowhere: holds none of downstream, probing, words"):
+    with pytest.raises(FileNotFoundError, match="/nowhere: no such folder; check the path"):
         nowhere.task_data.run()
 
 
@@ -695,6 +695,24 @@ def test_the_main_job_scores_what_it_trains_beside_baselines(setting: dict[str, 
     first = next(task for task in table.requires() if task.encoder == "trained-4")
     trained = first.requires()["model"]
     assert trained.folder in {task.folder for task in report.trainings}
+
+
+def test_a_report_is_made_again_when_there_are_other_scores(
+    setting: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report = WriteReport(**setting)
+    assert report.evaluation is not None
+    monkeypatch.setattr(EvaluateAll, "complete", lambda _task: True)
+    for folder in (report.folder, report.evaluation.folder):
+        folder.mkdir(parents=True)
+        (folder / "evaluation.md").write_text("80.0")
+    (report.folder / "report.json").write_text('{"headline": ["Trees help."]}')
+    assert report.complete()
+    assert report.headline() == ["Trees help."]
+
+    (report.evaluation.folder / "evaluation.md").write_text("81.0")
+
+    assert not report.complete()
 
 
 def test_the_scheduler_loads_no_torch() -> None:

@@ -141,6 +141,22 @@ def test_a_run_tells_of_text_that_was_not_readable(
     assert "text was refused (damaged_file 1): `treeviews inspect stats" in caplog.text
 
 
+@pytest.mark.parametrize("paragraphs", ["blank-line", "line"])
+def test_a_run_tells_of_text_that_is_too_long_to_be_a_paragraph(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, paragraphs: str
+) -> None:
+    caplog.set_level(logging.WARNING, logger="luigi-interface")
+    lines = "The river rose.\n" * 7_000
+    if paragraphs == "line":
+        lines = lines.replace("\n", " ") + "\n"
+    path = written(tmp_path / "a.txt", (lines + "\nNobody slept.\n").encode())
+
+    sentences_of(task_of(tmp_path, source="files", paths=str(path), paragraphs=paragraphs))
+
+    reason = "giant_paragraph" if paragraphs == "blank-line" else "giant_line"
+    assert f"text was refused ({reason} 1)" in caplog.text
+
+
 def test_a_data_set_is_fetched_and_read(tmp_path: Path) -> None:
     pytest.importorskip("datasets", reason="the extra corpora is not installed")
     folder = tmp_path / "stories"

@@ -22,6 +22,7 @@ from tasks import (
     ParseConstituents,
     ParseDependencies,
     RunAll,
+    ShowSentences,
     SplitSentences,
     TrainDependencyParser,
     TrainEncoders,
@@ -44,6 +45,7 @@ STAGES: list[tuple[type[Artefact], dict[str, object]]] = [
     (TrainWordVectors, {}),
     (BuildProbing, {}),
     (EvaluateTask, DERIVED),
+    (ShowSentences, {}),
     (WriteReport, {}),
 ]
 
@@ -90,6 +92,12 @@ def test_output_stands_in_a_folder_that_ends_in_the_digest(
         (AlterSentences, {}, "held_out_unit", "block"),
         (BuildProbing, {}, "probing_changes", {"test_size": 50}),
         (WriteReport, {}, "further_seeds", [5]),
+        (WriteReport, {}, "baseline", "bag_of_words"),
+        (WriteReport, {}, "map_tasks", "Tense"),
+        (ShowSentences, {}, "map_tasks", ""),
+        (ShowSentences, {}, "queries", ["A dog slept."]),
+        (ShowSentences, {}, "neighbours", 5),
+        (ShowSentences, {}, "changes", {"epochs": 7}),
         (ParseDependencies, {}, "limit", 10),
         (ParseAlteredDependencies, {}, "probing_seed", 3),
         (TrainEncoders, {}, "views", "SEQ,DEP"),
@@ -511,3 +519,32 @@ def test_a_task_that_luigi_makes_anew_has_its_whole_address_and_tells_none(tmp_p
     except ValueError as error:
         assert "https://***@host" in task.on_failure(error)
         assert "hunter2" not in task.on_failure(error)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"baseline": "glove"}, "baseline 'glove': no such row; choose among random weights, pair"),
+        ({"map_tasks": "BSO"}, "map_tasks: BSO cannot be mapped; choose among SentLen, WC"),
+        ({"neighbours": 0}, "neighbours must lie between 1 and 20, got 0"),
+        ({"queries": [3]}, "sentence 0 \\(from 0\\) is int, not a string"),
+    ],
+)
+def test_what_a_report_cannot_show_is_refused_before_work_begins(
+    parameters: dict[str, object], message: str, tmp_path: Path, text: Path
+) -> None:
+    task = WriteReport(work_folder=tmp_path, source="files", paths=str(text), **parameters)
+    with pytest.raises(ValueError, match=message):
+        for needed in luigi.task.flatten(task.requires()):
+            needed.requires()
+
+
+def test_what_is_asked_of_senteval_leaves_a_reports_own_rows(tmp_path: Path, text: Path) -> None:
+    own = {"work_folder": tmp_path, "source": "files", "paths": str(text)}
+    plain = WriteReport(**own)
+    asked = WriteReport(**own, representation_changes={"views": ["0-DEP"]}, folds=3)
+    scored = WriteReport(**own, folds=3, senteval=True)
+
+    assert asked.digest == plain.digest != scored.digest
+    assert [task.digest for _, task in scored.rows] == [task.digest for _, task in plain.rows]
+    assert scored.requires()["senteval"].folds == 3

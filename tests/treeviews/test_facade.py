@@ -178,7 +178,7 @@ def test_one_by_name_is_scored_as_the_command_scores_it(tmp_path: Path) -> None:
     assert dict(scores["STS13"]) == dict(same["STS13"])
     assert "bag_of_words" in scores.table
     assert "same" in same.table
-    with pytest.raises(ValueError, match="holds none of downstream"):
+    with pytest.raises(FileNotFoundError, match="nowhere: no such folder"):
         treeviews.evaluate("bag_of_words", tmp_path / "nowhere")
 
 

@@ -32,12 +32,15 @@ def _downloads() -> None:
 def list_data(as_json: AsJson = False) -> None:
     """List the parsers, word vectors and encoders that ship, and where they lie."""
     from models.report.markdown import markdown_table
-    from pipeline.base.bundled import BUNDLED_MODELS, BUNDLED_PARSERS, BUNDLED_VECTORS
+    from pipeline.base.bundled import (
+        BUNDLED_MODELS,
+        BUNDLED_PARSERS,
+        BUNDLED_VECTORS,
+        shipped_parsers,
+    )
 
     parsers = {
-        folder.name: folder
-        for bundled in BUNDLED_PARSERS.values()
-        for folder in sorted(bundled.parent.glob(f"{bundled.name}*"))
+        name: folder for stage in BUNDLED_PARSERS for name, folder in shipped_parsers(stage).items()
     }
     found = [
         (kind, name, str(folder), sum(f.stat().st_size for f in folder.rglob("*") if f.is_file()))

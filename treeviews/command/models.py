@@ -46,7 +46,8 @@ def list_models(
         print_json(found)
         return
     rows = [_row(model) for model in found]
-    print(markdown_table(("model", "where", "views", "parses", "MB"), rows, num_text_columns=4))
+    heads = ("model", "where", "views", "parses", "seed", "MB")
+    print(markdown_table(heads, rows, num_text_columns=4))
 
 
 def _row(facts: Mapping[str, Any]) -> tuple[str, ...]:
@@ -54,12 +55,13 @@ def _row(facts: Mapping[str, Any]) -> tuple[str, ...]:
 
     where = "ships" if facts["ships"] else printable(facts["path"])
     if "damaged" in facts:
-        return (facts["name"], where, f"damaged: {printable(facts['damaged'])}", "", "")
+        return (facts["name"], where, f"damaged: {printable(facts['damaged'])}", "", "", "")
     return (
         facts["name"],
         where,
         ",".join(facts["views"]),
         ", ".join(facts["needs"]) or "nothing",
+        "" if facts["ships"] else str(facts["seed"]),
         f"{facts['bytes'] / 1e6:.1f}",
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -18,6 +19,11 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON."
 def print_json(value: Any) -> None:
     """Prints a value as JSON; paths and dates as text."""
     print(json.dumps(value, indent=2, default=str))
+
+
+def terminal_width() -> int | None:
+    """Returns how many characters a line of the terminal has; None where none is written to."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def say(text: object) -> None:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import typer
 
-from pipeline.base.mistakes import FAILED
-from treeviews.command.output import say
-
 DEFAULT_STAGE = "RunAll"
 
 
@@ -36,11 +33,7 @@ def run(context: typer.Context) -> int:
         return _print_help(stage if named else None)
     from tasks.command_line import run_stage
 
-    try:
-        return run_stage(stage, arguments)
-    except KeyboardInterrupt:
-        say("error: interrupted; what is complete is kept, and the same command goes on")
-        return FAILED
+    return run_stage(stage, arguments)
 
 
 def _print_help(stage: str | None) -> int:

@@ -26,8 +26,8 @@ from benchmarks.chaos import hostile_checkpoints as checkpoints
 from benchmarks.chaos.folders import SECRET, Good
 from benchmarks.chaos.trial import Options, Trial
 from models.model.ranks import ALONE
-from models.report.report import write_report
-from models.report.run_sections import ReportInputs
+from models.report.run.inputs import ReportInputs
+from models.report.run.report import write_report
 from models.training.folder import open_checkpoint
 from models.words.vector_files import load_word_vectors
 from pipeline.base.digest import sha256_of_file

@@ -174,9 +174,10 @@ def build_probing(
     }
     sentences = usable["probing"]
     if not sentences:
+        counts = ", ".join(f"{why} {count:,}" for why, count in excluded["probing"].items())
         raise ValueError(
             f"{corpus.sentences}: no held-out sentence is left for probing "
-            f"({dict(excluded['probing'])}); {config.hold_out.remedy} or give a larger corpus"
+            f"({counts}); {config.hold_out.remedy} or give a larger corpus"
         )
     built = _build_tasks(usable, config)
     if not of_family(built.tasks, "probing"):

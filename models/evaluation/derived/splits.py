@@ -209,7 +209,7 @@ def choose(
         if number >= config.min_class_train and counts["dev"][label] and counts["test"][label]
     }
     if len(labels) < 2:
-        found = dict(sorted(counts["train"].items()))
+        found = _in_words(dict(sorted(counts["train"].items())))
         return {}, (
             f"fewer than two classes have {config.min_class_train} training items and one "
             f"each for dev and test (training items found: {found})"
@@ -223,9 +223,14 @@ def choose(
         if len(chosen[split]) < config.minimal_sizes[split]:
             return {}, (
                 f"{len(chosen[split])} {split} items after balancing, "
-                f"{config.minimal_sizes[split]} needed (found: {available})"
+                f"{config.minimal_sizes[split]} needed (found: {_in_words(available)})"
             )
     return chosen, None
+
+
+def _in_words(counts: Mapping[str, int]) -> str:
+    """Returns numbers of items as text: ``13 intact, 12 inverted``."""
+    return ", ".join(f"{number} {label}" for label, number in counts.items()) or "none"
 
 
 def _take(

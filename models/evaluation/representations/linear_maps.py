@@ -121,7 +121,9 @@ def random_projection(
 
     The map's entries are Glorot-uniform, in ±sqrt(6 / (d + width)), as Simoulin & Crabbé 2021
     widen an embedding to tell the effect of its size (their study of the embedding size, after
-    Wieting & Kiela 2019); it adds width and no information.
+    Wieting & Kiela 2019); it adds width and no information, and below d it loses some. Over seeds
+    the mean of an inner product is 2 · width / (d + width) times the vectors' own; how far one seed
+    is from it falls with width.
 
     Raises:
         ValueError: width below 1.
@@ -131,6 +133,31 @@ def random_projection(
     matrix = _matrix(embeddings.shape[1], width, seed)
     projected: npt.NDArray[np.float32] = (embeddings @ matrix).astype(np.float32)
     return projected
+
+
+def projected_in_place(
+    embeddings: npt.NDArray[np.float32], width: int, *, seed: int
+) -> npt.NDArray[np.float32]:
+    """Returns embeddings [n, d] whose inner products are those of `random_projection`.
+
+    A projection to a larger width fills d of its dimensions. What is learnt from inner products
+    alone, as a linear model with a penalty on its length, is the same from these, at the cost of d.
+
+    Raises:
+        ValueError: a width that is not larger than d.
+    """
+    size = embeddings.shape[1]
+    if width <= size:
+        raise ValueError(f"{width} is no larger width than {size}")
+    placed: npt.NDArray[np.float32] = (embeddings @ _root(size, width, seed)).astype(np.float32)
+    return placed
+
+
+@functools.lru_cache(maxsize=1)
+def _root(size: int, width: int, seed: int) -> npt.NDArray[np.float64]:
+    """Returns L [d, d], where L Lᵀ is the product of the map with itself, [d, d]."""
+    matrix = _matrix(size, width, seed)
+    return np.linalg.cholesky(matrix @ matrix.T).astype(np.float64)
 
 
 @functools.lru_cache(maxsize=1)  # a task's batches are all projected by the same one

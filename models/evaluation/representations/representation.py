@@ -29,6 +29,7 @@ from models.encoding.encoder_interface import (
 from models.evaluation.representations.linear_maps import (
     Method,
     principal_components,
+    projected_in_place,
     random_projection,
     remove_components,
 )
@@ -201,12 +202,15 @@ class Representation(Config):
         protocol: Protocol,
         *,
         components: Components | None = None,
+        in_place: bool = False,
     ) -> FloatArray:
         """Returns the features of one batch, float32 [b, D].
 
         Args:
             views: [b, width of the view] by view and pooling, see `key_of`.
             components: what `fit` found, if `needs_fit`.
+            in_place: whether a projection to a larger width is given by as few dimensions as there
+                were, with the same inner products, see `projected_in_place`.
 
         Raises:
             ValueError: see `keys`; components are missing; or views that differ in width are
@@ -223,7 +227,9 @@ class Representation(Config):
         words = parts.pop(WORDS_VIEW) if self.join_words else None
         features = self._combined(parts, protocol)
         if self.project_to_width is not None:
-            features = random_projection(features, self.project_to_width, seed=self.projection_seed)
+            is_wider = self.project_to_width > features.shape[1]
+            project = projected_in_place if in_place and is_wider else random_projection
+            features = project(features, self.project_to_width, seed=self.projection_seed)
         return features if words is None else np.concatenate([features, words], axis=1)
 
     def _components(self, vectors: FloatArray) -> FloatArray:

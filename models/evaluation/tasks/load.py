@@ -182,6 +182,27 @@ def missing_files(task: EvaluationTask, data_folder: Path) -> list[Path]:
     return [path for path in paths if not path.is_file()]
 
 
+def why_absent(task: EvaluationTask, data_folder: Path) -> str:
+    """Returns what a data folder lacks of a task and what to do; empty where it lacks nothing.
+
+    Raises:
+        ValueError: a damaged note.
+    """
+    missing = missing_files(task, data_folder)
+    if not missing:
+        return ""
+    note = derived_note(task, data_folder)
+    if note is not None:
+        return f"{task.name}: {note.why_missing(missing[0])}"
+    if task in DISCOURSE:
+        return (
+            f"{task.name}: no {missing[0]}; SentEval's data do not hold this task, which "
+            "BuildProbing derives from a corpus: name the folder senteval/ that it wrote"
+        )
+    others = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
+    return f"{task.name}: no {missing[0]}{others}; {dataset_named(task.dataset).if_absent}"
+
+
 def derived_note(task: EvaluationTask, data_folder: Path) -> DerivedNote | None:
     """Returns the note that this folder's data of a task are derived, None for published ones.
 
@@ -219,17 +240,8 @@ def load_task(task: EvaluationTask, data_folder: Path) -> TaskData:
     """
     dataset = dataset_named(task.dataset)
     note = derived_note(task, data_folder)
-    missing = missing_files(task, data_folder)
-    if missing and note is not None:
-        raise AbsentDataError(f"{task.name}: {note.why_missing(missing[0])}")
-    if missing and task in DISCOURSE:
-        raise AbsentDataError(
-            f"{task.name}: no {missing[0]}; SentEval's data do not hold this task, which "
-            "BuildProbing derives from a corpus: name the folder senteval/ that it wrote"
-        )
-    if missing:
-        others = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
-        raise AbsentDataError(f"{task.name}: no {missing[0]}{others}; {dataset.if_absent}")
+    if reason := why_absent(task, data_folder):
+        raise AbsentDataError(reason)
     files = {
         role: read_text_file(data_folder / path, dataset.encoding, dataset.if_malformed)
         for role, path in dataset.files.items()

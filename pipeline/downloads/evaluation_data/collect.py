@@ -146,8 +146,11 @@ def check_data_folder(folder: Path) -> None:
     """Refuses a folder that is not laid out as SentEval's.
 
     Raises:
+        FileNotFoundError: there is no such folder.
         ValueError: it holds none of `DATA_PARTS`; names the folder that is wanted.
     """
+    if not folder.exists():
+        raise FileNotFoundError(f"{folder}: no such folder; check the path")
     if not any((folder / part).is_dir() for part in DATA_PARTS):
         raise ValueError(
             f"{folder}: holds none of {', '.join(DATA_PARTS)}; give the folder that SentEval calls "
@@ -252,7 +255,9 @@ def _collect(dataset: Dataset, folder: Path, fetcher: Fetcher) -> DatasetEntry:
     try:
         contents, files = make_dataset(dataset, fetcher)
     except (DownloadError, ValueError) as error:
-        logger.warning("%s is absent: %s", dataset.name, error)
+        first, *others = str(error).split("; ")
+        more = f" (and {len(others)} more, in the data's manifest)" if others else ""
+        logger.warning("%s is absent: %s%s", dataset.name, first, more)
         reason = "; ".join([str(error), *_set_aside(dataset, folder)])
         entry = DatasetEntry("absent", reason, dataset.licence)
     else:

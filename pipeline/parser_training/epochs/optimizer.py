@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from pipeline.base.config_fields import Config, Count, Positive, ShareBelow1
-from pipeline.parsers.adapters.device import products_in
+from pipeline.parsers.adapters.device import products_in, takes_bfloat16
 
 ProductType = Literal["bfloat16", "float32"]
 """Of matrix products in training; those of parsing are in `pipeline.parsers.adapters.base`."""
@@ -52,6 +52,7 @@ class OptimizerConfig(Config):
     averaging: ShareBelow1 = 0.998
     """Share that the moving average of the weights keeps at each step."""
     precision: ProductType = "bfloat16"
+    """On a processor that does not take bfloat16 (x86 without AVX-512), float32 stands for it."""
 
     def new_optimizer(self, network: nn.Module) -> torch.optim.Adam:
         """Returns Adam over a network's weights."""
@@ -64,9 +65,14 @@ class OptimizerConfig(Config):
         rise = min(1.0, epochs / self.warmup_epochs) if self.warmup_epochs else 1.0
         return self.learning_rate * rise * (1 + math.cos(math.pi * epochs / self.num_epochs)) / 2
 
+    @property
+    def products(self) -> ProductType:
+        """The type that matrix products are taken in on this processor."""
+        return self.precision if takes_bfloat16() else "float32"
+
     def autocast(self) -> AbstractContextManager[Any]:
         """Returns the context in which a training loss is to be computed."""
-        return products_in(getattr(torch, self.precision), torch.device("cpu"))
+        return products_in(getattr(torch, self.products), torch.device("cpu"))
 
 
 def update_weights(

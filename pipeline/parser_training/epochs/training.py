@@ -164,7 +164,7 @@ class ParserTraining(ABC, Generic[ConfigT, SentenceT, BatchT]):
     def headline(dev: Mapping[str, Any]) -> dict[str, float]:
         """Returns those development scores that name a parser's quality, as they are reported."""
 
-    def train_epoch(self) -> dict[str, float]:
+    def train_epoch(self) -> dict[str, Any]:
         """Takes the next epoch's steps and returns its means, rate and speed."""
         config, state, started = self.config, self.state, time.monotonic()
         # Seeded by the epoch, so that a resumed training draws what an uninterrupted one would.
@@ -185,6 +185,7 @@ class ParserTraining(ABC, Generic[ConfigT, SentenceT, BatchT]):
         return {
             **{name: round(mean, 6) for name, mean in zip(names, means, strict=True)},
             "learning_rate": config.optimizer.rate_after(state.epoch + 1),
+            "products": config.optimizer.products,
             "train_seconds": round(seconds, 1),
             "train_sentences_per_second": round(self.num_sentences / seconds, 1),
         }
@@ -215,6 +216,12 @@ def train_parser(
     """
     started, config, state = time.monotonic(), training.config, training.state
     folder = ParserTrainingFolder(state, out_dir, config=config.as_json(), digest=config.digest())
+    if (products := config.optimizer.products) != config.optimizer.precision:
+        logger.warning(
+            "matrix products are taken in %s: this processor does not take %s",
+            products,
+            config.optimizer.precision,
+        )
     while state.epoch < config.optimizer.num_epochs:
         metrics = training.train_epoch()
         dev, score, words = training.dev_scores()

@@ -94,6 +94,15 @@ def fast_dtype(device: torch.device) -> torch.dtype:
     return torch.bfloat16 if multiplies_bfloat16 else torch.float32
 
 
+def takes_bfloat16() -> bool:
+    """Whether oneDNN takes bfloat16 on this processor, if slowly.
+
+    Without it, as on x86 without AVX-512, torch has no LSTM in bfloat16.
+    """
+    supports = getattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", lambda: False)
+    return bool(torch.backends.mkldnn.is_available() and supports())
+
+
 def name_of(dtype: torch.dtype) -> str:
     """Returns ``float32``, ``bfloat16`` or ``float16``."""
     return str(dtype).removeprefix("torch.")

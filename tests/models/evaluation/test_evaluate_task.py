@@ -17,6 +17,7 @@ from models.evaluate_tasks import execute
 from models.evaluation.embedding_cache import EmbeddingCache
 from models.evaluation.evaluate_task import Evaluation, evaluate_task
 from models.evaluation.protocols.config import PROTOCOL_VERSION, ProtocolConfig
+from models.evaluation.representations import representation as representation_module
 from models.evaluation.representations.representation import Representation
 from models.evaluation.statistics.resampling import Resampling
 from models.evaluation.task_result import (
@@ -447,3 +448,21 @@ def test_a_job_without_an_encoder_is_refused() -> None:
 def test_the_tiny_folder_holds_every_protocol() -> None:
     protocols = {task_named(name).protocol for name in TASKS}
     assert protocols == {"nested_folds", "folds", "split", "relatedness", "similarity"}
+
+
+@pytest.mark.parametrize("name", ["MR", "TREC", "SST2"])
+def test_what_a_wider_projection_adds_no_dimension_to_is_learnt_at_its_own_width(
+    data: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wide = Representation(project_to_width=300)
+    placed = scored(name, evaluation(data, CountingEncoder(), representation=wide))
+    monkeypatch.setattr(
+        representation_module, "projected_in_place", representation_module.random_projection
+    )
+    whole = scored(name, evaluation(data, CountingEncoder(), representation=wide))
+
+    assert placed.outcome.width == whole.outcome.width == 300
+    assert placed.outcome.regularisers == whole.outcome.regularisers
+    assert placed.outcome.predictions.predicted.tolist() == (
+        whole.outcome.predictions.predicted.tolist()
+    )

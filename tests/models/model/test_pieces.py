@@ -32,6 +32,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "dropout before draws of noise": {"preset": "B-GD", "word_dropout": 0.4},
     "own words": {"preset": "weighted-words", "own_words_weight": 0.5},
     "own words, mapped": {"preset": "laptop", "own_words_weight": 0.5},
+    "lstm": {"preset": "quickthoughts", "seq_cell": "lstm"},
     "attentive": {"preset": "laptop", "dep_cell": "attentive"},
     "sums over paths": {"preset": "laptop", "views": ("DEPSUM", "CONSTSUM")},
     "added to words": {"preset": "laptop", "added_to_words": True},

@@ -3,168 +3,61 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import shutil
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
-from models.evaluation.derived.build import FORMAT_VERSION
 from models.evaluation.derived.declarations import PROBING_TASKS
-from models.evaluation.derived.export import evaluation_tasks
 from models.evaluation.derived.held_out.altered_sentences import make_altered_sentences
-from models.evaluation.protocols.outcome import Outcome, Predictions
 from models.evaluation.task_result import (
     DataRecord,
-    EncoderIdentity,
-    Setup,
-    result_path,
-    scored,
-    write_result,
 )
-from models.evaluation.tasks.declarations import task_named
-from models.report.markdown import code, duration, markdown_table
-from models.report.plots import meaning_of_bars, smoothed
+from models.report.markdown import code, markdown_table
 from models.report.probing_table import (
-    ProbingRow,
     RowFiles,
     probing_table,
     read_rows,
 )
-from models.report.report import write_report
-from models.report.run_sections import ReportInputs, StageRecord, installed_versions
+from models.report.run.accuracy_chart import meaning_of_bars
+from models.report.run.inputs import ReportInputs, StageRecord, installed_versions
+from models.report.run.report import write_report
+from models.report.run.training_section import smoothed
 from tests.support.probing_examples import CONFIG, corpus_rows, write_rows
-
-HELD_OUT = {"accuracy": 0.06, "chance": 0.0025, "loss": 4.2, "num_anchors": 900}
-SUMMARY = {
-    "steps": 40, "epochs": 2, "train_sentences": 8000, "held_out_measured": 3000,
-    "skipped": {"no_parse": 3}, "coverage": {"known_share": 0.97}, "seconds": 50.0,
-    "sentences_per_second": 320.0, "first_loss": 6.1, "final_loss": 4.0,
-    "objective": "contrastive",
-    "held_out": {"untrained": {**HELD_OUT, "accuracy": 0.003}, "final": HELD_OUT},
-    "num_parameters": 123456, "seed": 0, "peak_memory_gib": 0.5,
-}  # fmt: skip
-TASKS = ("sentence_length", "tense")
-DISCOURSE = ("sentence_position", "discourse_coherence")
-
-
-def task_summary(chance: float) -> dict[str, Any]:
-    return {
-        "label_rule": "a rule", "split_by": "document", "classes": ["a", "b"], "differs": "smaller",
-        "sizes": {"train": 600, "dev": 100, "test": 300}, "chance": chance,
-        "resampled_by": "document", "num_resampled": 100,
-        "counts": {"train": {"a": 300, "b": 300}}, "left_out": {"no_item": 7, "not_drawn": 2},
-    }  # fmt: skip
-
-
-def row(
-    name: str, share: float, *, seed: int = 0, width: int = 8, tasks: Sequence[str] = TASKS
-) -> ProbingRow:
-    """Returns a row that answers this share of 300 items a task rightly."""
-    order = np.random.default_rng(seed).permutation(300)
-    gold = np.arange(300) % 2
-    predicted = np.where(order < share * 300, gold, 1 - gold)
-    return answering(name, predicted, width=width, tasks=tasks)
-
-
-def answering(
-    name: str, predicted: npt.NDArray[np.int64], *, width: int = 8, tasks: Sequence[str] = TASKS
-) -> ProbingRow:
-    """Returns a row of these answers to the items of each task, three of them a document."""
-    items = np.arange(300)
-    answers = Predictions(
-        predicted.astype(np.float64), (items % 2).astype(np.float64), items * 0,
-        clusters=items // 3,
-    )  # fmt: skip
-    outcome = Outcome(
-        answers, {"train": 600, "dev": 100, "test": 300}, width, 70.0, regularisers=(0.1,)
-    )
-    setup = Setup(EncoderIdentity(name, name), {}, {"classifier": "logistic_regression"})
-    data = DataRecord("d0", "s0", derived_from="tales", protocol={"standardise": True})
-    results = {
-        task: scored(task_named(called), setup, data, outcome, seconds={"fit": 0.2})
-        for task, called in zip(tasks, evaluation_tasks(tasks), strict=True)
-    }
-    return ProbingRow(name, f"row {name}", results)
-
-
-def changed(row: ProbingRow, task: str, **fields: Any) -> ProbingRow:
-    """Returns the row with another result of a task."""
-    return replace(row, results={**row.results, task: replace(row.results[task], **fields)})
+from tests.support.report_examples import (
+    DISCOURSE,
+    HELD_OUT,
+    SUMMARY,
+    TASKS,
+    answering,
+    changed,
+    report_inputs,
+    row,
+    task_summary,
+    usual_rows,
+    with_rows,
+)
 
 
 @pytest.fixture
 def inputs(tmp_path: Path) -> ReportInputs:
-    training, probing = tmp_path / "model", tmp_path / "probing"
-    training.mkdir()
-    probing.mkdir()
-    (training / "summary.json").write_text(json.dumps(SUMMARY))
-    metrics = [{"kind": "held_out", "step": 0, **HELD_OUT}]
-    metrics += [
-        {"kind": "train", "step": s, "loss": 6 - s / 20, "in_batch_accuracy": s / 500,
-         "chance": 0.0025}
-        for s in range(1, 41)
-    ]  # fmt: skip
-    (training / "metrics.jsonl").write_text("".join(json.dumps(m) + "\n" for m in metrics))
-    (probing / "probing.json").write_text(
-        json.dumps(
-            {
-                "format_version": FORMAT_VERSION,
-                "tasks": {name: task_summary(50.0) for name in TASKS},
-                "absent": {"object_number": "only 7 train sentences", "sentence_position": "few"},
-                "excluded": {"probing": {"no_parse": 4}, "discourse": {"duplicate_text": 5}},
-            }
-        )
-    )
-    return ReportInputs(
-        config={"seed": 5, "views": ["DEP", "CONST"]},
-        stages=(StageRecord("sentences", 12000, 20.0, {"too_long": 7}, {"kept_intact": 9}),),
-        training_folder=training,
-        probing_folder=probing,
-        rows=(),
-        parsers=({"kind": "dependencies", "name": "bundled", "checksum": "f" * 64,
-                  "scores": {"LAS": 83.1}},),
-        versions={"python": "3.11.0", "torch": "2.13.0"},
-        commit="0123abc",
-    )  # fmt: skip
+    return report_inputs(tmp_path)
 
 
-def with_rows(inputs: ReportInputs, folder: Path, rows: Sequence[ProbingRow]) -> ReportInputs:
-    written = []
-    for one in rows:
-        place = folder / "rows" / one.name
-        files = [result_path(place, result.task) for result in one.results.values()]
-        for path, result in zip(files, one.results.values(), strict=True):
-            write_result(path, result)
-        written.append(RowFiles(one.name, one.description, tuple(files)))
-    return replace(inputs, rows=tuple(written))
-
-
-def usual_rows(trained: float) -> list[ProbingRow]:
-    return [
-        row("pair", trained),
-        row("view_0-DEP", trained - 0.05),
-        *(row(f"random_weights_{s}", 0.6 + 0.02 * s, seed=s) for s in range(3)),
-        row("bag_of_words", 0.7, seed=7),
-        row("bag_of_words_projected", 0.72, seed=8),
-        row("sif", 0.71, seed=12),
-        row("english", 0.77, seed=13),
-        row("pair_and_bag_of_words", 0.85, seed=9),
-        row("random_and_bag_of_words", 0.75, seed=11),
-    ]
+def written(out: Path, inputs: ReportInputs) -> str:
+    """Returns the report as Markdown."""
+    return write_report(out, inputs).with_name("report.md").read_text()
 
 
 def test_report_states_what_a_reader_looks_for(inputs: ReportInputs, tmp_path: Path) -> None:
-    path = write_report(tmp_path / "out", with_rows(inputs, tmp_path, usual_rows(0.8)))
-    text = path.read_text()
+    text = written(tmp_path / "out", with_rows(inputs, tmp_path, usual_rows(0.8)))
     for expected in (
-        "**Training raises how often a held-out sentence picks its neighbour from the batch**: "
+        "**Training raises how often a held-out sentence picks its neighbour from the batch: "
         "from 0.3 to 6.0 %, +5.7 [+4.1, +7.3] points (chance 0.2 %; 900 sentences that",
         "the trained model beats the same architecture with random weights: ",
-        "| row pair | 8 | 80.0 | 80.0 | 80.0 [",
+        "| row pair | 8 | 80.0 ▲ | 80.0 ▲ | 80.0 [",
         "| always the commonest class of the training split | – | 50.0 | 50.0 | 50.0 [",
         "mean ± sd over 3 seeds | 8 | 62.0 ± 2.0 | 62.0 ± 2.0 | 62.0 ± 2.0 |",
         "- object_number: only 7 train sentences",
@@ -172,12 +65,13 @@ def test_report_states_what_a_reader_looks_for(inputs: ReportInputs, tmp_path: P
         "| trained | 6.00 | 0.25 | 24.0 |",
         "treeviews encode english-trees < sentences.txt > vectors.npy\n"
         f"treeviews encode {inputs.training_folder} < sentences.txt",
-        "| sentences | 12,000 | too long 7 | kept intact 9 | 20.0 | 600 |",
+        "| sentences | too long 7 | kept intact 9 | 12,000 | 20.0 | 600 |",
         "| dependencies | bundled | ffffffffffff | LAS 83.1 |",
-        "Commit: 0123abc.",
+        "- Commit: 0123abc.",
         '"seed": 5',
-        "| torch | 2.13.0 |",
-        "![loss and accuracy](loss.png)",
+        "- Versions: python 3.11.0, torch 2.13.0",
+        "![Loss](loss.svg)",
+        "![Learning rate](learning_rate.svg)",
         "| sentence length | a rule | document | 100 documents | 2 | 600 / 100 / 300 | 50.0 |",
         "no parse 4",
         "form and length, count little in them: row sif; row english.",
@@ -205,7 +99,7 @@ def test_tasks_on_discourse_have_a_section_and_an_average_of_their_own(
         for on_text in [row(name, share, tasks=DISCOURSE)]
     ]
 
-    text = write_report(tmp_path / "out", with_rows(inputs, tmp_path, rows)).read_text()
+    text = written(tmp_path / "out", with_rows(inputs, tmp_path, rows))
 
     probing, discourse = text.split("## Discourse")[0], text.split("## Discourse")[1]
     assert "is not told apart from the same architecture with random weights" in probing
@@ -214,7 +108,7 @@ def test_tasks_on_discourse_have_a_section_and_an_average_of_their_own(
         "On the average of the tasks on discourse the trained model beats the same architecture "
         "with random weights: +20.0 [",
         "| row | width | sentence position | discourse coherence | average [95 %] |",
-        "| row pair | 8 | 80.0 | 80.0 | 80.0 [",
+        "| row pair | 8 | 80.0 ▲ | 80.0 ▲ | 80.0 [",
         "- sentence_section: too few openings",
         "| trained − random weights | +20.0 | +20.0 | +20.0 [",
         "Held-out sentences in no passage: duplicate text 5.",
@@ -226,11 +120,11 @@ def test_tasks_on_discourse_have_a_section_and_an_average_of_their_own(
     assert value["comparisons"][0]["difference"]["value"] == 0.0
     assert value["discourse"]["comparisons"][0]["verdict"] == "beats"
     assert list(value["discourse"]["rows"][0]["result"]["tasks"]) == sorted(DISCOURSE)
-    assert (tmp_path / "out" / "discourse_by_task.png").exists()
+    assert (tmp_path / "out" / "discourse_by_task.svg").exists()
 
 
 def test_a_corpus_too_small_for_discourse_is_told(inputs: ReportInputs, tmp_path: Path) -> None:
-    text = write_report(tmp_path / "out", with_rows(inputs, tmp_path, usual_rows(0.8))).read_text()
+    text = written(tmp_path / "out", with_rows(inputs, tmp_path, usual_rows(0.8)))
     discourse = text.split("## Discourse")[1].split("\n## ")[0]
     assert "- sentence_position: few" in discourse
     assert "| row |" not in discourse
@@ -249,7 +143,7 @@ def test_what_others_wrote_is_shown_as_text(inputs: ReportInputs, tmp_path: Path
         parsers=({"kind": "dependencies", "name": HOSTILE, "scores": {HOSTILE: HOSTILE}},),
         stages=(StageRecord(HOSTILE, 1, 1.0, {HOSTILE: 1}, left_out={HOSTILE: 2}),),
     )
-    text = write_report(tmp_path / "report", given).read_text()
+    text = written(tmp_path / "report", given)
     outside, fence = [], ""
     for line in text.splitlines():  # as a renderer reads it
         if not fence and line.startswith("```"):
@@ -273,16 +167,17 @@ def test_a_span_of_code_holds_its_backticks() -> None:
 
 def test_text_and_command_stand_under_the_verdict(inputs: ReportInputs, tmp_path: Path) -> None:
     given = with_rows(inputs, tmp_path, usual_rows(0.8))
-    assert "What was run." not in write_report(tmp_path / "none", given).read_text()
+    without = written(tmp_path / "none", given)
+    assert "Command:" not in without
+    assert "- Text:" not in without
     given = replace(
         given, corpus="harbour diaries, second edition", command="luigi RunAll --seed 5"
     )
-    text = write_report(tmp_path / "out", given).read_text()
-    told = (
-        "What was run. Text: harbour diaries, second edition. Command:\n\n"
-        "```sh\nluigi RunAll --seed 5\n```"
-    )
-    assert text.index("the trained model beats") < text.index(told) < text.index("## Probing")
+    text = written(tmp_path / "out", given)
+    told = "## What was run\n\n- Text: harbour diaries, second edition."
+    command = "Command:\n\n```sh\nluigi RunAll --seed 5\n```"
+    places = [text.index(one) for one in ("the trained model beats", told, command, "## Probing")]
+    assert places == sorted(places)
     value = json.loads((tmp_path / "out" / "report.json").read_text())
     assert (value["corpus"], value["command"]) == (given.corpus, given.command)
 
@@ -306,7 +201,7 @@ def test_no_verdict_is_given_on_too_little(
     for task in summary["tasks"].values():
         task["sizes"]["test"] = test_size
     path.write_text(json.dumps(summary))
-    text = write_report(tmp_path / "out", with_rows(inputs, tmp_path, usual_rows(0.8))).read_text()
+    text = written(tmp_path / "out", with_rows(inputs, tmp_path, usual_rows(0.8)))
     assert ("the trained model beats" in text) == (expected is None)
     assert (expected or "") in text
 
@@ -317,17 +212,17 @@ def test_losses_over_other_numbers_of_candidates_are_told_apart(
     given = with_rows(inputs, tmp_path, usual_rows(0.8))
     path = inputs.training_folder / "metrics.jsonl"
     sentence = "Training and held-out batches have different numbers of candidates"
-    assert sentence not in write_report(tmp_path / "same", given).read_text()
+    assert sentence not in written(tmp_path / "same", given)
     records = [json.loads(line) for line in path.read_text().splitlines()]
     changed = [{**r, "chance": 0.01} if r["kind"] == "held_out" else r for r in records]
     path.write_text("".join(json.dumps(record) + "\n" for record in changed))
-    assert sentence in write_report(tmp_path / "other", given).read_text()
+    assert sentence in written(tmp_path / "other", given)
 
 
 def test_a_row_that_answers_one_class_is_told(inputs: ReportInputs, tmp_path: Path) -> None:
     constant = answering("pair", np.zeros(300, dtype=np.int64))
     rows = [constant, row("bag_of_words", 0.7)]
-    text = write_report(tmp_path / "out", with_rows(inputs, tmp_path, rows)).read_text()
+    text = written(tmp_path / "out", with_rows(inputs, tmp_path, rows))
     assert (
         "These rows answered one class only: sentence length (row pair), tense (row pair)." in text
     )
@@ -350,14 +245,15 @@ def test_several_training_seeds_are_averaged_and_their_spread_is_shown(
     folder.mkdir()
     held_out = {**SUMMARY["held_out"], "final": {**HELD_OUT, "accuracy": 0.05}}
     (folder / "summary.json").write_text(json.dumps({**SUMMARY, "seed": 1, "held_out": held_out}))
+    shutil.copy(inputs.training_folder / "metrics.jsonl", folder)
     first, *others = usual_rows(0.8)
     rows = [first, row("pair_seed_1", 0.7, seed=20), row("pair_seed_2", 0.72, seed=21), *others]
     given = replace(with_rows(inputs, tmp_path, rows), further_training_folders=(folder,))
-    text = write_report(tmp_path / "out", given).read_text()
+    text = written(tmp_path / "out", given)
     for expected in (
-        "**: from 0.3 to 5.5 %, +5.2 [+3.6, +6.8] points (mean over 2 training seeds; chance",
+        "from 0.3 to 5.5 %, +5.2 [+3.6, +6.8] points (mean over 2 training seeds; chance",
         "random weights (mean over 3 training seeds): +12.0 [",
-        "| trained, mean ± sd over 3 seeds | 8 | 74.0 ± 5.3 | 74.0 ± 5.3 | 74.0 ± 5.3 |",
+        "| trained, mean ± sd over 3 seeds | 8 | 74.0 ± 5.3 ▲ | 74.0 ± 5.3 ▲ | 74.0 ± 5.3 ▲ |",
         "| trained − random weights | +12.0 | +12.0 | +12.0 [",
         "| trained − bag of words | +4.0",
         "The model was trained from 3 seeds",
@@ -385,7 +281,7 @@ def test_a_fit_that_did_not_converge_is_told(inputs: ReportInputs, tmp_path: Pat
     outcome = whole.results["tense"].outcome
     short = replace(outcome, not_converged=1, details={"largest_gap": 0.02})
     cut = changed(whole, "tense", outcome=short)
-    text = write_report(tmp_path / "out", with_rows(inputs, tmp_path, [cut])).read_text()
+    text = written(tmp_path / "out", with_rows(inputs, tmp_path, [cut]))
     assert "In 1 of 2 fits some classifier was stopped before it converged" in text
     assert "2.0e-02" in text
 
@@ -399,7 +295,7 @@ def test_small_tasks_are_marked_and_sentences_resampled_for_want_of_documents_to
         sizes={"train": 90, "dev": 30, "test": 60}, resampled_by="sentence", num_resampled=60
     )
     path.write_text(json.dumps(summary))
-    text = write_report(tmp_path / "out", with_rows(inputs, tmp_path, usual_rows(0.8))).read_text()
+    text = written(tmp_path / "out", with_rows(inputs, tmp_path, usual_rows(0.8)))
     assert "| row | width | sentence length | tense (small) | average" in text
     assert "| tense (small) | a rule | document | 60 sentences | 2 | 90 / 30 / 60 |" in text
     assert "are too narrow for other documents: tense." in text
@@ -424,7 +320,7 @@ def test_what_a_stage_did_not_select_is_no_refusal(tmp_path: Path) -> None:
 
 def test_without_random_rows_nothing_is_claimed(inputs: ReportInputs, tmp_path: Path) -> None:
     rows = [row("pair", 0.8), row("bag_of_words", 0.7, seed=1)]
-    text = write_report(tmp_path / "out", with_rows(inputs, tmp_path, rows)).read_text()
+    text = written(tmp_path / "out", with_rows(inputs, tmp_path, rows))
     assert "No row with random weights was evaluated" in text
     assert "beats" not in text
 
@@ -436,10 +332,10 @@ def test_all_files_are_there_and_the_same_when_written_again(
     write_report(tmp_path / "a", given)
     write_report(tmp_path / "b", given)
     names = sorted(path.name for path in (tmp_path / "a").iterdir())
-    assert names == ["accuracy_by_task.png", "loss.png", "report.json", "report.md"]
+    drawn = ["accuracy.svg", "accuracy_by_task.svg", "learning_rate.svg", "loss.svg"]
+    assert names == [*drawn, "report.html", "report.json", "report.md"]
     for name in names:
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes(), name
-    assert (tmp_path / "a" / "loss.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_json_holds_the_figures_without_single_answers(
@@ -499,10 +395,6 @@ def test_a_row_without_a_result_is_refused() -> None:
 
 def test_smoothing_is_the_mean_of_the_last_values() -> None:
     assert smoothed([1.0, 3.0, 5.0], 2) == [1.0, 2.0, 4.0]
-
-
-def test_durations_bear_their_unit() -> None:
-    assert (duration(7.25), duration(150)) == ("7.2 s", "2.5 min")
 
 
 def test_versions_name_what_is_absent() -> None:

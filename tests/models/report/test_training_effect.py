@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from models.report.training_effect import effect_of_training, headline
+from models.report.training_effect import effect_of_training, headline, without_neighbour
 
 
 def summary(untrained: float, trained: float, **fields: Any) -> dict[str, Any]:
@@ -33,7 +33,7 @@ def test_the_verb_follows_the_figures_of_every_seed(
 ) -> None:
     effect = effect_of_training([summary(*seed) for seed in seeds])
     assert effect.verb == verb
-    assert headline(effect).startswith(f"**Training {verb} how often a held-out sentence picks")
+    assert headline(effect).startswith(f"Training {verb} how often a held-out sentence picks")
 
 
 def test_the_interval_is_that_of_one_seed_around_the_mean_of_all() -> None:
@@ -48,3 +48,13 @@ def test_it_says_what_it_is_an_effect_on() -> None:
     text = headline(effect_of_training([summary(0.1, 0.6, objective="generative")] * 2))
     assert "how often a word of the sentence that follows a held-out one scores higher" in text
     assert "mean over 2 training seeds; chance 0.5 %; 1,000 sentences that were" in text
+
+
+def test_it_says_why_accuracy_is_over_fewer_sentences_than_were_measured() -> None:
+    final = {"num_anchors": 4716}
+
+    said = without_neighbour({"held_out": {"final": final}, "held_out_measured": 4725})
+
+    assert said.startswith("Of 4,725 held-out sentences, 4,716 have a neighbour")
+    assert said.endswith("9 have none")
+    assert not without_neighbour({"held_out": {"final": final}, "held_out_measured": 4716})

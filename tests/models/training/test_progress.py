@@ -16,6 +16,10 @@ def test_a_time_is_told_in_its_largest_units(seconds: float, words: str) -> None
     assert duration(seconds) == words
 
 
+def test_a_short_time_may_have_decimals() -> None:
+    assert (duration(7.25, digits=1), duration(4320 * 60, digits=1)) == ("7.2 s", "72 h 00 min")
+
+
 def test_the_time_left_follows_the_pace_and_forgives_a_pause(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

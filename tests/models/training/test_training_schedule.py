@@ -248,7 +248,7 @@ def test_the_preset_quickthoughts_is_the_paper() -> None:
         ({"weight_decay": -1e-4}, "weight_decay must be at least 0"),
         (
             {"hiden_size": 3},
-            r"unknown training settings \['hiden_size'\]; did you mean hidden_size\?; known: ",
+            r"unknown training settings \['hiden_size'\]; did you mean hidden_size\?$",
         ),
     ],
 )

@@ -26,7 +26,7 @@ def error_of_opening(path: Path) -> OSError:
         (ModuleNotFoundError("no ray: pip install ray"), 2, "no ray: pip install ray"),
         (ValueError(), 2, "ValueError"),
         (KeyError("views"), 1, "KeyError: 'views'"),
-        (OSError(28, "No space left on device"), 1, "OSError: [Errno 28] No space left on device"),
+        (OSError(28, "full"), 1, "no space left on the device; free some or write elsewhere"),
         (JobFailedError("KeyError: 'a'"), 1, "KeyError: 'a'"),
         (JobMistakeError("no such text"), 2, "no such text"),
         (ValueError("https://me:secret@host/ is gone"), 2, "https://***@host/ is gone"),

@@ -188,7 +188,7 @@ def test_stats_count_rows_lengths_labels_and_refusals(corpus, capsys):
     assert main(["stats", str(corpus)]) == 0
     out = capsys.readouterr().out
     for part in (
-        "3 in 1 shards",
+        "3 in 1 shard",
         "refused  too_long 1 (25.0%)",
         "cleaned  paragraphs changed: mojibake 1, normalised 2\n",
         "refused  odd 1 (33.3%)",
@@ -241,7 +241,7 @@ def test_check_names_shard_row_and_field(corpus, capsys, stage, fault):
     out = capsys.readouterr().out
     assert f"{stage}-x/00000.parquet row 0 field {field}: " in out
     assert problem in out
-    assert "1 faults" in out
+    assert "1 fault" in out
 
 
 @pytest.mark.parametrize(
@@ -411,7 +411,7 @@ def test_check_finds_a_stage_s_only_shard_missing(corpus, capsys, sidecar):
     assert capsys.readouterr().out.splitlines() == [
         f"{path}: in the manifest but missing; delete the folder's manifest.json and run the "
         "stage again",
-        "1 faults",
+        "1 fault",
     ]
     assert main(["stats", str(corpus)]) == 0
     assert "incomplete  00000.parquet is in the manifest but missing" in capsys.readouterr().out
@@ -579,8 +579,12 @@ def test_unfinished_files_are_no_faults(corpus, capsys):
 
 def test_check_says_where_no_sentences_are_to_compare_with(corpus, capsys):
     shutil.rmtree(corpus / "sentences")
-    assert main(["check", str(corpus)]) == 0
+    assert main(["check", str(corpus / "dependencies-x")]) == 0
+    capsys.readouterr()
+    assert main(["check", str(corpus)]) == 1
     out = capsys.readouterr().out
+    assert f"{corpus}: no sentences here, which its parses are of" in out
+    assert out.splitlines()[-1] == "1 fault"
     for name in ("dependencies-x", "constituents-x"):
         note = f"note: {corpus / name}: alignment not checked: no sentences beside it"
         assert note in out.splitlines()

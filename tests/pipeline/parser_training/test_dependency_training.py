@@ -13,6 +13,7 @@ from pipeline.parser_training.dependency.training import (
     DependencyTrainingConfig,
 )
 from pipeline.parser_training.dependency.word_embedding import vector_files
+from pipeline.parser_training.epochs import optimizer as optimizer_module
 from pipeline.parser_training.epochs.optimizer import OptimizerConfig
 from pipeline.parser_training.epochs.training import train_parser
 from pipeline.parsers.dependency.evaluate import main as evaluate_main
@@ -170,6 +171,18 @@ def test_folders_of_another_training_or_a_finished_parser_are_refused(
     train(config, tmp_path / "out")
     with pytest.raises(ValueError, match="holds a parser already; give another folder"):
         train(config, tmp_path / "out")
+
+
+@pytest.mark.parametrize("is_taken", [True, False])
+def test_float32_stands_for_bfloat16_where_the_processor_does_not_take_it(
+    monkeypatch: pytest.MonkeyPatch, is_taken: bool
+) -> None:
+    monkeypatch.setattr(optimizer_module, "takes_bfloat16", lambda: is_taken)
+    config = OptimizerConfig(precision="bfloat16")
+    with config.autocast():
+        product = torch.ones(2, 2) @ torch.ones(2, 2)
+    assert config.products == ("bfloat16" if is_taken else "float32")
+    assert (product.dtype == torch.bfloat16) == is_taken
 
 
 def test_bfloat16_products_train_as_well(config: DependencyTrainingConfig, tmp_path: Path) -> None:

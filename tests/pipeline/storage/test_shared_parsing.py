@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import json
-import logging
 import sys
 import tempfile
 from dataclasses import replace
@@ -65,13 +64,6 @@ def job(tmp_path: Path) -> StoredParseJob:
 
 def parser_files(folder: Path) -> dict[str, bytes]:
     return read_parser_files(write_chain_parser(folder / "chain"))
-
-
-@pytest.fixture
-def luigi_errors(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
-    """What Luigi reports, whatever level its first run in this process has set."""
-    caplog.set_level(logging.ERROR, logger="luigi-interface")
-    return caplog
 
 
 def test_a_job_takes_its_sentences_from_the_storage_and_gives_it_the_parses(
@@ -194,7 +186,7 @@ def test_a_stage_that_stands_is_published_when_a_storage_is_named(tmp_path: Path
 
 
 def test_parses_of_other_sentences_are_refused(
-    tmp_path: Path, luigi_errors: pytest.LogCaptureFixture
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     shared = str(tmp_path / "shared")
     assert build(chain_stage(tmp_path, num_shards=2, storage=shared))
@@ -203,8 +195,9 @@ def test_parses_of_other_sentences_are_refused(
 
     assert not build(there)
 
-    assert "sentences/00000.parquet has sha256" in luigi_errors.text
-    assert f"in the storage {shared}" in luigi_errors.text
+    told = capfd.readouterr().err
+    assert "sentences/00000.parquet has sha256" in told
+    assert f"in the storage {shared}" in told
     assert not shard_path(there.folder, 0).exists()
 
 
@@ -285,7 +278,7 @@ def test_a_job_refuses_another_parser_than_the_expected_one(
 
 
 def test_shards_in_several_arithmetics_make_no_stage(
-    tmp_path: Path, luigi_errors: pytest.LogCaptureFixture
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     stage = chain_stage(tmp_path, num_shards=2)
     assert build(stage)
@@ -297,7 +290,7 @@ def test_shards_in_several_arithmetics_make_no_stage(
     assert not build(stage)
 
     short = checksum[:12]
-    assert f"several parsers ({short}: [0]; {short}-float16: [1])" in luigi_errors.text
+    assert f"several parsers ({short}: [0]; {short}-float16: [1])" in capfd.readouterr().err
     assert not stage.complete()
 
 

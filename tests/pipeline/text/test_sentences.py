@@ -181,7 +181,7 @@ def test_a_source_without_sentences_says_why_over_all_shards_and_again(tmp_path,
     refusals = [Refusal("undecodable", "odd bytes", f"a:{number}") for number in range(25)]
     source = {"a": refusals[:10], "b": refusals[10:]}
     for _ in range(2):
-        with pytest.raises(ValueError, match=r"'undecodable': 25.*at a:0: undecodable \(odd"):
+        with pytest.raises(ValueError, match=r"undecodable 25; first, at a:0: undecodable \(odd"):
             split_sentences(Memory(source), SentenceConfig(), tmp_path)
 
 
@@ -484,7 +484,9 @@ def test_an_unknown_language_is_an_error_before_the_plan_is_written(tmp_path):
 def test_a_source_without_sentences_is_an_error_that_says_why(tmp_path):
     (tmp_path / "a.txt").write_bytes(b"\0\1\2")
     source = TextFiles([tmp_path / "a.txt"], FilesConfig())
-    with pytest.raises(ValueError, match=r"binary_file': 1.*at a\.txt: binary_file \(holds zero"):
+    with pytest.raises(
+        ValueError, match=r"binary_file 1; first, at a\.txt: binary_file \(holds zero"
+    ):
         split_sentences(source, SentenceConfig(), tmp_path / "out")
     assert not (tmp_path / "out" / "manifest.json").exists()
 

@@ -45,6 +45,11 @@ def test_brackets_in_words_are_escaped_and_restored() -> None:
     assert from_brackets(line) == (["(", "f[x]", ")"], parse)
 
 
+def test_brackets_in_labels_leave_the_line_balanced() -> None:
+    parse = ConstituencyParse([0], [1], ["S)+N P("], ["NN"])
+    assert to_brackets(["a"], parse) == "(S-RRB- (N␣P-LRB- (NN a)))"
+
+
 def test_white_space_in_a_word_is_shown() -> None:
     assert to_brackets(["a\tb"], ConstituencyParse([0], [1], ["NP"], ["NN"])) == "(NP (NN a␣b))"
 

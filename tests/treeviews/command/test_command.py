@@ -124,6 +124,7 @@ def test_a_damaged_model_and_one_of_a_shipped_name_are_listed(
     assert main(["models", "list", "--in", str(tmp_path)]) == 0
     shown = capsys.readouterr().out
     assert f"damaged: {torn['damaged']}" in shown and str(tmp_path / "english") in shown
+    assert f"| {tmp_path / 'english'} | SEQ,LIN | nothing | {own['seed']} |" in shown
 
 
 def test_a_corpus_is_json_for_programs(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:

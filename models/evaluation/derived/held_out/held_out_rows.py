@@ -46,7 +46,7 @@ def held_out_rows(
     room, first_row = sys.maxsize if limit is None else limit, 0
     for manifest in read_dataset_manifest(sentences, "sentences").shards:
         table = read_shard(sentences, "sentences", manifest.number, sha256=manifest.sha256)
-        positions = _held_out_positions(table, hold_out)[:room]
+        positions = held_out_positions(table, hold_out)[:room]
         room -= len(positions)
         rows = table.take(pa.array(positions, pa.int64()))
         for position, row in zip(positions, rows.to_pylist(), strict=True):
@@ -63,7 +63,8 @@ def held_out_rows(
             return
 
 
-def _held_out_positions(table: pa.Table, hold_out: HoldOut) -> list[int]:
+def held_out_positions(table: pa.Table, hold_out: HoldOut) -> list[int]:
+    """Returns which rows of a table of sentences are held out, in order."""
     documents = table["document_id"].cast(pa.string()).combine_chunks().dictionary_encode()
     mask = hold_out.mask(
         documents.dictionary.to_pylist(),

@@ -35,7 +35,8 @@ from models.evaluation.tasks.load import (
 )
 from models.evaluation.tasks.readers import SPLITS as PROBING_SPLITS
 from models.report.comparison_table import comparison_table
-from models.report.probing_sections import exported_section
+from models.report.markdown import markdown_section
+from models.report.run.probing_sections import exported_section
 from tests.support.command import subcommand
 from tests.support.evaluation_examples import answers, result, task
 from tests.support.probing_examples import built, sentence
@@ -271,6 +272,7 @@ def test_what_a_killed_writer_left_is_removed(tmp_path: Path) -> None:
 
 
 def test_the_report_says_where_they_are_and_how_to_use_them() -> None:
-    text = exported_section(Path("work/probing/tales-1"), ["tense", "odd_word_out"])
+    section = exported_section(Path("work/probing/tales-1"), ["tense", "odd_word_out"])
+    text = markdown_section(section)
     assert "--data work/probing/tales-1/senteval" in text
     assert "--tasks Tense,SOMO\n" in text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -215,6 +216,8 @@ def test_a_task_with_too_little_data_is_absent_with_a_reason(tmp_path: Path) -> 
     summary = build_probing(corpus, altered, tmp_path / "probing", CONFIG)
     assert "tense" not in summary["tasks"]
     assert summary["absent"]["tense"].startswith("fewer than two classes have 4 training items")
+    assert " past" not in summary["absent"]["tense"]
+    assert re.search(r"\(training items found: [0-9]+ present\)$", summary["absent"]["tense"])
     assert "tense" not in read_built(tmp_path / "probing", len(rows)).tasks
 
 

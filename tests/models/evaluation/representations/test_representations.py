@@ -11,6 +11,7 @@ import pytest
 
 from models.evaluation.representations.linear_maps import (
     principal_components,
+    projected_in_place,
     random_projection,
     remove_components,
 )
@@ -379,3 +380,54 @@ def test_random_projection_is_seeded_and_keeps_to_the_glorot_bound() -> None:
     assert np.abs(projected).max() <= (6 / 16) ** 0.5
     assert (projected == random_projection(np.eye(6, dtype=np.float32), 10, seed=3)).all()
     assert (projected != random_projection(np.eye(6, dtype=np.float32), 10, seed=4)).any()
+
+
+@pytest.mark.parametrize("width", [4, 24])
+def test_a_random_projection_keeps_inner_products_in_expectation(width: int) -> None:
+    vectors = np.random.default_rng(0).standard_normal((3, 6)).astype(np.float32)
+    # Entries within ±b have variance b²/3, and an inner product is a sum over the new width.
+    factor = width * 2.0 / (6 + width)
+
+    projected = [random_projection(vectors, width, seed=seed) for seed in range(3000)]
+
+    mean = np.mean([one @ one.T for one in projected], axis=0) / factor
+    np.testing.assert_allclose(mean, vectors @ vectors.T, atol=0.35)
+
+
+def test_cosines_of_projections_come_near_the_vectors_own_as_these_grow_wider() -> None:
+    vectors = np.random.default_rng(0).standard_normal((40, 6)).astype(np.float32)
+
+    def cosines(of: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        unit = of / np.linalg.norm(of, axis=1, keepdims=True)
+        found: npt.NDArray[np.float32] = unit @ unit.T
+        return found
+
+    def error(width: int) -> float:
+        projected = [random_projection(vectors, width, seed=seed) for seed in range(5)]
+        return float(np.mean([np.abs(cosines(one) - cosines(vectors)) for one in projected]))
+
+    assert error(4000) < 0.2 * error(40)
+
+
+def test_a_projection_in_place_has_its_inner_products_in_as_few_dimensions() -> None:
+    vectors = np.random.default_rng(0).standard_normal((9, 6)).astype(np.float32)
+
+    placed = projected_in_place(vectors, 40, seed=3)
+
+    wide = random_projection(vectors, 40, seed=3)
+    assert placed.shape == (9, 6)
+    np.testing.assert_allclose(placed @ placed.T, wide @ wide.T, rtol=1e-4, atol=1e-4)
+
+
+def test_a_projection_to_no_larger_width_has_no_place_of_its_own() -> None:
+    with pytest.raises(ValueError, match="6 is no larger width than 6"):
+        projected_in_place(np.eye(6, dtype=np.float32), 6, seed=0)
+
+
+@pytest.mark.parametrize(("width", "expected"), [(40, 6), (4, 4)])
+def test_only_a_larger_width_is_placed(width: int, expected: int) -> None:
+    batch = {"0-DEP.last": np.random.default_rng(0).standard_normal((5, 6)).astype(np.float32)}
+    plain = representation_named("plain", project_to_width=width)
+
+    assert plain.apply(batch, "split", in_place=True).shape == (5, expected)
+    assert plain.apply(batch, "split").shape == (5, width)

@@ -1,0 +1,191 @@
+"""From what was measured to the table: our figures, and the papers' on lines of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from models.experiments.cells import held_out_accuracy, measured_cell, over_values
+from models.experiments.columns import Column, Fact
+from models.experiments.declaration import Experiment, NotHere, Row, Scale, Trained
+from models.experiments.marks import LEVEL, marked, tested
+from models.experiments.published import PAPERS, PublishedRow, published_beside
+from models.experiments.remarks import remarks
+from models.experiments.result_table import (
+    Cell,
+    Heading,
+    Line,
+    ResultTable,
+    TableRow,
+    TrainingLine,
+)
+from models.experiments.scored_rows import Measured, ScoredRow, TrainingRecord, num_words
+
+HERE = "here"
+_DIGITS: dict[Fact, int] = {"dimensions": 0, "parameters": 0, "hours": 2}
+MEASURES = ("orthonormality", "temperature")
+"""What an objective may measure at the last step."""
+
+
+def assembled(measured: Measured) -> ResultTable:
+    """Returns the table.
+
+    Raises:
+        ValueError: rows were scored on different data.
+    """
+    experiment = measured.experiment
+    by_title = {one.row.full_title: one for one in measured.rows}
+    baseline = by_title.get(measured.baseline)
+    rows = tuple(
+        _table_row(experiment, row, by_title.get(row.full_title), baseline, measured)
+        for row in experiment.rows
+    )
+    return ResultTable(
+        name=experiment.name,
+        title=experiment.title,
+        tables=experiment.tables,
+        columns=tuple(map(_heading, experiment.columns)),
+        rows=_with_best(measured, rows),
+        baseline=measured.baseline if baseline else "",
+        level=LEVEL,
+        notes=(*_papers(rows), *remarks(measured)),
+        trainings=tuple(map(_training_line, measured.trainings)),
+    )
+
+
+def _papers(rows: Sequence[TableRow]) -> list[str]:
+    """Returns which papers the letters of sources stand for."""
+    letters = {line.source[:1] for row in rows for line in row.lines if not line.measured}
+    said = [f"{letter}: {paper}" for letter, paper in PAPERS.items() if letter in letters]
+    return [f"{'; '.join(said)}."] if said else []
+
+
+def _heading(column: Column) -> Heading:
+    digits = 1 if column.fact is None else _DIGITS.get(column.fact, 1)
+    return Heading(column.name, digits, column.lower_is_better, column.fact is not None)
+
+
+def _table_row(
+    experiment: Experiment,
+    row: Row,
+    scored: ScoredRow | None,
+    baseline: ScoredRow | None,
+    measured: Measured,
+) -> TableRow:
+    not_here = row.encoder.reason if isinstance(row.encoder, NotHere) else ""
+    not_here = not_here or measured.missing.get(row.full_title, "")
+    lines = [] if scored is None else [_measured_line(measured, scored, baseline)]
+    lines += _published_lines(experiment, row)
+    return TableRow(
+        row.title,
+        row.taken,
+        row.group,
+        tuple(lines),
+        not_here=not_here,
+        folders=() if scored is None else scored.folders,
+    )
+
+
+def _measured_line(measured: Measured, row: ScoredRow, baseline: ScoredRow | None) -> Line:
+    columns = measured.experiment.columns
+    cells = [measured_cell(row, column, measured.absent) for column in columns]
+    if baseline is not None and baseline is not row:
+        found = tested(row, baseline)
+        cells = [marked(cell, column, found) for cell, column in zip(cells, columns, strict=True)]
+    return Line(HERE, True, row.scale, tuple(cells))
+
+
+def _published_lines(experiment: Experiment, row: Row) -> list[Line]:
+    """Returns a line for each corpus of which a paper gives any of the columns."""
+    if row.published is None:
+        return []
+    return [
+        Line(
+            found.source,
+            False,
+            _published_scale(experiment, row, found),
+            tuple(Cell(found.figure(column)) for column in experiment.columns),
+        )
+        for found in published_beside(row.published, experiment.tables)
+        if any(column.name in found.figures for column in experiment.columns)
+    ]
+
+
+def _published_scale(experiment: Experiment, row: Row, found: PublishedRow) -> Scale:
+    """Returns on what the published model was trained, as far as the paper says it.
+
+    Width, vectors and epochs are those of the paper's own models, and not of others' or of words.
+    """
+    scales = [one.scale for one in experiment.scales if one.paper == found.paper]
+    known = next((one for one in scales if one.corpus == found.corpus), None)
+    if known is None:
+        own = next(iter(scales), Scale())
+        return Scale(found.corpus, vectors="" if isinstance(row.encoder, NotHere) else own.vectors)
+    if isinstance(row.encoder, NotHere):
+        return Scale(known.corpus, known.sentences, known.words)
+    return known
+
+
+def _with_best(measured: Measured, rows: Sequence[TableRow]) -> tuple[TableRow, ...]:
+    """Returns the rows, of which the best one says so, by the first fact that all trained have."""
+    experiment = measured.experiment
+    candidates = [
+        place for place, row in enumerate(experiment.rows) if isinstance(row.encoder, Trained)
+    ]
+    for fact in experiment.best_by:
+        if fact == "held-out accuracy" and not comparable_held_out(measured.trainings):
+            continue
+        found = {
+            place: measured_cell(one, Column(fact, fact=fact)).value
+            for place in candidates
+            for one in measured.rows
+            if one.row.full_title == experiment.rows[place].full_title
+        }
+        values = {place: value for place, value in found.items() if value is not None}
+        if values and len(values) == len(candidates):
+            best = max(values, key=lambda place: values[place])
+            return tuple(
+                replace(row, chosen_by=fact) if place == best else row
+                for place, row in enumerate(rows)
+            )
+    return tuple(rows)
+
+
+def comparable_held_out(trainings: Sequence[TrainingRecord]) -> bool:
+    """Returns whether held-out accuracies are shares of the same thing.
+
+    They are where objectives are the same and chance is: of a larger batch a neighbour is harder to
+    pick.
+    """
+    kinds = {
+        (one.summaries[0]["objective"], one.summaries[0]["held_out"]["final"]["chance"])
+        for one in trainings
+    }
+    return len(kinds) <= 1
+
+
+def _training_line(record: TrainingRecord) -> TrainingLine:
+    summary = record.summaries[0]
+    final = summary["held_out"]["final"]
+    measures = {
+        name: over_values([float(one["final_measures"][name]) for one in record.summaries])
+        for name in MEASURES
+        if all(name in one.get("final_measures", {}) for one in record.summaries)
+    }
+    return TrainingLine(
+        name=record.training.name,
+        preset=record.training.preset,
+        views=tuple(summary["views"]),
+        objective=summary["objective"],
+        num_parameters=summary["num_parameters"],
+        sentences=summary["train_sentences"],
+        words=num_words(summary),
+        known_share=100.0 * summary["coverage"]["known_share"],
+        epochs=summary["epochs"],
+        steps=summary["steps"],
+        held_out=held_out_accuracy(record.summaries),
+        chance=100.0 * final["chance"] if final["num_sentences"] else None,
+        measures=measures,
+        seconds=sum(one["seconds"] for one in record.summaries),
+        changed=record.changed,
+    )

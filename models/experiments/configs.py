@@ -1,0 +1,84 @@
+"""Which configuration each training of a table has, and that no two have the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import combinations
+from typing import Any
+
+from models.config.training_config import TrainingConfig
+from models.config.training_presets import preset
+from models.experiments.declaration import Experiment, Training
+
+WIDTH = "hidden_size"
+
+
+def changes_of(
+    training: Training, changes: Mapping[str, Any], width: int | None = None
+) -> dict[str, Any]:
+    """Returns what a training changes of its preset.
+
+    Its own changes make it what it is, so those of all trainings yield to them; the width yields to
+    none.
+
+    Args:
+        changes: of all trainings of the table.
+        width: of each view, where it is given.
+    """
+    wide = {} if width is None else {WIDTH: width}
+    return {**changes, **training.changes, **wide}
+
+
+def config_of(training: Training, changes: Mapping[str, Any]) -> TrainingConfig:
+    """Returns the configuration of a training.
+
+    Args:
+        changes: see `changes_of`.
+
+    Raises:
+        ValueError: see `preset`.
+    """
+    views = {"views": training.views} if training.views else {}
+    return preset(training.preset, **views, **changes)
+
+
+def check_trainings(
+    experiment: Experiment, changes: Mapping[str, Any], width: int | None = None
+) -> None:
+    """Refuses trainings that cannot be, or that are the same one under two names.
+
+    Args:
+        changes: of all trainings, which may have made them so; likewise ``width``.
+
+    Raises:
+        ValueError: names the training and the field, or the two trainings and the fields in which
+            they differ without the changes.
+    """
+    if width is not None and WIDTH in changes:
+        raise ValueError(f"--width and --changes both set {WIDTH}; give one of them")
+    if width is not None and width < 1:
+        raise ValueError(f"--width must be at least 1, not {width}")
+    given = dict(changes) | ({} if width is None else {WIDTH: width})
+    found = []
+    for training in experiment.trainings:
+        try:
+            config = config_of(training, changes_of(training, changes, width))
+            config.check_trainable()
+        except ValueError as error:
+            raise ValueError(f"training {training.name}: {error}") from error
+        found.append((training, config))
+    for (one, first), (other, second) in combinations(found, 2):
+        if first == second and one.corpus == other.corpus:
+            raise ValueError(_same(one, other, given))
+
+
+def _same(one: Training, other: Training, changes: Mapping[str, Any]) -> str:
+    values = [{**config_of(it, {}).to_dict(), **it.changes} for it in (one, other)]
+    fields = [name for name in sorted(changes) if values[0].get(name) != values[1].get(name)]
+    if not fields:
+        return f"trainings {one.name} and {other.name} are the same; leave one out"
+    return (
+        f"trainings {one.name} and {other.name} are the same: they differ in {', '.join(fields)} "
+        "alone, which is changed for all; take the field out of --changes (or leave out --width), "
+        "or leave out one of the two"
+    )

@@ -1,0 +1,1 @@
+"""A table as Markdown, CSV and LaTeX."""

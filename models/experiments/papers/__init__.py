@@ -1,0 +1,1 @@
+"""What is declared: the tables of each paper, a file a paper, and sweeps."""

@@ -1,0 +1,181 @@
+"""A grid of changes as a table: a training a cell, beside random weights and word vectors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from models.config.training_config import TrainingConfig
+from models.config.training_presets import preset
+from models.experiments.columns import columns
+from models.experiments.configs import config_of
+from models.experiments.declaration import (
+    SIF_WORDS,
+    WORDS,
+    Experiment,
+    Row,
+    Trained,
+    Training,
+    Untrained,
+)
+
+DEFAULT_TASKS = ("STS14", "SICK14", "MR", "TREC")
+RESERVED = {"seed": "--seeds", "held_out_fraction": "--held-out-fraction"}
+RESERVED |= {name: f"--{name.replace('_', '-')}" for name in ("held_out_seed", "held_out_unit")}
+"""Fields that have parameters of their own."""
+MOST_CELLS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """What is tried."""
+
+    preset: str
+    views: tuple[str, ...]
+    """() takes the preset's."""
+    values: Mapping[str, Sequence[Any]]
+    """Field of the preset -> its values; every combination is a cell."""
+    changes: Mapping[str, Any]
+    """Of all cells."""
+
+    def cells(self) -> list[dict[str, Any]]:
+        """Returns the combinations, the last field's values changing fastest."""
+        return [
+            dict(zip(self.values, chosen, strict=True)) for chosen in product(*self.values.values())
+        ]
+
+    def check(self) -> None:
+        """Refuses a grid that cannot be trained, or that tries the same thing twice.
+
+        Raises:
+            ValueError: an unknown field or one that has a parameter of its own, no list of values,
+                a value of another type or out of range, one that stands there twice, or a field
+                that has no effect; says what to change.
+        """
+        if not self.values:
+            raise ValueError("--grid names no field; give '{\"hidden_size\": [100, 300]}', say")
+        TrainingConfig.check_names(self.values)
+        for name, values in self.values.items():
+            self._check_field(name, values)
+        if (number := len(self.cells())) > MOST_CELLS:
+            raise ValueError(f"--grid has {number} cells; give at most {MOST_CELLS}")
+        configs = []
+        for training in self.trainings():
+            try:
+                configs.append(config_of(training, {**self.changes, **training.changes}))
+            except ValueError as error:
+                raise ValueError(f"--grid, cell {training.name}: {error}") from error
+        for name in self.values:
+            if all(config.idle([name]) for config in configs):
+                raise ValueError(
+                    f"--grid varies {name}, which has no effect in these trainings; take it out"
+                )
+
+    def _check_field(self, name: str, values: Any) -> None:
+        if name in RESERVED:
+            raise ValueError(f"--grid sets {name}: use {RESERVED[name]}")
+        if name in self.changes:
+            raise ValueError(f"--grid and --changes both set {name}; give it in one of them")
+        if name == "views" and self.views:
+            raise ValueError("--grid and --views both set the views; give them in one of the two")
+        if not isinstance(values, list | tuple) or not values:
+            raise ValueError(
+                f"--grid: {name} must have a list of values, not {json.dumps(_plain(values))}"
+            )
+        shown = [json.dumps(_plain(value)) for value in values]
+        if twice := sorted({one for one in shown if shown.count(one) > 1}):
+            raise ValueError(f"--grid: {name} has {', '.join(twice)} twice; give each value once")
+
+    def trainings(self) -> list[Training]:
+        """Returns the training of each cell."""
+        return [
+            Training(
+                ", ".join(f"{name} {_in_words(value)}" for name, value in cell.items()),
+                self.preset,
+                tuple(cell["views"]) if "views" in cell else self.views,
+                {name: value for name, value in cell.items() if name != "views"},
+            )
+            for cell in self.cells()
+        ]
+
+
+def sweep(
+    grid: Grid, *, representation: str, changes: Mapping[str, Any], grid_scale: float = 1.0
+) -> Experiment:
+    """Returns the table of a grid; the best cell is marked.
+
+    Best is the cell of the highest mean development score, on which classifiers' regularisers were
+    chosen; where no task learns, that of the highest accuracy on held-out sentences.
+
+    Args:
+        representation: of all rows.
+        changes: of the representation.
+        grid_scale: see `Experiment`.
+
+    Raises:
+        ValueError: see `Grid.check`.
+    """
+    grid.check()
+    trainings = grid.trainings()
+    return Experiment(
+        "sweep",
+        f"Sweep over {', '.join(grid.values)} of {_called(grid)}",
+        (),
+        rows=(
+            *(Row(one.name, Trained(one), group="trained", changes=changes) for one in trainings),
+            *(
+                Row(f"{one.name}", Untrained(one), "random weights", "untrained", changes)
+                for one in _architectures(trainings, grid.changes)
+            ),
+            Row("word vectors", WORDS, "mean", "untrained", _of_words(changes)),
+            Row("word vectors, SIF weights", SIF_WORDS, "mean", "untrained", _of_words(changes)),
+        ),
+        columns=columns(
+            *DEFAULT_TASKS, "development score", "held-out accuracy", "parameters", "hours"
+        ),
+        notes=(
+            "Best: the cell of the highest mean development score of the tasks that learn, or, "
+            "where none does, of the highest accuracy on held-out sentences. The test scores of a "
+            "cell that was chosen so are a little too high, and a difference within the deviation "
+            "over seeds is none.",
+        ),
+        representation=representation,
+        grid_scale=grid_scale,
+        best_by=("development score", "held-out accuracy"),
+    )
+
+
+def _called(grid: Grid) -> str:
+    views = grid.views or preset(grid.preset).views
+    return grid.preset if "views" in grid.values else f"{','.join(views)} by {grid.preset}"
+
+
+def _architectures(trainings: Sequence[Training], changes: Mapping[str, Any]) -> Iterator[Training]:
+    """Yields the first training of each architecture, all that matters to random weights."""
+    seen: list[dict[str, Any]] = []
+    for training in trainings:
+        architecture = config_of(training, {**changes, **training.changes}).architecture()
+        if architecture not in seen:
+            seen.append(architecture)
+            yield training
+
+
+def _of_words(changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the changes that a bag of words can have: it has no views to choose and no words
+    beside it."""
+    return {name: value for name, value in changes.items() if name not in {"views", "join_words"}}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _plain(one) for name, one in value.items()}
+    return [_plain(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return ",".join(map(str, value))
+    return value if isinstance(value, str) else json.dumps(_plain(value))

@@ -1,0 +1,381 @@
+"""The report's sections about the derived tasks: verdict, tables, and notes.
+
+The notes are what a reader must know before quoting a figure.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from models.encoding.encoder_names import SIF
+from models.evaluation.derived.export import SENTEVAL_FOLDER, evaluation_tasks
+from models.evaluation.derived.held_out.config import SPLITS
+from models.report.html.sections import (
+    Bullets,
+    Cell,
+    Code,
+    CodeBlock,
+    Paragraph,
+    Part,
+    Section,
+    Subheading,
+    Table,
+)
+from models.report.markdown import count, percent, with_interval
+from models.report.probing_table import (
+    MAJORITY_ROW,
+    PAIR_ROW,
+    RANDOM_WEIGHTS,
+    TRAINED_SEEDS,
+    ProbingTable,
+    RowComparison,
+)
+from models.report.run.accuracy_chart import accuracy_figure
+from models.report.run.run_sections import by_reason
+from models.report.significance import Marks, marks_of
+from pipeline.base.bundled import BUNDLED_MODELS
+
+MIN_TEST_ITEMS = 500
+"""Test items over all tasks below which the report gives no verdict."""
+SMALL_TEST = 200
+"""Test sentences below which a task is marked as small."""
+MANY_SEEDS = 3
+
+
+def statement(table: ProbingTable, probing: Mapping[str, Any], tasks: str = "probing tasks") -> str:
+    """Returns in words whether the trained model beats the same architecture untrained.
+
+    Args:
+        probing: what the summary of the probing data says of the table's tasks.
+        tasks: what these are called.
+    """
+    built, wanted = len(probing["tasks"]), len(probing["tasks"]) + len(probing["absent"])
+    num_items = sum(task["sizes"]["test"] for task in probing["tasks"].values())
+    if 2 * built < wanted or num_items < MIN_TEST_ITEMS:
+        which = f"Only {built} of {wanted}" if built < wanted else f"All {wanted}"
+        return (
+            f"{which} tasks could be built, {count(num_items)} test items: too little for a "
+            "verdict."
+        )
+    for comparison in table.comparisons:
+        if comparison.first in (PAIR_ROW, TRAINED_SEEDS) and comparison.second == RANDOM_WEIGHTS:
+            return _verdict(comparison, table, tasks)
+    return "No row with random weights was evaluated, so what training adds is not known."
+
+
+def _verdict(comparison: RowComparison, table: ProbingTable, tasks: str) -> str:
+    # The tasks are those that the row's own marks name, whatever the page's marks are against.
+    row = "trained" if comparison.first == TRAINED_SEEDS else comparison.first
+    marks = marks_of(table, row, RANDOM_WEIGHTS).tasks
+    better, worse = (
+        [task for task, mark in marks.items() if mark == way] for way in ("better", "worse")
+    )
+    several = table.spreads.get("trained")
+    seeds = f" (mean over {several.num_seeds} training seeds)" if several else ""
+    return (
+        f"On the average of the {tasks} the trained model {comparison.verdict} the same "
+        f"architecture with random weights{seeds}: "
+        f"{with_interval(comparison.difference, signed=True)} points; over all test items, "
+        f"whatever their task, {with_interval(comparison.over_items, signed=True)}. "
+        f"Told apart task by task, corrected for their number: better on {listed(better)}; "
+        f"worse on {listed(worse)}."
+    )
+
+
+def probing_section(table: ProbingTable, probing: Mapping[str, Any], marks: Marks) -> Section:
+    """Returns the figures of rows and tasks, the comparisons, and the tasks that are absent."""
+    about = (
+        "Test accuracy in percent of a logistic regression on each task (Conneau et al. 2018), "
+        "on held-out sentences. Intervals: 95 %, bootstrap over what the second table names as "
+        "resampled, drawn for all tasks at once."
+    )
+    return Section.of(
+        "Probing", Paragraph.of(about), *_figures("accuracy_by_task", table, probing, marks)
+    )
+
+
+def discourse_section(
+    table: ProbingTable | None, discourse: Mapping[str, Any], marks: Marks | None
+) -> Section:
+    """Returns the same of the tasks on discourse, with a verdict and notes of their own.
+
+    Args:
+        table: None where the corpus was too small for any of them.
+        discourse: what the summary of the probing data says of them.
+        marks: of the table.
+    """
+    about = Paragraph.of(
+        "Where a sentence stands in its text is not in its own parse. DiscoEval's tasks (Chen et "
+        "al. 2019) that need text alone, on passages of held-out documents, scored as the probing "
+        "tasks are. What the classifier reads of the vectors x1, x2, …: for sentence position x1 "
+        "and its differences from the others, for binary sentence ordering x1, x2 and x1 − x2, "
+        "for discourse coherence |x − y| and x ∗ y, summed over the neighbours of six, for "
+        "sentence section x1."
+    )
+    if table is None or marks is None:
+        return Section.of("Discourse", about, *_absences(discourse))
+    left_out = [
+        f"{title}: {count(task['left_out']['no_item'])} and {count(task['left_out']['not_drawn'])}"
+        for title, task in zip(
+            _titles(table.tasks, discourse), discourse["tasks"].values(), strict=True
+        )
+    ]
+    notes = (
+        *_of_figures(table, discourse),
+        f"Held-out sentences in no passage: {by_reason(discourse['excluded'])}.",
+        "Sentences that begin no item, and items beyond the sizes or an equal share of "
+        f"their class: {'; '.join(left_out)}.",
+    )
+    return Section.of(
+        "Discourse",
+        Paragraph.of(statement(table, discourse, "tasks on discourse")),
+        about,
+        *_figures("discourse_by_task", table, discourse, marks),
+        Subheading("Notes on discourse"),
+        Bullets(notes),
+        *_differing(discourse["tasks"]),
+    )
+
+
+def _figures(
+    name: str, table: ProbingTable, probing: Mapping[str, Any], marks: Marks
+) -> list[Part]:
+    titles = _titles(table.tasks, probing)
+    return [
+        accuracy_figure(name, table, titles, probing, marks),
+        Paragraph.of(marks.note),
+        _rows_table(table, titles, marks),
+        _tasks_table(probing),
+        Paragraph.of(
+            "Chance is the accuracy of always answering the commonest class of the training split."
+        ),
+        *_absences(probing),
+        Subheading("Differences on the same test sentences"),
+        Paragraph.of("First row minus second, paired bootstrap."),
+        _comparison_table(table, titles),
+    ]
+
+
+def _absences(probing: Mapping[str, Any]) -> list[Part]:
+    absent = tuple(f"{name}: {reason}" for name, reason in sorted(probing["absent"].items()))
+    if not absent:
+        return [Paragraph.of("No task is absent.")]
+    return [Paragraph.of("Tasks absent for want of data:"), Bullets(absent)]
+
+
+def _titles(tasks: Sequence[str], probing: Mapping[str, Any]) -> list[str]:
+    return [
+        task.replace("_", " ") + (" (small)" if is_small(probing["tasks"][task]) else "")
+        for task in tasks
+    ]
+
+
+def _rows_table(table: ProbingTable, titles: Sequence[str], marks: Marks) -> Table:
+    header = ("row", "width", *titles, "average [95 %]")
+    body: list[list[str | Cell]] = []
+    for row in table.rows:
+        width = str(row.width or "–")
+        scores = [
+            Cell(percent(row.accuracy(task).value), marks.of_task(row.name, task))
+            for task in table.tasks
+        ]
+        average = Cell(with_interval(row.average), marks.of_average(row.name))
+        body.append([row.description, width, *scores, average])
+        for name, spread in table.spreads.items():
+            if row is table.of_spread(name)[-1]:
+                cells = [
+                    Cell(f"{mean:.1f} ± {deviation:.1f}", marks.of_task(name, task))
+                    for task, (mean, deviation) in spread.tasks.items()
+                ]
+                of_seeds = f"{spread.average:.1f} ± {spread.deviation:.1f}"
+                cells.append(Cell(of_seeds, marks.of_average(name)))
+                body.append([spread.title(name), width, *cells])
+    return Table.of("Test accuracy in percent, by row and task", header, body)
+
+
+def _tasks_table(probing: Mapping[str, Any]) -> Table:
+    rows = [
+        [
+            title,
+            task["label_rule"],
+            task["split_by"].replace("_", " "),
+            f"{count(task['num_resampled'])} {task['resampled_by']}s",
+            str(len(task["classes"])),
+            " / ".join(count(task["sizes"][split]) for split in SPLITS),
+            percent(task["chance"]),
+        ]
+        for title, task in zip(
+            _titles(list(probing["tasks"]), probing), probing["tasks"].values(), strict=True
+        )
+    ]
+    header = ("task", "label", "split by", "resampled", "classes", "train / dev / test", "chance")
+    return Table.of("The tasks, and what their intervals draw", header, rows, 4)
+
+
+def _comparison_table(table: ProbingTable, titles: Sequence[str]) -> Table:
+    rows = [
+        [
+            f"{_compared(c.first)} − {_compared(c.second)}",
+            *(f"{c.tasks[task].value:+z.1f}" for task in table.tasks),
+            with_interval(c.difference, signed=True),
+            with_interval(c.over_items, signed=True),
+        ]
+        for c in table.comparisons
+    ]
+    header = ("rows", *titles, "average over tasks [95 %]", "over all test items [95 %]")
+    return Table.of("Differences in points of accuracy", header, rows)
+
+
+def _compared(name: str) -> str:
+    """Returns what a compared row is called; ids say pair also of one view or three."""
+    return "trained" if name in (PAIR_ROW, TRAINED_SEEDS) else name.replace("_", " ")
+
+
+def exported_section(probing_folder: Path, tasks: Sequence[str]) -> Section:
+    """Returns how any encoder is scored on the probing tasks of a run.
+
+    Args:
+        probing_folder: of the run.
+        tasks: the probing tasks that the corpus was large enough for.
+    """
+    command = (
+        "treeviews evaluate --encoder package.module:function \\\n"
+        f"  --data {shlex.quote(str(probing_folder / SENTEVAL_FOLDER))} \\\n"
+        f"  --tasks {','.join(evaluation_tasks(tasks))}"
+    )
+    return Section.of(
+        "The same tasks for any encoder",
+        Paragraph.of(
+            Code(str(probing_folder / SENTEVAL_FOLDER)),
+            " holds the probing tasks in SentEval's format. A function of your own from a list of "
+            "strings to a matrix is scored on them by",
+        ),
+        CodeBlock(command, "sh"),
+        Paragraph.of(
+            "The protocol is the same as above, and the tasks bring their documents and parses: "
+            "such figures stand beside those of the table, and a model of this run gets its own "
+            "again."
+        ),
+    )
+
+
+def is_small(task: Mapping[str, Any]) -> bool:
+    """Returns whether a task of the probing summary has few test sentences."""
+    return bool(task["sizes"]["test"] < SMALL_TEST)
+
+
+def listed(tasks: Sequence[str]) -> str:
+    """Returns task names as running text."""
+    return ", ".join(task.replace("_", " ") for task in tasks) or "none"
+
+
+def notes_section(table: ProbingTable, probing: Mapping[str, Any]) -> Section:
+    """Returns the notes, and how the tasks differ from the published ones."""
+    notes = (
+        *_of_seeds(table),
+        "Labels come from the automatic parses. Tree encoders read the same parses, so on tasks "
+        "whose label is a property of the tree they see what sequences and bags of words must "
+        "infer.",
+        *_of_rare_words(table),
+        *_of_figures(table, probing),
+        f"Held-out sentences left out of all probing tasks: {by_reason(probing['excluded'])}.",
+    )
+    return Section.of("Notes", Bullets(notes), *_differing(probing["tasks"]))
+
+
+def _differing(tasks: Mapping[str, Mapping[str, Any]]) -> list[Part]:
+    differing = tuple(
+        f"{name.replace('_', ' ')}: {task['differs']}"
+        for name, task in tasks.items()
+        if task["differs"]
+    )
+    if not differing:
+        return []
+    return [Paragraph.of("How the tasks differ from the published ones:"), Bullets(differing)]
+
+
+def _of_figures(table: ProbingTable, probing: Mapping[str, Any]) -> list[str]:
+    """Returns what makes the figures of a table doubtful."""
+    return [
+        *_of_tasks(probing["tasks"]),
+        *_of_fits(table),
+        *_of_single_answers(table, probing["tasks"]),
+    ]
+
+
+def _of_seeds(table: ProbingTable) -> list[str]:
+    notes = []
+    if several := table.spreads.get("trained"):
+        notes.append(
+            f"The model was trained from {several.num_seeds} seeds; its single views and its join "
+            "with the words are those of the first. The intervals cover the choice of test "
+            "documents alone."
+        )
+    elif table.trained is not None:
+        notes.append(
+            "One training seed was run: how far a row moves from seed to seed of training is not "
+            "measured, and the intervals cover the choice of test documents alone."
+        )
+    if table.random is not None and table.random.num_seeds < MANY_SEEDS:
+        notes.append(f"Random weights were drawn from {table.random.num_seeds} seeds only.")
+    return notes
+
+
+def _of_rare_words(table: ProbingTable) -> list[str]:
+    rows = [row.description for row in table.rows if row.name in (SIF, *BUNDLED_MODELS)]
+    if not rows:
+        return []
+    return [
+        "Made to tell what a sentence means, which these tasks do not ask for; frequent words, "
+        f"that show its form and length, count little in them: {'; '.join(rows)}."
+    ]
+
+
+def _of_tasks(tasks: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    notes = []
+    if small := [name for name, task in tasks.items() if is_small(task)]:
+        notes.append(f"Fewer than {SMALL_TEST} test sentences: {listed(small)}.")
+    by_sentence = [name for name, task in tasks.items() if task["resampled_by"] == "sentence"]
+    if by_sentence:
+        notes.append(
+            "The test sentences stand in too few documents to resample these, so the intervals, "
+            f"drawn over sentences, are too narrow for other documents: {listed(by_sentence)}."
+        )
+    return notes
+
+
+def _of_fits(table: ProbingTable) -> list[str]:
+    rows = [row for row in table.rows if row.name != MAJORITY_ROW]
+    fits = [result.outcome for row in rows for result in row.results.values()]
+    notes = []
+    if edges := sum(fit.at_grid_edge for fit in fits):
+        notes.append(
+            f"In {edges} of {len(fits)} fits the best regulariser was the smallest or largest "
+            "offered, so a wider grid might do better."
+        )
+    if unfinished := [fit for fit in fits if fit.not_converged]:
+        largest = max(fit.details.get("largest_gap", 0.0) for fit in unfinished)
+        notes.append(
+            f"In {len(unfinished)} of {len(fits)} fits some classifier was stopped before it "
+            f"converged; its objective may lie {largest:.1e} of itself above the minimum. Raise "
+            "max_steps."
+        )
+    return notes
+
+
+def _of_single_answers(table: ProbingTable, tasks: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Returns which rows answer a task with two classes by one of them alone."""
+    found = []
+    for task in table.tasks:
+        rows = [
+            row.description
+            for row in table.rows
+            if row.name != MAJORITY_ROW
+            and len(set(row.results[task].outcome.predictions.predicted.tolist())) == 1
+        ]
+        if rows and len(tasks[task]["classes"]) == 2:
+            found.append(f"{listed([task])} ({'; '.join(rows)})")
+    return [f"These rows answered one class only: {', '.join(found)}."] if found else []

@@ -1,0 +1,136 @@
+"""Which figures of a table differ from those of one baseline, on the same test items."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from models.encoding.encoder_names import BAG_OF_WORDS
+from models.evaluation.comparison import ComparisonConfig, compare
+from models.evaluation.statistics.resampling import CONFIDENCE, Interval
+from models.report.html.sections import Mark
+from models.report.probing_table import (
+    MAJORITY_ROW,
+    RANDOM_WEIGHTS,
+    ROWS_OF_SPREAD,
+    ProbingRow,
+    ProbingTable,
+)
+
+_HOW = ComparisonConfig(test="bootstrap", correction="holm")
+
+
+@dataclass(frozen=True, slots=True)
+class RowMarks:
+    """What of a row differs from the baseline."""
+
+    tasks: Mapping[str, Mark]
+    """By paired bootstrap, p values corrected for the number of tasks (Holm 1979)."""
+    average: Mark
+    """Whether the interval of the difference of averages excludes 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """The marks of a table against one baseline."""
+
+    key: str
+    """Name of the baseline's row, or what its rows are taken together under."""
+    baseline: str
+    """The baseline in words; empty where there is none."""
+    rows: Mapping[str, RowMarks]
+    """By row, and by what rows are taken together under; the baseline and what it is made of have
+    none."""
+
+    def of_task(self, row: str, task: str) -> Mark:
+        """Returns the mark of a figure."""
+        return self.rows[row].tasks[task] if row in self.rows else ""
+
+    def of_average(self, row: str) -> Mark:
+        """Returns the mark of a row's average."""
+        return self.rows[row].average if row in self.rows else ""
+
+    @property
+    def note(self) -> str:
+        """What the signs mean, as a sentence; empty where there is no baseline."""
+        if not self.baseline:
+            return ""
+        return (
+            f"▲ better, ▼ worse than {self.baseline} on the same test items (paired bootstrap, "
+            f"{CONFIDENCE:.0%}; of tasks corrected for their number by Holm's method, of the "
+            "average its interval); without a sign not told apart."
+        )
+
+
+def baselines_of(table: ProbingTable) -> list[str]:
+    """Returns what a table's figures can be compared with, by name."""
+    together = [RANDOM_WEIGHTS] if table.random is not None else []
+    return [*together, *(row.name for row in table.rows if row.name != MAJORITY_ROW)]
+
+
+def marks_against(table: ProbingTable, baseline: str) -> Marks:
+    """Returns which figures of a table differ from the baseline's.
+
+    Args:
+        table: the rows.
+        baseline: one of `baselines_of`. Where there are no random weights, the bag of words takes
+            their place, and without that there are no marks.
+
+    Raises:
+        ValueError: no such baseline.
+    """
+    known = baselines_of(table)
+    if baseline == RANDOM_WEIGHTS and baseline not in known:
+        if BAG_OF_WORDS not in known:
+            return Marks("", "", {})
+        baseline = BAG_OF_WORDS
+    if baseline not in known:
+        raise ValueError(f"baseline {baseline!r}: no such row; choose among {', '.join(known)}")
+    own = {row.name for row in _rows_of(table, baseline)}
+    sides = {row.name: [row] for row in table.rows if row.name != MAJORITY_ROW}
+    sides |= {name: table.of_spread(name) for name in table.spreads}
+    found = {
+        name: _marks(rows, _rows_of(table, baseline))
+        for name, rows in sides.items()
+        if not own & {row.name for row in rows}
+    }
+    return Marks(baseline, _in_words(table, baseline), found)
+
+
+def marks_of(table: ProbingTable, row: str, baseline: str) -> RowMarks:
+    """Returns what of one row differs from the baseline, as `marks_against` has it.
+
+    Args:
+        table: the rows.
+        row: name of a row, or what rows are taken together under.
+        baseline: of `baselines_of`.
+    """
+    return _marks(_rows_of(table, row), _rows_of(table, baseline))
+
+
+def _in_words(table: ProbingTable, baseline: str) -> str:
+    rows = _rows_of(table, baseline)
+    if baseline != RANDOM_WEIGHTS:
+        return rows[0].description
+    return f"{RANDOM_WEIGHTS} ({f'{len(rows)} seeds' if len(rows) > 1 else 'one seed'})"
+
+
+def _rows_of(table: ProbingTable, name: str) -> list[ProbingRow]:
+    if name in ROWS_OF_SPREAD:
+        return table.of_spread(name)
+    return [row for row in table.rows if row.name == name]
+
+
+def _marks(rows: Sequence[ProbingRow], baseline: Sequence[ProbingRow]) -> RowMarks:
+    found = compare([row.results for row in rows], [row.results for row in baseline], _HOW)
+    tasks = {
+        task: _mark(one.difference) if one.corrected_p < 1 - CONFIDENCE else ""
+        for task, one in zip(rows[0].results, found.tasks, strict=True)
+    }
+    average = found.average
+    differs = average is not None and average.excludes_zero
+    return RowMarks(tasks, _mark(average) if average is not None and differs else "")
+
+
+def _mark(difference: Interval) -> Mark:
+    return "better" if difference.value > 0 else "worse"

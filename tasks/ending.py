@@ -1,0 +1,167 @@
+"""How a run ends: what came of it, or why it failed and which command goes on.
+
+Whatever ends it, nothing of Luigi's or of the display comes after these lines; of a run that
+succeeded, the result's path does.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import sys
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import luigi
+from luigi.task import flatten
+
+from models.training.logs import duration
+from pipeline.base.foreign_text import told, without_secrets
+from pipeline.base.mistakes import error_lines
+from tasks import failures
+from tasks.artefact import Artefact, ReportingTask, ShardStage
+from tasks.runs.graph import told_apart
+from tasks.runs.results import figures_of, in_words
+
+_PROGRAMS = ("luigi", "treeviews")
+_KEPT = "what is complete is kept"
+
+
+class _TerminatedError(KeyboardInterrupt):
+    """The process was asked to end by SIGTERM; Luigi lets through what Ctrl-C raises, too."""
+
+
+def command_line() -> str | None:
+    """Returns the command that runs this process, without secrets, as a shell takes it.
+
+    Returns:
+        None where it is no command of ours, such as in a notebook.
+    """
+    program = Path(sys.argv[0])
+    if program.name in _PROGRAMS:
+        words = [program.name]
+    elif program.name == "__main__.py" and program.parent.name in _PROGRAMS:
+        words = ["python", "-m", program.parent.name]
+    else:
+        return None
+    return without_secrets(shlex.join([*words, *map(without_secrets, sys.argv[1:])]))
+
+
+def say(lines: Iterable[str]) -> None:
+    """Writes lines to standard error; where nobody reads it, they are lost."""
+    with suppress(OSError, ValueError):
+        sys.stdout.flush()
+        sys.stderr.write("".join(f"{line}\n" for line in lines))
+        sys.stderr.flush()
+
+
+def failure_lines(*, has_begun: bool) -> list[str]:
+    """Returns what a failed run ends with: the cause with its remedy, then how to go on.
+
+    Args:
+        has_begun: whether any work was done, with which the same command goes on.
+    """
+    lines = failures.told_failures(has_begun=has_begun)
+    if not lines:
+        return []
+    if not has_begun:
+        return [*error_lines(lines[0]), *lines[1:]]
+    # The same command fails again as long as what the user is to mend is not.
+    first = "when that is mended, " if failures.only_mistakes() else ""
+    return [*error_lines(lines[0]), *lines[1:], *_how_to_go_on(first)]
+
+
+def _how_to_go_on(first: str = "") -> list[str]:
+    command = command_line()
+    return [f"{first}go on with: {told(command)}"] if command else []
+
+
+def success_lines(roots: Sequence[luigi.Task], num_stages: int, seconds: float) -> list[str]:
+    """Returns what a run ends with that did what it was asked for, before the result's path."""
+    if num_stages:
+        count = "1 stage" if num_stages == 1 else f"all {num_stages} stages"
+        lines = [f"{count} done in {duration(seconds)}"]
+    else:
+        lines = ["everything was done before"]
+    for root in roots:
+        with suppress(OSError, ValueError, LookupError, TypeError):
+            lines += map(told, _headline_of(root))
+    return lines
+
+
+def _headline_of(root: luigi.Task) -> list[str]:
+    """Returns what a stage says that came of it, or else its main figures.
+
+    Of one that only asks for others, what those say that are no shards; of a table, the figures of
+    what is in it.
+    """
+    if own := root.headline() if isinstance(root, ReportingTask) else []:
+        return own
+    asked = [one for one in flatten(root.requires()) if isinstance(one, Artefact)]
+    if isinstance(root, luigi.WrapperTask):
+        results = [one for one in asked if not isinstance(one, ShardStage)]
+        return [sentence for one in results for sentence in _headline_of(one)]
+    if not isinstance(root, Artefact):
+        return []
+    if figures := figures_of(root):
+        return [in_words(figures)]
+    called = told_apart({one.task_id: one for one in asked})
+    found = {called[one.task_id] or one.task_family: figures_of(one) for one in asked}
+    return [f"{name}: {in_words(each)}" for name, each in found.items() if each]
+
+
+@contextmanager
+def told_interrupts() -> Iterator[None]:
+    """Tells, for the time of a ``with`` block, how to go on if Ctrl-C or SIGTERM ends it.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C did; see `is_told`. After SIGTERM the process ends by that signal.
+    """
+    before = _terminate_softly()
+    try:
+        yield
+    except _TerminatedError:
+        say([*error_lines(f"ended by SIGTERM; {_KEPT}"), *_how_to_go_on()])
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGTERM)
+    except KeyboardInterrupt as error:
+        say([*error_lines(f"interrupted; {_KEPT}"), *_how_to_go_on()])
+        error.is_told = True  # type: ignore[attr-defined]
+        sys.excepthook = _silent_of_interrupts(sys.excepthook)
+        raise  # the very error: by it the process ends as one that Ctrl-C has ended
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGTERM, before)
+
+
+def is_told(error: BaseException) -> bool:
+    """Returns whether the user knows of an error already."""
+    return bool(getattr(error, "is_told", False))
+
+
+def _terminate_softly() -> Any:
+    """Has SIGTERM raise an error, so that what is open is closed; None where that cannot be."""
+    if threading.current_thread() is not threading.main_thread():
+        return None
+    if signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        return None  # whoever runs us has a way of its own
+
+    def terminate(number: int, frame: FrameType | None) -> None:
+        raise _TerminatedError
+
+    return signal.signal(signal.SIGTERM, terminate)
+
+
+def _silent_of_interrupts(tell: Any) -> Any:
+    """Returns what tells of errors that end the process, but of interrupts that are told."""
+
+    def tell_others(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+        if not is_told(error):
+            tell(kind, error, trace)
+
+    return tell_others

@@ -1,0 +1,1 @@
+"""Why stages would run: what changed against the nearest finished ones, in words."""

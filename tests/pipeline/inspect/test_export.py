@@ -1,0 +1,369 @@
+"""Shards written in the formats that others read, and read back."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.inspect.dataset import select
+from pipeline.inspect.export import export, export_format
+from pipeline.parsing import doc_bins
+from pipeline.shards.shards import read_shard
+from pipeline.sources.files import TextFiles
+from pipeline.text.source_text import SourceText
+from pipeline.text.split_corpus import split_sentences
+from pipeline.text.tokenization import SentenceConfig
+from pipeline.trees.treebanks import read_bracketed, read_conllu
+from tests.support.command import subcommand
+from tests.support.looked_at_corpus import (
+    ARCS,
+    PLACES,
+    constituent_row,
+    sentence_rows_of,
+    write_looked_at,
+)
+from tests.support.shard_files import sentence_rows, write_rows, write_stage
+
+main = subcommand("inspect")
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    return write_looked_at(tmp_path / "corpus")
+
+
+def exported(corpus: Path, name: str, *options: str) -> Path:
+    out = corpus.parent / name
+    assert main(["export", str(corpus), "--out", str(out), *options]) == 0
+    return out
+
+
+def test_conllu_has_places_and_offsets_and_is_read_back(corpus: Path) -> None:
+    out = exported(corpus, "trees.conllu")
+    text = out.read_text("utf-8")
+    first = (
+        "# newdoc id = first\n# sent_id = 0:0\n# sentence_index = 0\n"
+        "# text = The old owl saw a mouse .\n"
+        "1\tThe\t_\t_\tDT\t_\t3\tdet\t_\tTokenRange=0:3\n"
+        "2\told\t_\t_\tJJ\t_\t3\tamod\t_\tTokenRange=4:7\n"
+    )
+    assert text.startswith(first)
+    assert text.count("# newdoc") == 2
+    assert "# sent_id = 1:1" not in text  # it was refused
+    for sentence, (heads, deprels), (name, _) in zip(read_conllu(out), ARCS, PLACES, strict=False):
+        assert (sentence.heads, sentence.deprels, sentence.document_id) == (heads, deprels, name)
+
+
+def test_brackets_are_a_tree_a_line_and_are_read_back(corpus: Path) -> None:
+    out = exported(corpus, "trees.mrg")
+    assert len(out.read_text("utf-8").splitlines()) == 4
+    expected = [row["tokens"] for row in sentence_rows_of()]
+    assert [sentence.tokens for sentence in read_bracketed(out)] == expected
+
+
+def test_json_lines_have_both_trees_and_the_place(corpus: Path) -> None:
+    lines = exported(corpus, "trees.jsonl").read_text("utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    assert [(row["document_id"], row["sentence_index"]) for row in rows] == list(PLACES)
+    assert [row["text"][start:end] for row in rows for start, end in row["offsets"]] == [
+        token for row in sentence_rows_of() for token in row["tokens"]
+    ]
+    assert rows[3]["heads"] is None and rows[3]["spans"][0] == [0, 2, "S"]
+
+
+def test_a_row_says_why_it_has_no_tree(tmp_path: Path) -> None:
+    write_stage(tmp_path / "sentences", "sentences", sentence_rows([["a"], ["b"], ["c"]]))
+    rows = [{"heads": None, "deprels": None}] * 2 + [{"heads": [0], "deprels": ["root"]}]
+    record = {"row": 1, "reason": "too_long", "detail": "shorten it"}
+    write_rows(tmp_path / "dependencies", "dependencies", 0, rows, quarantine=[record])
+    out = exported(tmp_path, f"{tmp_path.name}.jsonl")
+    refusals = [json.loads(line)["refusal"] for line in out.read_text("utf-8").splitlines()]
+    assert refusals[0]["reason"] == "rejected"
+    assert refusals[1] == {"reason": "too_long", "detail": "shorten it"}
+    assert refusals[2] is None
+
+
+def test_the_summary_counts(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = exported(corpus, "trees.conllu", "--json")
+    told = json.loads(capsys.readouterr().out)
+    assert (told["sentences"], told["refused"], told["tokens"]) == (3, 1, 14)
+    assert (told["format"], told["bytes"]) == ("conllu", out.stat().st_size)
+    assert [Path(stage).name for stage in told["stages"]] == [
+        *("sentences", "dependencies-x", "constituents-x"),
+    ]
+
+
+def test_line_ends_in_words_and_names_break_no_format(tmp_path: Path) -> None:
+    rows = sentence_rows([["a\tb", "c\nd"]], document="x\n# sent_id = 9")
+    write_stage(tmp_path / "corpus" / "sentences", "sentences", rows)
+    arcs = [{"heads": [0, 1], "deprels": ["root", "dep"]}]
+    write_stage(tmp_path / "corpus" / "dependencies", "dependencies", arcs)
+    (sentence,) = read_conllu(exported(tmp_path / "corpus", "trees.conllu"))
+    assert sentence.tokens == ["a␣b", "c␣d"]
+    assert sentence.document_id == r"x\n# sent_id = 9"
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "said"),
+    [
+        ("constituents-x", "a.conllu", "no dependencies here, without which conllu has nothing"),
+        ("dependencies-x", "a.mrg", "no constituents here, without which brackets has nothing"),
+        ("sentences", "a.jsonl", "no dependencies and no constituents here"),
+        (".", "a.txt", "(spacy); or give --format"),
+        (".", "nowhere/a.conllu", "no such folder"),
+    ],
+)
+def test_what_cannot_be_written_is_said_before(
+    corpus: Path, capsys: pytest.CaptureFixture[str], path: str, name: str, said: str
+) -> None:
+    out = corpus.parent / name
+    assert main(["export", str(corpus / path), "--out", str(out)]) == 2
+    assert said in capsys.readouterr().err
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("name", ["trees.conllu", "trees.mrg", "trees.spacy"])
+def test_a_file_that_is_there_is_not_overwritten(
+    corpus: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    out = corpus.parent / name
+    out.write_text("mine", encoding="utf-8")
+    assert main(["export", str(corpus), "--out", str(out)]) == 2
+    assert f"{name} is there already; delete it or choose another" in capsys.readouterr().err
+    assert out.read_text(encoding="utf-8") == "mine"
+
+
+def test_a_damaged_shard_leaves_no_file(corpus: Path) -> None:
+    path = corpus / "dependencies-x" / "00001.parquet"
+    content = bytearray(path.read_bytes())
+    content[10] ^= 1
+    path.write_bytes(content)
+    out = corpus.parent / "trees.conllu"
+    assert main(["export", str(corpus), "--out", str(out)]) == 2
+    assert [other for other in out.parent.iterdir() if other != corpus] == []
+
+
+@pytest.mark.parametrize(
+    ("arcs", "said"),
+    [
+        ({"heads": [5, 0], "deprels": ["det", "root"]}, "token 1 has head 5, outside 0 to 2"),
+        ({"heads": [0, 0], "deprels": ["root", "root"]}, "2 roots where exactly one is needed"),
+        ({"heads": [0], "deprels": ["root"]}, "1 heads for 2 tokens"),
+        ({"heads": [2, 0], "deprels": ["det"]}, "1 relations for 2 heads"),
+    ],
+)
+@pytest.mark.parametrize("name", ["trees.conllu", "trees.jsonl", "trees.spacy"])
+def test_a_row_that_is_no_tree_is_named(
+    tmp_path: Path, name: str, arcs: dict[str, Any], said: str
+) -> None:
+    corpus = tmp_path / "corpus"
+    write_stage(corpus / "sentences", "sentences", sentence_rows([["It", "ran"]] * 2))
+    right = {"heads": [2, 0], "deprels": ["nsubj", "root"]}
+    write_stage(corpus / "dependencies", "dependencies", [right, arcs])
+    out = tmp_path / name
+    with pytest.raises(ValueError, match=rf"^0:1 \(.*{said}; `inspect check` says") as raised:
+        export(select(corpus), out, export_format(out))
+    assert "\n" not in str(raised.value) and not out.exists()
+
+
+def test_constituents_that_are_no_tree_are_named(tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus"
+    tokens, phrases = constituent_row("(S (NP (PRP It)) (VP (VBD hid)))")
+    write_stage(corpus / "sentences", "sentences", sentence_rows([tokens]))
+    write_stage(corpus / "constituents", "constituents", [phrases | {"tags": ["PRP"]}])
+    with pytest.raises(ValueError, match=r"^0:0 \(.*1 tags for 2 tokens; `inspect check` says"):
+        export(select(corpus), tmp_path / "trees.mrg", "brackets")
+
+
+def test_what_lacks_is_told_on_standard_error(
+    corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (corpus / "dependencies-x" / "manifest.json").unlink()
+    exported(corpus, "trees.conllu", "--json")
+    printed = capsys.readouterr()
+    assert "dependencies-x: no manifest.json: the stage is still running" in printed.err
+    assert json.loads(printed.out)["sentences"] == 3
+
+
+def test_brackets_do_not_ask_which_dependencies(corpus: Path) -> None:
+    shutil.copytree(corpus / "dependencies-x", corpus / "dependencies-y")
+    assert len(exported(corpus, "trees.mrg").read_text("utf-8").splitlines()) == 4
+
+
+# ---- from the source
+
+SOURCE = "It  ran,\nfast. Oh!\n\nHe sat\u00ad down.\n"
+
+
+@pytest.fixture
+def split(tmp_path: Path) -> Path:
+    """A corpus that was split from a text, every word hanging on the first one."""
+    (tmp_path / "a.txt").write_text(SOURCE, encoding="utf-8")
+    folder = tmp_path / "corpus" / "sentences"
+    split_sentences(TextFiles([tmp_path / "a.txt"]), SentenceConfig(), folder)
+    rows = read_shard(folder, "sentences", 0).to_pylist()
+    arcs = [
+        {"heads": [0] + [1] * (n - 1), "deprels": ["root"] + ["dep"] * (n - 1)}
+        for n in (len(row["tokens"]) for row in rows)
+    ]
+    write_stage(tmp_path / "corpus" / "dependencies", "dependencies", arcs)
+    return tmp_path / "corpus"
+
+
+def test_text_and_offsets_are_those_of_the_source(split: Path) -> None:
+    lines = exported(split, "trees.jsonl", "--from-source").read_text("utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    assert [row["text"] for row in rows] == ["It  ran,\nfast.", "Oh!", "He sat\u00ad down."]
+    assert [row["start"] for row in rows] == [0, 15, 20]
+    assert all(row["in_source"] for row in rows)
+    places = [(start, end) for row in rows for start, end in row["offsets"]]
+    assert [SOURCE[start:end] for start, end in places] == [
+        token for row in rows for token in row["tokens"]
+    ]
+
+
+def test_conllu_has_the_white_space_of_the_source(split: Path) -> None:
+    text = exported(split, "trees.conllu", "--from-source").read_text("utf-8")
+    assert "# text = It ran, fast.\n1\tIt\t" in text
+    assert "TokenRange=0:2|SpacesAfter=\\s\\s" in text
+    assert "TokenRange=7:8|SpacesAfter=\\n" in text
+    assert "\tTokenRange=15:17|SpaceAfter=No\n" in text
+    assert [s.tokens for s in read_conllu(split.parent / "trees.conllu")][1] == ["Oh", "!"]
+
+
+def test_docs_say_where_sentences_start(split: Path) -> None:
+    (doc,) = docs_of(exported(split, "trees.spacy", "--from-source"))
+    assert doc.user_data["treeviews"]["starts"] == (0, 15, 20)
+    for sent, start in zip(doc.sents, doc.user_data["treeviews"]["starts"], strict=True):
+        at = start + sent[1].idx - sent.start_char
+        assert sent[1].is_space or SOURCE[at:].startswith(sent[1].text)
+
+
+def test_what_has_no_place_says_so(
+    split: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SourceText, "sentences", lambda source, number: iter([None] * 3))
+    text = exported(split, "trees.conllu", "--from-source").read_text("utf-8")
+    assert "TokenRange" not in text and "1\tOh\t_\t_\t_\t_\t0\troot\t_\t_\n" in text
+    assert "3 sentences have no place in the source:" in capsys.readouterr().out
+    (first, *_) = exported(split, "trees.jsonl", "--from-source").read_text("utf-8").splitlines()
+    assert json.loads(first)["in_source"] is False
+
+
+def test_half_a_character_costs_its_sentence_the_place_alone(tmp_path: Path) -> None:
+    text = r'{"text": "A dog sat\ud800 down. It left."}'
+    (tmp_path / "a.jsonl").write_text(text, encoding="utf-8")
+    folder = tmp_path / "corpus" / "sentences"
+    split_sentences(TextFiles([tmp_path / "a.jsonl"]), SentenceConfig(), folder)
+    arcs = [
+        {"heads": [0] + [1] * 4, "deprels": ["root"] + ["dep"] * 4},
+        {"heads": [0, 1, 1], "deprels": ["root", "dep", "dep"]},
+    ]
+    write_stage(tmp_path / "corpus" / "dependencies", "dependencies", arcs)
+    (doc,) = docs_of(exported(tmp_path / "corpus", "trees.spacy", "--from-source"))
+    assert doc.user_data["treeviews"]["starts"] == (None, 17)
+
+
+def test_another_text_is_refused_and_nothing_written(
+    split: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (split.parent / "a.txt").write_text(SOURCE + "More.", encoding="utf-8")
+    out = split.parent / "trees.conllu"
+    assert main(["export", str(split), "--out", str(out), "--from-source"]) == 2
+    assert "a.txt: gone, or no longer the text that" in capsys.readouterr().err
+    monkeypatch.setattr(SourceText, "sentences", lambda source, number: iter([]))
+    assert main(["export", str(split), "--out", str(out), "--from-source"]) == 2
+    assert "another number of sentences" in capsys.readouterr().err
+    assert not out.exists()
+
+
+# ---- spaCy
+
+
+def docs_of(path: Path) -> list:
+    from spacy.lang.en import English
+    from spacy.tokens import DocBin
+
+    from pipeline.parsing.spacy_docs import register_extensions
+
+    register_extensions()
+    return list(DocBin().from_disk(path).get_docs(English().vocab))
+
+
+def test_a_doc_bin_has_documents_with_trees(corpus: Path) -> None:
+    first, second, without_arcs = docs_of(exported(corpus, "trees.spacy"))
+    assert first.text == "The old owl saw a mouse . Run ."
+    assert [sent.text for sent in first.sents] == ["The old owl saw a mouse .", "Run ."]
+    assert [token.dep_ for token in second][:5] == [
+        "det",
+        "nsubj:pass",
+        "aux:pass",
+        "ROOT",
+        "punct",
+    ]
+    assert [token.head.text for token in first][:4] == ["owl", "owl", "saw", "saw"]
+    assert first[7].head.text == "Run" and first[8].head.text == "Run"
+    spans = [(span.text, span.label_) for span in first.spans["constituents"]]
+    assert ("a mouse", "NP") in spans and ("Run .", "S+VP") in spans
+    assert second.user_data["treeviews"] == {
+        "document_id": "second",
+        "sent_ids": ("1:0",),
+        "sentence_indices": (0,),
+    }
+    assert without_arcs.user_data["treeviews"]["sent_ids"] == ("1:1",)
+    assert next(first.sents)._.parse_string.startswith("(S (NP (DT The) (JJ old) (NN owl))")
+
+
+def test_sentences_without_dependencies_keep_their_starts(tmp_path: Path) -> None:
+    words = [["It", "ran"], ["Oh", "dear"], ["He", "sat"], ["So", "what"]]
+    arcs = {"heads": [2, 0], "deprels": ["nsubj", "root"]}
+    none = {"heads": None, "deprels": None}
+    _, phrases = constituent_row("(S (NP (PRP It)) (VP (VBD hid)))")
+    corpus = tmp_path / "corpus"
+    write_stage(corpus / "sentences", "sentences", sentence_rows(words))
+    write_stage(corpus / "dependencies", "dependencies", [arcs, none, arcs, none])
+    refused = dict.fromkeys(phrases)
+    write_stage(corpus / "constituents", "constituents", [phrases, refused, phrases, phrases])
+    docs = docs_of(exported(corpus, "trees.spacy"))
+    assert [
+        (name, sent.text)
+        for doc in docs
+        for name, sent in zip(doc.user_data["treeviews"]["sent_ids"], doc.sents, strict=True)
+    ] == [(f"0:{row}", " ".join(tokens)) for row, tokens in enumerate(words)]
+    assert [span.label_ for span in docs[3].spans["constituents"]] == ["S", "NP", "VP"]
+
+
+def test_relations_that_spacy_has_no_number_for_keep_their_names(tmp_path: Path) -> None:
+    names = ["root", "obl:agent", "acl:relcl", "nmod:poss", "made:up", "quite:other"]
+    corpus = tmp_path / "corpus"
+    write_stage(corpus / "sentences", "sentences", sentence_rows([list("abcdef")]))
+    arcs = {"heads": [0, 1, 1, 1, 1, 1], "deprels": names}
+    write_stage(corpus / "dependencies", "dependencies", [arcs])
+    (doc,) = docs_of(exported(corpus, "trees.spacy"))
+    assert [token.dep_ for token in doc][1:] == names[1:]
+
+
+def test_a_folder_of_doc_bins_has_all_sentences(
+    corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doc_bins, "SENTENCES_A_FILE", 3)
+    monkeypatch.setattr(doc_bins, "SENTENCES_A_DOC", 1)
+    out = exported(corpus, "trees", "--format", "spacy")
+    files = sorted(out.iterdir())
+    assert [path.name for path in files] == ["00000.spacy", "00001.spacy"]
+    assert [doc.text for path in files for doc in docs_of(path)] == [
+        " ".join(row["tokens"]) for row in sentence_rows_of()
+    ]
+    assert main(["export", str(corpus), "--out", str(out), "--format", "spacy"]) == 2
+
+
+def test_more_sentences_than_one_file_holds_are_refused_before(
+    corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doc_bins, "MOST_IN_ONE_FILE", 3)
+    with pytest.raises(ValueError, match=r"leave \.spacy out of the name for a folder of files"):
+        export(select(corpus), corpus / "trees.spacy", "spacy")

@@ -1,0 +1,148 @@
+"""Inputs of a report, made by hand: summaries, metrics, and results of rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from models.evaluation.derived.build import FORMAT_VERSION
+from models.evaluation.derived.export import evaluation_tasks
+from models.evaluation.protocols.outcome import Outcome, Predictions
+from models.evaluation.task_result import (
+    DataRecord,
+    EncoderIdentity,
+    Setup,
+    result_path,
+    scored,
+    write_result,
+)
+from models.evaluation.tasks.declarations import task_named
+from models.report.probing_table import ProbingRow, RowFiles
+from models.report.run.inputs import ReportInputs, StageRecord
+
+HELD_OUT = {"accuracy": 0.06, "chance": 0.0025, "loss": 4.2, "num_anchors": 900}
+SUMMARY = {
+    "steps": 40, "epochs": 2, "train_sentences": 8000, "held_out_measured": 3000,
+    "skipped": {"no_parse": 3}, "coverage": {"known_share": 0.97}, "seconds": 50.0,
+    "sentences_per_second": 320.0, "first_loss": 6.1, "final_loss": 4.0,
+    "objective": "contrastive",
+    "held_out": {"untrained": {**HELD_OUT, "accuracy": 0.003}, "final": HELD_OUT},
+    "num_parameters": 123456, "views": ["DEP", "CONST"], "seed": 0, "peak_memory_gib": 0.5,
+}  # fmt: skip
+TASKS = ("sentence_length", "tense")
+DISCOURSE = ("sentence_position", "discourse_coherence")
+
+
+def task_summary(chance: float) -> dict[str, Any]:
+    """Returns what a summary of probing data says of a task."""
+    return {
+        "label_rule": "a rule", "split_by": "document", "classes": ["a", "b"], "differs": "smaller",
+        "sizes": {"train": 600, "dev": 100, "test": 300}, "chance": chance,
+        "resampled_by": "document", "num_resampled": 100,
+        "counts": {"train": {"a": 300, "b": 300}}, "left_out": {"no_item": 7, "not_drawn": 2},
+    }  # fmt: skip
+
+
+def row(
+    name: str, share: float, *, seed: int = 0, width: int = 8, tasks: Sequence[str] = TASKS
+) -> ProbingRow:
+    """Returns a row that answers this share of 300 items a task rightly."""
+    order = np.random.default_rng(seed).permutation(300)
+    gold = np.arange(300) % 2
+    predicted = np.where(order < share * 300, gold, 1 - gold)
+    return answering(name, predicted, width=width, tasks=tasks)
+
+
+def answering(
+    name: str, predicted: npt.NDArray[np.int64], *, width: int = 8, tasks: Sequence[str] = TASKS
+) -> ProbingRow:
+    """Returns a row of these answers to the items of each task, three of them a document."""
+    items = np.arange(300)
+    answers = Predictions(
+        predicted.astype(np.float64), (items % 2).astype(np.float64), items * 0,
+        clusters=items // 3,
+    )  # fmt: skip
+    outcome = Outcome(
+        answers, {"train": 600, "dev": 100, "test": 300}, width, 70.0, regularisers=(0.1,)
+    )
+    setup = Setup(EncoderIdentity(name, name), {}, {"classifier": "logistic_regression"})
+    data = DataRecord("d0", "s0", derived_from="tales", protocol={"standardise": True})
+    results = {
+        task: scored(task_named(called), setup, data, outcome, seconds={"fit": 0.2})
+        for task, called in zip(tasks, evaluation_tasks(tasks), strict=True)
+    }
+    return ProbingRow(name, f"row {name}", results)
+
+
+def changed(row: ProbingRow, task: str, **fields: Any) -> ProbingRow:
+    """Returns the row with another result of a task."""
+    return replace(row, results={**row.results, task: replace(row.results[task], **fields)})
+
+
+def report_inputs(tmp_path: Path) -> ReportInputs:
+    """Returns inputs without rows, their files in a folder."""
+    training, probing = tmp_path / "model", tmp_path / "probing"
+    training.mkdir()
+    probing.mkdir()
+    (training / "summary.json").write_text(json.dumps(SUMMARY))
+    metrics = [{"kind": "held_out", "step": 0, **HELD_OUT}]
+    metrics += [
+        {"kind": "train", "step": s, "loss": 6 - s / 20, "in_batch_accuracy": s / 500,
+         "chance": 0.0025, "learning_rate": 0.001 * s}
+        for s in range(1, 41)
+    ]  # fmt: skip
+    (training / "metrics.jsonl").write_text("".join(json.dumps(m) + "\n" for m in metrics))
+    (probing / "probing.json").write_text(
+        json.dumps(
+            {
+                "format_version": FORMAT_VERSION,
+                "tasks": {name: task_summary(50.0) for name in TASKS},
+                "absent": {"object_number": "only 7 train sentences", "sentence_position": "few"},
+                "excluded": {"probing": {"no_parse": 4}, "discourse": {"duplicate_text": 5}},
+            }
+        )
+    )
+    return ReportInputs(
+        config={"seed": 5, "views": ["DEP", "CONST"]},
+        stages=(StageRecord("sentences", 12000, 20.0, {"too_long": 7}, {"kept_intact": 9}),),
+        training_folder=training,
+        probing_folder=probing,
+        rows=(),
+        parsers=({"kind": "dependencies", "name": "bundled", "checksum": "f" * 64,
+                  "scores": {"LAS": 83.1}},),
+        versions={"python": "3.11.0", "torch": "2.13.0"},
+        commit="0123abc",
+    )  # fmt: skip
+
+
+def with_rows(inputs: ReportInputs, folder: Path, rows: Sequence[ProbingRow]) -> ReportInputs:
+    """Returns the inputs with the results of rows, which are written into the folder."""
+    written = []
+    for one in rows:
+        place = folder / "rows" / one.name
+        files = [result_path(place, result.task) for result in one.results.values()]
+        for path, result in zip(files, one.results.values(), strict=True):
+            write_result(path, result)
+        written.append(RowFiles(one.name, one.description, tuple(files)))
+    return replace(inputs, rows=tuple(written))
+
+
+def usual_rows(trained: float) -> list[ProbingRow]:
+    """Returns rows as a run has them, the trained one with this share of right answers."""
+    return [
+        row("pair", trained),
+        row("view_0-DEP", trained - 0.05),
+        *(row(f"random_weights_{s}", 0.6 + 0.02 * s, seed=s) for s in range(3)),
+        row("bag_of_words", 0.7, seed=7),
+        row("bag_of_words_projected", 0.72, seed=8),
+        row("sif", 0.71, seed=12),
+        row("english", 0.77, seed=13),
+        row("pair_and_bag_of_words", 0.85, seed=9),
+        row("random_and_bag_of_words", 0.75, seed=11),
+    ]

@@ -1,0 +1,84 @@
+"""Rows, results and summaries made by hand, for the tests of tables of experiments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from models.evaluation.task_result import AbsentResult, EncoderIdentity, Result
+from models.experiments.assemble import assembled
+from models.experiments.columns import columns
+from models.experiments.declaration import (
+    WORDS,
+    Experiment,
+    PaperScale,
+    Published,
+    Row,
+    Scale,
+    Trained,
+    Training,
+)
+from models.experiments.result_table import ResultTable
+from models.experiments.scored_rows import Measured, ScoredRow, TrainingRecord, TrainingText
+from tests.support.evaluation_examples import answers, result, similarities, task
+
+SUMMARY: dict[str, Any] = {
+    "views": ["SEQ"],
+    "objective": "generative",
+    "num_parameters": 1_234_567,
+    "train_sentences": 74_000,
+    "coverage": {"exact": 900, "lower_cased": 50, "unknown": 50, "known_share": 0.95},
+    "epochs": 1,
+    "steps": 1_500,
+    "seconds": 90.0,
+    "held_out": {"final": {"accuracy": 0.75, "chance": 0.5, "num_sentences": 100}},
+    "final_measures": {"generative_loss": 2.5, "orthonormality": 0.0123},
+}
+GENERATIVE = Training("B-G", "B-G")
+OURS = Row(
+    "B-G", Trained(GENERATIVE), "ensemble", published=Published("B-G", "ensemble", "removed")
+)
+MEAN = Row("word vectors", WORDS, "mean")
+TEXT = TrainingText("stories", "of the corpus, 100 wide", "30 % of the documents")
+OUR_SCALE = Scale("stories", 74_000, 1_000, "of the corpus, 100 wide", 64, 1)
+BOOKS = PaperScale("B", Scale("BookCorpus", 74e6, 962e6, "fastText, 300 wide", 2048))
+
+
+def scores(share: float, *, seed: int = 0, noise: float = 0.5, data: str = "d0") -> dict[str, Any]:
+    """Returns results on MR and STS14 of one seed, this share of MR right."""
+    encoder = EncoderIdentity("encoder", f"digest-{share}-{noise}-{seed}", seed)
+    made = (
+        result(answers(200, share, seed=seed), task("MR"), encoder=encoder, data_digest=data),
+        result(similarities(200, noise, seed=seed), task("STS14", "similarity"), encoder=encoder),
+    )
+    return {one.task.name: one for one in made}
+
+
+def without(results: Mapping[str, Result], name: str, reason: str) -> dict[str, Result]:
+    """Returns results of which one is absent."""
+    absent = AbsentResult(results[name].task, results[name].setup, reason)
+    return {**results, name: absent}
+
+
+def experiment(*rows: Row, names: tuple[str, ...] = ("STS14", "MR", "hours")) -> Experiment:
+    """Returns the declaration of a small table of B's."""
+    return Experiment("small", "A small table", ("B, table 3",), rows, columns(*names), (BOOKS,))
+
+
+def small_table(
+    *rows: ScoredRow, declared: Experiment | None = None, baseline: str = "", **given: Any
+) -> ResultTable:
+    """Returns the table of rows that were scored."""
+    of = declared or experiment(*(row.row for row in rows))
+    record = TrainingRecord(GENERATIVE, (SUMMARY,), {"hidden_size": (2048, 64)})
+    return assembled(
+        Measured(of, rows, **({"trainings": (record,), "text": TEXT} | given), baseline=baseline)
+    )
+
+
+def scored(row: Row = OURS, *seeds: Mapping[str, Result], **given: Any) -> ScoredRow:
+    """Returns a row with its results; those of a trained model are of our scale."""
+    if not row.trainings:
+        return ScoredRow(row, seeds, **given)
+    summaries = tuple((SUMMARY,) for _ in seeds)
+    return ScoredRow(row, seeds, **({"scale": OUR_SCALE, "summaries": summaries} | given))
