@@ -86,7 +86,7 @@ def test_a_run_goes_on_without_a_child_that_was_killed_at_handing_over(tmp_path:
     dies = f"if self.name == 'one': import multiprocessing; {HAND_OVER}; {KILL}"
     run = start_two(tmp_path, MODULE.replace("time.sleep(4)", dies))
     try:
-        _, errors = run.communicate(timeout=60)
+        _, errors = run.communicate(timeout=300)
     finally:
         run.kill()
 

@@ -36,14 +36,14 @@ class Lengths:
 
 def test_importing_it_is_light() -> None:
     code = (
-        "import sys, time; start = time.process_time(); import treeviews\n"
-        "spent = time.process_time() - start\n"
-        "print(spent < 0.3, [m for m in ('torch', 'numpy', 'pyarrow') if m in sys.modules])"
+        "import sys, treeviews\n"
+        "heavy = ('torch', 'numpy', 'pyarrow', 'scipy', 'spacy', 'nltk', 'luigi')\n"
+        "print([name for name in heavy if name in sys.modules])"
     )
     found = subprocess.run(
         [sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, check=True
     )
-    assert found.stdout == "True []\n"
+    assert found.stdout == "[]\n"
 
 
 def test_all_that_it_names_is_documented_and_there() -> None:
@@ -91,7 +91,7 @@ def test_a_module_of_ones_own_may_encode_when_it_is_imported(tmp_path: Path) -> 
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=300,
     )
     assert found.stdout == "[[2.0]]\n"
 

@@ -31,7 +31,7 @@ from tests.support.repository import REPOSITORY
 from tests.support.waiting import wait_until
 
 CONFIG = preset("laptop", hidden_size=8, epochs=6, batch_size=32)
-SECONDS = 60
+SECONDS = 300
 """To wait for what takes a few seconds on an idle machine."""
 
 RUN_JOB = """

@@ -305,7 +305,7 @@ def test_a_forked_process_parses_with_what_its_parent_loaded() -> None:
         capture_output=True,
         text=True,
         check=True,
-        timeout=120,
+        timeout=300,
         env={"PATH": "", "PYTHONPATH": str(REPOSITORY), "OMP_NUM_THREADS": "2"},
     )
     assert found.stdout == "True\n"
