@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
@@ -17,6 +17,7 @@ from pipeline.parsers.adapters.parser_folder import ParserModel
 
 ModelT = TypeVar("ModelT", bound=ParserModel)
 ParseT = TypeVar("ParseT")
+AnswerT = TypeVar("AnswerT")
 
 
 class BatchedParser(ABC, Generic[ModelT, ParseT]):
@@ -133,13 +134,49 @@ class BatchedParser(ABC, Generic[ModelT, ParseT]):
                 answers[position] = size
             else:
                 sizes[position] = size
+        doubtful = self._parse_safely(sentences, sizes, answers)
+        self._fill(answers, self._parse_batch, sentences, doubtful)
+        return [answers[position] for position in range(len(sentences))]
+
+    def _parse_safely(
+        self,
+        sentences: Sequence[Sentence],
+        sizes: Mapping[int, int],
+        answers: dict[int, ParseT | Refusal],
+    ) -> Mapping[int, int]:
+        """Answers what a cheaper way answers for certain; returns the positions of all others."""
+        parse = self._cheaper_way([sentences[position] for position in sizes])
+        if parse is None:
+            return sizes
+        found: dict[int, ParseT | Refusal | None] = {}
+        self._fill(found, parse, sentences, sizes)
+        answers.update({position: one for position, one in found.items() if one is not None})
+        return {position: size for position, size in sizes.items() if position not in answers}
+
+    def _fill(
+        self,
+        answers: dict[int, AnswerT | Refusal],
+        parse: Callable[[Sequence[Sentence]], Iterable[AnswerT]],
+        sentences: Sequence[Sentence],
+        sizes: Mapping[int, int],
+    ) -> None:
+        """Parses the sentences at some positions, those of like size together."""
         positions = list(sizes)
         for batch in self._batches(list(sizes.values())):
             members = [positions[index] for index in batch]
             chosen = [sentences[position] for position in members]
-            parsed = parse_or_reject(self._parse_batch, chosen, self._failures)
+            parsed = parse_or_reject(parse, chosen, self._failures)
             answers.update(zip(members, parsed, strict=True))
-        return [answers[position] for position in range(len(sentences))]
+
+    def _cheaper_way(
+        self, sentences: Sequence[Sentence]
+    ) -> Callable[[Sequence[Sentence]], list[ParseT | None]] | None:
+        """Returns what parses a batch at less cost, None for each that it is not certain of.
+
+        Args:
+            sentences: all that are to be parsed.
+        """
+        return None
 
     def _position_limit(self, model: ModelT) -> int | None:
         """Returns how many tokens a sentence of the model may have; None: any number."""

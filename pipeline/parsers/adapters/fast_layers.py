@@ -65,16 +65,20 @@ class FixedProduct:
         return products.relu_() if rectified else products
 
     def _by_onednn(self, rows_RK: Tensor) -> Tensor:
+        if len(rows_RK) == self._block_rows:
+            return self._block(rows_RK)
         products = rows_RK.new_empty(len(rows_RK), self._weight.shape[1])
         parts = zip(rows_RK.split(self._block_rows), products.split(self._block_rows), strict=True)
         for rows, out in parts:
             missing = self._block_rows - len(rows)
             block = F.pad(rows, (0, 0, 0, missing)) if missing else rows
-            out.copy_(
-                torch.ops.mkldnn._linear_pointwise(block, self._packed, self._bias, "none", [], "")[
-                    : len(rows)
-                ]
-            )
+            out.copy_(self._block(block)[: len(rows)])
+        return products
+
+    def _block(self, rows_RK: Tensor) -> Tensor:
+        products: Tensor = torch.ops.mkldnn._linear_pointwise(
+            rows_RK, self._packed, self._bias, "none", [], ""
+        )
         return products
 
 

@@ -5,18 +5,31 @@ tabs, blank tokens and long repeats, inserts every unknown word into its vocabul
 relations of all arcs, and loses a whole batch to one bad sentence; in exact arithmetic the heads
 and relations here are the same (``tree=True, proj=False``) without any of that. One difference is
 meant: a token spelled like a special of supar's (``<bos>``) is an unknown word, not the special.
+
+Where the processor multiplies bfloat16 faster, exact answers are first sought in it, and what is
+near a tie is computed again (`CheckedPass`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+
+import torch
 
 from pipeline.base.refusal import Refusal
 from pipeline.parsers.adapters.adapter import BatchedParser
 from pipeline.parsers.adapters.base import Sentence
+from pipeline.parsers.adapters.checked import LEAST_SENTENCES
+from pipeline.parsers.adapters.device import fast_dtype
+from pipeline.parsers.dependency.checked_pass import CheckedPass
 from pipeline.parsers.dependency.decoding import trees_of_states
-from pipeline.parsers.dependency.forward import encode, for_prediction, spelling_cache
+from pipeline.parsers.dependency.forward import (
+    encode,
+    for_prediction,
+    spelling_cache,
+    with_encoder_in,
+)
 from pipeline.parsers.dependency.model import DependencyModel, load_dependency_model
 from pipeline.parsers.dependency.vocabulary import token_batch
 from pipeline.trees.parses import DependencyParse
@@ -33,6 +46,9 @@ class SuparDependencyParser(BatchedParser[DependencyModel, DependencyParse]):
 
     _load_model = staticmethod(partial(load_dependency_model, bare=True))
 
+    checked: CheckedPass | None
+    """Answers what reduced precision is certain of; None: all is computed in one arithmetic."""
+
     def _take(self, model: DependencyModel) -> None:
         for name, limit in (("max_tokens", self._max_tokens), ("batch_tokens", self._batch_tokens)):
             if not 1 <= limit < _CACHED_WORDS:
@@ -40,6 +56,12 @@ class SuparDependencyParser(BatchedParser[DependencyModel, DependencyParse]):
         self._network = for_prediction(model.network, self._dtype)
         self._vocabulary = model.vocabulary
         self._spellings = spelling_cache(self._network, self._vocabulary, capacity=_CACHED_WORDS)
+        reduced = fast_dtype(self._device)
+        may_gain = self._device.type == "cpu" and reduced != self._dtype == torch.float32
+        self.checked = None
+        if may_gain and len(self._vocabulary.relations) > 1:
+            network = with_encoder_in(self._network, reduced)
+            self.checked = CheckedPass(self._network, network, self._vocabulary, self._spellings)
 
     def _sizes(self, sentences: Sequence[Sentence]) -> list[int | Refusal]:
         # All at once: words are read in arrays of a fixed size, of which few are then half empty.
@@ -52,3 +74,17 @@ class SuparDependencyParser(BatchedParser[DependencyModel, DependencyParse]):
         spellings = self._spellings.vectors(batch.distinct_words)
         states = encode(self._network, batch, spellings)
         return trees_of_states(self._network, states, batch.lengths, self._vocabulary.relations)
+
+    def _cheaper_way(
+        self, sentences: Sequence[Sentence]
+    ) -> Callable[[Sequence[Sentence]], list[DependencyParse | None]] | None:
+        if self.checked is None or len(sentences) < LEAST_SENTENCES:
+            return None
+        try:
+            self.checked.learn(sentences, batch_tokens=self._batch_tokens)
+        except Exception:  # the exact way meets it again, and finds whose fault it is
+            return None
+        if not self.checked.margin.holds:
+            self.checked.margin.tell_that_it_does_not_hold(self.name)
+            self.checked = None
+        return self.checked
