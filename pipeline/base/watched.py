@@ -5,7 +5,8 @@
 runs a module as ``python -m MODULE ARGUMENTS…`` does, but watches the parent before a line of the
 module is read: to import its libraries takes seconds, from a cold disk much longer. And `models`,
 `pipeline` and the like are those beside this file, also where the working folder or PYTHONPATH has
-packages of these names. So it is started by its path, and imports the standard library alone.
+packages of these names. So it is started by its path, and imports the standard library alone. The
+memory that such a process frees it keeps, see `kept_memory`.
 """
 
 from __future__ import annotations
@@ -84,6 +85,9 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     end_with_parent(int(parent_id))
     OwnPackages.come_first()
+    from pipeline.base.kept_memory import keep_memory
+
+    keep_memory()
     with suppress(FileNotFoundError):  # the folder is gone
         sys.path.append(os.getcwd())  # noqa: PTH109
     sys.argv = [module, *arguments]

@@ -135,7 +135,9 @@ class BatchedParser(ABC, Generic[ModelT, ParseT]):
             else:
                 sizes[position] = size
         doubtful = self._parse_safely(sentences, sizes, answers)
-        self._fill(answers, self._parse_batch, sentences, doubtful)
+        # Those left over are few of each length: small batches of them are padded less.
+        most = self._batch_tokens if len(doubtful) == len(sizes) else 1 + self._batch_tokens // 3
+        self._fill(answers, self._parse_batch, sentences, doubtful, max_tokens=most)
         return [answers[position] for position in range(len(sentences))]
 
     def _parse_safely(
@@ -149,7 +151,7 @@ class BatchedParser(ABC, Generic[ModelT, ParseT]):
         if parse is None:
             return sizes
         found: dict[int, ParseT | Refusal | None] = {}
-        self._fill(found, parse, sentences, sizes)
+        self._fill(found, parse, sentences, sizes, max_tokens=self._batch_tokens)
         answers.update({position: one for position, one in found.items() if one is not None})
         return {position: size for position, size in sizes.items() if position not in answers}
 
@@ -159,10 +161,12 @@ class BatchedParser(ABC, Generic[ModelT, ParseT]):
         parse: Callable[[Sequence[Sentence]], Iterable[AnswerT]],
         sentences: Sequence[Sentence],
         sizes: Mapping[int, int],
+        *,
+        max_tokens: int,
     ) -> None:
         """Parses the sentences at some positions, those of like size together."""
         positions = list(sizes)
-        for batch in self._batches(list(sizes.values())):
+        for batch in self._batches(list(sizes.values()), max_tokens=max_tokens):
             members = [positions[index] for index in batch]
             chosen = [sentences[position] for position in members]
             parsed = parse_or_reject(parse, chosen, self._failures)
@@ -195,9 +199,9 @@ class BatchedParser(ABC, Generic[ModelT, ParseT]):
     def _sizes(self, sentences: Sequence[Sentence]) -> list[int | Refusal]:
         """Reads sentences ahead; returns what each takes of a batch, or why it cannot be read."""
 
-    def _batches(self, sizes: Sequence[int]) -> Iterable[list[int]]:
+    def _batches(self, sizes: Sequence[int], *, max_tokens: int) -> Iterable[list[int]]:
         """Returns the sentences' positions in batches, shortest first."""
-        return length_batches(sizes, max_tokens=self._batch_tokens)
+        return length_batches(sizes, max_tokens=max_tokens)
 
     @abstractmethod
     def _parse_batch(self, sentences: Sequence[Sentence]) -> list[ParseT]:

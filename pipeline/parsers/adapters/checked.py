@@ -26,7 +26,7 @@ NEAR = 1.0
 """Scores further apart than this are not near a tie; they move more, but by far too little."""
 LEAST_SENTENCES = 512
 """Of fewer in a call all are parsed exactly: there is too little to gain."""
-_SAMPLE_SENTENCES = 64
+_SAMPLE_SENTENCES = 48
 _LEAST_DECISIONS = 100
 
 
@@ -44,10 +44,10 @@ class Margin:
             gaps: float, any shape: of the best score over the next one, in reduced precision.
             exact_gaps: of the same two in exact arithmetic.
         """
-        moves = (exact_gaps - gaps)[gaps < NEAR]
+        moves = (exact_gaps - gaps)[gaps < NEAR].abs()
         self._squares += float(moves.square().sum())
         self._count += moves.numel()
-        self._largest = max([self._largest, *moves.abs().max(0, keepdim=True).values.tolist()])
+        self._largest = max([self._largest, *moves.tolist()])
 
     @property
     def width(self) -> float:

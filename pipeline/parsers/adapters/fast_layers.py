@@ -27,10 +27,18 @@ from pipeline.base.machine import mkl_is_at_home
 BLOCK_ROWS = 256
 """Enough rows at once for oneDNN's full speed, few enough to stay in a core's cache."""
 
-WORDS_AT_ONCE = 256
-"""Words that are read at a time, always."""
+_WORDS_AT_ONCE, _LONG_WORDS_AT_ONCE = 256, 32
+_LONG_WIDTH = 24
 ReadWords = Callable[[list[str], int], Tensor]
-"""Returns the vectors ``[256, D]`` of 256 words in an array so many characters wide."""
+"""Returns the vectors ``[Y, D]`` of Y words in an array so many characters wide."""
+
+
+def words_at_once(width: int) -> int:
+    """Returns how many words are read at a time in an array so wide, always: of long ones fewer.
+
+    They are rare, so most places of a larger array would stay empty.
+    """
+    return _WORDS_AT_ONCE if width < _LONG_WIDTH else _LONG_WORDS_AT_ONCE
 
 
 class FixedProduct:
@@ -56,24 +64,33 @@ class FixedProduct:
 
     def __call__(self, rows_RK: Tensor, *, rectified: bool = False) -> Tensor:
         """Returns ``[R, N]``: rows times weight, plus bias; negatives are 0 if rectified."""
-        if self._packed is None or len(rows_RK) < self._block_rows:
-            weight, bias = self._weight, self._bias
-            products = rows_RK @ weight if bias is None else torch.addmm(bias, rows_RK, weight)
+        if not self._is_blocked(rows_RK):
+            products = self._by_torch(rows_RK)
+        elif len(rows_RK) == self._block_rows:
+            products = self._block(rows_RK)
         else:
-            products = self._by_onednn(rows_RK)
+            products = rows_RK.new_empty(len(rows_RK), self._weight.shape[1])
+            self.write(rows_RK, products)
         # Not within oneDNN's product, which makes 0 of what is no number.
         return products.relu_() if rectified else products
 
-    def _by_onednn(self, rows_RK: Tensor) -> Tensor:
-        if len(rows_RK) == self._block_rows:
-            return self._block(rows_RK)
-        products = rows_RK.new_empty(len(rows_RK), self._weight.shape[1])
-        parts = zip(rows_RK.split(self._block_rows), products.split(self._block_rows), strict=True)
-        for rows, out in parts:
+    def write(self, rows_RK: Tensor, out: Tensor) -> None:
+        """Writes rows times weight, plus bias, into a view of R rows, of N numbers each."""
+        if not self._is_blocked(rows_RK):
+            out.copy_(self._by_torch(rows_RK).view(out.shape))
+            return
+        parts = zip(rows_RK.split(self._block_rows), out.split(self._block_rows), strict=True)
+        for rows, place in parts:
             missing = self._block_rows - len(rows)
             block = F.pad(rows, (0, 0, 0, missing)) if missing else rows
-            out.copy_(self._block(block)[: len(rows)])
-        return products
+            place.copy_(self._block(block)[: len(rows)].view(place.shape))
+
+    def _is_blocked(self, rows_RK: Tensor) -> bool:
+        return self._packed is not None and len(rows_RK) >= self._block_rows
+
+    def _by_torch(self, rows_RK: Tensor) -> Tensor:
+        weight, bias = self._weight, self._bias
+        return rows_RK @ weight if bias is None else torch.addmm(bias, rows_RK, weight)
 
     def _block(self, rows_RK: Tensor) -> Tensor:
         products: Tensor = torch.ops.mkldnn._linear_pointwise(
@@ -190,7 +207,7 @@ class WordCache:
         """Starts empty.
 
         Args:
-            read: its answer for a word must not depend on the 255 others.
+            read: its answer for a word must not depend on the others.
             table: ``[capacity, D]``, overwritten; its device is the vectors'. One that was written
                 to takes its memory now rather than page by page over a corpus.
             widths: ascending; a word stands in an array of the first width that it fits, and by
@@ -233,11 +250,12 @@ class WordCache:
             is_last = width == self._widths[-1]
             group = [w for w in words if shorter < len(w) and (is_last or len(w) <= width)]
             shorter = width
-            for start in range(0, len(group), WORDS_AT_ONCE):
-                self._store(group[start : start + WORDS_AT_ONCE], width)
+            at_once = words_at_once(width)
+            for start in range(0, len(group), at_once):
+                self._store(group[start : start + at_once], width)
 
     def _store(self, words: list[str], width: int) -> None:
-        filled = words + words[:1] * (WORDS_AT_ONCE - len(words))
+        filled = words + words[:1] * (words_at_once(width) - len(words))
         vectors = self._read([word[: self._widths[-1]] for word in filled], width)
         first = len(self._rows)
         self._table[first : first + len(words)] = vectors[: len(words)]

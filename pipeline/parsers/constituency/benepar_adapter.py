@@ -55,8 +55,8 @@ class BeneparConstituencyParser(BatchedParser[ConstituencyModel, ConstituencyPar
         self._words.remember(sentences)
         return [len(sentence) + _MARKS for sentence in sentences]
 
-    def _batches(self, sizes: Sequence[int]) -> Iterable[list[int]]:
-        return unpadded_batches(sizes, max_tokens=self._batch_tokens)
+    def _batches(self, sizes: Sequence[int], *, max_tokens: int) -> Iterable[list[int]]:
+        return unpadded_batches(sizes, max_tokens=max_tokens)
 
     def _parse_batch(self, sentences: Sequence[Sentence]) -> list[ConstituencyParse]:
         runs = list(equal_runs([len(sentence) + _MARKS for sentence in sentences]))

@@ -22,10 +22,11 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from pipeline.parsers.adapters.fast_layers import (
-    WORDS_AT_ONCE,
+    BLOCK_ROWS,
     FixedProduct,
     WordCache,
     last_states,
+    words_at_once,
 )
 from pipeline.parsers.constituency.model import START_ROW, STOP_ROW, WordTable, word_table
 
@@ -48,7 +49,7 @@ _WIDTHS = (5, 8, 12, 24, 64, MAX_WORD_CHARACTERS)
 _MARKS = 2
 """Characters that stand before and after a word's own."""
 
-_ROWS_AT_ONCE = {"cpu": 512, "cuda": 1 << 20}
+_ROWS_AT_ONCE = {"cpu": BLOCK_ROWS, "cuda": 1 << 20}
 """On a CPU few enough that what is made of them between two layers stays in a core's cache."""
 
 
@@ -66,7 +67,7 @@ class WordVectors:
         self._characters = module.char_vocab
         self._device = module.device
         with torch.inference_mode():
-            self._marks = self._read_with_marks([""] * WORDS_AT_ONCE, _WIDTHS[0])[:2]
+            self._marks = self._read_with_marks([""] * words_at_once(_WIDTHS[0]), _WIDTHS[0])[:2]
             table = torch.zeros_like(self._marks[:1]).repeat(capacity, 1)
         self._cache = WordCache(
             lambda words, width: self._read_with_marks(words, width)[2:],
@@ -192,14 +193,17 @@ class _PackedLayer:
             for linear in (layer.linear1, layer.linear2)
         )
         self._dtype = dtype
-        self._num_heads = attention.w_qkv_c.shape[0]
+        self._num_heads, self._half = attention.w_qkv_c.shape[0], attention.w_qkv_c.shape[-1]
 
     def __call__(self, states_PD: Tensor, runs: Sequence[Run]) -> Tensor:
         """Returns the next states."""
         gathered = self._attend(states_PD, runs)
         rows = _ROWS_AT_ONCE.get(states_PD.device.type, max(_ROWS_AT_ONCE.values()))
-        parts = zip(states_PD.split(rows), gathered.split(rows), strict=True)
-        return torch.cat([self._transform(states, values) for states, values in parts])
+        following = torch.empty_like(states_PD)
+        parts = (of_all.split(rows) for of_all in (states_PD, gathered, following))
+        for states, values, place in zip(*parts, strict=True):
+            place.copy_(self._transform(states, values))
+        return following
 
     def _transform(self, states_RD: Tensor, gathered_RNHA: Tensor) -> Tensor:
         """Returns the next states of a few rows, which stay in a core's cache meanwhile."""
@@ -221,11 +225,12 @@ class _PackedLayer:
 
     def _attend(self, states_PD: Tensor, runs: Sequence[Run]) -> Tensor:
         """Returns what positions gather from their sentences, ``[P, N, 2, A]``."""
-        halves = [
-            product(operand).unflatten(-1, (3, self._num_heads, -1))
-            for product, operand in zip(self._project, self._operands(states_PD), strict=True)
-        ]
-        projected_P3NE = torch.stack(halves, -2).flatten(-2)
+        operands = self._operands(states_PD)
+        shape = len(states_PD), 3, self._num_heads, 2, self._half
+        projected_P3N2A = operands[0].new_empty(shape)
+        for half, (product, operand) in enumerate(zip(self._project, operands, strict=True)):
+            product.write(operand, projected_P3N2A[..., half, :])
+        projected_P3NE = projected_P3N2A.flatten(-2)
         gathered_PNE = projected_P3NE.new_empty(projected_P3NE[:, 0].shape)
         for run in runs:
             shape = run.num_sentences, run.num_positions

@@ -71,7 +71,9 @@ def labelled_trees(
 
 
 def best_heads(scores_BTT: Tensor, lengths_B: Tensor) -> Tensor:
-    """Returns ``[B, T]``: the heads of each sentence's best tree, 0 beyond its length or of a root.
+    """Returns ``[B, T]``: the heads of each sentence's best tree, 0 of a root.
+
+    Beyond a sentence's length they mean nothing.
 
     Args:
         scores_BTT: of each ``[sentence, dependent, head]``.

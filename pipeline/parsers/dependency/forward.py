@@ -41,8 +41,8 @@ MASKED = -1e30
 """Arc score of a padding position as head."""
 ARCS_AT_ONCE = {"cpu": 128, "cuda": 1 << 14}
 _RELATIONS_AT_ONCE = 17
-"""Relations of these arcs whose forms are held at a time: in a core's cache (0.85 MB at 97 features)
-both together take two thirds of the time that all 51 relations take."""
+"""Relations of these arcs that are scored at a time: what is held of both fits a core's cache (0.85
+MB at 97 features), which takes two thirds of the time that all 51 relations at once take."""
 
 
 def encode_spellings(

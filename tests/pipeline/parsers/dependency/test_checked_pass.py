@@ -1,0 +1,169 @@
+"""Exact trees by way of a network that is a little wrong, as in reduced precision."""
+
+import copy
+import logging
+import random
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from pipeline.base.bundled import BUNDLED_PARSERS
+from pipeline.parsers.adapters import checked
+from pipeline.parsers.adapters.base import Sentence
+from pipeline.parsers.adapters.checked import LEAST_SENTENCES, Margin
+from pipeline.parsers.dependency.checked_pass import CheckedPass, certain_trees
+from pipeline.parsers.dependency.decoding import best_heads
+from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
+from pipeline.trees.parses import DependencyParse
+
+SMALL = BUNDLED_PARSERS["dependencies"].parent / "dependency-small"
+WORDS = [
+    "the",
+    "a",
+    "dog",
+    "sees",
+    "old",
+    "man",
+    "with",
+    "who",
+    "runs",
+    "and",
+    ",",
+    ".",
+    "it",
+    "of",
+]
+
+
+def drawn_sentences(count: int) -> list[list[str]]:
+    draw = random.Random(3)
+    return [draw.choices(WORDS, k=draw.randint(1, 24)) for _ in range(count)]
+
+
+SENTENCES = drawn_sentences(LEAST_SENTENCES + 100)
+
+
+class Counted(CheckedPass):
+    """Counts what it was asked and what it was certain of."""
+
+    asked = certain = 0
+
+    def __call__(self, sentences: Sequence[Sentence]) -> list[DependencyParse | None]:
+        found = super().__call__(sentences)
+        self.asked += len(found)
+        self.certain += len(found) - found.count(None)
+        return found
+
+
+@pytest.fixture(scope="module")
+def exact() -> list[DependencyParse]:
+    parser = SuparDependencyParser.load(SMALL)
+    parser.checked = None
+    return [one for one in parser.parse(SENTENCES) if isinstance(one, DependencyParse)]
+
+
+@pytest.fixture
+def parser() -> Iterator[SuparDependencyParser]:
+    """One whose first pass is by weights of which each is off by about a five-hundredth."""
+    parser = SuparDependencyParser.load(SMALL)
+    network = parser._network
+    noisy = copy.copy(network)
+    noisy._modules = dict(network._modules)
+    noisy.encoder = copy.deepcopy(network.encoder)
+    torch.manual_seed(0)
+    with torch.no_grad():
+        for weight in noisy.encoder.parameters():
+            weight.mul_(1 + 0.002 * torch.randn_like(weight))
+    parser.checked = Counted(network, noisy, parser._vocabulary, parser._spellings)
+    yield parser
+
+
+def test_what_is_near_a_tie_is_computed_again(
+    parser: SuparDependencyParser, exact: list[DependencyParse]
+) -> None:
+    first = parser.checked
+    assert isinstance(first, Counted)
+    assert parser.parse(SENTENCES) == exact
+    assert first.asked == len(SENTENCES)
+    assert 0.3 * len(SENTENCES) < first.certain < len(SENTENCES)
+    assert (parser.precision, "-" in parser.checksum) == ("float32", False)
+    # Without margin the wrong weights show.
+    first.margin = Margin()
+    first.margin.learn(torch.zeros(1000), torch.zeros(1000))
+    with torch.inference_mode():
+        found = first([sentence for sentence in SENTENCES if len(sentence) > 1])
+    assert found != [one for one in exact if len(one.heads) > 1]
+
+
+def test_few_sentences_are_parsed_exactly_at_once(
+    parser: SuparDependencyParser, exact: list[DependencyParse]
+) -> None:
+    assert parser.parse(SENTENCES[: LEAST_SENTENCES - 1]) == exact[: LEAST_SENTENCES - 1]
+    assert isinstance(parser.checked, Counted)
+    assert parser.checked.asked == 0
+
+
+def test_a_margin_that_does_not_hold_ends_the_trust(
+    parser: SuparDependencyParser,
+    exact: list[DependencyParse],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(checked, "MULTIPLE", 1.0)
+    with caplog.at_level(logging.WARNING):
+        assert parser.parse(SENTENCES) == exact
+    assert parser.checked is None
+    assert "dependency-small: reduced precision moved a score by" in caplog.text
+    caplog.clear()
+    assert parser.parse(SENTENCES) == exact
+    assert not caplog.text
+
+
+def test_a_sample_that_cannot_be_parsed_costs_nothing(
+    parser: SuparDependencyParser,
+    exact: list[DependencyParse],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(Counted, "learn", fail)
+    assert parser.parse(SENTENCES) == exact
+
+
+def random_scores(seed: int) -> tuple[Tensor, Tensor]:
+    torch.manual_seed(seed)
+    lengths = torch.randint(2, 8, (200,))
+    beyond = torch.arange(int(lengths.max())) >= lengths[:, None]
+    scores = torch.randn(200, beyond.shape[1], beyond.shape[1]).masked_fill(beyond[:, None], -1e30)
+    return scores, lengths
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_certain_tree_stays_the_best_whatever_the_scores_move_by(seed: int) -> None:
+    scores, lengths = random_scores(seed)
+    heads = best_heads(scores, lengths)
+    certain = certain_trees(scores, heads, lengths, 0.2).numpy()
+    assert 0.2 < certain.mean() < 0.9
+    beyond = torch.arange(heads.shape[1]) >= lengths[:, None]
+    stayed = np.ones(len(certain), dtype=bool)
+    for _ in range(50):
+        moved = scores + 0.1 * (2 * torch.rand_like(scores) - 1)
+        stayed &= ((best_heads(moved, lengths) == heads) | beyond).all(1).numpy()
+    assert stayed[certain].all()
+    assert not stayed.all()
+
+
+def test_a_tree_that_is_not_of_all_best_heads_may_be_certain() -> None:
+    # Tokens 1 and 2 take each other first; of the trees, 0 -> 1 -> 2 is far ahead.
+    scores = torch.tensor([[[0.0, 0.0, 0.0], [5.0, -9.0, 6.0], [0.0, 9.0, -9.0]]])
+    lengths = torch.tensor([3])
+    heads = best_heads(scores, lengths)
+    assert heads.tolist() == [[0, 0, 1]]
+    assert certain_trees(scores, heads, lengths, 0.5).tolist() == [True]
+    # 0 -> 2 -> 1 is 8 behind.
+    assert certain_trees(scores, heads, lengths, 7.9 / 2).tolist() == [True]
+    assert certain_trees(scores, heads, lengths, 8.1 / 2).tolist() == [False]
