@@ -32,6 +32,7 @@ from benchmarks.parsing_tables import Results, parsing_table, process_table
 from benchmarks.report import fail, header, print_last_line, print_table
 from pipeline.base.bundled import BUNDLED_PARSERS
 from pipeline.base.job import available_cores
+from pipeline.base.kept_memory import keep_memory
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -39,6 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else list(arguments)
     options = _parser().parse_args(given)
     torch.set_num_threads(1)
+    keep_memory()  # as jobs do, for the libraries' parsers, too
     try:
         _check(options)
         text = _input(options)

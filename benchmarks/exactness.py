@@ -1,0 +1,132 @@
+"""Measures whether exact dependency trees, sought in reduced precision first, are those of float32.
+
+``python -m benchmarks.exactness`` parses the default run's sentences, or those of treebanks given
+with ``--conllu``, both ways on one thread, and compares all trees. The last line it prints is one
+JSON object.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from benchmarks.parsing_input import corpus_input, treebank_input
+from benchmarks.report import Table, fail, header, print_last_line, print_table
+from pipeline.base.bundled import BUNDLED_PARSERS
+from pipeline.base.kept_memory import keep_memory
+from pipeline.parsers.adapters.base import Sentence
+from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
+from pipeline.parsing.parse_shard import POOL_ROWS
+
+
+@dataclass(slots=True)
+class Compared:
+    """What both ways took and found."""
+
+    num_sentences: int = 0
+    different: int = 0
+    again: int = 0
+    """Sentences that were parsed again in float32."""
+    seconds: float = 0.0
+    """CPU seconds of reduced precision first, all of it."""
+    float32_seconds: float = 0.0
+
+
+def compare(parser: SuparDependencyParser, sentences: Sequence[Sentence]) -> Compared:
+    """Parses sentences both ways, as many at once as a shard job does.
+
+    Raises:
+        ValueError: this processor has nothing faster than float32, or all were computed in it.
+    """
+    first = parser.checked
+    if first is None:
+        raise ValueError(
+            "nothing to compare: this processor multiplies nothing faster than float32"
+        )
+    found = Compared()
+    parse_exactly = parser._parse_batch
+
+    def parse_again(batch: Sequence[Sentence]) -> list[Any]:
+        found.again += len(batch)
+        return parse_exactly(batch)
+
+    for start in range(0, len(sentences), POOL_ROWS):
+        pool = sentences[start : start + POOL_ROWS]
+        print(f"{start:,} of {len(sentences):,} sentences", file=sys.stderr)
+        parser._parse_batch = parse_again  # type: ignore[method-assign]
+        began = time.process_time()
+        trees = parser.parse(pool)
+        found.seconds += time.process_time() - began
+        if parser.checked is None:
+            raise ValueError("the margin did not hold, so all was computed in float32")
+        parser.checked, parser._parse_batch = None, parse_exactly  # type: ignore[method-assign]
+        began = time.process_time()
+        expected = parser.parse(pool)
+        found.float32_seconds += time.process_time() - began
+        parser.checked = first
+        found.different += sum(one != other for one, other in zip(trees, expected, strict=True))
+        found.num_sentences += len(pool)
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the benchmark; returns 0, 1 if a tree differs, or 2 for a user's mistake."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    options = _parser().parse_args(given)
+    torch.set_num_threads(1)
+    keep_memory()
+    try:
+        text = (
+            treebank_input(options.conllu, options.sentences)
+            if options.conllu
+            else corpus_input(options.corpus, options.sentences)
+        )
+        run = header("benchmarks.exactness", given, text=text.text, seed=0)
+        parser = SuparDependencyParser.load(options.parser)
+        found = compare(parser, text.sentences)
+    except (FileNotFoundError, ValueError) as error:
+        return fail(str(error))
+    print_table(_table(found), run)
+    print_last_line(
+        {"sentences": found.num_sentences, "different": found.different, "again": found.again}
+    )
+    return int(found.different > 0)
+
+
+def _table(found: Compared) -> Table:
+    return Table(
+        "Exact dependency trees, in reduced precision first",
+        ["sentences", "trees that differ", "computed again", "times float32 alone"],
+        [
+            [
+                f"{found.num_sentences:,}",
+                str(found.different),
+                f"{found.again / found.num_sentences:.1%}",
+                f"{found.float32_seconds / found.seconds:.2f}",
+            ]
+        ],
+        ["Times are CPU seconds of one round, one thread; each word was spelled by the first way."],
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.exactness", description=(__doc__ or "").partition("\n")[0]
+    )
+    add = parser.add_argument
+    add("--conllu", type=Path, nargs="+", help="treebanks; by default the default run's sentences")
+    add("--corpus", type=Path, help="without --conllu: folder of another parsed corpus")
+    add("--sentences", type=int, default=10_000)
+    add("--parser", type=Path, default=BUNDLED_PARSERS["dependencies"], help="parser folder")
+    return parser
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
