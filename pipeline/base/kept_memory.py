@@ -32,4 +32,5 @@ def keep_memory() -> bool:
     if not hasattr(library, "gnu_get_libc_version"):
         return False
     settings = {_MMAP_MAX: 0, _TRIM_THRESHOLD: _LARGEST_INT, _TOP_PAD: _PAD_BYTES}
-    return all([library.mallopt(name, value) for name, value in settings.items()])
+    taken = [library.mallopt(name, value) for name, value in settings.items()]
+    return all(taken)

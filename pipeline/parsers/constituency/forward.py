@@ -226,8 +226,7 @@ class _PackedLayer:
     def _attend(self, states_PD: Tensor, runs: Sequence[Run]) -> Tensor:
         """Returns what positions gather from their sentences, ``[P, N, 2, A]``."""
         operands = self._operands(states_PD)
-        shape = len(states_PD), 3, self._num_heads, 2, self._half
-        projected_P3N2A = operands[0].new_empty(shape)
+        projected_P3N2A = operands[0].new_empty(len(states_PD), 3, self._num_heads, 2, self._half)
         for half, (product, operand) in enumerate(zip(self._project, operands, strict=True)):
             product.write(operand, projected_P3N2A[..., half, :])
         projected_P3NE = projected_P3N2A.flatten(-2)
