@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from pipeline.parsers.adapters.fast_layers import WORDS_AT_ONCE, WordCache
+from pipeline.parsers.adapters.fast_layers import WordCache, words_at_once
 
 
 class _Reader:
@@ -12,7 +12,7 @@ class _Reader:
         self.asked: list[tuple[set[str], int]] = []
 
     def __call__(self, words: list[str], width: int) -> Tensor:
-        assert len(words) == WORDS_AT_ONCE
+        assert len(words) == words_at_once(width)
         self.asked.append((set(words), width))
         return torch.tensor([[float(len(word)), float(width)] for word in words])
 
@@ -41,10 +41,20 @@ def test_a_long_word_is_read_by_its_first_characters_and_kept_apart() -> None:
 
 
 def test_more_words_than_are_read_at_once() -> None:
-    words = [str(number) for number in range(1000, 1000 + 2 * WORDS_AT_ONCE + 3)]
+    at_once = words_at_once(4)
+    words = [str(number) for number in range(1000, 1000 + 2 * at_once + 3)]
     reader = _Reader()
     assert _cache(reader, capacity=1000).vectors(words).shape == (len(words), 2)
-    assert [len(asked) for asked, _ in reader.asked] == [WORDS_AT_ONCE, WORDS_AT_ONCE, 3]
+    assert [len(asked) for asked, _ in reader.asked] == [at_once, at_once, 3]
+
+
+def test_of_long_words_fewer_are_read_at_once() -> None:
+    assert words_at_once(64) < words_at_once(12)
+    reader = _Reader()
+    cache = WordCache(reader, table=torch.empty(100, 2), widths=(2, 64))
+    words = [f"{number:030d}" for number in range(words_at_once(64) + 1)]
+    assert cache.vectors(words).shape == (len(words), 2)
+    assert [len(asked) for asked, _ in reader.asked] == [words_at_once(64), 1]
 
 
 def test_a_full_cache_is_emptied_and_keeps_to_its_capacity() -> None:
