@@ -44,7 +44,7 @@ QUICK = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the benchmark; returns 0, or 2 for a user's mistake."""
+    """Runs the benchmark; returns 0, or what `fail` says of what went wrong."""
     given = sys.argv[1:] if arguments is None else list(arguments)
     options = parse_arguments(_parser(), given, QUICK)
     torch.set_num_threads(1)

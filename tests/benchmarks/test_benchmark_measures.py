@@ -247,7 +247,7 @@ def test_a_step_in_another_process_comes_to_the_same(tmp_path: Path) -> None:
     entry = entry_of(task, "SEQ", "ours")
     with StepProcess(task, entry) as process:
         process.warm_up(tmp_path / "outcome.pt")
-        assert process.measure() > 0
+        assert process.measure().wall > 0
     expected = Runner(task, entry).outcome()
     found = torch.load(tmp_path / "outcome.pt")
     assert set(found) == set(expected)
@@ -259,7 +259,7 @@ def test_what_another_process_raises_is_raised_here_and_its_death_told(tmp_path:
     with StepProcess(task, entry_of(task, "SEQ", "nn_gru")) as process:
         with pytest.raises(RuntimeError, match="no does not exist"):
             process.warm_up(tmp_path / "no" / "outcome.pt")
-        assert process.measure() > 0
+        assert process.measure().wall > 0
         identity = process._process.pid
         assert identity is not None
         os.kill(identity, signal.SIGKILL)
