@@ -37,7 +37,7 @@ test: $(TESTS)
 test-slow: $(TESTS)
 	$(BIN)/python -m pytest -m slow
 
-# `make bench > page.md` keeps the page; what is at work is told on standard error.
+# The page goes to standard output, what is being measured is told on standard error.
 bench: $(TESTS)
 	@$(BIN)/python -m benchmarks.bench
 

@@ -47,7 +47,7 @@ from pipeline.base.job import available_cores
 
 WIDE_ENCODER = '{"views": ["SEQ", "SEQ"], "hidden_size": 600}'
 QUICK = {
-    "sentences": 2000,
+    "sentences": 1000,
     "folds": 3,
     "changes": '{"views": ["SEQ", "SEQ"], "hidden_size": 300}',
 }
