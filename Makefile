@@ -11,13 +11,14 @@ INSTALL := $(PIP) install --quiet -c constraints.txt
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 FROM_TORCH := --no-deps --retries 0 --extra-index-url "$(TORCH_INDEX)"
 
-.PHONY: install run test test-slow check format docs tutorials wheel wheels clean help
+.PHONY: install run test test-slow bench check format docs tutorials wheel wheels clean help
 
 help:
 	@echo "make install what it needs, into .venv"
 	@echo "make run     install what it needs, then run the whole pipeline on the embedded corpus"
 	@echo "make test    install what tests need, too, then run them"
 	@echo "make test-slow  the tests that start trainings, benchmarks and wheels of their own"
+	@echo "make bench   a quick run of every benchmark, and one page of what they measured"
 	@echo "make check   ruff and mypy"
 	@echo "make docs    the site, into build/site"
 	@echo "make tutorials  run the notebooks of docs/tutorials anew, and store what they print"
@@ -35,6 +36,10 @@ test: $(TESTS)
 
 test-slow: $(TESTS)
 	$(BIN)/python -m pytest -m slow
+
+# The page goes to standard output, what is being measured is told on standard error.
+bench: $(TESTS)
+	@$(BIN)/python -m benchmarks.bench
 
 check: $(TESTS)
 	$(BIN)/ruff check .

@@ -19,7 +19,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.corpus import STAGES, add_corpus_options, corpus_folders, identity, random_vectors
-from benchmarks.report import Table, fail, header, print_last_line, print_table
+from benchmarks.quick import parse_arguments
+from benchmarks.report import Table, fail, header, print_last_line, print_table, tell
 from models.config.views import VIEWS
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus
 from models.words.word_vectors import WordVectors
@@ -48,24 +49,32 @@ class Cost:
     """Of all stages."""
 
 
+QUICK = {"rounds": 1}
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the benchmark; returns 0, or 2 for a user's mistake."""
+    """Runs the benchmark; returns 0, or what `fail` says of what went wrong."""
     given = sys.argv[1:] if arguments is None else list(arguments)
-    options = _parser().parse_args(given)
+    options = parse_arguments(_parser(), given, QUICK)
     try:
         if options.rounds < 1:
             raise ValueError(f"--rounds {options.rounds}: at least 1 is needed")
         folders = corpus_folders(options.corpus)
         pa.set_cpu_count(1)
         vectors = random_vectors(folders, options.word_size, options.seed)
-        costs = [_measured(folders, vectors) for _ in range(options.rounds)]
+        costs = []
+        for number in range(options.rounds):
+            tell(f"round {number + 1} of {options.rounds}")
+            costs.append(_measured(folders, vectors))
     except (FileNotFoundError, ValueError) as error:
-        return fail(str(error))
+        return fail(error)
     parsing = sum(read_dataset_manifest(_folder(folders, s), s).seconds for s in STAGES)
     figures = _figures(costs, parsing)
     print_table(
         _table(figures, options.rounds),
-        header("benchmarks.checksums", given, corpus=folders, seed=options.seed),
+        header(
+            *("benchmarks.checksums", given), corpus=folders, seed=options.seed, quick=options.quick
+        ),
     )
     print_last_line({**figures, **identity(folders)})
     return 0

@@ -15,7 +15,9 @@ from torch import Tensor
 
 from benchmarks.arithmetic import StepCost
 from benchmarks.contestants import REFERENCES, Entry, Runner, Task
+from benchmarks.report import tell
 from benchmarks.step_process import StepProcess
+from benchmarks.stopwatch import Spent
 from benchmarks.training_step import relative_difference
 from models.encoders.kernels.gemm import GemmBackend, gemm_kept
 
@@ -35,8 +37,8 @@ class Measured(Protocol):
     def warm_up(self, outcome: Path) -> None:
         """Takes one step that is not timed and saves what came of it, as `Runner.outcome`."""
 
-    def measure(self) -> float:
-        """Takes one step; returns its seconds."""
+    def measure(self) -> Spent:
+        """Takes one step; returns what it took."""
 
 
 Start = Callable[[Task, Entry], AbstractContextManager[Measured]]
@@ -55,18 +57,23 @@ class Contestant:
     """What must come of its steps, as our encoder in float32 has it; see `Runner.outcome`."""
     difference: float | None = None
     """Largest relative difference of its outputs and gradients from those expected."""
-    times: list[float] = field(default_factory=list)
-    """Seconds of each step."""
+    times: list[Spent] = field(default_factory=list)
+    """What each step took."""
 
     @property
     def seconds(self) -> float:
-        """Returns the time of the fastest step."""
-        return min(self.times)
+        """Returns the time on the clock of the fastest step."""
+        return min(spent.wall for spent in self.times)
 
     @property
     def median_seconds(self) -> float:
-        """Returns the time of the step in the middle."""
-        return statistics.median(self.times)
+        """Returns the time on the clock of the step in the middle."""
+        return statistics.median(spent.wall for spent in self.times)
+
+    @property
+    def cpu_seconds(self) -> float:
+        """Returns the least time of the processor that a step took."""
+        return min(spent.cpu for spent in self.times)
 
     def check(self, outcome: Mapping[str, Tensor]) -> None:
         """Refuses an implementation that does not compute what ours does.
@@ -110,8 +117,15 @@ class Comparison:
         With "default", which the references have, the backend's part of the difference is out.
         """
         seconds = self.ours(gemm).seconds
-        others = [c for c in self.contestants if c.entry.name != "ours"]
-        return {c.entry.name: c.seconds / seconds for c in others}
+        return {c.entry.name: c.seconds / seconds for c in self._references()}
+
+    def times_faster_by_cpu(self) -> dict[str, float]:
+        """Returns the same by time of the processor, ours with the backend chosen for it."""
+        seconds = self.ours().cpu_seconds
+        return {c.entry.name: c.cpu_seconds / seconds for c in self._references()}
+
+    def _references(self) -> list[Contestant]:
+        return [c for c in self.contestants if c.entry.name != "ours"]
 
 
 def compare(
@@ -163,6 +177,7 @@ def _contestants(task: Task, entries: Sequence[Entry]) -> list[Contestant]:
         if count not in ours:
             ours[count] = Runner(task, replace(entries[0], num_sentences=count)).outcome()
         runner = Runner(task, entry)
+        tell(f"{entry.view} at {entry.hidden_size}: what {runner.step.label} must compute")
         expected = ours[count]
         if runner.reference is not None:
             gradients = {name: value for name, value in expected.items() if name}
@@ -183,7 +198,9 @@ def _measure(task: Task, contestants: Sequence[Contestant], start: Start) -> Non
             path = Path(folder) / "outcome.pt"
             measured.warm_up(path)
             contestant.check(torch.load(path))
-        for _ in range(task.repeats):
+        view = contestants[0].entry.view
+        for number in range(task.repeats):
+            tell(f"{view}: step {number + 1} of {task.repeats} of {len(contestants)} processes")
             for contestant, measured in zip(contestants, all_measured, strict=True):
                 contestant.times.append(measured.measure())
 

@@ -22,6 +22,7 @@ from benchmarks.references import (
     RecursiveNary,
     Reference,
 )
+from benchmarks.stopwatch import Spent
 from benchmarks.training_step import TrainingStep
 from models.corpus.sentence_block import SentenceBlock
 from models.encoders import build_encoder
@@ -148,8 +149,8 @@ class Runner:
         torch.save(self.outcome(), outcome)
         self.step.optimiser.step()
 
-    def measure(self) -> float:
-        """Takes one step; returns its seconds."""
+    def measure(self) -> Spent:
+        """Takes one step; returns what it took."""
         return self.step.measure()
 
 

@@ -18,7 +18,8 @@ import pyarrow as pa
 import torch
 
 from benchmarks.encode import MIN_SENTENCES, argument_parser, distinct_sentences, slug
-from benchmarks.report import Table, fail, header, print_last_line, print_table
+from benchmarks.quick import parse_arguments
+from benchmarks.report import Table, fail, header, print_last_line, print_table, tell
 from models.embedded.embed import EmbeddedFolders, OpenedEncoder, embed_shard, open_encoder
 from models.encoding.encoder_interface import FloatArray
 from models.encoding.reading_encoder import EncoderSettings
@@ -32,27 +33,24 @@ from pipeline.shards.shards import read_shard, write_shard
 from pipeline.text.tokenization import EnglishTokenizer
 
 SENTENCES = 20_000
-QUICK_SENTENCES = 2_000
+QUICK = {"sentences": 2_000}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the benchmark; returns 0, or 2 for a user's mistake."""
+    """Runs the benchmark; returns 0, or what `fail` says of what went wrong."""
     given = sys.argv[1:] if arguments is None else list(arguments)
-    parser = argument_parser(
-        "python -m benchmarks.embedding", __doc__ or "", SENTENCES, QUICK_SENTENCES
-    )
-    options = parser.parse_args(given)
-    if options.sentences is not None and options.sentences < MIN_SENTENCES:
+    parser = argument_parser("python -m benchmarks.embedding", __doc__ or "", SENTENCES)
+    options = parse_arguments(parser, given, QUICK)
+    if options.sentences < MIN_SENTENCES:
         return fail(f"--sentences is {options.sentences}; give at least {MIN_SENTENCES}")
     torch.set_num_threads(1)
-    wanted = options.sentences or (QUICK_SENTENCES if options.quick else SENTENCES)
     encoders = list(dict.fromkeys(options.encoder or BUNDLED_MODELS))
     try:
-        sentences = distinct_sentences(options.text, wanted)
+        sentences = distinct_sentences(options.text, options.sentences)
         with tempfile.TemporaryDirectory() as scratch:
             figures = _figures(Path(scratch), encoders, sentences)
     except (OSError, ValueError, RuntimeError) as error:
-        return fail(str(error))
+        return fail(error)
     what = str(options.text or "Python's documentation, as in the default run")
     text = f"{len(sentences):,} distinct sentences of {what}"
     names = list(dict.fromkeys(name for found in figures.values() for name in found))
@@ -68,7 +66,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "differing: the largest difference between the vectors of the two",
     ]
     table = Table("A corpus to vectors", ("what", *figures), rows, notes)
-    print_table(table, header("benchmarks.embedding", given, text=text, seed=0))
+    run = header("benchmarks.embedding", given, text=text, seed=0, quick=options.quick)
+    print_table(table, run)
     named = {
         f"{slug(encoder)}_{name}": value
         for encoder, found in figures.items()
@@ -90,12 +89,12 @@ def _figures(
         if stage not in read:
             continue
         parses[stage] = folder / stage
-        print(f"parsing: {stage}", file=sys.stderr)
+        tell(f"parsing: {stage}")
         parser = load_parser(BUNDLED_PARSERS[stage], stage)
         parse_shard(ParseJob(stage, folder / "sentences", folder / stage, 0), parser)
     found = {}
     for place, (name, encoder) in enumerate(opened.items()):
-        print(f"embedding: {name}", file=sys.stderr)
+        tell(f"embedding: {name}")
         folders = EmbeddedFolders(folder / "sentences", parses, folder / f"embeddings-{place}")
         found[name] = _measured(folders, encoder, sentences)
     return found

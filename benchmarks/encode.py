@@ -21,7 +21,8 @@ from pathlib import Path
 import torch
 
 from benchmarks.encode_process import VS_PARSERS
-from benchmarks.report import Table, fail, header, print_last_line, print_table
+from benchmarks.quick import parse_arguments
+from benchmarks.report import Table, fail, header, print_last_line, print_table, tell
 from pipeline.base.bundled import BUNDLED_MODELS
 from pipeline.base.job import job_environment
 from pipeline.sources.paragraphs import Paragraph
@@ -32,7 +33,7 @@ from pipeline.text.cleaning import clean_text
 from pipeline.text.tokenization import EnglishTokenizer, SentenceConfig, refuse_sentence
 
 SENTENCES = 50_000
-QUICK_SENTENCES = 2_000
+QUICK = {"sentences": 2_000}
 COLD_SHARE = 10
 """The first of so many parts is what the encoder has met nothing before."""
 MIN_SENTENCES = 2 * COLD_SHARE
@@ -41,18 +42,15 @@ STARTS = 3
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the benchmark; returns 0, or 2 for a user's mistake."""
+    """Runs the benchmark; returns 0, or what `fail` says of what went wrong."""
     given = sys.argv[1:] if arguments is None else list(arguments)
-    parser = argument_parser(
-        "python -m benchmarks.encode", __doc__ or "", SENTENCES, QUICK_SENTENCES
-    )
-    options = parser.parse_args(given)
-    if options.sentences is not None and options.sentences < MIN_SENTENCES:
+    parser = argument_parser("python -m benchmarks.encode", __doc__ or "", SENTENCES)
+    options = parse_arguments(parser, given, QUICK)
+    if options.sentences < MIN_SENTENCES:
         return fail(f"--sentences is {options.sentences}; give at least {MIN_SENTENCES}")
     torch.set_num_threads(1)  # as in the process that is measured
-    wanted = options.sentences or (QUICK_SENTENCES if options.quick else SENTENCES)
     try:
-        sentences = distinct_sentences(options.text, wanted)
+        sentences = distinct_sentences(options.text, options.sentences)
         encoders = list(dict.fromkeys(options.encoder or BUNDLED_MODELS))
         _check_names(encoders)
         figures = {
@@ -60,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for encoder in encoders
         }
     except (OSError, ValueError, RuntimeError) as error:
-        return fail(str(error))
+        return fail(error)
     what = str(options.text or "Python's documentation, as in the default run")
     words = sum(len(sentence.split()) for sentence in sentences) / len(sentences)
     text = f"{len(sentences):,} distinct sentences of {what}, {words:.1f} words each"
@@ -80,7 +78,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         f"{VS_PARSERS}: of the rate at which its parsers alone would read the same sentences",
     ]
     table = Table("Raw text to vectors", ("what", *figures), rows, notes)
-    print_table(table, header("benchmarks.encode", given, text=text, seed=0))
+    run = header("benchmarks.encode", given, text=text, seed=0, quick=options.quick)
+    print_table(table, run)
     print_last_line({**_named(figures), "sentences": len(sentences), "encoders": encoders})
     return 0
 
@@ -124,21 +123,19 @@ def _named(figures: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
     return named | shared
 
 
-def argument_parser(program: str, purpose: str, most: int, quick: int) -> argparse.ArgumentParser:
+def argument_parser(program: str, purpose: str, most: int) -> argparse.ArgumentParser:
     """Returns what reads the arguments of a benchmark of encoders.
 
     Args:
         purpose: its module's docstring, of which the first line is shown.
         most: sentences that are taken by default.
-        quick: those for a trial.
     """
     parser = argparse.ArgumentParser(prog=program, description=purpose.partition("\n")[0])
     add = parser.add_argument
     shipped = ", ".join(BUNDLED_MODELS)
     add("encoder", nargs="*", help=f"names of encoders; default: those that ship, {shipped}")
     add("--text", type=Path, help="UTF-8, a sentence a line; default: the default run's sentences")
-    add("--sentences", type=int, help=f"at most so many; default: {most}")
-    add("--quick", action="store_true", help=f"at most {quick} sentences, for a trial")
+    add("--sentences", type=int, default=most, help=f"at most so many; default: {most}")
     return parser
 
 
@@ -188,6 +185,7 @@ def _measure_apart(encoder: str, sentences: Sequence[str]) -> dict[str, float]:
     Raises:
         RuntimeError: it failed; carries what it said.
     """
+    tell(f"encoding: {encoder}")
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / "sentences.json"
         path.write_text(json.dumps(sentences), encoding="utf-8")
@@ -215,7 +213,8 @@ def _warm_start(encoder: str, sentence: str) -> dict[str, float]:
     """
     code = "import sys, treeviews; treeviews.encode(sys.argv[2], sys.argv[1])"
     clock, processor = [], []
-    for _ in range(STARTS):
+    for number in range(STARTS):
+        tell(f"start {number + 1} of {STARTS}: {encoder}")
         spent, start = _processor_seconds_of_children(), time.perf_counter()
         done = subprocess.run(
             [sys.executable, "-c", code, encoder, sentence],

@@ -52,6 +52,7 @@ def inputs(
     data_folder: Path | None,
     tasks: str,
     corpus: Path | None,
+    sentences: int = MR_SIZE,
 ) -> list[Input]:
     """Returns the classification tasks whose data are there.
 
@@ -60,13 +61,14 @@ def inputs(
         data_folder: SentEval's; None takes the default run's sentences as one task like MR.
         tasks: names, or ``all``.
         corpus: of the default run, see `corpus_folders`.
+        sentences: of it that the made task has at most.
 
     Raises:
         FileNotFoundError: no data of any of the tasks, or no default run.
         ValueError: none of them learns classes.
     """
     if data_folder is None:
-        pairs = [made_task(corpus)]
+        pairs = [made_task(corpus, sentences)]
     else:
         chosen = [
             task
@@ -97,10 +99,11 @@ def _featurised(
     return Input(task, data, features_by_split(data, featuriser))
 
 
-def made_task(corpus: Path | None) -> tuple[EvaluationTask, TaskData]:
+def made_task(corpus: Path | None, most: int = MR_SIZE) -> tuple[EvaluationTask, TaskData]:
     """Returns a task like MR, of two classes, from the sentences of the default run.
 
-    It asks whether a sentence holds the word that comes nearest to being in half of them.
+    It has the first ``most`` of them, and asks whether a sentence holds the word that comes nearest
+    to being in half of them.
     """
     folders = corpus_folders(corpus)
     distinct: dict[str, list[str]] = {}
@@ -108,7 +111,7 @@ def made_task(corpus: Path | None) -> tuple[EvaluationTask, TaskData]:
         table = read_shard(folders.sentences, "sentences", shard.number, ["tokens"])
         for tokens in table["tokens"].to_pylist():
             distinct.setdefault(" ".join(tokens), tokens)
-    sentences = dict(list(distinct.items())[:MR_SIZE])
+    sentences = dict(list(distinct.items())[:most])
     counts = Counter(word for tokens in sentences.values() for word in set(tokens))
     word = min(counts, key=lambda one: (abs(counts[one] - len(sentences) / 2), one))
     labels = np.array([int(word in tokens) for tokens in sentences.values()])

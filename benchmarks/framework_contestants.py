@@ -17,6 +17,7 @@ from benchmarks.references.plain_frameworks import (
     PlainGenerative,
     PlainStep,
 )
+from benchmarks.stopwatch import Spent
 from models.config.training_config import Precision, TrainingConfig
 from models.config.views import needed_stages
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
@@ -73,12 +74,12 @@ class Turn:
 
     steps: int
     sentences: int
-    seconds: float
+    spent: Spent
 
     @property
     def sentences_per_second(self) -> float:
-        """The turn's rate."""
-        return self.sentences / self.seconds
+        """The turn's rate on the clock."""
+        return self.sentences / self.spent.wall
 
 
 @dataclass(eq=False)
@@ -97,9 +98,29 @@ class Contestant:
     turns: list[Turn] = field(default_factory=list)
 
     @property
+    def label(self) -> str:
+        """What it is called while it is measured."""
+        return f"{self.name} with {','.join(self.views)}, {self.precision}, gemm {self.gemm}"
+
+    @property
+    def sentences(self) -> int:
+        """Of all turns."""
+        return sum(turn.sentences for turn in self.turns)
+
+    @property
+    def spent(self) -> Spent:
+        """By all turns."""
+        return sum((turn.spent for turn in self.turns), start=Spent(0.0, 0.0))
+
+    @property
     def sentences_per_second(self) -> float:
-        """Of all turns together."""
-        return sum(turn.sentences for turn in self.turns) / sum(turn.seconds for turn in self.turns)
+        """Of all turns together, on the clock."""
+        return self.sentences / self.spent.wall
+
+    @property
+    def sentences_per_cpu_second(self) -> float:
+        """Of all turns together, by the processor's time."""
+        return self.sentences / self.spent.cpu
 
 
 def read_text(

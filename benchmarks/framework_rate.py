@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 
 from benchmarks.framework_contestants import OURS, REFERENCES, Contestant, Step, Turn
+from benchmarks.report import tell
+from benchmarks.stopwatch import Stopwatch
 from benchmarks.training_rate import wait_for
 from models.config.training_config import TrainingConfig
 from models.corpus.sentence_block import SentenceBlock
@@ -78,7 +79,9 @@ def compare(
         _warm_up(contestants, blocks[: turns.warmup], device)
         _check(config, contestants)
         for first in range(turns.warmup, len(blocks), turns.steps):
+            number = 1 + (first - turns.warmup) // turns.steps
             for contestant in contestants:
+                tell(f"{config.objective}: turn {number} of {turns.rounds}, {contestant.label}")
                 _set_up(contestant, device)
                 _take_turn(contestant, blocks[first : first + turns.steps], turns.prefetch, device)
     return Comparison(config, contestants)
@@ -90,6 +93,7 @@ def _warm_up(
     first_losses: dict[Step, float] = {}
     for contestant in contestants:
         step = contestant.step
+        tell(f"warming up: {contestant.label}")
         _set_up(contestant, device)
         losses = [step.take(step.prepare(block)) for block in blocks]
         # With a second matrix product the same weights are no longer those of the beginning.
@@ -107,13 +111,12 @@ def _take_turn(
 ) -> None:
     step = contestant.step
     wait_for(device)
-    started = time.perf_counter()
+    watch = Stopwatch()
     with prefetched(map(step.prepare, blocks), ahead=prefetch) as batches:
         for batch in batches:
             step.take(batch)
     wait_for(device)
-    seconds = time.perf_counter() - started
-    contestant.turns.append(Turn(len(blocks), sum(map(len, blocks)), seconds))
+    contestant.turns.append(Turn(len(blocks), sum(map(len, blocks)), watch.read()))
 
 
 def _check(config: TrainingConfig, contestants: Sequence[Contestant]) -> None:

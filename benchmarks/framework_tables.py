@@ -10,7 +10,8 @@ from benchmarks.report import Table
 
 COLUMNS = (
     *("objective", "implementation", "views", "precision", "gemm", "sentences/s"),
-    *("slowest turn", "fastest turn", "ms a step", "times plain", "first loss"),
+    *("slowest turn", "fastest turn", "ms a step", "CPU ms a step", "times plain"),
+    *("times plain by CPU time", "first loss"),
 )
 LABELS = {OURS: OURS, **{name: encoder.label for name, encoder in REFERENCES.items()}}
 
@@ -42,7 +43,8 @@ def comparison_table(comparisons: Sequence[Comparison], text: TrainingText, turn
             "gemm: who multiplies float32 matrices on a CPU; the last line takes the faster one "
             "for each implementation",
             "times plain: sentences/s over those of the padded version in this precision, with "
-            "the product that is faster for it",
+            "the product that is faster for it; by CPU time: the same of the processor's time, "
+            "which other work on the machine distorts less, by all threads (of a GPU's work none)",
             "first loss: from equal weights on the same batch; generative losses differ by their "
             "draws",
         ],
@@ -61,6 +63,8 @@ def figures(comparisons: Sequence[Comparison]) -> dict[str, float | str]:
             for name, reference in references.items():
                 ratio = ours.sentences_per_second / reference.sentences_per_second
                 found[f"{key}_vs_{name}"] = round(ratio, 3)
+                by_cpu = ours.sentences_per_cpu_second / reference.sentences_per_cpu_second
+                found[f"{key}_vs_{name}_cpu"] = round(by_cpu, 3)
             found[f"{key}_sentences_per_second"] = round(ours.sentences_per_second, 1)
             for name, reference in references.items():
                 rate = round(reference.sentences_per_second, 1)
@@ -74,10 +78,10 @@ def figures(comparisons: Sequence[Comparison]) -> dict[str, float | str]:
 
 
 def _row(comparison: Comparison, contestant: Contestant) -> tuple[str, ...]:
-    plain = comparison.best("plain", contestant.precision).sentences_per_second
+    plain = comparison.best("plain", contestant.precision)
     rates = [turn.sentences_per_second for turn in contestant.turns]
     steps = sum(turn.steps for turn in contestant.turns)
-    seconds = sum(turn.seconds for turn in contestant.turns)
+    spent = contestant.spent.times(1e3 / steps)
     return (
         comparison.config.objective,
         LABELS[contestant.name],
@@ -87,7 +91,9 @@ def _row(comparison: Comparison, contestant: Contestant) -> tuple[str, ...]:
         f"{contestant.sentences_per_second:.1f}",
         f"{min(rates):.1f}",
         f"{max(rates):.1f}",
-        f"{1e3 * seconds / steps:.0f}",
-        f"{contestant.sentences_per_second / plain:.2f}",
+        f"{spent.wall:.0f}",
+        f"{spent.cpu:.0f}",
+        f"{contestant.sentences_per_second / plain.sentences_per_second:.2f}",
+        f"{contestant.sentences_per_cpu_second / plain.sentences_per_cpu_second:.2f}",
         f"{contestant.loss:.4f}",
     )

@@ -25,7 +25,8 @@ from benchmarks.framework_contestants import TrainingText, contestants, read_tex
 from benchmarks.framework_rate import Comparison, Turns, compare
 from benchmarks.framework_tables import comparison_table, figures
 from benchmarks.gemm_speed import measure_training_products
-from benchmarks.report import fail, header, print_last_line, print_table
+from benchmarks.quick import parse_arguments
+from benchmarks.report import fail, header, print_last_line, print_table, tell
 from benchmarks.training_rate import device_name, device_of
 from models.config.training_config import Precision, TrainingConfig
 from models.config.training_presets import preset
@@ -34,12 +35,13 @@ from models.encoders.kernels.gemm import MAX_ERROR, GemmBackend
 
 PRESETS = ("B-G", "B-D")
 STRUCTURED_VIEWS = ("DEP", "CONST")
+QUICK = {"hidden": 512, "batch": 256, "rounds": 2}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the benchmark; returns 0, or 2 for a user's mistake."""
+    """Runs the benchmark; returns 0, or what `fail` says of what went wrong."""
     given = sys.argv[1:] if arguments is None else list(arguments)
-    options = _parser().parse_args(given)
+    options = parse_arguments(_parser(), given, QUICK)
     try:
         _check(options)
         device = device_of(options.device)
@@ -47,10 +49,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.threads is not None:
             torch.set_num_threads(options.threads)
         folders = corpus_folders(options.corpus)
-        run = header("benchmarks.frameworks", given, corpus=folders, seed=options.seed, device=name)
+        run = header(
+            *("benchmarks.frameworks", given),
+            corpus=folders,
+            seed=options.seed,
+            device=name,
+            quick=options.quick,
+        )
         text = _text(folders, options)
     except (FileNotFoundError, ValueError) as error:
-        return fail(str(error))
+        return fail(error)
     comparisons = [_compared(preset_name, text, options, device) for preset_name in PRESETS]
     print_table(comparison_table(comparisons, text, _turns(options)), run)
     settings = {
@@ -70,7 +78,7 @@ def _compared(
 ) -> Comparison:
     """Returns a framework's comparison; tells on standard error what is being measured."""
     config = _config(preset_name, options)
-    print(f"measuring {preset_name}", file=sys.stderr)
+    tell(f"measuring {preset_name}")
     all_of_it = contestants(
         text,
         config,

@@ -27,7 +27,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from benchmarks.corpus import corpus_folders
-from benchmarks.report import Table, fail, header, print_last_line, print_table
+from benchmarks.quick import parse_arguments
+from benchmarks.report import Table, fail, header, print_last_line, print_table, tell
 from models.config.training_config import TrainingConfig
 from models.config.training_presets import preset
 from models.corpus.parsed_corpus import ParsedCorpus, Selection
@@ -60,11 +61,9 @@ class Noise:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the benchmark; returns 0, or 2 for a user's mistake."""
+    """Runs the benchmark; returns 0, or what `fail` says of what went wrong."""
     given = sys.argv[1:] if arguments is None else list(arguments)
-    options = _parser().parse_args(given)
-    if options.quick:
-        vars(options).update(QUICK)
+    options = parse_arguments(_parser(), given, QUICK)
     if options.threads is not None:
         torch.set_num_threads(options.threads)
     config = preset(
@@ -74,13 +73,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         vectors = load_word_vectors(options.vectors)
         blocks, counts = _text(config, vectors, options)
     except (FileNotFoundError, ValueError) as error:
-        return fail(str(error))
+        return fail(error)
     model = build_model(config, vectors, config.seed)
     model.set_word_counts(counts)
     draws = [A_WORD, *options.draws]
     found = _noise_after_steps(model, blocks, draws, options)
     seconds = _seconds_a_step(model, blocks, draws[1:], options.rounds)
-    run = header("benchmarks.noise", given, seed=options.seed, text=_named(options))
+    text = _named(options)
+    run = header("benchmarks.noise", given, seed=options.seed, text=text, quick=options.quick)
     print_table(_table(draws, found, seconds, config), run)
     print_last_line(_figures(draws, found, seconds))
     return 0
@@ -142,7 +142,7 @@ def _noise_after_steps(
             torch.manual_seed(done)
             _learn(learner, model.training_batch(block))
             done += 1
-        print(f"measuring after {goal} steps", file=sys.stderr)
+        tell(f"measuring after {goal} steps")
         found[goal] = noise_of(model, blocks[-1], draws, options.repeats)
     return found
 
@@ -319,7 +319,6 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("--corpus", type=Path, help="a parsed corpus; by default the one that `make run` made")
     add("--synthetic", type=int, default=0, help="so many drawn sentences instead of a corpus")
-    add("--quick", action="store_true", help="a small run on drawn sentences")
     add("--vectors", type=Path, default=BUNDLED_VECTORS, help="word vectors")
     add("--hidden", type=int, default=1024, help="d, the width of a direction")
     add("--batch", type=int, default=512, help="sentences in a batch")

@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,8 +19,18 @@ from typing import Any
 import numpy as np
 
 import models
-from benchmarks.encode import QUICK_SENTENCES, SENTENCES, distinct_sentences
-from benchmarks.report import Table, fail, header, print_last_line, print_table
+from benchmarks.encode import QUICK, SENTENCES, distinct_sentences
+from benchmarks.quick import parse_arguments
+from benchmarks.report import (
+    LackingError,
+    Table,
+    fail,
+    header,
+    print_last_line,
+    print_table,
+    tell,
+)
+from benchmarks.stopwatch import Spent, Stopwatch
 from models.encoding.encoder_interface import FloatArray
 from models.evaluate_tasks import execute
 from models.evaluation.task_result import TaskResult, read_results
@@ -31,6 +40,7 @@ from models.mteb.library import import_mteb, offline
 from models.mteb.mteb_model import mteb_model
 from models.mteb.senteval import MTEB_TASK_OF, write_mteb_data
 from models.mteb.tasks import load_mteb_task
+from pipeline.base.bundled import how_to_install
 
 DEFAULT_TEXT = "Python's documentation, as in the default run"
 EQUAL = 1e-6
@@ -38,25 +48,26 @@ EQUAL = 1e-6
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the comparison; returns 0, or 2 for a user's mistake."""
+    """Runs the comparison; returns 0, or what `fail` says of what went wrong."""
     given = sys.argv[1:] if arguments is None else list(arguments)
-    options = _parser().parse_args(given)
+    options = parse_arguments(_parser(), given, QUICK)
     try:
-        wanted = QUICK_SENTENCES if options.quick else SENTENCES
-        sentences = distinct_sentences(options.text, wanted)
+        sentences = distinct_sentences(options.text, options.sentences)
         with tempfile.TemporaryDirectory() as temporary:
             folder = Path(temporary)
             opened = _opened_elsewhere(options.encoder, folder / "exported")
             text = f"{len(sentences):,} sentences of {options.text or DEFAULT_TEXT}"
             vectors, figures = _compared(options.encoder, opened, sentences)
-            run = header("benchmarks.opened_elsewhere", given, text=text, seed=0)
+            run = header(
+                "benchmarks.opened_elsewhere", given, text=text, seed=0, quick=options.quick
+            )
             print_table(vectors, run)
             if options.data is not None:
                 scores, found = _scored(options.encoder, opened, options.data, folder)
                 print_table(scores, run)
                 figures |= found
     except (OSError, ValueError) as error:
-        return fail(str(error))
+        return fail(error)
     print_last_line(figures)
     return 0
 
@@ -74,43 +85,53 @@ def _opened_elsewhere(encoder: str, out: Path) -> dict[str, Any]:
 
         opened["sentence-transformers"] = SentenceTransformer(str(out), device="cpu")
     except ModuleNotFoundError:
-        print("sentence-transformers is not installed: left out", file=sys.stderr)
+        tell("sentence-transformers is not installed: left out")
     try:
         from model2vec import StaticModel
 
         opened["model2vec"] = StaticModel.from_pretrained(str(out))
     except ModuleNotFoundError:
-        print("model2vec is not installed: left out", file=sys.stderr)
+        tell("model2vec is not installed: left out")
     if not opened:
-        raise ValueError("install sentence-transformers or model2vec, to have something to compare")
+        raise LackingError(
+            "neither sentence-transformers nor model2vec is here to compare with: "
+            f"{how_to_install('sentence-transformers')}"
+        )
     return opened
 
 
 def _compared(
     encoder: str, opened: dict[str, Any], sentences: Sequence[str]
 ) -> tuple[Table, dict[str, float]]:
-    ours, seconds = _timed(models.load(encoder).encode, sentences)
-    rows = [["treeviews", "", "", f"{len(sentences) / seconds:,.0f}"]]
+    tell(f"encoding: {encoder}")
+    ours, spent = _timed(models.load(encoder).encode, sentences)
+    rows = [["treeviews", "", "", *_rates(sentences, spent)]]
     figures: dict[str, float] = {"sentences": len(sentences)}
     for name, other in opened.items():
-        theirs, seconds = _timed(other.encode, sentences)
+        tell(f"encoding: {encoder} in {name}")
+        theirs, spent = _timed(other.encode, sentences)
         apart = np.abs(ours - theirs).max(axis=1)
         equal = int((apart <= EQUAL).sum())
-        rows.append(
-            [name, f"{equal:,}", f"{float(apart.max()):.1e}", f"{len(sentences) / seconds:,.0f}"]
-        )
+        same = (f"{equal:,}", f"{float(apart.max()):.1e}")
+        rows.append([name, *same, *_rates(sentences, spent)])
         slug = name.replace("-", "_")
         figures[f"{slug}_equal_vectors"] = equal / len(sentences)
         figures[f"{slug}_largest_difference"] = float(apart.max())
-    columns = ("opened by", f"equal to {EQUAL:.0e}", "largest difference", "sentences/s")
-    notes = ["seconds on the clock, all threads that the library takes by itself"]
+    same = (f"equal to {EQUAL:.0e}", "largest difference")
+    columns = ("opened by", *same, "sentences/s", "sentences/CPU s")
+    notes = ["all threads that the library takes by itself; on the clock, and by their CPU time"]
     return Table(f"Vectors of {encoder}", columns, rows, notes), figures
 
 
-def _timed(encode: Callable[..., Any], sentences: Sequence[str]) -> tuple[FloatArray, float]:
-    started = time.perf_counter()
+def _timed(encode: Callable[..., Any], sentences: Sequence[str]) -> tuple[FloatArray, Spent]:
+    watch = Stopwatch()
     vectors: FloatArray = np.asarray(encode(list(sentences)), dtype=np.float32)
-    return vectors, time.perf_counter() - started
+    return vectors, watch.read()
+
+
+def _rates(sentences: Sequence[str], spent: Spent) -> tuple[str, str]:
+    wall, cpu = (len(sentences) / max(seconds, 1e-9) for seconds in (spent.wall, spent.cpu))
+    return f"{wall:,.0f}", f"{cpu:,.0f}"
 
 
 def _scored(
@@ -127,6 +148,7 @@ def _scored(
         contestants["sentence-transformers, by MTEB"] = opened["sentence-transformers"]
     rows, largest = [], 0.0
     for name in tasks:
+        tell(f"scoring: {name}")
         result = ours[name]
         assert isinstance(result, TaskResult), name
         own = result.scores["spearman_all"].value
@@ -159,7 +181,7 @@ def _parser() -> argparse.ArgumentParser:
     add("encoder", nargs="?", default="english", help="of words alone; default: english")
     add("--data", type=Path, help="SentEval's data folder; without it vectors alone are compared")
     add("--text", type=Path, help="UTF-8, a sentence a line; default: the default run's sentences")
-    add("--quick", action="store_true", help=f"at most {QUICK_SENTENCES} sentences")
+    add("--sentences", type=int, default=SENTENCES, help=f"at most so many; default: {SENTENCES}")
     return parser
 
 

@@ -27,7 +27,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from benchmarks.orchestration_tasks import COSTS_FOLDER, DRIVER_COST
-from benchmarks.report import Table, fail, header, print_last_line, print_table
+from benchmarks.quick import parse_arguments
+from benchmarks.report import LackingError, Table, fail, header, print_last_line, print_table, tell
 from benchmarks.timed_command import timed
 from pipeline.base.bundled import how_to_install
 from pipeline.base.job import available_cores
@@ -73,24 +74,27 @@ class Cost:
         return self.cpu_seconds - self.job_seconds
 
 
+QUICK = {"shards": 40}
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the benchmark; returns 0, or 2 for a user's mistake."""
+    """Runs the benchmark; returns 0, or what `fail` says of what went wrong."""
     given = sys.argv[1:] if arguments is None else list(arguments)
-    options = _parser().parse_args(given)
+    options = parse_arguments(_parser(), given, QUICK)
     try:
         for name in ("shards", "workers"):
             if getattr(options, name) < 1:
                 raise ValueError(f"--{name} must be at least 1")
         if RAY in options.designs and importlib.util.find_spec("ray") is None:
-            raise ValueError(f"Ray is not installed: {how_to_install('ray')}, or leave it out")
+            raise LackingError(f"Ray is not installed: {how_to_install('ray')}, or leave it out")
         text = f"{options.shards} shards of one sentence of {len(SENTENCE)} tokens"
-        run = header("benchmarks.orchestration", given, text=text, seed=0)
+        run = header("benchmarks.orchestration", given, text=text, seed=0, quick=options.quick)
         costs = [
             measure(design, options.shards, options.workers)
             for design in dict.fromkeys(options.designs)
         ]
     except (RuntimeError, ValueError) as error:
-        return fail(str(error))
+        return fail(error)
     print_table(_table(costs, options.shards), run)
     print_last_line(
         {**_figures(costs[0]), "shards": options.shards, "workers": options.workers}
@@ -117,7 +121,7 @@ def measure(design: str, num_shards: int, workers: int) -> Cost:
     Raises:
         RuntimeError: Luigi failed; carries the end of its log.
     """
-    print(f"measuring {design}", file=sys.stderr)
+    tell(f"measuring {design}")
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         write_corpus(work, num_shards)
@@ -126,6 +130,7 @@ def measure(design: str, num_shards: int, workers: int) -> Cost:
         costs = list((work / COSTS_FOLDER).glob("[0-9]*"))
         job_seconds = sum(float(path.read_text(encoding="ascii")) for path in costs)
         driver_seconds = float((work / COSTS_FOLDER / DRIVER_COST).read_text(encoding="ascii"))
+        tell(f"measuring {design}: the same again, which finds all done")
         noop_seconds = timed(command).wall_seconds
     return Cost(
         design,

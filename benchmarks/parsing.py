@@ -6,9 +6,9 @@ fast; benepar's length-bucketed ``ChartParser.parse``, its ``parse_sents`` and o
 parser. All take turns, begin every round anew, and their trees are compared. It then runs shard
 jobs, one alone and two at once. The last line it prints is one JSON object.
 
-Rates count CPU seconds of the best round; ``two_processes_vs_one`` counts wall time, so that it
-needs two cores that nobody else uses. ``dep_fast_las_loss`` is of the treebank's trees where there
-are some, else of those of the exact mode.
+Rates of the last line count CPU seconds of the best round; ``two_processes_vs_one`` counts wall
+time, so that it needs two cores that nobody else uses. ``dep_fast_las_loss`` is of the treebank's
+trees where there are some, else of those of the exact mode.
 """
 
 from __future__ import annotations
@@ -29,26 +29,34 @@ from benchmarks.parsing_input import ParsingInput, corpus_input, treebank_input
 from benchmarks.parsing_processes import ProcessRates, process_rates
 from benchmarks.parsing_rate import measure
 from benchmarks.parsing_tables import Results, parsing_table, process_table
-from benchmarks.report import fail, header, print_last_line, print_table
+from benchmarks.quick import parse_arguments
+from benchmarks.report import LackingError, fail, header, print_last_line, print_table
 from pipeline.base.bundled import BUNDLED_PARSERS
 from pipeline.base.job import available_cores
 from pipeline.base.kept_memory import keep_memory
 
+QUICK = {
+    "sentences": 200,
+    "rounds": 1,
+    "parse_sents_sentences": 50,
+    "shard_sentences": 400,
+}
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the benchmark; returns 0, or 2 for a user's mistake."""
+    """Runs the benchmark; returns 0, or what `fail` says of what went wrong."""
     given = sys.argv[1:] if arguments is None else list(arguments)
-    options = _parser().parse_args(given)
+    options = parse_arguments(_parser(), given, QUICK)
     torch.set_num_threads(1)
     keep_memory()  # as jobs do, for the libraries' parsers, too
     try:
         _check(options)
         text = _input(options)
-        run = header("benchmarks.parsing", given, text=text.text, seed=0)
+        run = header("benchmarks.parsing", given, text=text.text, seed=0, quick=options.quick)
         results = _measure(text, options)
         processes = _measure_processes(text, options)
     except (FileNotFoundError, RuntimeError, ValueError) as error:
-        return fail(str(error))
+        return fail(error)
     print_table(parsing_table(results, options.rounds), run)
     if processes:
         print_table(process_table(processes, options.shard_sentences), run)
@@ -108,7 +116,7 @@ def _check(options: argparse.Namespace) -> None:
         if getattr(options, name) < smallest:
             raise ValueError(f"--{name.replace('_', '-')} must be at least {smallest}")
     if options.shard_sentences and available_cores() < 2:
-        raise ValueError(
+        raise LackingError(
             "two shard jobs need two cores; give --shard-sentences 0 to leave them out"
         )
 

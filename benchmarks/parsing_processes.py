@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +12,9 @@ from pathlib import Path
 import pyarrow as pa
 
 from benchmarks.parsing_contestants import Sentences
+from benchmarks.report import tell
+from benchmarks.stopwatch import Spent
+from benchmarks.timed_command import children_cpu_seconds
 from pipeline.base.job import run_job_process
 from pipeline.shards.manifests import read_shard_manifest
 from pipeline.shards.schema import schema_for
@@ -21,13 +23,17 @@ from pipeline.shards.shards import write_shard
 
 @dataclass(frozen=True, slots=True)
 class ProcessRates:
-    """Sentences a second of one stage's shard jobs, in wall time, loading the parser excluded."""
+    """Sentences a second of one stage's shard jobs: on the clock, loading the parser excluded."""
 
     stage: str
     one: float
     """Of a job that runs alone."""
     two: float
     """Of two jobs at once, together: twice a shard's rows in the time of the slower."""
+    one_by_cpu: float
+    """Of a job that runs alone, by the processor's time of its process, loading included."""
+    two_by_cpu: float
+    """The same of two jobs at once; less than that of one where they are in each other's way."""
 
     @property
     def ratio(self) -> float:
@@ -47,10 +53,16 @@ def process_rates(
         jobs = _jobs(Path(folder), stage, parser, sentences, num_rows)
         ones, twos = [], []
         for number in range(rounds):
-            print(f"round {number + 1} of {rounds}: shard jobs, {stage}", file=sys.stderr)
-            ones.append(_slowest_seconds([next(jobs)]))
-            twos.append(_slowest_seconds([next(jobs), next(jobs)]))
-    return ProcessRates(stage, one=num_rows / min(ones), two=2 * num_rows / min(twos))
+            tell(f"round {number + 1} of {rounds}: shard jobs, {stage}")
+            ones.append(_spent([next(jobs)]))
+            twos.append(_spent([next(jobs), next(jobs)]))
+    return ProcessRates(
+        stage,
+        one=num_rows / min(spent.wall for spent in ones),
+        two=2 * num_rows / min(spent.wall for spent in twos),
+        one_by_cpu=num_rows / min(spent.cpu for spent in ones),
+        two_by_cpu=2 * num_rows / min(spent.cpu for spent in twos),
+    )
 
 
 def _jobs(
@@ -73,10 +85,12 @@ def _jobs(
         }
 
 
-def _slowest_seconds(jobs: list[dict[str, object]]) -> float:
-    """Runs jobs at once; returns the seconds that the slowest took for its rows."""
+def _spent(jobs: list[dict[str, object]]) -> Spent:
+    """Runs jobs at once; returns the seconds of the slowest for its rows, and the CPU's of all."""
+    before = children_cpu_seconds()
     with ThreadPoolExecutor(len(jobs)) as threads:
-        return max(threads.map(_seconds, jobs))
+        slowest = max(threads.map(_seconds, jobs))
+    return Spent(slowest, children_cpu_seconds() - before)
 
 
 def _seconds(job: dict[str, object]) -> float:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import gc
 import statistics
-import sys
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from benchmarks.parsing_contestants import Contestant, Sentences
+from benchmarks.report import tell
+from benchmarks.stopwatch import Spent, Stopwatch
 from pipeline.trees.parses import DependencyParse
 from pipeline.trees.tree_scores import score_dependencies
 from pipeline.trees.treebanks import TreebankSentence
@@ -22,20 +22,25 @@ class Measured:
 
     label: str
     num_sentences: int
-    times: list[float] = field(default_factory=list)
-    """CPU seconds of each round."""
+    times: list[Spent] = field(default_factory=list)
+    """What each round took."""
     trees: Sequence[Any] = ()
     """Parses, and rejections of ours, of the last round."""
 
     @property
     def seconds(self) -> float:
         """CPU seconds of the best round."""
-        return min(self.times)
+        return min(spent.cpu for spent in self.times)
+
+    @property
+    def wall_seconds(self) -> float:
+        """Seconds on the clock of the round that was fastest by it."""
+        return min(spent.wall for spent in self.times)
 
     @property
     def median_seconds(self) -> float:
         """CPU seconds of the round in the middle."""
-        return statistics.median(self.times)
+        return statistics.median(spent.cpu for spent in self.times)
 
     @property
     def rate(self) -> float:
@@ -59,13 +64,13 @@ def measure(
     found = {one.label: Measured(one.label, len(sentences)) for one in contestants}
     for number in range(rounds):
         for contestant in contestants:
-            print(f"round {number + 1} of {rounds}: {contestant.label}", file=sys.stderr)
+            tell(f"round {number + 1} of {rounds}: {contestant.label}")
             parse, to_trees = contestant.start()
             parse(warm_up)
             gc.collect()
-            started = time.process_time()
+            watch = Stopwatch()
             answers = parse(sentences)
-            found[contestant.label].times.append(time.process_time() - started)
+            found[contestant.label].times.append(watch.read())
             found[contestant.label].trees = to_trees(answers)
     return found
 

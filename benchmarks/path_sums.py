@@ -18,7 +18,8 @@ from dataclasses import dataclass
 import torch
 
 from benchmarks.corpus import add_corpus_options, corpus_folders, random_vectors
-from benchmarks.report import Table, fail, header, print_last_line, print_table
+from benchmarks.quick import parse_arguments
+from benchmarks.report import Table, fail, header, print_last_line, print_table, tell
 from models.config.training_presets import preset
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus
 from models.corpus.sentence_block import SentenceBlock
@@ -26,7 +27,8 @@ from models.model.sentence_model import SentenceModel, batch_of, build_model
 
 VIEWS = ("DEPSUM", "CONSTSUM")
 PARTS: tuple[int | None, ...] = (1, 2, None)
-ROUNDS, QUICK_ROUNDS = 30, 5
+ROUNDS = 30
+QUICK = {"rounds": 5}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ class Speed:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the benchmark; returns 0, or 2 for a user's mistake."""
+    """Runs the benchmark; returns 0, or what `fail` says of what went wrong."""
     given = sys.argv[1:] if arguments is None else list(arguments)
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.path_sums",
@@ -49,16 +51,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     add_corpus_options(parser)
     parser.add_argument("--batch", type=int, default=2048, help="sentences at a time")
-    parser.add_argument("--quick", action="store_true", help="fewer rounds")
-    options = parser.parse_args(given)
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"default: {ROUNDS}")
+    options = parse_arguments(parser, given, QUICK)
     torch.set_num_threads(1)
-    rounds = QUICK_ROUNDS if options.quick else ROUNDS
+    rounds = options.rounds
     try:
         folders = corpus_folders(options.corpus)
         speeds = list(_speeds(folders, options.word_size, options.batch, rounds, options.seed))
     except (FileNotFoundError, ValueError) as error:
-        return fail(str(error))
-    run = header("benchmarks.path_sums", given, corpus=folders, seed=options.seed)
+        return fail(error)
+    run = header(
+        *("benchmarks.path_sums", given), corpus=folders, seed=options.seed, quick=options.quick
+    )
     print_table(_table(speeds, rounds), run)
     print_last_line(
         {
@@ -85,6 +89,7 @@ def _speeds(
         raise ValueError(f"no shard of the corpus has {batch} sentences; lower --batch")
     found = []
     for view, parts in [("BOW", 0), *((view, parts) for view in VIEWS for parts in PARTS)]:
+        tell(f"{view}, {parts or 'all'} weights a path")
         config = preset("weighted-words", views=(view, view), path_parts=parts or None)
         model = build_model(config, vectors, seed)
         own = block.slice(0, batch)
@@ -132,7 +137,7 @@ def _table(speeds: Sequence[Speed], rounds: int) -> Table:
         rows,
         [
             "from a block in memory: order of computation, lookup, sums; training: gradients, too",
-            f"fastest of {rounds} rounds; BOW is the mean of words, for comparison",
+            f"CPU time of the fastest of {rounds} rounds; BOW is the mean of words, for comparison",
         ],
     )
 

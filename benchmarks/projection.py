@@ -127,7 +127,7 @@ def project(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Prints the table; returns 0, or 2 for a user's mistake."""
+    """Prints the table; returns 0, or what `fail` says of what went wrong."""
     given = sys.argv[1:] if arguments is None else list(arguments)
     options = _parser().parse_args(given)
     costs = MeasuredCosts(
@@ -142,7 +142,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         _check(options)
     except ValueError as error:
-        return fail(str(error))
+        return fail(error)
     found = [
         project(
             sentences,

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
 
 from benchmarks.corpus import add_corpus_options, corpus_folders, identity
-from benchmarks.report import Table, fail, header, print_last_line, print_table
+from benchmarks.quick import parse_arguments
+from benchmarks.report import Table, fail, header, print_last_line, print_table, tell
+from benchmarks.stopwatch import Spent, Stopwatch
 from benchmarks.training_rate import (
     TrainingSetup,
     device_name,
@@ -31,22 +32,26 @@ from models.config.training_presets import PRESETS
 
 @dataclass(frozen=True, slots=True)
 class ReaderRates:
-    """What was measured, in sentences a second."""
+    """What was measured: what a sentence takes."""
 
-    blocks: float
+    blocks: Spent
     """From shards to blocks of sentences."""
-    batches: float
+    batches: Spent
     """From shards to batches in order of computation."""
     training: float
-    """That it is compared with."""
+    """That it is compared with, in sentences a second."""
+    training_by_cpu: float | None
+    """The same by the processor's time; unknown if the rate was given."""
     data_wait_percent: float | None
     """Of the training; unknown if its rate was given."""
 
     def figures(self) -> dict[str, float]:
         """Returns the numbers of the last line."""
+        rate = 1 / self.batches.wall
         figures = {
-            "reader_vs_training": round(self.batches / self.training, 2),
-            "reader_sentences_per_second": round(self.batches, 1),
+            "reader_vs_training": round(rate / self.training, 2),
+            "reader_sentences_per_second": round(rate, 1),
+            "reader_sentences_per_cpu_second": round(1 / self.batches.cpu, 1),
             "training_sentences_per_second": round(self.training, 1),
         }
         if self.data_wait_percent is not None:
@@ -54,10 +59,13 @@ class ReaderRates:
         return figures
 
 
+QUICK = {"hidden": 300, "repeats": 1, "steps": 3}
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the benchmark; returns 0, or 2 for a user's mistake."""
+    """Runs the benchmark; returns 0, or what `fail` says of what went wrong."""
     given = sys.argv[1:] if arguments is None else list(arguments)
-    options = _parser().parse_args(given)
+    options = parse_arguments(_parser(), given, QUICK)
     try:
         config = _config(options)
         torch.set_num_threads(options.threads)
@@ -69,10 +77,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             corpus=folders,
             seed=config.seed,
             device=device_name(device),
+            quick=options.quick,
         )
         setup = make_setup(folders, config, options.word_size)
     except (FileNotFoundError, ValueError) as error:
-        return fail(str(error))
+        return fail(error)
     rates = _measure(setup, device, options)
     print_table(_table(rates, setup, options), run)
     where = "given" if options.rate else device_name(device)
@@ -98,12 +107,15 @@ def _config(options: argparse.Namespace) -> TrainingConfig:
 def _measure(
     setup: TrainingSetup, device: torch.device, options: argparse.Namespace
 ) -> ReaderRates:
-    blocks = setup.num_sentences / _best_epoch(setup, options.repeats, prepare=False)
-    batches = setup.num_sentences / _best_epoch(setup, options.repeats, prepare=True)
+    blocks = _best_epoch(setup, options.repeats, prepare=False)
+    batches = _best_epoch(setup, options.repeats, prepare=True)
     if options.rate is not None:
-        return ReaderRates(blocks, batches, options.rate, None)
+        return ReaderRates(blocks, batches, options.rate, None, None)
     training = measure_training(setup, device, steps=options.steps, warmup=1, prefetch=2)
-    return ReaderRates(blocks, batches, training.sentences_per_second, training.data_wait_percent)
+    by_cpu = training.sentences / training.spent.cpu
+    return ReaderRates(
+        blocks, batches, training.sentences_per_second, by_cpu, training.data_wait_percent
+    )
 
 
 def _table(rates: ReaderRates, setup: TrainingSetup, options: argparse.Namespace) -> Table:
@@ -111,15 +123,22 @@ def _table(rates: ReaderRates, setup: TrainingSetup, options: argparse.Namespace
     measured = f"training: mean of {options.steps} steps after one to warm up, 2 batches ahead"
     if options.rate is not None:
         training, measured = "training, its rate as given", "training: not measured here"
+    blocks, batches = rates.blocks, rates.batches
     rows = [
-        ("shards to blocks of sentences", rates.blocks),
-        ("shards to batches in order of computation", rates.batches),
-        (training, rates.training),
+        ("shards to blocks of sentences", 1 / blocks.wall, 1 / blocks.cpu),
+        ("shards to batches in order of computation", 1 / batches.wall, 1 / batches.cpu),
+        (training, rates.training, rates.training_by_cpu),
     ]
     return Table(
         "Reading beside training",
-        ("what", "sentences/s", "of the training's rate"),
-        [(name, f"{rate:.1f}", f"{rate / rates.training:.1f}") for name, rate in rows],
+        ("what", "sentences/s", "of the training's rate", "sentences/CPU s"),
+        [
+            (
+                *(name, f"{rate:.1f}", f"{rate / rates.training:.1f}"),
+                "-" if by_cpu is None else f"{by_cpu:.1f}",
+            )
+            for name, rate, by_cpu in rows
+        ],
         [
             f"reading: {setup.num_sentences} sentences, the best of {options.repeats} passes, on "
             "the CPU, in one thread without prefetching",
@@ -130,22 +149,24 @@ def _table(rates: ReaderRates, setup: TrainingSetup, options: argparse.Namespace
     )
 
 
-def _best_epoch(setup: TrainingSetup, repeats: int, *, prepare: bool) -> float:
-    """Returns the seconds of the fastest pass over the corpus.
+def _best_epoch(setup: TrainingSetup, repeats: int, *, prepare: bool) -> Spent:
+    """Returns what a sentence took in the fastest pass over the corpus.
 
     Args:
         prepare: whether blocks are made into batches as well.
     """
-    seconds = []
-    for _ in range(repeats):
-        started = time.perf_counter()
+    spent = []
+    for number in range(repeats):
+        tell(f"reading {'batches' if prepare else 'blocks'}: pass {number + 1} of {repeats}")
+        watch = Stopwatch()
         if prepare:
             found = sum(batch.num_sentences for batch in setup.blocks(epochs=1, read_ahead=False))
         else:
             found = sum(len(block) for block in setup.batches.from_step(0, epochs=1))
-        seconds.append(time.perf_counter() - started)
+        spent.append(watch.read())
         assert found == setup.num_sentences
-    return min(seconds)
+    best = Spent(min(one.wall for one in spent), min(one.cpu for one in spent))
+    return best.times(1 / setup.num_sentences)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -1,6 +1,7 @@
 """What every benchmark prints: tables that each tell how to repeat them, and a last line.
 
-The last line is one JSON object, for programs; all above it is for people.
+The last line is one JSON object, for programs; all above it is for people. While a benchmark runs,
+it tells on standard error what it is at.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import os
 import shlex
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,12 +19,23 @@ from pathlib import Path
 import torch
 
 from benchmarks.corpus import identity
+from benchmarks.quick import ROUGH
 from models.corpus.parsed_corpus import CorpusFolders
 from models.training.machine import versions
 from pipeline.base.foreign_text import without_secrets
-from pipeline.base.machine import processor
+from pipeline.base.machine import processor_in_words
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+FAILED, MISTAKE, LACKING = 1, 2, 3
+"""Exit statuses of a benchmark, beside 0."""
+_STARTED = time.perf_counter()
+
+
+class LackingError(ValueError):
+    """What a benchmark needs is not on this machine; says the remedy.
+
+    A text or a library may be missing by its own error, FileNotFoundError or ModuleNotFoundError.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +57,7 @@ def header(
     text: str = "",
     seed: int,
     device: str = "cpu",
+    quick: bool = False,
 ) -> list[str]:
     """Returns the lines that say what ran: command, commit, machine, versions, seed and text.
 
@@ -51,13 +65,15 @@ def header(
         module: name of the benchmark's module.
         arguments: of the command line, as they were given.
         corpus: the parsed text; where there is none, ``text`` says what was read.
+        quick: whether it is a quick run; the first line then says what that means.
     """
     used = ", ".join(f"{name} {number}" for name, number in versions().items())
     return [
+        *([ROUGH] if quick else []),
         without_secrets(f"command: python -m {shlex.join([module, *arguments])}"),
         f"commit: {_commit()}",
-        f"machine: {processor()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; "
-        f"{torch.get_num_threads()} threads used; device {device}",
+        f"machine: {processor_in_words()}; {os.cpu_count()} cores, load "
+        f"{os.getloadavg()[0]:.1f}; {torch.get_num_threads()} threads used; device {device}",
         f"versions: {used}",
         f"seed: {seed}",
         f"corpus: {', digest of its shards '.join(identity(corpus).values())}"
@@ -108,10 +124,21 @@ def print_lines(lines: Sequence[str]) -> None:
     print("\n".join([*lines, ""]), flush=True)
 
 
-def fail(message: str) -> int:
-    """Tells a user's mistake on standard error and returns the exit status for it."""
-    print(message, file=sys.stderr)
-    return 2
+def tell(what: str) -> None:
+    """Tells on standard error what is being measured, and the seconds since the beginning."""
+    print(f"[{time.perf_counter() - _STARTED:4.0f} s] {what}", file=sys.stderr, flush=True)
+
+
+def fail(error: Exception | str) -> int:
+    """Tells on standard error why nothing was measured; returns the exit status for it.
+
+    That is 3 where something is not on this machine, 2 for another mistake of the user, 1 where
+    what was measured failed.
+    """
+    print(error, file=sys.stderr)
+    if isinstance(error, LackingError | FileNotFoundError | ModuleNotFoundError):
+        return LACKING
+    return MISTAKE if isinstance(error, ValueError | str) else FAILED
 
 
 def _is_number(cell: str) -> bool:

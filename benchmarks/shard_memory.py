@@ -22,6 +22,7 @@ from statistics import median
 import pyarrow as pa
 
 from benchmarks.corpus import corpus_folders
+from benchmarks.quick import parse_arguments
 from benchmarks.report import Table, fail, header, print_last_line, print_table
 from pipeline.base.atomic_files import write_json_atomically
 from pipeline.base.bundled import BUNDLED_PARSERS
@@ -63,10 +64,13 @@ class MemoryCurve:
         }
 
 
+QUICK = {"rows": 5_000}
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the benchmark; returns 0, or 2 for a user's mistake."""
+    """Runs the benchmark; returns 0, or what `fail` says of what went wrong."""
     given = sys.argv[1:] if arguments is None else list(arguments)
-    options = _parser().parse_args(given)
+    options = parse_arguments(_parser(), given, QUICK)
     try:
         if options.rows < 1 or options.every <= 0:
             raise ValueError(
@@ -86,9 +90,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
             }
             curve = follow_job(job, Path(scratch), every_seconds=options.every)
     except (FileNotFoundError, ValueError, RuntimeError) as error:
-        return fail(str(error))
+        return fail(error)
     text = f"{rows:,} sentences of {sentences} in one shard"
-    run = header("benchmarks.shard_memory", given, text=text, seed=0, device=options.device)
+    run = header(
+        *("benchmarks.shard_memory", given),
+        text=text,
+        seed=0,
+        device=options.device,
+        quick=options.quick,
+    )
     print_table(_table(curve, options.stage, rows), run)
     print_last_line({**curve.figures(), "rows": rows, "stage": options.stage})
     return 0

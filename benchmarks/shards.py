@@ -19,7 +19,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.corpus import STAGES, corpus_folders, identity
-from benchmarks.report import Table, fail, header, print_last_line, print_table
+from benchmarks.quick import parse_arguments
+from benchmarks.report import Table, fail, header, print_last_line, print_table, tell
 from pipeline.inspect.check import faults_of
 from pipeline.inspect.dataset import select
 from pipeline.shards.manifests import quarantine_path, read_dataset_manifest, shard_path
@@ -39,10 +40,13 @@ class StageSize:
     """Of the rows, packed, by column."""
 
 
+QUICK = {"rounds": 1}
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the benchmark; returns 0, or 2 for a user's mistake."""
+    """Runs the benchmark; returns 0, or what `fail` says of what went wrong."""
     given = sys.argv[1:] if arguments is None else list(arguments)
-    options = _parser().parse_args(given)
+    options = parse_arguments(_parser(), given, QUICK)
     try:
         if options.rounds < 1:
             raise ValueError(f"--rounds {options.rounds}: at least 1 is needed")
@@ -52,18 +56,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         pa.set_cpu_count(1)
         sizes = {stage: stage_size(getattr(folders, stage), stage) for stage in STAGES}
         heads_rate = sizes["dependencies"].rows / _best_seconds(
-            lambda: read_heads(dependencies), options.rounds
+            "reading heads", lambda: read_heads(dependencies), options.rounds
         )
-        check_seconds = _best_seconds(lambda: _check(folders.sentences.parent), options.rounds)
-    except (FileNotFoundError, RuntimeError, ValueError) as error:
-        return fail(str(error))
+        check_seconds = _best_seconds(
+            "checking", lambda: _check(folders.sentences.parent), options.rounds
+        )
+    except (FileNotFoundError, ValueError) as error:
+        return fail(error)
     figures = {
         "bytes_per_sentence": round(sum(_per_row(sizes[stage]) for stage in PARSED), 1),
         "text_bytes_per_sentence": round(_per_row(sizes["sentences"]), 1),
         "heads_rows_per_second": round(heads_rate),
         "check_rows_per_second": round(sizes["sentences"].rows / check_seconds),
     }
-    run = header("benchmarks.shards", given, corpus=folders, seed=0)
+    run = header("benchmarks.shards", given, corpus=folders, seed=0, quick=options.quick)
     print_table(_size_table(sizes), run)
     print_table(_rate_table(figures, options.rounds), run)
     print_last_line({**figures, "rows": sizes["sentences"].rows, **identity(folders)})
@@ -115,16 +121,17 @@ def _check(corpus: Path) -> None:
     """Checks a corpus.
 
     Raises:
-        RuntimeError: it has a fault, after which its check is no measure.
+        ValueError: it has a fault, after which its check is no measure.
     """
     for fault in faults_of(select(corpus)):
-        raise RuntimeError(f"the corpus is not whole: {fault}")
+        raise ValueError(f"the corpus is not whole: {fault}")
 
 
-def _best_seconds(measured: Callable[[], object], rounds: int) -> float:
+def _best_seconds(what: str, measured: Callable[[], object], rounds: int) -> float:
     """Returns the process time of the fastest of several rounds."""
     seconds = []
-    for _ in range(rounds):
+    for number in range(rounds):
+        tell(f"{what}: round {number + 1} of {rounds}")
         started = time.process_time()
         measured()
         seconds.append(time.process_time() - started)

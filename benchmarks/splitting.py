@@ -27,8 +27,17 @@ from typing import Any
 
 import torch
 
+from benchmarks.quick import parse_arguments
 from benchmarks.references.splitters import SPLITTERS, Splitter, sentencizer_pipeline
-from benchmarks.report import Table, fail, header, print_last_line, print_lines, print_table
+from benchmarks.report import (
+    Table,
+    fail,
+    header,
+    print_last_line,
+    print_lines,
+    print_table,
+    tell,
+)
 from benchmarks.splitting_process import IN_MEMORY, paragraphs_of, write_default_text
 from benchmarks.splitting_stage import measure_stage, stage_figures, stage_table
 from benchmarks.splitting_treebanks import Agreement, GoldParagraph, read_paragraphs
@@ -39,15 +48,14 @@ from pipeline.text.tokenization import EnglishTokenizer, TokenizedText, tokenize
 
 OURS = "Treeviews"
 PARTS = ("speed", "workers")
-OTHERS_SECONDS, QUICK_OTHERS_SECONDS = 20.0, 3.0
-COMPARED_PARAGRAPHS, QUICK_COMPARED_PARAGRAPHS = 50_000, 2_000
+QUICK = {"others_seconds": 3.0, "compared_paragraphs": 2_000}
 Treebanks = dict[str, list[GoldParagraph]]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the benchmark; returns 0, or 2 for a user's mistake."""
+    """Runs the benchmark; returns 0, or what `fail` says of what went wrong."""
     given = sys.argv[1:] if arguments is None else list(arguments)
-    options = _parser().parse_args(given)
+    options = parse_arguments(_parser(), given, QUICK)
     torch.set_num_threads(1)  # as in the processes that are measured
     try:
         treebanks = _treebanks(options.treebank)
@@ -55,20 +63,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if not options.text:
                 write_default_text(Path(scratch))
             texts = list(map(str, options.text)) or [scratch]
-            compared = QUICK_COMPARED_PARAGRAPHS if options.quick else COMPARED_PARAGRAPHS
-            sample = paragraphs_of(texts, compared)
+            sample = paragraphs_of(texts, options.compared_paragraphs)
             if not sample:
                 raise ValueError("the text has no paragraph; give another --text")
             scores = _scores(treebanks, sample)
             speed: dict[str, dict[str, Any]] = {}
             if "speed" in options.parts:
                 _check_same_tokens(sample)
-                speed = _speed(texts, options.sentences, compared, quick=options.quick)
+                speed = _speed(texts, options)
             runs = measure_stage(texts) if "workers" in options.parts else []
     except (OSError, ValueError, RuntimeError) as error:
-        return fail(str(error))
+        return fail(error)
     what = ", ".join(map(str, options.text)) or "Python's documentation, as in the default run"
-    run = header("benchmarks.splitting", given, text=what, seed=0)
+    run = header("benchmarks.splitting", given, text=what, seed=0, quick=options.quick)
     if treebanks:
         print_table(_score_table(treebanks, scores), run)
     if speed:
@@ -94,7 +101,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--parts", nargs="+", choices=PARTS, default=PARTS, metavar="PART", help=what)
     many = "in speed: so many, of the text over and over; default: all"
     add("--sentences", type=int, default=0, help=many)
-    add("--quick", action="store_true", help="less of the text for the others; about a minute")
+    add("--others-seconds", type=float, default=20.0, help="for each other library")
+    add("--compared-paragraphs", type=int, default=50_000, help="for the others and for tokens")
     return parser
 
 
@@ -190,14 +198,14 @@ def _sentence_f1(paragraphs: Sequence[GoldParagraph], split: Splitter) -> float:
     return sentences.f1
 
 
-def _speed(
-    texts: list[str], sentences: int, most: int, *, quick: bool
-) -> dict[str, dict[str, Any]]:
+def _speed(texts: list[str], options: argparse.Namespace) -> dict[str, dict[str, Any]]:
     """Returns what processes measured, one after the other: ours and each other library."""
-    found = {OURS: _measured({"paths": texts, "sentences": sentences})}
-    seconds = QUICK_OTHERS_SECONDS if quick else OTHERS_SECONDS
+    tell(f"splitting: {OURS}")
+    found = {OURS: _measured({"paths": texts, "sentences": options.sentences})}
+    limits = {"most": options.compared_paragraphs, "seconds": options.others_seconds}
     for package in (IN_MEMORY, *SPLITTERS):
-        settings = {"paths": texts, "package": package, "most": most, "seconds": seconds}
+        tell(f"splitting: {package}")
+        settings = {"paths": texts, "package": package, **limits}
         if figures := _measured(settings, may_lack=package):
             found[package] = figures
     return found

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.report import Table
+from benchmarks.report import Table, tell
 from benchmarks.timed_command import Taken, timed
 from pipeline.base.digest import sha256_of_file
 from pipeline.shards.manifests import (
@@ -61,7 +61,7 @@ def measure_stage(paths: Sequence[str]) -> list[StageRun]:
     rate = survey_megabytes(paths)
     runs = []
     for name in WORKERS:
-        print(f"measuring the stage with {name}", file=sys.stderr)
+        tell(f"measuring the stage with {name}")
         with tempfile.TemporaryDirectory() as work:
             runs.append(replace(_run(name, paths, Path(work)), survey_megabytes=rate))
     check_same(*runs)

@@ -17,6 +17,7 @@ from typing import Any, Self
 import torch
 
 from benchmarks.contestants import Entry, Runner, Task
+from benchmarks.stopwatch import Spent
 
 CLOSING_SECONDS = 10.0
 """After which a process that does not end by itself is ended."""
@@ -60,11 +61,11 @@ class StepProcess:
         self._ask(self._task, self._entry)
         self._ask("warm_up", outcome)
 
-    def measure(self) -> float:
+    def measure(self) -> Spent:
         """As `Runner.measure`."""
-        seconds = self._ask("measure")
-        assert isinstance(seconds, float)
-        return seconds
+        spent = self._ask("measure")
+        assert isinstance(spent, Spent)
+        return spent
 
     def _ask(self, *request: object) -> object:
         try:

@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import get_args
 
 from benchmarks.corpus import add_corpus_options, corpus_folders, identity
+from benchmarks.quick import parse_arguments
 from benchmarks.report import Table, fail, header, print_last_line, print_table
 from benchmarks.training_rate import (
     RATE_COLUMNS,
@@ -34,20 +35,28 @@ PUBLISHED_SENTENCES = 40e6
 
 COLUMNS = ("views", "width", "batch", "precision", *RATE_COLUMNS, "hours for 40 M")
 
+QUICK = {"device": "cuda", "steps": 50}
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the benchmark; returns 0, or 2 for a user's mistake."""
+    """Runs the benchmark; returns 0, or what `fail` says of what went wrong."""
     given = sys.argv[1:] if arguments is None else list(arguments)
-    options = _parser().parse_args(given)
+    options = parse_arguments(_parser(), given, QUICK)
     try:
         device = device_of(options.device)
         name = device_name(device)
         config = _config(options)
         folders = corpus_folders(options.corpus)
-        run = header("benchmarks.train_gpu", given, corpus=folders, seed=config.seed, device=name)
+        run = header(
+            *("benchmarks.train_gpu", given),
+            corpus=folders,
+            seed=config.seed,
+            device=name,
+            quick=options.quick,
+        )
         setup = make_setup(folders, config, options.word_size)
     except (FileNotFoundError, ValueError) as error:
-        return fail(str(error))
+        return fail(error)
     rate = measure_training(
         setup, device, steps=options.steps, warmup=options.warmup, prefetch=options.prefetch
     )

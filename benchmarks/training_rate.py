@@ -11,6 +11,8 @@ from typing import TypeAlias
 import torch
 
 from benchmarks.corpus import random_vectors
+from benchmarks.report import LackingError, tell
+from benchmarks.stopwatch import Spent, Stopwatch
 from models.config.training_config import TrainingConfig
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Selection
 from models.model.ranks import ALONE
@@ -43,21 +45,21 @@ class TrainingRate:
 
     steps: int
     sentences: int
-    seconds: float
+    spent: Spent
     waited_seconds: float
-    """Of these, those in which the device had nothing to compute with, until a batch was ready and
-    had been copied to it."""
+    """Of those on the clock, in which the device had nothing to compute with, until a batch was
+    ready and had been copied to it."""
     peak_memory_gib: float
 
     @property
     def sentences_per_second(self) -> float:
         """Of all steps together."""
-        return self.sentences / self.seconds
+        return self.sentences / self.spent.wall
 
     @property
     def data_wait_percent(self) -> float:
         """Share of the time in which there was nothing to compute with."""
-        return 100 * self.waited_seconds / self.seconds
+        return 100 * self.waited_seconds / self.spent.wall
 
 
 def device_of(name: str) -> torch.device:
@@ -68,7 +70,7 @@ def device_of(name: str) -> torch.device:
     """
     has_cuda = torch.cuda.is_available()
     if name == "cuda" and not has_cuda:
-        raise ValueError("--device cuda: PyTorch finds no CUDA device here; use --device cpu")
+        raise LackingError("--device cuda: PyTorch finds no CUDA device here; use --device cpu")
     return torch.device("cuda" if has_cuda and name != "cpu" else "cpu")
 
 
@@ -114,10 +116,11 @@ def measure_training(
     with prefetched(
         setup.blocks(epochs=epochs, read_ahead=prefetch > 0), ahead=prefetch
     ) as batches:
+        tell(f"training: {warmup} steps to warm up, then {steps}")
         for batch in islice(batches, warmup):
             _learn(learner, batch.to(device))
         wait_for(device)
-        started = time.perf_counter()
+        watch = Stopwatch()
         for _ in range(steps):
             idle = _moment(device)
             batch = next(batches).to(device)
@@ -125,25 +128,27 @@ def measure_training(
             _learn(learner, batch)
             sentences += batch.num_sentences
         wait_for(device)
-        seconds = time.perf_counter() - started
+        spent = watch.read()
     waited = sum(_seconds_between(*wait) for wait in waits)
-    return TrainingRate(steps, sentences, seconds, waited, peak_memory_gib(device))
+    return TrainingRate(steps, sentences, spent, waited, peak_memory_gib(device))
 
 
 def rate_row(rate: TrainingRate) -> Sequence[str]:
     """Returns a rate as cells of a table under `RATE_COLUMNS`."""
     return (
         f"{rate.sentences_per_second:.1f}",
-        f"{1e3 * rate.seconds / rate.steps:.2f}",
+        f"{1e3 * rate.spent.wall / rate.steps:.2f}",
+        f"{1e3 * rate.spent.cpu / rate.steps:.2f}",
         f"{rate.data_wait_percent:.1f}",
         f"{rate.peak_memory_gib:.2f}",
     )
 
 
-RATE_COLUMNS = ("sentences/s", "ms a step", "data wait %", "peak memory GiB")
+RATE_COLUMNS = ("sentences/s", "ms a step", "CPU ms a step", "data wait %", "peak memory GiB")
 RATE_NOTES = (
     "a step: shards read, batch made, encoded in each view, contrastive loss, gradients, Adam; "
     "word vectors drawn at random, not trained",
+    "CPU ms a step: of the processor, by all threads of the process; a GPU's work is not in it",
     "data wait %: share of the time in which the device had nothing to compute with, until the "
     "next batch was ready and copied to it",
     "peak memory GiB: of the device if that is a GPU, else of the whole process",

@@ -10,13 +10,13 @@ Legend: B sentences, T word types, E word dimension, H hidden.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
+from benchmarks.stopwatch import Spent, spent_by
 from models.encoders.kernels.gemm import GemmBackend, use_gemm
 
 LEARNING_RATE = 1e-4
@@ -45,15 +45,10 @@ class TrainingStep:
         output.backward(_output_gradient(output))
         return output.detach()
 
-    def measure(self) -> float:
-        """Takes one step; returns its seconds, forward and backward scaled."""
+    def measure(self) -> Spent:
+        """Takes one step; returns what it took, forward and backward scaled."""
         use_gemm(self.gemm)
-        started = time.perf_counter()
-        self.forward_backward()
-        learnt = time.perf_counter()
-        self.optimiser.step()
-        stepped = time.perf_counter()
-        return self.scale * (learnt - started) + stepped - learnt
+        return spent_by(self.forward_backward).times(self.scale) + spent_by(self.optimiser.step)
 
     def gradients(self) -> dict[str, Tensor]:
         """Returns the gradient of every weight by its name, zero where it took no part."""

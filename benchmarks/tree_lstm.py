@@ -25,7 +25,8 @@ from benchmarks.corpus import (
     random_vectors,
 )
 from benchmarks.gemm_speed import fastest_gemm
-from benchmarks.report import fail, header, print_last_line, print_table
+from benchmarks.quick import parse_arguments
+from benchmarks.report import fail, header, print_last_line, print_table, tell
 from benchmarks.schedule_rate import schedule_rates
 from benchmarks.step_profile import profile_rows
 from benchmarks.tree_lstm_tables import Results, comparison_table, profile_table, schedule_table
@@ -33,23 +34,35 @@ from models.corpus.parsed_corpus import CorpusFolders
 from models.encoders.kernels.gemm import choose_gemm, use_gemm
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+QUICK = {
+    "sentences": 200,
+    "hidden": [256],
+    "recursion_sentences": 10,
+    "gemm_sizes": [1024],
+    "schedule_repeats": 50,
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the benchmark; returns 0, or 2 for a user's mistake."""
+    """Runs the benchmark; returns 0, or what `fail` says of what went wrong."""
     given = sys.argv[1:] if arguments is None else list(arguments)
-    options = _parser().parse_args(given)
+    options = parse_arguments(_parser(), given, QUICK)
     torch.set_num_threads(1)
     try:
         folders = corpus_folders(options.corpus)
         task = _task(options, folders)
-        run = header("benchmarks.tree_lstm", given, corpus=folders, seed=options.seed)
+        run = header(
+            *("benchmarks.tree_lstm", given),
+            corpus=folders,
+            seed=options.seed,
+            quick=options.quick,
+        )
         if options.profile:
             print_table(profile_table(profile_rows(task, options.hidden), task), run)
             return 0
         results = _measure(task, options)
     except (ChildProcessError, FileNotFoundError, ModuleNotFoundError, ValueError) as error:
-        return fail(str(error))
+        return fail(error)
     print_table(comparison_table(results), run)
     print_table(schedule_table(results), run)
     print_last_line({**results.figures(), "gemm": task.gemm, **identity(folders)})
@@ -63,7 +76,7 @@ def _measure(task: Task, options: argparse.Namespace) -> Results:
     comparisons = []
     for hidden_size in options.hidden:
         for view in VIEWS:
-            print(f"measuring {view} at {hidden_size}", file=sys.stderr)
+            tell(f"measuring {view} at {hidden_size}")
             comparisons.append(compare(task, view, hidden_size, dtypes))
         # Again, since the machine may by now be faster: the share must not gain by that.
         again = _product_rates(dtypes, options)

@@ -55,8 +55,10 @@ class Results:
         for comparison in self.comparisons:
             prefix = f"{comparison.view.lower()}_{comparison.hidden_size}"
             same = comparison.times_faster("default")
+            by_cpu = comparison.times_faster_by_cpu()
             for name, ratio in comparison.times_faster().items():
                 figures[f"{prefix}_vs_{name}"] = round(ratio, 3)
+                figures[f"{prefix}_vs_{name}_cpu"] = round(by_cpu[name], 3)
                 figures[f"{prefix}_vs_{name}_same_gemm"] = round(same[name], 3)
             figures[f"{prefix}_gemm_share"] = round(self.gemm_share(comparison.ours()), 4)
         batch = self.schedules[0]
@@ -85,8 +87,8 @@ def comparison_table(results: Results) -> Table:
         "Sentence encoders beside other implementations of the same equations",
         (
             *("encoder", "width", "implementation", "precision", "gemm", "sentences/s", "median"),
-            *("ours is × as fast", "× with equal gemm", "share of best gemm", "difference"),
-            "MiB a step",
+            *("CPU ms a step", "ours is × as fast", "× by CPU time", "× with equal gemm"),
+            *("share of best gemm", "difference", "MiB a step"),
         ),
         [row for comparison in results.comparisons for row in _rows(comparison, results)],
         _comparison_notes(results),
@@ -95,6 +97,7 @@ def comparison_table(results: Results) -> Table:
 
 def _rows(comparison: Comparison, results: Results) -> list[tuple[str, ...]]:
     ratios, same = comparison.times_faster(), comparison.times_faster("default")
+    by_cpu = comparison.times_faster_by_cpu()
     num_sentences = len(results.task.sentences.block)
     return [
         (
@@ -105,7 +108,9 @@ def _rows(comparison: Comparison, results: Results) -> list[tuple[str, ...]]:
             contestant.entry.gemm,
             f"{num_sentences / contestant.seconds:.1f}",
             f"{num_sentences / contestant.median_seconds:.1f}",
+            f"{1e3 * contestant.cpu_seconds:.1f}",
             f"{ratios[contestant.entry.name]:.2f}" if contestant.entry.name in ratios else "-",
+            f"{by_cpu[contestant.entry.name]:.2f}" if contestant.entry.name in by_cpu else "-",
             f"{same[contestant.entry.name]:.2f}" if contestant.entry.name in same else "-",
             "-" if contestant.cost is None else f"{results.gemm_share(contestant):.2f}",
             "-" if contestant is comparison.ours() else f"{contestant.difference:.1e}",
@@ -129,6 +134,9 @@ def _comparison_notes(results: Results) -> list[str]:
         f"computation made beforehand; of the fastest of {task.repeats} steps, after one that is "
         "not counted, the implementations taking turns; median: of the step in the middle; all "
         "other columns are of the fastest",
+        "sentences/s, median and × as fast are of time on the clock; CPU ms and × by CPU time of "
+        "the processor's time, the least of those steps, which other work on the machine distorts "
+        "less",
         "gemm: who multiplies float32 matrices, PyTorch's default BLAS or oneDNN; for ours "
         f"{task.gemm} was chosen, the others have the default",
         "ours is × as fast: the time of the others' steps over that of ours in float32 with "
@@ -168,7 +176,7 @@ def schedule_table(results: Results) -> Table:
             "a dependency tree has a node a token, a binary constituency tree of n tokens 2n - 1",
             "the batch is put in order again and again, so that the processor's caches hold it; a "
             "kind of tree alone: a batch with it less a batch without trees, - where that is "
-            "within the clock's noise",
+            "within the clock's noise; time on the clock, of one thread",
             "% of a step: median time over that of our steps (forward, backward and Adam) of DEP "
             "and CONST together at that width",
         ],

@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.quick import parse_arguments
 from benchmarks.report import (
     REPOSITORY,
     Table,
@@ -33,26 +34,28 @@ from benchmarks.report import (
     print_last_line,
     print_lines,
     print_table,
+    tell,
 )
 from pipeline.base.bundled import how_to_install
 from pipeline.base.job import available_cores
 
-QUICK_WORDS = 50_000
+QUICK = {"words": 50_000}
 ROWS_READ = 50_000
 _DISTINCT_ROWS = 5_000
 """Of numbers, which are written again and again: a parser does not know."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the benchmark; returns 0, or 2 for a user's mistake."""
+    """Runs the benchmark; returns 0, or what `fail` says of what went wrong."""
     given = sys.argv[1:] if arguments is None else list(arguments)
-    options = _parser().parse_args(given)
-    words = QUICK_WORDS if options.quick else options.words
+    options = parse_arguments(_parser(), given, QUICK)
+    words = options.words
     try:
         if min(words, options.size) < 1:
             raise ValueError("--words and --size must be at least 1")
         with tempfile.TemporaryDirectory(dir=options.folder) as folder:
             text = Path(folder) / "glove.txt"
+            tell("writing the text")
             write_glove(text, words, options.size)
             num_bytes = text.stat().st_size
             ours = _measured("ours", text, Path(folder) / "vectors")
@@ -60,9 +63,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             gensim = None if options.no_gensim or not has_gensim else _measured("gensim", text)
             opened = _measured("open", Path(folder) / "vectors", min(ROWS_READ, words // 2))
     except (OSError, RuntimeError, ValueError) as error:
-        return fail(str(error))
+        return fail(error)
     what = f"{words:,} synthetic words of {options.size} numbers, {num_bytes / 1e9:.2f} GB"
-    run = header("benchmarks.word_vectors", given, text=what, seed=0)
+    run = header("benchmarks.word_vectors", given, text=what, seed=0, quick=options.quick)
     print_table(_import_table(ours, gensim), run)
     if not (has_gensim or options.no_gensim):
         print_lines([f"gensim is not installed, so not compared ({how_to_install('vectors')})"])
@@ -75,7 +78,6 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.word_vectors", description=__doc__)
     parser.add_argument("--words", type=int, default=2_000_000, help="default: 2,000,000")
     parser.add_argument("--size", type=int, default=300, help="numbers a word; default: 300")
-    parser.add_argument("--quick", action="store_true", help=f"{QUICK_WORDS:,} words")
     parser.add_argument("--no-gensim", action="store_true", help="measure ours alone")
     parser.add_argument("--folder", type=Path, help="for the files; by default the system's")
     return parser
@@ -97,6 +99,7 @@ def _measured(*arguments: Any) -> dict[str, Any]:
     Raises:
         RuntimeError: it failed.
     """
+    tell(f"a process of its own: {arguments[0]}")
     command = [sys.executable, "-m", "benchmarks.word_vectors_process", *map(str, arguments)]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
     if done.returncode:

@@ -19,6 +19,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks.stopwatch import Spent, Stopwatch
+
 FloatArray = npt.NDArray[np.float32]
 IntArray = npt.NDArray[np.int64]
 Part = tuple[IntArray, IntArray]
@@ -51,7 +53,8 @@ class ReferenceOutcome:
     """The C chosen, one an outer fold."""
     predicted: IntArray
     """[n]; of every test item, in its order."""
-    seconds: float
+    spent: Spent
+    """The processor's time is of all fits, in whichever process."""
     num_fits: int
     num_unfinished: int
     """Fits that reached scikit-learn's limit of iterations."""
@@ -87,6 +90,7 @@ class SklearnProtocol:
         self._features, self._labels, self._seed = features, labels, seed
         self._num_processes, self._solver = num_processes, solver
         self._num_fits = self._num_unfinished = 0
+        self._cpu_seconds = 0.0
 
     def nested_folds(self, grid: Sequence[float], num_folds: int) -> ReferenceOutcome:
         """Returns the outcome of outer folds, each searched by inner folds."""
@@ -145,8 +149,9 @@ class SklearnProtocol:
                 for part, c in fits
             )
         self._num_fits += len(fits)
-        self._num_unfinished += sum(unfinished for _, unfinished in found)
-        return [answers for answers, _ in found]
+        self._num_unfinished += sum(unfinished for _, unfinished, _ in found)
+        self._cpu_seconds += sum(seconds for *_, seconds in found)
+        return [answers for answers, *_ in found]
 
     def _outcome(
         self,
@@ -161,7 +166,7 @@ class SklearnProtocol:
             tuple(dev),
             tuple(chosen),
             predicted,
-            time.perf_counter() - started,
+            Spent(time.perf_counter() - started, self._cpu_seconds),
             self._num_fits,
             self._num_unfinished,
         )
@@ -169,11 +174,12 @@ class SklearnProtocol:
 
 def _fit(
     features: FloatArray, labels: IntArray, part: Part, c: float, seed: int, solver: Solver
-) -> tuple[IntArray, bool]:
-    """Returns the answers to the items of a part, and whether the fit ended too early."""
+) -> tuple[IntArray, bool, float]:
+    """Returns answers to a part's items, whether the fit ended too early, its CPU seconds."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
 
+    watch = Stopwatch()
     train, test = part
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
@@ -181,4 +187,5 @@ def _fit(
             C=c, random_state=seed, max_iter=solver.max_iterations, tol=solver.tolerance
         ).fit(features[train], labels[train])
     unfinished = any(issubclass(one.category, ConvergenceWarning) for one in caught)
-    return model.predict(features[test]), unfinished
+    answers = model.predict(features[test])
+    return answers, unfinished, watch.read().cpu

@@ -26,6 +26,7 @@ from benchmarks.references import PackedGRU, PyTorchTreeLSTM
 from benchmarks.schedule_rate import schedule_rates
 from benchmarks.step_process import StepProcess
 from benchmarks.step_profile import profile_step
+from benchmarks.stopwatch import Spent
 from benchmarks.training_step import TrainingStep
 from models.corpus.sentence_block import SentenceBlock
 from models.encoders.kernels.gemm import available_backends, gemm_kept
@@ -187,8 +188,14 @@ def test_an_implementation_that_computes_something_else_is_refused() -> None:
 
 def test_the_fastest_step_counts_and_the_one_in_the_middle_is_told() -> None:
     entry = entry_of(task_of(random_block([3])), "SEQ", "nn_gru")
-    found = Contestant(entry, "another", None, expected={}, times=[5.0, 2.0, 3.0])
-    assert (found.seconds, found.median_seconds) == (2.0, 3.0)
+    times = [Spent(5.0, 1.5), Spent(2.0, 1.75), Spent(3.0, 1.25)]
+    found = Contestant(entry, "another", None, expected={}, times=times)
+    assert (found.seconds, found.median_seconds, found.cpu_seconds) == (2.0, 3.0, 1.25)
+
+
+def test_a_part_of_a_step_counts_as_the_whole_would() -> None:
+    whole = Spent(2.0, 1.0).times(3) + Spent(0.5, 0.25)
+    assert whole == Spent(6.5, 3.25)
 
 
 def test_implementations_take_turns_after_all_are_warm() -> None:
@@ -200,7 +207,7 @@ def test_implementations_take_turns_after_all_are_warm() -> None:
             acts.append(f"warm {self.step.label}")
             super().warm_up(outcome)
 
-        def measure(self) -> float:
+        def measure(self) -> Spent:
             acts.append(self.step.label)
             return super().measure()
 
@@ -240,7 +247,7 @@ def test_a_step_in_another_process_comes_to_the_same(tmp_path: Path) -> None:
     entry = entry_of(task, "SEQ", "ours")
     with StepProcess(task, entry) as process:
         process.warm_up(tmp_path / "outcome.pt")
-        assert process.measure() > 0
+        assert process.measure().wall > 0
     expected = Runner(task, entry).outcome()
     found = torch.load(tmp_path / "outcome.pt")
     assert set(found) == set(expected)
@@ -252,7 +259,7 @@ def test_what_another_process_raises_is_raised_here_and_its_death_told(tmp_path:
     with StepProcess(task, entry_of(task, "SEQ", "nn_gru")) as process:
         with pytest.raises(RuntimeError, match="no does not exist"):
             process.warm_up(tmp_path / "no" / "outcome.pt")
-        assert process.measure() > 0
+        assert process.measure().wall > 0
         identity = process._process.pid
         assert identity is not None
         os.kill(identity, signal.SIGKILL)

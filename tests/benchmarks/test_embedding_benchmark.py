@@ -42,17 +42,21 @@ def test_the_last_line_has_every_figure(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "said", "status"),
     [
-        (("--sentences", "1"), "give at least 20"),
-        (("--text", "few"), "3 distinct sentences"),
-        (("no-such-encoder", "--text", "enough"), "no-such-encoder"),
+        (("--sentences", "1"), "give at least 20", 2),
+        (("--text", "few"), "3 distinct sentences", 2),
+        (("no-such-encoder", "--text", "enough"), "no-such-encoder", 3),
     ],
 )
 def test_mistakes_are_told_in_one_sentence(
-    arguments: tuple[str, ...], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    arguments: tuple[str, ...],
+    said: str,
+    status: int,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     texts = {"few": 3, "enough": 30}
     given = [write_text(tmp_path, texts[one]) if one in texts else one for one in arguments]
-    assert embedding.main(given) == 2
+    assert embedding.main(given) == status
     assert said in capsys.readouterr().err

@@ -51,24 +51,28 @@ def test_the_last_line_has_every_figure(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "said", "status"),
     [
-        (("--sentences", "1"), "give at least 20"),
-        (("--text", "few"), "3 distinct sentences"),
-        (("--text", "missing.txt"), "missing.txt"),
-        (("no-such-encoder", "--text", "enough"), "no-such-encoder"),
-        (("random-1", "random.1", "--text", "enough"), "'random-1' and 'random.1' would both"),
+        (("--sentences", "1"), "give at least 20", 2),
+        (("--text", "few"), "3 distinct sentences", 2),
+        (("--text", "missing.txt"), "missing.txt", 3),
+        (("no-such-encoder", "--text", "enough"), "no-such-encoder", 1),
+        (("random-1", "random.1", "--text", "enough"), "'random-1' and 'random.1' would both", 2),
     ],
 )
 def test_mistakes_are_told_in_one_sentence(
-    arguments: tuple[str, ...], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    arguments: tuple[str, ...],
+    said: str,
+    status: int,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     texts = {"few": 3, "enough": 30}
     given = [write_text(tmp_path, texts[one]) if one in texts else one for one in arguments]
-    assert encode.main(given) == 2
-    error = capsys.readouterr().err.strip()
+    assert encode.main(given) == status
+    *progress, error = capsys.readouterr().err.strip().splitlines()
     assert said in error
-    assert "\n" not in error
+    assert all(line.startswith("[") for line in progress)
 
 
 def test_by_default_the_embedded_text_is_read_as_it_stands() -> None:

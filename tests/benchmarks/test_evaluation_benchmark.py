@@ -47,6 +47,8 @@ def test_both_are_compared_on_every_task_that_learns_classes(
     assert set(figures) == {
         "nested_cv_vs_sklearn",
         "nested_cv_vs_sklearn_converged",
+        "nested_cv_vs_sklearn_cpu",
+        "nested_cv_vs_sklearn_converged_cpu",
         "task",
         "max_accuracy_difference",
         "same_regularisers",
@@ -80,17 +82,21 @@ def test_the_made_task_asks_for_a_word_that_about_half_of_the_sentences_have(
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("given", "message", "status"),
     [
-        (["--data", "{}/none"], "no data of MR"),
-        (["--corpus", "{}/none"], "no complete sentences"),
-        (["--encoder", "what"], "no such folder and no known name"),
+        (["--data", "{}/none"], "no data of MR", 3),
+        (["--corpus", "{}/none"], "no complete sentences", 3),
+        (["--encoder", "what"], "no such folder and no known name", 3),
     ],
 )
 def test_a_users_mistake_is_told(
-    given: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    given: list[str],
+    message: str,
+    status: int,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert evaluation.main([*QUICK, *(part.format(tmp_path) for part in given)]) == 2
+    assert evaluation.main([*QUICK, *(part.format(tmp_path) for part in given)]) == status
     assert message in capsys.readouterr().err
 
 

@@ -33,5 +33,5 @@ def test_the_last_line_says_how_equal_they_are(
 def test_an_unknown_encoder_is_refused_in_one_sentence(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert main(["nosuch", "--quick"]) == 2
+    assert main(["nosuch", "--quick"]) == 3
     assert len(capsys.readouterr().err.strip().splitlines()) == 1

@@ -12,11 +12,10 @@ from tests.support.parsed_corpora import stories, write_corpus
 
 
 def test_every_view_is_measured_on_a_parsed_corpus(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(path_sums, "QUICK_ROUNDS", 1)
     corpus = write_corpus(tmp_path, stories(4)).sentences.parent
-    given = ["--corpus", str(corpus), "--word-size", "6", "--quick"]
+    given = ["--corpus", str(corpus), "--word-size", "6", "--quick", "--rounds", "1"]
 
     assert path_sums.main([*given, "--batch", "20"]) == 0
     figures = json.loads(capsys.readouterr().out.splitlines()[-1])

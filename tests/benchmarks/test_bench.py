@@ -1,0 +1,84 @@
+"""The page of all quick benchmarks: who is on it, and what it says of those that failed."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from benchmarks import bench
+from tests.support.parsed_corpora import stories, write_corpus
+from tests.support.repository import REPOSITORY
+
+FAKES = {
+    "measures": """import sys
+assert sys.argv[1:2] == ["--quick"]
+print("working", file=sys.stderr)
+print("## A table\\n\\n- a note\\n")
+print('{"rate": 3.5}')
+""",
+    "lacks": "import sys\nprint('no text here; run it first', file=sys.stderr)\nsys.exit(3)",
+    "fails": "raise RuntimeError('out of luck')",
+}
+
+
+@pytest.fixture
+def fakes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three benchmarks in the place of the real ones."""
+    (tmp_path / "benchmarks").mkdir()
+    for name, code in {"__init__": "", **FAKES}.items():
+        (tmp_path / "benchmarks" / f"{name}.py").write_text(code, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr(bench, "BENCHMARKS", tuple(FAKES))
+
+
+@pytest.mark.usefixtures("fakes")
+def test_what_one_lacks_is_told_and_stops_no_other(capfd: pytest.CaptureFixture[str]) -> None:
+    assert bench.main(["--only", "lacks", "measures"]) == 0
+    page, progress = capfd.readouterr()
+    assert "- lacks: lacks something: no text here; run it first" in page
+    assert re.search(r"\| measures +\| measured +\|", page)
+    assert "# measures\n\n## A table\n\n- a note\n" in page
+    assert json.loads(page.splitlines()[-1]) == {"measures": {"rate": 3.5}}
+    assert "benchmark 2 of 2: measures\nworking\n" in progress
+
+
+@pytest.mark.usefixtures("fakes")
+def test_one_that_fails_is_told_and_fails_the_whole(capfd: pytest.CaptureFixture[str]) -> None:
+    assert bench.main(["--only", "fails", "measures"]) == 1
+    page = capfd.readouterr().out
+    assert "RuntimeError: out of luck" in page
+    assert "## A table" in page
+
+
+def test_every_benchmark_with_a_quick_mode_is_on_the_page() -> None:
+    have = {
+        path.stem
+        for path in (REPOSITORY / "benchmarks").glob("*.py")
+        if "parse_arguments(" in path.read_text(encoding="utf-8") and path.stem != "quick"
+    }
+    assert have == set(bench.BENCHMARKS)
+
+
+@pytest.mark.slow
+def test_a_corpus_that_is_given_is_what_they_measure(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    corpus = write_corpus(tmp_path / "corpus", stories(4)).sentences.parent
+    assert bench.main(["--only", "checksums", "--corpus", str(corpus)]) == 0
+    page = capfd.readouterr().out
+    assert page.count("- corpus: corpus, digest of its shards") == 1
+    assert page.count("- quick: ") == 2  # under its table, and that of the page
+    assert json.loads(page.splitlines()[-1])["checksums"]["corpus"] == "corpus"
+
+
+def test_without_a_corpus_the_page_has_the_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))
+    assert bench.main(["--only", "shards"]) == 0
+    assert "run `make run` first" in capfd.readouterr().out
