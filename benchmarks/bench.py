@@ -21,13 +21,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.report import LACKING, Table, header, print_last_line, print_table, tell
+from benchmarks.report import LACKING, Table, header, print_table, tell
 from benchmarks.stopwatch import Spent, Stopwatch
 from benchmarks.timed_command import children_cpu_seconds
 from pipeline.base.job import end_in_words
 
 READ_A_CORPUS = (
-    *("tree_lstm", "parsing", "frameworks", "evaluation", "reader", "path_sums"),
+    *("tree_lstm", "parsing", "exactness", "frameworks", "evaluation", "reader", "path_sums"),
     *("shards", "checksums", "train_gpu"),
 )
 """Benchmarks that take ``--corpus`` in their quick mode."""
@@ -128,7 +128,8 @@ def _print_page(ended: Sequence[Ended], run: Sequence[str]) -> None:
     for one in ended:
         if one.page:
             print(f"# {one.name}\n\n{one.page}\n")
-    print_last_line({one.name: dict(one.figures) for one in ended if one.status == 0})
+    figures = {one.name: dict(one.figures) for one in ended if one.status == 0}
+    print(json.dumps(figures), flush=True)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -1,8 +1,8 @@
 """Measures whether exact dependency trees, sought in reduced precision first, are those of float32.
 
-``python -m benchmarks.exactness`` parses the default run's sentences, or those of treebanks given
-with ``--conllu``, both ways on one thread, and compares all trees. The last line it prints is one
-JSON object.
+``python -m benchmarks.exactness [--quick]`` parses the default run's sentences, or those of
+treebanks given with ``--conllu``, both ways on one thread, and compares all trees. The exit status
+is 1 if one differs. The last line it prints is one JSON object.
 """
 
 from __future__ import annotations
@@ -18,12 +18,23 @@ from typing import Any
 import torch
 
 from benchmarks.parsing_input import corpus_input, treebank_input
-from benchmarks.report import Table, fail, header, print_last_line, print_table
+from benchmarks.quick import parse_arguments
+from benchmarks.report import (
+    LackingError,
+    Table,
+    fail,
+    header,
+    print_last_line,
+    print_table,
+    tell,
+)
 from pipeline.base.bundled import BUNDLED_PARSERS
-from pipeline.base.kept_memory import keep_memory
+from pipeline.base.watched import keep_memory
 from pipeline.parsers.adapters.base import Sentence
 from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
 from pipeline.parsing.parse_shard import POOL_ROWS
+
+QUICK = {"sentences": 3_000}
 
 
 @dataclass(slots=True)
@@ -43,12 +54,14 @@ def compare(parser: SuparDependencyParser, sentences: Sequence[Sentence]) -> Com
     """Parses sentences both ways, as many at once as a shard job does.
 
     Raises:
-        ValueError: this processor has nothing faster than float32, or all were computed in it.
+        LackingError: this processor multiplies nothing faster than float32.
+        ValueError: all were computed in float32, since the margin did not hold.
     """
     first = parser.checked
     if first is None:
-        raise ValueError(
-            "nothing to compare: this processor multiplies nothing faster than float32"
+        raise LackingError(
+            "nothing to compare: this processor multiplies nothing faster than float32; take one "
+            "with bfloat16 instructions"
         )
     found = Compared()
     parse_exactly = parser._parse_batch
@@ -59,7 +72,7 @@ def compare(parser: SuparDependencyParser, sentences: Sequence[Sentence]) -> Com
 
     for start in range(0, len(sentences), POOL_ROWS):
         pool = sentences[start : start + POOL_ROWS]
-        print(f"{start:,} of {len(sentences):,} sentences", file=sys.stderr)
+        tell(f"{start:,} of {len(sentences):,} sentences")
         parser._parse_batch = parse_again  # type: ignore[method-assign, assignment]
         began = time.process_time()
         trees = parser.parse(pool)
@@ -79,7 +92,7 @@ def compare(parser: SuparDependencyParser, sentences: Sequence[Sentence]) -> Com
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the benchmark; returns 0, 1 if a tree differs, or 2 for a user's mistake."""
     given = sys.argv[1:] if arguments is None else list(arguments)
-    options = _parser().parse_args(given)
+    options = parse_arguments(_parser(), given, QUICK)
     torch.set_num_threads(1)
     keep_memory()
     try:
@@ -88,11 +101,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if options.conllu
             else corpus_input(options.corpus, options.sentences)
         )
-        run = header("benchmarks.exactness", given, text=text.text, seed=0)
+        run = header("benchmarks.exactness", given, text=text.text, seed=0, quick=options.quick)
         parser = SuparDependencyParser.load(options.parser)
         found = compare(parser, text.sentences)
     except (FileNotFoundError, ValueError) as error:
-        return fail(str(error))
+        return fail(error)
     print_table(_table(found), run)
     print_last_line(
         {"sentences": found.num_sentences, "different": found.different, "again": found.again}

@@ -33,7 +33,7 @@ from benchmarks.quick import parse_arguments
 from benchmarks.report import LackingError, fail, header, print_last_line, print_table
 from pipeline.base.bundled import BUNDLED_PARSERS
 from pipeline.base.job import available_cores
-from pipeline.base.kept_memory import keep_memory
+from pipeline.base.watched import keep_memory
 
 QUICK = {
     "sentences": 200,

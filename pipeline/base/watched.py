@@ -6,7 +6,7 @@ runs a module as ``python -m MODULE ARGUMENTS…`` does, but watches the parent 
 module is read: to import its libraries takes seconds, from a cold disk much longer. And `models`,
 `pipeline` and the like are those beside this file, also where the working folder or PYTHONPATH has
 packages of these names. So it is started by its path, and imports the standard library alone. The
-memory that such a process frees it keeps, see `kept_memory`.
+memory that such a process frees it keeps, see `keep_memory`.
 """
 
 from __future__ import annotations
@@ -26,6 +26,14 @@ from types import ModuleType
 ORPHANED_EXIT_CODE = 75
 PARENT_POLL_SECONDS = 0.5
 _PR_SET_PDEATHSIG = 1
+
+_OWN_SETTINGS = ("MALLOC_", "GLIBC_TUNABLES", "LD_PRELOAD")
+"""How names of variables begin by which users choose for themselves how memory is kept."""
+_TRIM_THRESHOLD, _TOP_PAD, _MMAP_MAX = -1, -2, -4
+"""Of mallopt(3)."""
+_LARGEST_INT = (1 << 31) - 1
+_PAD_BYTES = 256 << 20
+"""Address space that is asked for at a time; it takes memory as it is written to."""
 
 
 class OwnPackages:
@@ -78,6 +86,25 @@ def end_with_parent(parent_id: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
+def keep_memory() -> bool:
+    """From now on this process keeps what it frees, up to 2 GiB; says whether it does.
+
+    glibc takes a large array from the kernel and gives it back when it is freed; what the kernel
+    gives, it has filled with zeros first, page by page. A step of training pays for that each time.
+    Nothing changes where there is no glibc, or where the environment says how memory is kept.
+    """
+    if sys.platform != "linux" or any(name.startswith(_OWN_SETTINGS) for name in os.environ):
+        return False
+    import ctypes
+
+    library = ctypes.CDLL(None)
+    if not hasattr(library, "gnu_get_libc_version"):
+        return False
+    settings = {_MMAP_MAX: 0, _TRIM_THRESHOLD: _LARGEST_INT, _TOP_PAD: _PAD_BYTES}
+    taken = [library.mallopt(name, value) for name, value in settings.items()]
+    return all(taken)
+
+
 def main() -> None:
     """Runs the module that the command line names."""
     parent_id, module, *arguments = sys.argv[1:]
@@ -85,8 +112,6 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     end_with_parent(int(parent_id))
     OwnPackages.come_first()
-    from pipeline.base.kept_memory import keep_memory
-
     keep_memory()
     with suppress(FileNotFoundError):  # the folder is gone
         sys.path.append(os.getcwd())  # noqa: PTH109

@@ -45,4 +45,4 @@ def test_a_sample_is_of_like_length_and_always_the_same() -> None:
     found = sample_of(sentences)
     assert found == sample_of(sentences[::-1])
     assert {len(sentence) for sentence in found} <= {21, 22}
-    assert 50 < len(found) < 100
+    assert 30 < len(found) < 100
