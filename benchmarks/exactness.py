@@ -94,7 +94,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else list(arguments)
     options = parse_arguments(_parser(), given, QUICK)
     torch.set_num_threads(1)
-    keep_memory()
     try:
         text = (
             treebank_input(options.conllu, options.sentences)
@@ -142,4 +141,5 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
+    keep_memory()  # as jobs do
     raise SystemExit(main())

@@ -48,7 +48,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else list(arguments)
     options = parse_arguments(_parser(), given, QUICK)
     torch.set_num_threads(1)
-    keep_memory()  # as jobs do, for the libraries' parsers, too
     try:
         _check(options)
         text = _input(options)
@@ -150,4 +149,5 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
+    keep_memory()  # as jobs do, for the libraries' parsers, too
     sys.exit(main())
