@@ -48,7 +48,7 @@ from pipeline.base.job import available_cores
 WIDE_ENCODER = '{"views": ["SEQ", "SEQ"], "hidden_size": 600}'
 QUICK = {
     "sentences": 1000,
-    "folds": 3,
+    "folds": 5,
     "changes": '{"views": ["SEQ", "SEQ"], "hidden_size": 300}',
 }
 
