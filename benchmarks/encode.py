@@ -48,8 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parse_arguments(parser, given, QUICK)
     if options.sentences < MIN_SENTENCES:
         return fail(f"--sentences is {options.sentences}; give at least {MIN_SENTENCES}")
-    torch.set_num_threads(1)  # as in the process that is measured
     try:
+        torch.set_num_threads(1)  # as in the process that is measured
         sentences = distinct_sentences(options.text, options.sentences)
         encoders = list(dict.fromkeys(options.encoder or BUNDLED_MODELS))
         _check_names(encoders)
@@ -59,10 +59,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         }
     except (OSError, ValueError, RuntimeError) as error:
         return fail(error)
-    what = str(options.text or "Python's documentation, as in the default run")
     words = sum(len(sentence.split()) for sentence in sentences) / len(sentences)
+    what = options.text or "Python's documentation, as in the default run"
     text = f"{len(sentences):,} distinct sentences of {what}, {words:.1f} words each"
-    names = list(dict.fromkeys(name for found in figures.values() for name in found))
+    names = dict.fromkeys(name for found in figures.values() for name in found)
     rows = [
         [name, *(f"{found[name]:,.2f}" if name in found else "" for found in figures.values())]
         for name in names
