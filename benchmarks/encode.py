@@ -67,8 +67,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         [name, *(f"{found[name]:,.2f}" if name in found else "" for found in figures.values())]
         for name in names
     ]
-    cold = len(sentences) // COLD_SHARE
-    notes = [
+    table = Table(
+        "Raw text to vectors", ("what", *figures), rows, _notes(len(sentences) // COLD_SHARE)
+    )
+    run = header("benchmarks.encode", given, text=text, seed=0, quick=options.quick)
+    print_table(table, run)
+    print_last_line({**_named(figures), "sentences": len(sentences), "encoders": encoders})
+    return 0
+
+
+def _notes(cold: int) -> list[str]:
+    """Returns what the table's rows mean.
+
+    Args:
+        cold: sentences that an encoder has met nothing before.
+    """
+    return [
         f"cold: the first {cold:,} sentences after one; then the others, which are distinct, too",
         "sentences a second of processor time, one thread, strings to vectors",
         "first call: seconds of processor time to import, load and encode one sentence",
@@ -77,11 +91,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "peak: resident memory of the process in MiB, the vectors of all sentences included",
         f"{VS_PARSERS}: of the rate at which its parsers alone would read the same sentences",
     ]
-    table = Table("Raw text to vectors", ("what", *figures), rows, notes)
-    run = header("benchmarks.encode", given, text=text, seed=0, quick=options.quick)
-    print_table(table, run)
-    print_last_line({**_named(figures), "sentences": len(sentences), "encoders": encoders})
-    return 0
 
 
 def _check_names(encoders: Sequence[str]) -> None:

@@ -35,10 +35,10 @@ from pipeline.base.bundled import BUNDLED_PARSERS
 from pipeline.base.job import available_cores
 
 QUICK = {
-    "sentences": 200,
+    "sentences": 150,
     "rounds": 1,
     "parse_sents_sentences": 50,
-    "shard_sentences": 400,
+    "shard_sentences": 300,
 }
 
 
