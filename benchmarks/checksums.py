@@ -49,7 +49,7 @@ class Cost:
     """Of all stages."""
 
 
-QUICK = {"rounds": 1}
+QUICK = {"rounds": 3}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -48,8 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parse_arguments(parser, given, QUICK)
     if options.sentences < MIN_SENTENCES:
         return fail(f"--sentences is {options.sentences}; give at least {MIN_SENTENCES}")
-    torch.set_num_threads(1)  # as in the process that is measured
     try:
+        torch.set_num_threads(1)  # as in the process that is measured
         sentences = distinct_sentences(options.text, options.sentences)
         encoders = list(dict.fromkeys(options.encoder or BUNDLED_MODELS))
         _check_names(encoders)
@@ -59,16 +59,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
         }
     except (OSError, ValueError, RuntimeError) as error:
         return fail(error)
-    what = str(options.text or "Python's documentation, as in the default run")
     words = sum(len(sentence.split()) for sentence in sentences) / len(sentences)
+    what = options.text or "Python's documentation, as in the default run"
     text = f"{len(sentences):,} distinct sentences of {what}, {words:.1f} words each"
-    names = list(dict.fromkeys(name for found in figures.values() for name in found))
+    names = dict.fromkeys(name for found in figures.values() for name in found)
     rows = [
         [name, *(f"{found[name]:,.2f}" if name in found else "" for found in figures.values())]
         for name in names
     ]
-    cold = len(sentences) // COLD_SHARE
-    notes = [
+    table = Table(
+        "Raw text to vectors", ("what", *figures), rows, _notes(len(sentences) // COLD_SHARE)
+    )
+    run = header("benchmarks.encode", given, text=text, seed=0, quick=options.quick)
+    print_table(table, run)
+    print_last_line({**_named(figures), "sentences": len(sentences), "encoders": encoders})
+    return 0
+
+
+def _notes(cold: int) -> list[str]:
+    """Returns what the table's rows mean.
+
+    Args:
+        cold: sentences that an encoder has met nothing before.
+    """
+    return [
         f"cold: the first {cold:,} sentences after one; then the others, which are distinct, too",
         "sentences a second of processor time, one thread, strings to vectors",
         "first call: seconds of processor time to import, load and encode one sentence",
@@ -77,11 +91,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "peak: resident memory of the process in MiB, the vectors of all sentences included",
         f"{VS_PARSERS}: of the rate at which its parsers alone would read the same sentences",
     ]
-    table = Table("Raw text to vectors", ("what", *figures), rows, notes)
-    run = header("benchmarks.encode", given, text=text, seed=0, quick=options.quick)
-    print_table(table, run)
-    print_last_line({**_named(figures), "sentences": len(sentences), "encoders": encoders})
-    return 0
 
 
 def _check_names(encoders: Sequence[str]) -> None:

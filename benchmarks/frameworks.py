@@ -35,7 +35,7 @@ from models.encoders.kernels.gemm import MAX_ERROR, GemmBackend
 
 PRESETS = ("B-G", "B-D")
 STRUCTURED_VIEWS = ("DEP", "CONST")
-QUICK = {"hidden": 512, "batch": 256, "rounds": 2}
+QUICK = {"hidden": 256, "batch": 256, "rounds": 3}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

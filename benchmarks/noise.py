@@ -45,7 +45,7 @@ from pipeline.base.bundled import BUNDLED_VECTORS
 
 A_WORD = 0
 """Stands for K draws for each word among the numbers of shared draws."""
-QUICK = {"synthetic": 256, "hidden": 8, "batch": 32, "steps": [0, 2], "repeats": 8, "rounds": 1}
+QUICK = {"synthetic": 1024, "hidden": 256, "batch": 128, "steps": [0, 4], "repeats": 8, "rounds": 3}
 
 
 @dataclass(frozen=True, slots=True)

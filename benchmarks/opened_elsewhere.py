@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import models
-from benchmarks.encode import QUICK, SENTENCES, distinct_sentences
+from benchmarks.encode import SENTENCES, distinct_sentences
 from benchmarks.quick import parse_arguments
 from benchmarks.report import (
     LackingError,
@@ -42,6 +42,7 @@ from models.mteb.senteval import MTEB_TASK_OF, write_mteb_data
 from models.mteb.tasks import load_mteb_task
 from pipeline.base.bundled import how_to_install
 
+QUICK = {"sentences": 10_000}
 DEFAULT_TEXT = "Python's documentation, as in the default run"
 EQUAL = 1e-6
 """By how much a component may differ in vectors that count as equal."""

@@ -36,10 +36,10 @@ from pipeline.base.job import available_cores
 from pipeline.base.watched import keep_memory
 
 QUICK = {
-    "sentences": 200,
+    "sentences": 150,
     "rounds": 1,
     "parse_sents_sentences": 50,
-    "shard_sentences": 400,
+    "shard_sentences": 300,
 }
 
 

@@ -28,7 +28,7 @@ from models.model.sentence_model import SentenceModel, batch_of, build_model
 VIEWS = ("DEPSUM", "CONSTSUM")
 PARTS: tuple[int | None, ...] = (1, 2, None)
 ROUNDS = 30
-QUICK = {"rounds": 5}
+QUICK = {"rounds": 10}
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,7 @@ class ReaderRates:
         return figures
 
 
-QUICK = {"hidden": 300, "repeats": 1, "steps": 3}
+QUICK = {"hidden": 300, "repeats": 3, "steps": 5}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

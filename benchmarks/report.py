@@ -15,6 +15,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -114,7 +115,7 @@ def markdown_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> lis
     return [line(columns), line(rule), *map(line, rows)]
 
 
-def print_last_line(figures: Mapping[str, float | str | list[str] | None]) -> None:
+def print_last_line(figures: Mapping[str, Any]) -> None:
     """Prints the figures as one line of JSON, which must be the last; None: not measured."""
     print(json.dumps(figures), flush=True)
 

@@ -40,7 +40,7 @@ class StageSize:
     """Of the rows, packed, by column."""
 
 
-QUICK = {"rounds": 1}
+QUICK = {"rounds": 3}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
