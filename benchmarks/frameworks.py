@@ -32,6 +32,7 @@ from models.config.training_config import Precision, TrainingConfig
 from models.config.training_presets import preset
 from models.corpus.parsed_corpus import CorpusFolders
 from models.encoders.kernels.gemm import MAX_ERROR, GemmBackend
+from pipeline.base.watched import keep_memory
 
 PRESETS = ("B-G", "B-D")
 STRUCTURED_VIEWS = ("DEP", "CONST")
@@ -164,4 +165,5 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
+    keep_memory()  # as trainings do, for the other implementations, too
     sys.exit(main())

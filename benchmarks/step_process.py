@@ -2,7 +2,7 @@
 
 An implementation that takes fresh memory in every step is faster where others before it have left
 theirs to the same process, which no training has. Processes that take turns have each their own
-heap, and a slow moment of the machine still strikes all of them.
+heap, which each keeps as our jobs do, and a slow moment of the machine still strikes all of them.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import torch
 
 from benchmarks.contestants import Entry, Runner, Task
 from benchmarks.stopwatch import Spent
+from pipeline.base.watched import keep_memory
 
 CLOSING_SECONDS = 10.0
 """After which a process that does not end by itself is ended."""
@@ -86,6 +87,7 @@ class StepProcess:
 def _serve(connection: Connection) -> None:
     """Makes the runner that the first request describes, then calls what the others name."""
     torch.set_num_threads(1)
+    keep_memory()
     runner: Runner | None = None
     while True:
         try:

@@ -1,9 +1,9 @@
 """One training step of a sentence encoder, and how long it takes.
 
 All steps but the first of a kind are measured. Our encoders by then have the memory that they keep
-from step to step (`models.encoders.level_loops.buffers`), as they have in a training; autograd
-takes its own from the operating system in every step, page by page, as it does in a training. That
-is part of what makes the difference between them.
+from step to step (`models.encoders.level_loops.buffers`), as they have in a training. All processes
+keep what they free (`pipeline.base.watched.keep_memory`), so the others do not pay for fresh pages
+either.
 
 Legend: B sentences, T word types, E word dimension, H hidden.
 """

@@ -18,7 +18,7 @@ from typing import Any
 
 from models.training.launching import LaunchSettings, Place, device_of, launch, set_threads
 from pipeline.base.job import Progress, run_from_command_line
-from pipeline.base.watched import end_with_parent
+from pipeline.base.watched import end_with_parent, keep_memory
 
 SECONDS_BETWEEN_REPORTS = 0.5
 
@@ -93,4 +93,5 @@ class _Throttled:
 
 
 if __name__ == "__main__":
+    keep_memory()  # also where a torchrun of the user's own started it
     sys.exit(main())

@@ -146,14 +146,22 @@ class BatchedParser(ABC, Generic[ModelT, ParseT]):
         sizes: Mapping[int, int],
         answers: dict[int, ParseT | Refusal],
     ) -> Mapping[int, int]:
-        """Answers what a cheaper way answers for certain; returns the positions of all others."""
+        """Answers what a cheaper way answers for certain; returns the positions of all others.
+
+        What that way fails on is among the others: it is refused only if it fails once more.
+        """
         parse = self._cheaper_way([sentences[position] for position in sizes])
         if parse is None:
             return sizes
         found: dict[int, ParseT | Refusal | None] = {}
         self._fill(found, parse, sentences, sizes, max_tokens=self._batch_tokens)
-        answers.update({position: one for position, one in found.items() if one is not None})
-        return {position: size for position, size in sizes.items() if position not in answers}
+        certain = {
+            position: one
+            for position, one in found.items()
+            if one is not None and not isinstance(one, Refusal)
+        }
+        answers.update(certain)
+        return {position: size for position, size in sizes.items() if position not in certain}
 
     def _fill(
         self,

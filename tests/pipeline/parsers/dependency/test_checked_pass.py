@@ -134,6 +134,22 @@ def test_a_sample_that_cannot_be_parsed_costs_nothing(
     assert parser.parse(SENTENCES) == exact
 
 
+def test_a_sentence_that_the_first_way_fails_on_is_parsed_exactly(
+    parser: SuparDependencyParser,
+    exact: list[DependencyParse],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    right = Counted.__call__
+
+    def failing(self: Counted, sentences: Sequence[Sentence]) -> list[DependencyParse | None]:
+        if SENTENCES[7] in sentences:
+            raise ValueError("not this one")
+        return right(self, sentences)
+
+    monkeypatch.setattr(Counted, "__call__", failing)
+    assert parser.parse(SENTENCES) == exact
+
+
 def random_scores(seed: int) -> tuple[Tensor, Tensor]:
     torch.manual_seed(seed)
     lengths = torch.randint(2, 8, (200,))
