@@ -27,7 +27,16 @@ from benchmarks.timed_command import children_cpu_seconds
 from pipeline.base.job import end_in_words
 
 READ_A_CORPUS = (
-    *("tree_lstm", "parsing", "exactness", "frameworks", "evaluation", "reader", "path_sums"),
+    *(
+        "tree_lstm",
+        "parsing",
+        "parsing_parts",
+        "exactness",
+        "frameworks",
+        "evaluation",
+        "reader",
+        "path_sums",
+    ),
     *("shards", "checksums", "train_gpu"),
 )
 """Benchmarks that take ``--corpus`` in their quick mode."""

@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
+from pipeline.parser_training.dependency.alterations import RELATIONS_OF_MARKS, altered
 from pipeline.parsers.dependency.forward import (
     arc_scores,
     encode,
@@ -57,18 +58,29 @@ class GoldTreebank:
         *,
         unknown_word_alpha: float,
         has_vectors: bool = False,
+        altered_share: float = 0.0,
     ) -> None:
         """Counts the words.
 
         Args:
-            unknown_word_alpha: see `DependencyTrainingConfig`.
+            unknown_word_alpha, altered_share: see `DependencyTrainingConfig`.
             has_vectors: whether the word embedding is a ``VectorWordEmbedding``.
+
+        Raises:
+            ValueError: sentences are to be altered, but marks have relations that none has.
         """
         self.lengths = [len(sentence.tokens) for sentence in sentences]
         self.vocabulary = vocabulary
         self._has_vectors = has_vectors
+        self._altered_share = altered_share
         self._sentences = sentences
         self._relation_ids = {name: i for i, name in enumerate(vocabulary.relations)}
+        missing = sorted(RELATIONS_OF_MARKS - self._relation_ids.keys())
+        if altered_share and missing:
+            raise ValueError(
+                f"altered sentences get marks with the relations {', '.join(missing)}, which the "
+                f"treebanks do not have; leave altered_share at 0"
+            )
         seen = Counter(vocabulary.word_id(token) for s in sentences for token in s.tokens)
         frequencies = np.array(
             [seen[row] for row in range(len(vocabulary.words))], dtype=np.float64
@@ -79,7 +91,7 @@ class GoldTreebank:
 
     def batch(self, members: Sequence[int], random: np.random.Generator) -> GoldBatch:
         """Returns the sentences at the given positions."""
-        chosen = [self._sentences[position] for position in members]
+        chosen = [self._drawn(position, random) for position in members]
         inputs = token_batch([sentence.tokens for sentence in chosen], self.vocabulary)
         words = self._hide_rare(inputs.words.numpy(), random)
         heads, relations = np.zeros_like(words), np.zeros_like(words)
@@ -92,6 +104,12 @@ class GoldTreebank:
             heads=torch.from_numpy(heads),
             relations=torch.from_numpy(relations),
         )
+
+    def _drawn(self, position: int, random: np.random.Generator) -> TreebankSentence:
+        sentence = self._sentences[position]
+        if self._altered_share and random.random() < self._altered_share:
+            return altered(sentence, random)
+        return sentence
 
     def _hide_rare(
         self, words: NDArray[np.int64], random: np.random.Generator

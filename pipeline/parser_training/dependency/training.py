@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from pipeline.base.config_fields import Count, Natural
+from pipeline.base.config_fields import Count, Natural, Share
 from pipeline.parser_training.dependency.loss import GoldBatch, GoldTreebank, dependency_loss
 from pipeline.parser_training.dependency.word_embedding import (
     PretrainedVectors,
@@ -64,6 +64,10 @@ class DependencyTrainingConfig(ParserTrainingConfig):
     an initial parser, whose words are kept."""
     unknown_word_alpha: float = 0.25
     """A word seen f times becomes the unknown word with probability alpha / (alpha + f)."""
+    altered_share: Share = 0.0
+    """Of the training sentences, drawn anew in each epoch, that lose their capitals or final mark
+    or get the mark of a list before them (`alterations`). Needs the relations ``punct`` and
+    ``discourse``."""
 
     def _check_together(self) -> None:
         super()._check_together()
@@ -94,6 +98,7 @@ class DependencyTraining(ParserTraining[DependencyTrainingConfig, TreebankSenten
             vocabulary,
             unknown_word_alpha=self.config.unknown_word_alpha,
             has_vectors=self.config.word_vectors is not None,
+            altered_share=self.config.altered_share,
         )
         logger.info("%d words", len(vocabulary.words))
         return network
