@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 from pipeline.base.foreign_text import guard_logs, told
 from pipeline.base.job import Progress, run_from_command_line
+from pipeline.base.watched import keep_memory
 from pipeline.parser_training.job import ParserTrainingJob
 
 COMMANDS = ("dependency", "constituency", "joint-trees", "guided-trees")
@@ -68,4 +69,5 @@ def _run(command: str, arguments: Sequence[str]) -> str:
 
 
 if __name__ == "__main__":
+    keep_memory()
     raise SystemExit(main())

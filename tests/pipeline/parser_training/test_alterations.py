@@ -81,7 +81,7 @@ def test_a_batch_has_as_many_altered_sentences_as_asked_for() -> None:
     vocabulary = DependencyVocabulary.build([SENTENCE, extra], min_word_frequency=1)
 
     def shapes(share: float) -> list[int]:
-        gold = GoldTreebank(sentences, vocabulary, unknown_word_alpha=0.0, altered_share=share)
+        gold = GoldTreebank(sentences, vocabulary, unknown_word_alpha=0.25, altered_share=share)
         batch = gold.batch(range(400), np.random.default_rng(1))
         return (batch.inputs.lengths - 1).tolist()
 
