@@ -15,7 +15,6 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,8 +45,6 @@ OTHERS = (
 )
 BENCHMARKS = (*READ_A_CORPUS, *OTHERS)
 """All that have a quick mode, in the order in which they run."""
-_KEPT_LINES = 20
-"""Of what a benchmark said last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +92,7 @@ def run_quick(name: str, arguments: Sequence[str]) -> Ended:
     """
     command = [sys.executable, "-m", f"benchmarks.{name}", "--quick", *arguments]
     watch, cpu_before = Stopwatch(), children_cpu_seconds()
-    said: deque[str] = deque(maxlen=_KEPT_LINES)
+    said = ""
     with tempfile.TemporaryFile("w+", encoding="utf-8") as printed:
         with subprocess.Popen(
             command, stdout=printed, stderr=subprocess.PIPE, text=True, errors="replace"
@@ -103,13 +100,12 @@ def run_quick(name: str, arguments: Sequence[str]) -> Ended:
             assert process.stderr is not None
             for line in process.stderr:
                 print(line, end="", file=sys.stderr, flush=True)
-                said.append(line.strip())
+                said = line.strip() or said
         printed.seek(0)
         page, figures = _divided(printed.read())
     spent = Spent(watch.read().wall, children_cpu_seconds() - cpu_before)
     status = process.returncode
-    reason = next((line for line in reversed(said) if line), "") if status else ""
-    return Ended(name, status, spent, page, figures, reason)
+    return Ended(name, status, spent, page, figures, reason=said if status else "")
 
 
 def _divided(printed: str) -> tuple[str, dict[str, Any]]:
@@ -137,7 +133,7 @@ def _print_page(ended: Sequence[Ended], run: Sequence[str]) -> None:
     for one in ended:
         if one.page:
             print(f"# {one.name}\n\n{one.page}\n")
-    figures = {one.name: dict(one.figures) for one in ended if one.status == 0}
+    figures = {one.name: dict(one.figures) for one in ended if one.figures}
     print(json.dumps(figures), flush=True)
 
 

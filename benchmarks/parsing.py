@@ -33,13 +33,12 @@ from benchmarks.quick import parse_arguments
 from benchmarks.report import LackingError, fail, header, print_last_line, print_table
 from pipeline.base.bundled import BUNDLED_PARSERS
 from pipeline.base.job import available_cores
-from pipeline.base.watched import keep_memory
 
 QUICK = {
-    "sentences": 150,
+    "sentences": 600,
     "rounds": 1,
-    "parse_sents_sentences": 50,
-    "shard_sentences": 300,
+    "parse_sents_sentences": 30,
+    "shard_sentences": 600,
 }
 
 
@@ -149,5 +148,4 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
-    keep_memory()  # as jobs do, for the libraries' parsers, too
     sys.exit(main())

@@ -1,7 +1,8 @@
 """Who parses in the parsing benchmark: our parsers, and the libraries they come from.
 
-All of one kind have the same weights. Each begins every round anew, so that what it keeps of the
-words it met (spellings, a longer vocabulary) comes from that round alone.
+All of one kind have the same weights. Each begins every round anew and in a process of its own, so
+that what it keeps of the words it met (spellings, a longer vocabulary) comes from that round alone,
+and nobody works in the memory that another one left.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class Contestant:
 
     label: str
     start: Callable[[], Started]
-    """Loads it anew."""
+    """Loads it anew; known by its name, so that another process can call it."""
 
 
 def dependency_contestants(path: Path) -> list[Contestant]:
@@ -61,13 +62,14 @@ def parse_sents_contestant(path: Path) -> Contestant:
 
 
 def _ours(load: Callable[..., Any], path: Path) -> list[Contestant]:
-    def start(precision: str) -> Started:
-        return load(path, precision=precision).parse, list[Parse]
-
     return [
-        Contestant(EXACT, partial(start, "exact")),
-        Contestant(FAST, partial(start, "fast")),
+        Contestant(EXACT, partial(_start_ours, load, path, "exact")),
+        Contestant(FAST, partial(_start_ours, load, path, "fast")),
     ]
+
+
+def _start_ours(load: Callable[..., Any], path: Path, precision: str) -> Started:
+    return load(path, precision=precision).parse, list[Parse]
 
 
 def _start_supar(path: Path) -> Started:

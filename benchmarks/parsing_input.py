@@ -14,7 +14,8 @@ from pipeline.shards.shards import read_shard
 from pipeline.trees.parses import DependencyParse
 from pipeline.trees.treebanks import read_treebank
 
-WARM_UP_SENTENCES = 100
+WARM_UP_SENTENCES = 512
+"""As many as a large call has at least, which our dependency parser parses in another way."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,8 @@ from pipeline.parsers.dependency import forward as arc_forward
 from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
 
 QUICK = {"sentences": 1_000, "rounds": 1}
+Rates = Mapping[str, Mapping[str, float]]
+"""Type of number -> library -> GFLOP/s."""
 _PARSERS = {"dependencies": SuparDependencyParser, "constituents": BeneparConstituencyParser}
 REST = "rest"
 """What no part accounts for: batches, trees as objects, the sample that sets the margin."""
@@ -189,6 +191,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parse_arguments(_parser(), given, QUICK)
     torch.set_num_threads(1)
     try:
+        if min(options.sentences, options.rounds) < 1:
+            raise ValueError("--sentences and --rounds must be at least 1")
         text = (
             treebank_input(options.conllu, options.sentences)
             if options.conllu
@@ -199,9 +203,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (FileNotFoundError, ValueError) as error:
         return fail(error)
     core = {
-        str(dtype).removeprefix("torch."): max(
-            measured.gflops for measured in measure_gemm(dtype=dtype).values()
-        )
+        str(dtype).removeprefix("torch."): {
+            backend: measured.gflops for backend, measured in measure_gemm(dtype=dtype).items()
+        }
         for dtype in (torch.float32, torch.bfloat16)
     }
     for stage, profile in profiles.items():
@@ -213,7 +217,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _table(stage: str, profile: Profile, text: ParsingInput, core: Mapping[str, float]) -> Table:
+def _table(stage: str, profile: Profile, text: ParsingInput, core: Rates) -> Table:
     total = sum(profile.seconds.values())
     rows = [
         [part, f"{seconds:.2f}", f"{seconds / total:.0%}", *_products(profile, part)]
@@ -226,11 +230,17 @@ def _table(stage: str, profile: Profile, text: ParsingInput, core: Mapping[str, 
         rows,
         [
             f"{len(text.sentences) / total:.0f} sentences a CPU second",
-            f"one core multiplies {core['float32']:.0f} GFLOP/s in float32 and "
-            f"{core['bfloat16']:.0f} in bfloat16 (1,024 rows and columns, the faster library)",
+            *(
+                f"one core multiplies {name} at {_rates(rates)} GFLOP/s (1,024 rows and columns)"
+                for name, rates in core.items()
+            ),
             "GFLOP: of LSTMs and of products with fixed weights, padding included",
         ],
     )
+
+
+def _rates(rates: Mapping[str, float]) -> str:
+    return ", ".join(f"{rate:.0f} ({backend})" for backend, rate in rates.items())
 
 
 def _products(profile: Profile, part: str) -> tuple[str, str]:

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import json
+import os
+from functools import partial
+from itertools import groupby
 from pathlib import Path
 
 import pytest
 
 from benchmarks import parsing
-from benchmarks.parsing_contestants import EXACT, FAST, PARSE_SENTS, SUPAR, Contestant, Sentences
+from benchmarks.parsing_contestants import (
+    EXACT,
+    FAST,
+    PARSE_SENTS,
+    SUPAR,
+    Contestant,
+    Sentences,
+    Started,
+)
 from benchmarks.parsing_input import WARM_UP_SENTENCES, ParsingInput, corpus_input, treebank_input
 from benchmarks.parsing_rate import Measured, measure
 from benchmarks.parsing_tables import Results
@@ -106,23 +117,31 @@ def test_ratios_are_of_the_best_rounds_and_the_loss_is_of_the_right_trees(
     assert figures["dep_fast_las_loss"] == loss
 
 
-def test_all_take_turns_each_begun_anew_and_warmed_up_on_other_sentences() -> None:
-    acts: list[str] = []
+def _start(label: str, diary: Path) -> Started:
+    def note(act: str) -> None:
+        with diary.open("a") as file:
+            file.write(f"{os.getpid()} {act}\n")
 
-    def contestant(label: str) -> Contestant:
-        def start() -> tuple[object, object]:
-            acts.append(f"start {label}")
-            return parse, list
+    def parse(sentences: Sentences) -> list[DependencyParse]:
+        note(f"{label} {len(sentences)}")
+        return [RIGHT] * len(sentences)
 
-        def parse(sentences: Sentences) -> list[DependencyParse]:
-            acts.append(f"{label} {len(sentences)}")
-            return [RIGHT] * len(sentences)
+    note(f"start {label}")
+    return parse, list
 
-        return Contestant(label, start)  # type: ignore[arg-type]
 
-    found = measure([contestant("a"), contestant("b")], [["x", "y"]] * 3, [["z"]], rounds=2)
+@pytest.mark.slow
+def test_all_take_turns_each_begun_anew_in_its_process_and_warmed_up_on_other_sentences(
+    tmp_path: Path,
+) -> None:
+    contestants = [Contestant(label, partial(_start, label, tmp_path / "diary")) for label in "ab"]
+    found = measure(contestants, [["x", "y"]] * 3, [["z"]], rounds=2)
+    lines = (tmp_path / "diary").read_text().splitlines()
+    processes, acts = zip(*(line.split(maxsplit=1) for line in lines), strict=True)
     turn = [act for label in "ab" for act in (f"start {label}", f"{label} 1", f"{label} 3")]
-    assert acts == turn * 2
+    assert list(acts) == turn * 2
+    assert [len(list(of_one)) for _, of_one in groupby(processes)] == [3, 3, 3, 3]
+    assert str(os.getpid()) not in processes
     assert all(len(one.times) == 2 and one.trees == [RIGHT] * 3 for one in found.values())
 
 

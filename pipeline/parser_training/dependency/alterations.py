@@ -18,14 +18,17 @@ RELATIONS_OF_MARKS = frozenset({"discourse", "punct"})
 """Of the marks of lists."""
 _FINAL_MARKS = frozenset(".!?;:")
 _BULLETS = ("-", "*", "•", "–")
-_HIGHEST_NUMBER = 20
-_LETTERS = "abcdefghABCDEFGH"
+_NAMES = (*map(str, range(1, 21)), *"abcdefghABCDEFGH")
+LIST_MARKS = frozenset({*_BULLETS, *_NAMES, *(f"{name}." for name in _NAMES), "(", ")", "."})
+"""Every token that a mark may have."""
+LONGEST_LIST_MARK = 3
+"""Tokens by which an altered sentence may be longer."""
 
 
 def altered(sentence: TreebankSentence, random: np.random.Generator) -> TreebankSentence:
     """Returns the sentence in lower case, without its final mark or with a list's mark before it.
 
-    Which one is drawn. A sentence that has no final mark to lose is returned as it is.
+    Which one is drawn. A sentence without capitals, or without a final mark, may so stay as it is.
     """
     ways: tuple[Callable[[], TreebankSentence], ...] = (
         lambda: in_lower_case(sentence),
@@ -68,8 +71,7 @@ def _list_mark(random: np.random.Generator) -> tuple[list[str], list[int], list[
     """Returns tokens, their heads in the sentence (0: its root) and relations."""
     if random.random() < 1 / 3:
         return [str(random.choice(_BULLETS))], [0], ["punct"]
-    names = [str(number) for number in range(1, _HIGHEST_NUMBER + 1)] + list(_LETTERS)
-    name = str(random.choice(names))
+    name = str(random.choice(_NAMES))
     numbered: tuple[tuple[list[str], list[int], list[str]], ...] = (
         ([f"{name}."], [0], ["discourse"]),
         ([name, "."], [0, 1], ["discourse", "punct"]),

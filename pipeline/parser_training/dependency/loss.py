@@ -12,7 +12,12 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
-from pipeline.parser_training.dependency.alterations import RELATIONS_OF_MARKS, altered
+from pipeline.parser_training.dependency.alterations import (
+    LIST_MARKS,
+    LONGEST_LIST_MARK,
+    RELATIONS_OF_MARKS,
+    altered,
+)
 from pipeline.parsers.dependency.forward import (
     arc_scores,
     encode,
@@ -69,7 +74,9 @@ class GoldTreebank:
         Raises:
             ValueError: sentences are to be altered, but marks have relations that none has.
         """
-        self.lengths = [len(sentence.tokens) for sentence in sentences]
+        longer = LONGEST_LIST_MARK if altered_share else 0
+        self.lengths = [len(sentence.tokens) + longer for sentence in sentences]
+        """In tokens, at most."""
         self.vocabulary = vocabulary
         self._has_vectors = has_vectors
         self._altered_share = altered_share
@@ -86,6 +93,7 @@ class GoldTreebank:
             [seen[row] for row in range(len(vocabulary.words))], dtype=np.float64
         )
         never_hidden = [vocabulary.word_pad_id, vocabulary.word_id(ROOT_WORD)]
+        never_hidden += [vocabulary.word_id(mark) for mark in LIST_MARKS] if altered_share else []
         frequencies[never_hidden] = np.inf
         self._hide_probability = unknown_word_alpha / (unknown_word_alpha + frequencies)
 

@@ -65,9 +65,9 @@ class DependencyTrainingConfig(ParserTrainingConfig):
     unknown_word_alpha: float = 0.25
     """A word seen f times becomes the unknown word with probability alpha / (alpha + f)."""
     altered_share: Share = 0.0
-    """Of the training sentences, drawn anew in each epoch, that lose their capitals or final mark
-    or get the mark of a list before them (`alterations`). Needs the relations ``punct`` and
-    ``discourse``."""
+    """Of the training sentences, drawn anew in each epoch, that lose their capitals or final mark,
+    where they have them, or get the mark of a list before them (`alterations`). Needs the relations
+    ``punct`` and ``discourse``."""
 
     def _check_together(self) -> None:
         super()._check_together()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
@@ -11,13 +12,20 @@ import torch
 
 from pipeline.base.refusal import Refusal
 from pipeline.parsers.adapters.base import MAX_TOKENS, Sentence, reject_input
-from pipeline.parsers.adapters.batches import Failures, length_batches, parse_or_reject
+from pipeline.parsers.adapters.batches import (
+    Failures,
+    is_machine_error,
+    is_memory_error,
+    length_batches,
+    parse_or_reject,
+)
 from pipeline.parsers.adapters.device import dtype_for, name_of
 from pipeline.parsers.adapters.parser_folder import ParserModel
 
+logger = logging.getLogger(__name__)
+
 ModelT = TypeVar("ModelT", bound=ParserModel)
 ParseT = TypeVar("ParseT")
-AnswerT = TypeVar("AnswerT")
 
 
 class BatchedParser(ABC, Generic[ModelT, ParseT]):
@@ -134,39 +142,59 @@ class BatchedParser(ABC, Generic[ModelT, ParseT]):
                 answers[position] = size
             else:
                 sizes[position] = size
-        doubtful = self._parse_safely(sentences, sizes, answers)
+        certain = self._certain_answers(sentences, sizes)
+        answers.update(certain)
+        doubtful = {position: size for position, size in sizes.items() if position not in certain}
         # Those left over are few of each length: small batches of them are padded less.
-        most = self._batch_tokens if len(doubtful) == len(sizes) else 1 + self._batch_tokens // 3
-        self._fill(answers, self._parse_batch, sentences, doubtful, max_tokens=most)
+        most = 1 + self._batch_tokens // 3 if certain else self._batch_tokens
+        self._fill(answers, sentences, doubtful, max_tokens=most)
         return [answers[position] for position in range(len(sentences))]
 
-    def _parse_safely(
-        self,
-        sentences: Sequence[Sentence],
-        sizes: Mapping[int, int],
-        answers: dict[int, ParseT | Refusal],
-    ) -> Mapping[int, int]:
-        """Answers what a cheaper way answers for certain; returns the positions of all others.
+    def _certain_answers(
+        self, sentences: Sequence[Sentence], sizes: Mapping[int, int]
+    ) -> dict[int, ParseT]:
+        """Returns what a cheaper way is certain of, by position.
 
-        What that way fails on is among the others: it is refused only if it fails once more.
+        Where that way fails, which the log tells, the exact way finds out whose fault it is.
+
+        Raises:
+            RuntimeError: a device failed.
         """
-        parse = self._cheaper_way([sentences[position] for position in sizes])
-        if parse is None:
-            return sizes
-        found: dict[int, ParseT | Refusal | None] = {}
-        self._fill(found, parse, sentences, sizes, max_tokens=self._batch_tokens)
-        certain = {
-            position: one
-            for position, one in found.items()
-            if one is not None and not isinstance(one, Refusal)
-        }
-        answers.update(certain)
-        return {position: size for position, size in sizes.items() if position not in certain}
+        certain: dict[int, ParseT] = {}
+        try:
+            for position, answer in self._cheap_answers(sentences, sizes):
+                certain[position] = answer
+        except Exception as error:
+            if is_machine_error(error) and not is_memory_error(error):
+                raise
+            logger.warning(
+                "%s: reduced precision failed; what is left of %d sentences is parsed in %s",
+                self.name,
+                len(sizes),
+                self.precision,
+                exc_info=error,
+            )
+        return certain
+
+    def _cheap_answers(
+        self, sentences: Sequence[Sentence], sizes: Mapping[int, int]
+    ) -> Iterator[tuple[int, ParseT]]:
+        found = self._cheaper_way([sentences[position] for position in sizes])
+        if found is None:
+            return
+        parse, most = found
+        fit = [position for position in sizes if len(sentences[position]) <= most]
+        of_fit = [sizes[position] for position in fit]
+        for batch in self._batches(of_fit, max_tokens=self._batch_tokens):
+            members = [fit[index] for index in batch]
+            parsed = parse([sentences[position] for position in members])
+            for position, answer in zip(members, parsed, strict=True):
+                if answer is not None:
+                    yield position, answer
 
     def _fill(
         self,
-        answers: dict[int, AnswerT | Refusal],
-        parse: Callable[[Sequence[Sentence]], Iterable[AnswerT]],
+        answers: dict[int, ParseT | Refusal],
         sentences: Sequence[Sentence],
         sizes: Mapping[int, int],
         *,
@@ -177,13 +205,15 @@ class BatchedParser(ABC, Generic[ModelT, ParseT]):
         for batch in self._batches(list(sizes.values()), max_tokens=max_tokens):
             members = [positions[index] for index in batch]
             chosen = [sentences[position] for position in members]
-            parsed = parse_or_reject(parse, chosen, self._failures)
+            parsed = parse_or_reject(self._parse_batch, chosen, self._failures)
             answers.update(zip(members, parsed, strict=True))
 
     def _cheaper_way(
         self, sentences: Sequence[Sentence]
-    ) -> Callable[[Sequence[Sentence]], list[ParseT | None]] | None:
-        """Returns what parses a batch at less cost, None for each that it is not certain of.
+    ) -> tuple[Callable[[Sequence[Sentence]], list[ParseT | None]], int] | None:
+        """Returns what parses a batch at less cost, and up to how many tokens a sentence.
+
+        It answers None for each sentence that it is not certain of.
 
         Args:
             sentences: all that are to be parsed.

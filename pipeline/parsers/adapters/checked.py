@@ -2,9 +2,9 @@
 
 A parser decides by comparing scores. Reduced precision moves the difference of two scores a little,
 so a decision is the same in exact arithmetic if its scores are further apart than they can move:
-than `MULTIPLE` times what such differences moved by in a sample, at root mean square. The sample is
+than `MULTIPLE` times what such differences moved by in samples, at root mean square. A sample is
 taken anew of every large call, and parsed both ways: if a difference in it moved by more than that,
-the parser trusts reduced precision no longer and computes all in exact arithmetic.
+the whole call is computed in exact arithmetic.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from torch import Tensor
 
@@ -26,16 +27,42 @@ NEAR = 1.0
 """Scores further apart than this are not near a tie; they move more, but by far too little."""
 LEAST_SENTENCES = 512
 """Of fewer in a call all are parsed exactly: there is too little to gain."""
-_SAMPLE_SENTENCES = 48
+_SAMPLE_SENTENCES = 24
+"""Of each of two lengths."""
+_LONG = 0.95
+"""This share of the sentences is no longer than the longest of the sample."""
 _LEAST_DECISIONS = 100
 
 
+@dataclass(slots=True)
+class _Moves:
+    """By how much differences of scores moved."""
+
+    squares: float = 0.0
+    count: int = 0
+
+    def add(self, moves: Tensor) -> None:
+        self.squares += float(moves.square().sum())
+        self.count += moves.numel()
+
+    @property
+    def root_mean_square(self) -> float:
+        return math.sqrt(self.squares / self.count) if self.count else 0.0
+
+
 class Margin:
-    """How far apart two scores must be to stand in the same order in exact arithmetic."""
+    """How far apart two scores must be to stand in the same order in exact arithmetic.
+
+    It follows all calls together, or the last one alone where differences moved further in it.
+    """
 
     def __init__(self) -> None:
         """Knows nothing yet: no two scores are far enough apart."""
-        self._squares, self._count, self._largest = 0.0, 0, 0.0
+        self._all, self._last, self._largest = _Moves(), _Moves(), 0.0
+
+    def begin_call(self) -> None:
+        """Says that what is learnt from now on is of another call."""
+        self._last, self._largest = _Moves(), 0.0
 
     def learn(self, gaps: Tensor, exact_gaps: Tensor) -> None:
         """Takes note of how far differences of scores moved.
@@ -44,38 +71,47 @@ class Margin:
             gaps: float, any shape: of the best score over the next one, in reduced precision.
             exact_gaps: of the same two in exact arithmetic.
         """
-        moves = (exact_gaps - gaps)[gaps < NEAR].abs()
-        self._squares += float(moves.square().sum())
-        self._count += moves.numel()
-        self._largest = max([self._largest, *moves.tolist()])
+        moves = (exact_gaps - gaps).abs()
+        if not bool(moves.isfinite().all()):
+            self._largest = math.inf
+            return
+        near = moves[gaps < NEAR]
+        self._all.add(near)
+        self._last.add(near)
+        self._largest = max([self._largest, *near.tolist()])
 
     @property
     def width(self) -> float:
         """The least gap that is safe; infinite while too few decisions were seen."""
-        if self._count < _LEAST_DECISIONS:
+        if self._all.count < _LEAST_DECISIONS:
             return math.inf
-        return MULTIPLE * math.sqrt(self._squares / self._count)
+        return MULTIPLE * max(self._all.root_mean_square, self._last.root_mean_square)
 
     @property
     def holds(self) -> bool:
-        """Whether no difference of a sample moved further than that."""
-        return self._largest <= self.width
+        """Whether it is known, and no difference of the last call's sample moved further."""
+        return self._largest <= self.width < math.inf
 
-    def tell_that_it_does_not_hold(self, parser: str) -> None:
-        """Says why all is exact from now on."""
-        logger.warning(
-            "%s: reduced precision moved a score by %.3g, more than the %.3g that was thought "
-            "safe; from here on all is computed in exact arithmetic, which takes longer",
-            parser,
-            self._largest,
-            self.width,
-        )
+    def tell_whether_it_holds(self, parser: str) -> None:
+        """Warns where a difference moved further, so that the call is exact throughout."""
+        if self._largest > self.width:
+            logger.warning(
+                "%s: in a sample, bfloat16 moved the difference of two scores by %.3g, more than "
+                "the %.3g thought safe; so these sentences are all parsed in float32, which takes "
+                "longer",
+                parser,
+                self._largest,
+                self.width,
+            )
 
 
-def sample_of(sentences: Sequence[Sentence]) -> list[Sentence]:
-    """Returns a few sentences of like, middling length, always the same ones.
+def sample_of(sentences: Sequence[Sentence]) -> list[list[Sentence]]:
+    """Returns a few sentences of middling length, and a few long ones; in any order the same.
 
-    Of like length, because they are then one batch without padding.
+    Few are longer than the longest of them. Those of a group are of like length, one batch without
+    padding.
     """
-    middle = sorted(sentences, key=len)[len(sentences) // 2 :]
-    return middle[:_SAMPLE_SENTENCES]
+    ordered = sorted(sentences, key=lambda sentence: (len(sentence), sentence))
+    middle, long = len(ordered) // 2, max(_SAMPLE_SENTENCES, int(_LONG * len(ordered)))
+    groups = ordered[middle : middle + _SAMPLE_SENTENCES], ordered[long - _SAMPLE_SENTENCES : long]
+    return [list(group) for group in groups]

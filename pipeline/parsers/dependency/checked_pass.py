@@ -8,6 +8,7 @@ Legend: B sentences, T positions (the artificial root + tokens), M arcs, R relat
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -44,11 +45,18 @@ class CheckedPass:
         self._vocabulary, self._spellings = vocabulary, spellings
         self.margin = Margin()
 
-    def learn(self, sentences: Sequence[Sentence], *, batch_tokens: int) -> None:
-        """Parses some of these sentences both ways, and so learns the margin."""
-        sample = sample_of(sentences)
-        for members in length_batches([len(one) for one in sample], max_tokens=batch_tokens):
+    def learn(self, sentences: Sequence[Sentence], *, batch_tokens: int) -> int:
+        """Parses some of these sentences both ways, and so learns the margin.
+
+        Returns:
+            The length of the longest, in tokens: the margin is not known of longer ones.
+        """
+        self.margin.begin_call()
+        sample = [sentence for group in sample_of(sentences) for sentence in group]
+        lengths = [len(sentence) for sentence in sample]
+        for members in length_batches(lengths, max_tokens=batch_tokens):
             self._compare([sample[member] for member in members])
+        return max(lengths)
 
     def _compare(self, sentences: Sequence[Sentence]) -> None:
         batch = token_batch(sentences, self._vocabulary)
@@ -103,8 +111,11 @@ def certain_trees(scores_BTT: Tensor, heads_BT: Tensor, lengths_B: Tensor, margi
         scores_BTT: of each ``[sentence, dependent, head]``, on the CPU.
         heads_BT: of each sentence's best tree, see `best_heads`.
         lengths_B: int64; tokens + 1.
-        margin: what the score of an arc may gain on that of the tree's arc.
+        margin: what the score of an arc may gain on that of the tree's arc; of an infinite one
+            nothing is certain.
     """
+    if not math.isfinite(margin):
+        return torch.zeros(len(heads_BT), dtype=torch.bool)
     positions = torch.arange(heads_BT.shape[1])
     beside = (positions == 0) | (positions >= lengths_B[:, None])
     best = scores_BTT.topk(2, -1)

@@ -78,14 +78,9 @@ class SuparDependencyParser(BatchedParser[DependencyModel, DependencyParse]):
 
     def _cheaper_way(
         self, sentences: Sequence[Sentence]
-    ) -> Callable[[Sequence[Sentence]], list[DependencyParse | None]] | None:
+    ) -> tuple[Callable[[Sequence[Sentence]], list[DependencyParse | None]], int] | None:
         if self.checked is None or len(sentences) < LEAST_SENTENCES:
             return None
-        try:
-            self.checked.learn(sentences, batch_tokens=self._batch_tokens)
-        except Exception:  # the exact way meets it again, and finds whose fault it is
-            return None
-        if not self.checked.margin.holds:
-            self.checked.margin.tell_that_it_does_not_hold(self.name)
-            self.checked = None
-        return self.checked
+        longest = self.checked.learn(sentences, batch_tokens=self._batch_tokens)
+        self.checked.margin.tell_whether_it_holds(self.name)
+        return (self.checked, longest) if self.checked.margin.holds else None
