@@ -55,7 +55,7 @@ from models.model.release import made_with
 from models.model.sentence_model import SentenceModel, build_model
 from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
-from pipeline.base.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS, SHIPPED_VECTORS, shown
+from pipeline.base.bundled import BUNDLED_VECTORS, SHIPPED_VECTORS, shown
 from pipeline.base.inside import inside
 from pipeline.base.json_files import read_object
 from pipeline.parsers.adapters.folder_files import (
@@ -247,7 +247,7 @@ def _parsers_found(
         if options.self_contained:
             continue
         try:
-            find_parser(stage, record, BUNDLED_PARSERS[stage])
+            find_parser(stage, replace(record, path=None), None)
         except ValueError as error:
             raise ValueError(
                 f"{folder}: its parser of {stage} is none that ships, so nobody else would find "

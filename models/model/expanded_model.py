@@ -40,7 +40,7 @@ from models.words.expansion import (
 from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
 from pipeline.base.atomic_files import write_text_atomically
-from pipeline.base.bundled import BUNDLED_PARSERS
+from pipeline.base.bundled import shipped_parsers
 from pipeline.base.digest import sha256_of_file
 from pipeline.base.foreign_text import printable
 from pipeline.vectors.write_folder import write_vector_blocks
@@ -172,8 +172,8 @@ def _origin(
     parsers: dict[str, dict[str, str | None]] = {}
     for stage, record in description.parsers.items():
         named = {"name": record.name, "checksum": record.checksum, "path": None}
-        bundled = [BUNDLED_PARSERS[stage]]
-        parsers[stage] = {**named, **(place_of(record.path, out, bundled) if record.path else {})}
+        shipped = shipped_parsers(stage).values()
+        parsers[stage] = {**named, **(place_of(record.path, out, shipped) if record.path else {})}
     corpus = {
         stage: next(iter(place_of(place, out).values()))
         for stage, place in description.corpus.items()

@@ -14,7 +14,12 @@ from typing import ClassVar
 from models.config.training_config import TrainingConfig
 from models.words.vector_files import load_word_vectors
 from models.words.word_vectors import WordVectors
-from pipeline.base.bundled import BUNDLED_MODELS, BUNDLED_PARSERS, SHIPPED_VECTORS
+from pipeline.base.bundled import (
+    BUNDLED_MODELS,
+    BUNDLED_PARSERS,
+    SHIPPED_VECTORS,
+    shipped_parsers,
+)
 from pipeline.base.config_fields import Config
 from pipeline.base.inside import inside
 from pipeline.base.json_files import read_json
@@ -267,7 +272,7 @@ def recorded_parsers(
 def find_parser(stage: str, record: ParserRecord | None, given: Path | None) -> Path:
     """Returns the folder of the parser that a stage needs, its checksum verified.
 
-    Looked for where the user says, else where it lay in training, else among the bundled ones.
+    Looked for where the user says, else where it lay in training, else among those that ship.
 
     Args:
         record: None if it is not known which parser that is; then only ``given`` will do.
@@ -288,7 +293,8 @@ def find_parser(stage: str, record: ParserRecord | None, given: Path | None) -> 
     if given is not None:
         candidates = [given]
     else:
-        candidates = [path for path in (record.path, BUNDLED_PARSERS[stage]) if path is not None]
+        shipped = shipped_parsers(stage).values()
+        candidates = [*([] if record.path is None else [record.path]), *shipped]
     faults = []
     for path in candidates:
         fault = _fault(path, record.checksum)

@@ -12,7 +12,7 @@ from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus, Part, Selec
 from models.model.model_description import ParserRecord, parsers_of_corpus, place_of
 from models.training.launching import LaunchSettings
 from models.words.word_vectors import WordVectors
-from pipeline.base.bundled import BUNDLED_PARSERS, SHIPPED_VECTORS
+from pipeline.base.bundled import SHIPPED_VECTORS, shipped_parsers
 from pipeline.base.config_fields import Config, Count, Natural, at_least
 from pipeline.base.digest import digest_of
 from pipeline.shards.manifests import read_dataset_manifest
@@ -128,7 +128,8 @@ class TrainingJob(Config):
     def _parser(self, stage: str, record: ParserRecord) -> dict[str, Any]:
         named = {"name": record.name, "checksum": record.checksum, "path": None}
         place = record.path
-        return named | (place_of(place, self.out, [BUNDLED_PARSERS[stage]]) if place else {})
+        shipped = shipped_parsers(stage).values()
+        return named | (place_of(place, self.out, shipped) if place else {})
 
     def paired(self, vectors: WordVectors) -> ParsedCorpus:
         """Returns the sentences of the pairs; argument as of `part`.

@@ -160,7 +160,7 @@ def test_a_treebank_gives_its_trees_and_what_no_contestant_could_take_is_left_ou
 
 
 def test_a_corpus_gives_its_sentences_without_trees(tmp_path: Path) -> None:
-    write_corpus(tmp_path, stories(20))
+    write_corpus(tmp_path, stories(80))
     found = corpus_input(tmp_path, 10)
     assert (len(found.sentences), found.gold) == (10, None)
     assert len(found.warm_up) == WARM_UP_SENTENCES

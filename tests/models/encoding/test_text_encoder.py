@@ -33,7 +33,7 @@ from models.model.model_folder import load_model
 from models.model.sentence_model import SentenceViews
 from models.training.job import RunSettings, TrainingJob
 from models.training.train_views import train
-from pipeline.base.bundled import BUNDLED_PARSERS
+from pipeline.base.bundled import BUNDLED_PARSERS, shipped_parsers
 from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder
 from pipeline.parsers.load import load_parser
 from pipeline.parsing.parse_shard import ParseJob, parse_shard
@@ -369,6 +369,13 @@ def test_the_parser_of_a_fast_parse_is_found_by_its_weights() -> None:
     record = recorded_parsers(described(fast), ["dependencies"])["dependencies"]
 
     assert find_parser("dependencies", record, None) == BUNDLED_PARSERS["dependencies"]
+
+
+def test_every_parser_that_ships_is_found_by_its_weights() -> None:
+    for folder in shipped_parsers("dependencies").values():
+        parser = {"name": "own", "checksum": checksum_of_parser_folder(folder), "path": None}
+        record = recorded_parsers(described(parser), ["dependencies"])["dependencies"]
+        assert find_parser("dependencies", record, None) == folder
 
 
 @pytest.mark.parametrize("device", ["abacus", "meta"])
