@@ -89,7 +89,7 @@ def end_with_parent(parent_id: int) -> None:
 def keep_memory() -> bool:
     """From now on the main thread keeps what it frees, up to 2 GiB; says whether it does.
 
-    Other threads have heaps of their own, which give arrays of about 64 MiB and more back as before.
+    Other threads have heaps of their own; they give arrays of about 64 MiB and more back as before.
 
     glibc takes a large array from the kernel and gives it back when it is freed; what the kernel
     gives, it has filled with zeros first, page by page. A step of training pays for that each time.
