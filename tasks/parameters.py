@@ -102,7 +102,7 @@ class ParserParameters(EngineParameters):
         default=BUNDLED_PARSERS["dependencies"],
         description="A supar biaffine parser: its folder "
         f"({shown(BUNDLED_PARSERS['dependencies'])}, which ships, or one from "
-        "TrainDependencyParser), the name of one that ships, such as dependency-small, a file that "
+        "TrainDependencyParser), the name of one that ships, such as dependency-large, a file that "
         "supar saved, or a published name such as biaffine-dep-en.",
     )
     dependency_parser_sha256 = Sha256Parameter(

@@ -34,7 +34,7 @@ SHIPPED_VECTORS = (BUNDLED_VECTORS, BUNDLED_MODELS["english"] / "words")
 
 
 def shipped_parsers(stage: str) -> dict[str, Path]:
-    """Returns name -> folder of the parsers of a stage that ship: ``dependency-small`` and such."""
+    """Returns name -> folder of the parsers of a stage that ship: ``dependency-large`` and such."""
     bundled = BUNDLED_PARSERS[stage]
     return {path.name: path for path in sorted(bundled.parent.glob(f"{bundled.name}*"))}
 

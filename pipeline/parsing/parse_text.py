@@ -70,8 +70,9 @@ class Parser:
             dependencies: whether heads and relations are wanted.
             constituents: whether spans and tags are wanted.
             dependency_parser: a parser's folder, or the name of one that ships: ``dependency``
-                (the default) or ``dependency-small``, which is smaller and faster.
-            constituency_parser: the same: ``constituency`` or ``constituency-small``.
+                (the default) or ``dependency-large``, which shipped before.
+            constituency_parser: the same: ``constituency`` or ``constituency-small``, which is
+                smaller and faster.
             device: where to parse: ``cpu``, ``cuda``, ``cuda:1``; ``auto`` takes a GPU where there
                 is one.
 

@@ -4,7 +4,7 @@ from functools import cache
 
 from pipeline.parsing.parse_text import Parser
 
-NAMES = {"dependency_parser": "dependency-small", "constituency_parser": "constituency-small"}
+NAMES = {"dependency_parser": "dependency", "constituency_parser": "constituency-small"}
 
 
 @cache

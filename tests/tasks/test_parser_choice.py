@@ -118,8 +118,8 @@ def test_a_published_name_is_a_checkpoint_and_any_other_is_refused(
 
 
 def test_the_name_of_a_parser_that_ships_is_its_folder(text: dict[str, object]) -> None:
-    folder = BUNDLED_PARSERS["dependencies"].with_name("dependency-small")
-    named = ParseDependencies(dependency_parser="dependency-small", **text)
+    folder = BUNDLED_PARSERS["dependencies"].with_name("dependency-large")
+    named = ParseDependencies(dependency_parser="dependency-large", **text)
     assert named.parser_folder == folder
     assert named.digest == ParseDependencies(dependency_parser=folder, **text).digest
     assert named.digest != ParseDependencies(**text).digest
@@ -127,10 +127,10 @@ def test_the_name_of_a_parser_that_ships_is_its_folder(text: dict[str, object]) 
 
 def test_a_misspelt_parser_is_told_those_of_its_kind_alone(text: dict[str, object]) -> None:
     with pytest.raises(FileNotFoundError) as error:
-        ParseDependencies(dependency_parser="dependency-smal", **text).requires()
+        ParseDependencies(dependency_parser="dependency-larg", **text).requires()
     said = str(error.value)
-    assert "did you mean dependency-small?" in said
-    assert "ship dependency, dependency-small; " in said
+    assert "did you mean dependency-large?" in said
+    assert "ship dependency, dependency-large; " in said
     assert "benepar" not in said and "constituency" not in said
 
 

@@ -47,7 +47,7 @@ def parse(
         bool, typer.Option(help="Constituents and tags; without them conllu has no tags.")
     ] = True,
     dependency_parser: Annotated[
-        str | None, typer.Option(help="A folder, or dependency-small, which is faster.")
+        str | None, typer.Option(help="A folder, or the name of one that ships.")
     ] = None,
     constituency_parser: Annotated[
         str | None, typer.Option(help="A folder, or constituency-small, which is faster.")

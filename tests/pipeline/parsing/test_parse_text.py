@@ -87,7 +87,7 @@ def test_sentences_of_a_text_say_where_they_stand() -> None:
 
 
 def test_one_kind_of_tree_is_parsed_alone() -> None:
-    (heads,) = parse(["It rains."], constituents=False, dependency_parser="dependency-small")
+    (heads,) = parse(["It rains."], constituents=False, dependency_parser="dependency-large")
     (spans,) = parse(["It rains."], dependencies=False, constituency_parser="constituency-small")
 
     assert (heads.heads, heads.spans, heads.tags) == ([2, 0, 2], None, None)
@@ -237,8 +237,7 @@ def test_threads_take_turns() -> None:
 
 def test_a_folder_that_changed_is_another_parser(tmp_path: Path) -> None:
     folder = tmp_path / "mine"
-    small = BUNDLED_PARSERS["dependencies"].parent / "dependency-small"
-    shutil.copytree(small, folder)
+    shutil.copytree(BUNDLED_PARSERS["dependencies"], folder)
     parse(["It rains."], constituents=False, dependency_parser=folder)
     shutil.rmtree(folder)
     shutil.copytree(BUNDLED_PARSERS["constituents"].parent / "constituency-small", folder)
@@ -250,7 +249,7 @@ def test_a_folder_that_changed_is_another_parser(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"dependency_parser": "dependency-smal"}, "did you mean dependency-small"),
+        ({"dependency_parser": "dependency-larg"}, "did you mean dependency-large"),
         ({"constituency_parser": "/no/such"}, r"ships \(constituency, constituency-small\)"),
         ({"dependencies": False, "constituents": False}, "nothing to parse"),
         ({"constituents": False, "constituency_parser": "constituency"}, "constituents is False"),

@@ -258,9 +258,9 @@ def test_a_saved_pipeline_brings_its_parsers(nlp: Any, tmp_path: Path) -> None:
 
 def test_an_unknown_parser_is_said() -> None:
     nlp = spacy.blank("en")
-    nlp.add_pipe("treeviews_parser", config={"dependency_parser": "dependency-smal"})
+    nlp.add_pipe("treeviews_parser", config={"dependency_parser": "dependency-larg"})
 
-    with pytest.raises(FileNotFoundError, match="did you mean dependency-small"):
+    with pytest.raises(FileNotFoundError, match="did you mean dependency-large"):
         nlp("It rains.")
 
 

@@ -14,7 +14,7 @@ from pipeline.trees.treebanks import read_bracketed, read_conllu
 from tests.support.command import subcommand
 
 main = subcommand("parse")
-SMALL = ["--dependency-parser", "dependency-small", "--constituency-parser", "constituency-small"]
+SMALL = ["--dependency-parser", "dependency", "--constituency-parser", "constituency-small"]
 RAIN = "(S (NP (PRP It)) (VP (VBZ rains)) (. .))"
 
 
@@ -73,7 +73,7 @@ def test_what_cannot_be_parsed_ends_it_or_is_told(
     [
         (["--out", "trees.xml"], "trees.xml: its name tells no format"),
         (["--format", "xml"], "'--format'"),
-        (["--dependency-parser", "dependency-smal"], "did you mean dependency-small?"),
+        (["--dependency-parser", "dependency-larg"], "did you mean dependency-large?"),
         (["--out", "no/dir/trees.conllu"], "no/dir: no such folder; make it first"),
         (["--input", "/no/such.txt"], "/no/such.txt: No such file"),
         (["--no-dependencies", "--no-constituents"], "nothing to parse"),

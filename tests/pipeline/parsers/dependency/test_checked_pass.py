@@ -20,7 +20,7 @@ from pipeline.parsers.dependency.decoding import best_heads
 from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
 from pipeline.trees.parses import DependencyParse
 
-SMALL = BUNDLED_PARSERS["dependencies"].parent / "dependency-small"
+BUNDLED = BUNDLED_PARSERS["dependencies"]
 WORDS = [
     "the",
     "a",
@@ -61,7 +61,7 @@ class Counted(CheckedPass):
 
 @pytest.fixture(scope="module")
 def exact() -> list[DependencyParse]:
-    parser = SuparDependencyParser.load(SMALL)
+    parser = SuparDependencyParser.load(BUNDLED)
     parser.checked = None
     return [one for one in parser.parse(SENTENCES) if isinstance(one, DependencyParse)]
 
@@ -69,7 +69,7 @@ def exact() -> list[DependencyParse]:
 @pytest.fixture
 def parser() -> Iterator[SuparDependencyParser]:
     """One whose first pass is by weights of which each is off by about a five-hundredth."""
-    parser = SuparDependencyParser.load(SMALL)
+    parser = SuparDependencyParser.load(BUNDLED)
     network = parser._network
     noisy = copy.copy(network)
     noisy._modules = dict(network._modules)
@@ -209,7 +209,7 @@ def test_it_is_done_for_exact_trees_where_the_processor_has_bfloat16(
 ) -> None:
     monkeypatch.setattr(device, "fast_dtype", lambda _: fast)
     monkeypatch.setattr(supar_adapter, "fast_dtype", lambda _: fast)
-    parser = SuparDependencyParser.load(SMALL, precision=precision)
+    parser = SuparDependencyParser.load(BUNDLED, precision=precision)
     assert (parser.checked is not None) == is_checked
 
 
