@@ -72,10 +72,10 @@ def test_what_is_no_number_is_not_trusted(score: float) -> None:
 
 
 def test_a_sample_has_middling_and_long_sentences_whatever_their_order() -> None:
-    sentences = [[f"w{number}"] * (1 + number % 40) for number in range(2000)]
+    sentences = [[f"w{number}"] * (1 + number % 100) for number in range(2000)]
     middling, long = sample_of(sentences)
     assert [middling, long] == sample_of(sentences[::-1])
-    assert {len(sentence) for sentence in middling} == {21}
-    assert {len(sentence) for sentence in long} == {38}
-    assert len(middling) == len(long) == 24
-    assert len(sample_of(sentences[:30])[1]) == 24
+    assert {len(sentence) for sentence in middling} == {51}
+    assert {len(sentence) for sentence in long} == {99}
+    assert len(middling) == len(long) == 16
+    assert len(sample_of(sentences[:30])[1]) == 16
