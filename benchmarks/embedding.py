@@ -23,7 +23,8 @@ from benchmarks.report import Table, fail, header, print_last_line, print_table,
 from models.embedded.embed import EmbeddedFolders, OpenedEncoder, embed_shard, open_encoder
 from models.encoding.encoder_interface import FloatArray
 from models.encoding.reading_encoder import EncoderSettings
-from pipeline.base.bundled import BUNDLED_MODELS, BUNDLED_PARSERS
+from models.model.model_description import ParserRecord, find_parser
+from pipeline.base.bundled import BUNDLED_MODELS
 from pipeline.parsers.adapters.folder_files import STAGES
 from pipeline.parsers.load import load_parser
 from pipeline.parsing.parse_shard import ParseJob, parse_shard
@@ -83,14 +84,14 @@ def _figures(
     """Returns the figures of each encoder."""
     _write_sentences(folder / "sentences", sentences)
     opened = {name: open_encoder(name, EncoderSettings()) for name in encoders}
-    read = {stage for one in opened.values() for stage in one.parsers}
+    read = {(stage, by) for one in opened.values() for stage, by in one.parsers.items()}
     parses: dict[str, Path] = {}
-    for stage in STAGES:
-        if stage not in read:
-            continue
+    for stage, checksum in sorted(read, key=lambda one: STAGES.index(one[0])):
+        if stage in parses:
+            raise ValueError(f"these encoders read {stage} of different parsers; name one of them")
         parses[stage] = folder / stage
         tell(f"parsing: {stage}")
-        parser = load_parser(BUNDLED_PARSERS[stage], stage)
+        parser = load_parser(find_parser(stage, ParserRecord(stage, checksum), None), stage)
         parse_shard(ParseJob(stage, folder / "sentences", folder / stage, 0), parser)
     found = {}
     for place, (name, encoder) in enumerate(opened.items()):

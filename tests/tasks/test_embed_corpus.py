@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import treeviews
-from pipeline.base.bundled import BUNDLED_PARSERS
+from pipeline.base.bundled import BUNDLED_PARSERS, shipped_parsers
 from pipeline.inspect.check import faults_of
 from pipeline.inspect.dataset import select
 from pipeline.shards.manifests import read_dataset_manifest, shard_path
@@ -57,8 +57,11 @@ def test_an_encoder_of_trees_requires_their_parses_and_no_others(text: Path) -> 
 
     assert set(words.requires()) == {"sentences"}
     assert set(trees.requires()) == {"sentences", *trees.parses}
-    for name, parse in trees.parses.items():
-        assert parse.parser_folder.resolve() == BUNDLED_PARSERS[name].resolve()
+    folders = {name: parse.parser_folder.resolve() for name, parse in trees.parses.items()}
+    assert folders == {
+        "dependencies": shipped_parsers("dependencies")["dependency-large"],
+        "constituents": BUNDLED_PARSERS["constituents"],
+    }
 
 
 def test_trees_are_embedded_as_encode_embeds_them(text: Path) -> None:

@@ -30,7 +30,7 @@ from models.encoding.own_encoder import (
 from models.encoding.reading_encoder import EncoderSettings
 from models.encoding.text_encoder import load_text_encoder
 from models.model.model_description import read_model_description
-from pipeline.base.bundled import BUNDLED_PARSERS
+from pipeline.base.bundled import shipped_parsers
 from pipeline.base.digest import sha256_of_file
 from tests.support.parsed_corpora import write_vectors
 from tests.support.saved_models import write_model, write_multi_view_model
@@ -282,7 +282,9 @@ def test_vectors_that_were_moved_are_those_of_the_models_that_have_none_of_their
 
 
 def test_a_parser_is_handed_to_the_models_that_read_its_trees(tmp_path: Path) -> None:
-    moved = Path(shutil.copytree(BUNDLED_PARSERS["dependencies"], tmp_path / "parser"))
+    moved = Path(
+        shutil.copytree(shipped_parsers("dependencies")["dependency-large"], tmp_path / "parser")
+    )
     settings = EncoderSettings(dependency_parser=moved)
 
     joined = resolve_encoder("english-trees@DEP+english", settings)
