@@ -84,10 +84,13 @@ def _figures(
     """Returns the figures of each encoder."""
     _write_sentences(folder / "sentences", sentences)
     opened = {name: open_encoder(name, EncoderSettings()) for name in encoders}
-    read = {(stage, by) for one in opened.values() for stage, by in one.parsers.items()}
     parses: dict[str, Path] = {}
-    for stage, checksum in sorted(read, key=lambda one: STAGES.index(one[0])):
-        if stage in parses:
+    for stage in STAGES:
+        checksums = {one.parsers[stage] for one in opened.values() if stage in one.parsers}
+        if not checksums:
+            continue
+        checksum, *others = checksums
+        if others:
             raise ValueError(f"these encoders read {stage} of different parsers; name one of them")
         parses[stage] = folder / stage
         tell(f"parsing: {stage}")

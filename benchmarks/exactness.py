@@ -71,7 +71,7 @@ def compare(parser: SuparDependencyParser, sentences: Sequence[Sentence]) -> Com
         found.kept += len(answers)
         return answers
 
-    parser._certain_answers = counted  # type: ignore[method-assign]
+    parser._certain_answers = counted  # type: ignore[method-assign, assignment]
     for start in range(0, len(sentences), POOL_ROWS):
         pool = sentences[start : start + POOL_ROWS]
         tell(f"{start:,} of {len(sentences):,} sentences")

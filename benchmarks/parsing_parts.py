@@ -27,6 +27,7 @@ from benchmarks.report import Table, fail, header, print_last_line, print_table,
 from pipeline.base.bundled import BUNDLED_PARSERS
 from pipeline.base.watched import keep_memory
 from pipeline.parsers.adapters import fast_layers
+from pipeline.parsers.adapters.adapter import BatchedParser
 from pipeline.parsers.constituency import decoding as chart_decoding
 from pipeline.parsers.constituency import forward as chart_forward
 from pipeline.parsers.constituency.benepar_adapter import BeneparConstituencyParser
@@ -38,7 +39,10 @@ from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
 QUICK = {"sentences": 1_000, "rounds": 1}
 Rates = Mapping[str, Mapping[str, float]]
 """Type of number -> library -> GFLOP/s."""
-_PARSERS = {"dependencies": SuparDependencyParser, "constituents": BeneparConstituencyParser}
+_PARSERS: Mapping[str, type[BatchedParser[Any, Any]]] = {
+    "dependencies": SuparDependencyParser,
+    "constituents": BeneparConstituencyParser,
+}
 REST = "rest"
 """What no part accounts for: batches, trees as objects, the sample that sets the margin."""
 _SPELLING = "spelling of words"
@@ -202,9 +206,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         profiles = {stage: measure(stage, text, options) for stage in options.stages}
     except (FileNotFoundError, ValueError) as error:
         return fail(error)
-    core = {
+    core: Rates = {
         str(dtype).removeprefix("torch."): {
-            backend: measured.gflops for backend, measured in measure_gemm(dtype=dtype).items()
+            str(backend): measured.gflops for backend, measured in measure_gemm(dtype=dtype).items()
         }
         for dtype in (torch.float32, torch.bfloat16)
     }

@@ -244,7 +244,7 @@ def _parsers_found(
     for stage, record in records.items():
         given: Path | None = getattr(options, OPTION_OF_STAGE[stage])
         found[stage] = find_parser(stage, record, given)
-        if options.self_contained:
+        if options.self_contained or record is None:
             continue
         try:
             find_parser(stage, replace(record, path=None), None)
