@@ -114,8 +114,8 @@ def _divided(printed: str) -> tuple[str, dict[str, Any]]:
     try:
         figures = json.loads(last)
     except json.JSONDecodeError:
-        return printed.strip(), {}
-    return tables.strip(), figures
+        figures = None
+    return (tables.strip(), figures) if isinstance(figures, dict) else (printed.strip(), {})
 
 
 def _print_page(ended: Sequence[Ended], run: Sequence[str]) -> None:

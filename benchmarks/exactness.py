@@ -31,6 +31,7 @@ from benchmarks.report import (
 from pipeline.base.bundled import BUNDLED_PARSERS
 from pipeline.base.watched import keep_memory
 from pipeline.parsers.adapters.base import Sentence
+from pipeline.parsers.adapters.checked import LEAST_SENTENCES
 from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
 from pipeline.parsing.parse_shard import POOL_ROWS
 
@@ -54,14 +55,19 @@ def compare(parser: SuparDependencyParser, sentences: Sequence[Sentence]) -> Com
     """Parses sentences both ways, as many at once as a shard job does.
 
     Raises:
-        LackingError: this processor multiplies nothing faster than float32, or reduced precision
-            was certain of no sentence, so that nothing was compared.
+        LackingError: this processor multiplies nothing faster than float32.
+        ValueError: there are so few sentences that all are parsed in float32 at once.
+        RuntimeError: reduced precision was certain of no sentence, so that nothing was compared.
     """
     first = parser.checked
     if first is None:
         raise LackingError(
             "nothing to compare: this processor multiplies nothing faster than float32; take one "
             "with bfloat16 instructions"
+        )
+    if len(sentences) < LEAST_SENTENCES:
+        raise ValueError(
+            f"{len(sentences)} sentences are parsed in float32 at once; take {LEAST_SENTENCES}"
         )
     found = Compared()
     certain_answers = parser._certain_answers
@@ -86,9 +92,9 @@ def compare(parser: SuparDependencyParser, sentences: Sequence[Sentence]) -> Com
         found.different += sum(one != other for one, other in zip(trees, expected, strict=True))
         found.num_sentences += len(pool)
     if not found.kept:
-        raise LackingError(
-            "nothing to compare: no tree of reduced precision was kept, for the sentences are "
-            "fewer than 512, or too short to learn a margin from; take more of them"
+        raise RuntimeError(
+            "nothing to compare: no tree of reduced precision was kept; the log tells why, or the "
+            "sentences are too short to learn a margin from"
         )
     return found
 
@@ -109,7 +115,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         run = header("benchmarks.exactness", given, text=text.text, seed=0, quick=options.quick)
         parser = SuparDependencyParser.load(options.parser)
         found = compare(parser, text.sentences)
-    except (FileNotFoundError, ValueError) as error:
+    except (FileNotFoundError, RuntimeError, ValueError) as error:
         return fail(error)
     print_table(_table(found), run)
     print_last_line(

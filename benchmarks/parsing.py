@@ -34,6 +34,8 @@ from benchmarks.report import LackingError, fail, header, print_last_line, print
 from pipeline.base.bundled import BUNDLED_PARSERS
 from pipeline.base.job import available_cores
 
+PARSE_SENTS_WARM_UP = 50
+"""Sentences; it is slow."""
 QUICK = {
     "sentences": 600,
     "rounds": 1,
@@ -77,7 +79,7 @@ def _measure(text: ParsingInput, options: argparse.Namespace) -> Results:
         | measure(
             [parse_sents_contestant(constituency)],
             text.sentences[: options.parse_sents_sentences],
-            text.warm_up,
+            text.warm_up[:PARSE_SENTS_WARM_UP],
             options.parse_sents_rounds,
         ),
     )

@@ -84,6 +84,6 @@ def _cut(
     return ParsingInput(
         text=text,
         sentences=sentences[:num_sentences],
-        warm_up=others or sentences[:WARM_UP_SENTENCES],
+        warm_up=[*others, *sentences[:num_sentences]][:WARM_UP_SENTENCES],
         gold=None if gold is None else gold[:num_sentences],
     )

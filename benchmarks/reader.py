@@ -150,7 +150,7 @@ def _table(rates: ReaderRates, setup: TrainingSetup, options: argparse.Namespace
 
 
 def _best_epoch(setup: TrainingSetup, repeats: int, *, prepare: bool) -> Spent:
-    """Returns what a sentence took at best, on the clock and of the processor each.
+    """Returns the least time that a sentence took: on the clock, and of the processor.
 
     Args:
         prepare: whether blocks are made into batches as well.

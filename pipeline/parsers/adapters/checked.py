@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 MULTIPLE = 6.0
 """Chosen on 11,200 sentences of thirteen kinds of text, where the widest gap that turned over was
-less than 3 root mean squares; proven on 60,000 others."""
+less than 3 root mean squares; on 60,480 others one tree was different at 4, none at 5 and more."""
 NEAR = 1.0
 """Scores further apart than this are not near a tie; they move more, but by far too little."""
 LEAST_SENTENCES = 512
@@ -53,7 +53,7 @@ class _Moves:
 class Margin:
     """How far apart two scores must be to stand in the same order in exact arithmetic.
 
-    It follows all calls together, or the last one alone where differences moved further in it.
+    It is computed from all calls, or from the last call alone if that gives a wider margin.
     """
 
     def __init__(self) -> None:
@@ -94,22 +94,25 @@ class Margin:
 
     def tell_whether_it_holds(self, parser: str) -> None:
         """Warns where a difference moved further, so that the call is exact throughout."""
-        if self._largest > self.width:
+        slower = "so these sentences are all parsed in float32, which takes longer"
+        if math.isinf(self._largest):
+            logger.warning("%s: in a sample, scores in bfloat16 are no numbers; %s", parser, slower)
+        elif self._largest > self.width:
             logger.warning(
                 "%s: in a sample, bfloat16 moved the difference of two scores by %.3g, more than "
-                "the %.3g thought safe; so these sentences are all parsed in float32, which takes "
-                "longer",
+                "the %.3g thought safe; %s",
                 parser,
                 self._largest,
                 self.width,
+                slower,
             )
 
 
 def sample_of(sentences: Sequence[Sentence]) -> list[list[Sentence]]:
-    """Returns a few sentences of middling length, and a few long ones; in any order the same.
+    """Returns a few sentences of middling length, and a few long ones.
 
-    Few are longer than the longest of them. Those of a group are of like length, one batch without
-    padding.
+    Few are longer than the longest of them. The order of the sentences does not matter. Those of
+    a group are of like length, so that together they are a batch with little padding.
     """
     ordered = sorted(sentences, key=lambda sentence: (len(sentence), sentence))
     middle, long = len(ordered) // 2, max(_SAMPLE_SENTENCES, int(_LONG * len(ordered)))

@@ -52,11 +52,13 @@ class CheckedPass:
             The length of the longest, in tokens: the margin is not known of longer ones.
         """
         self.margin.begin_call()
-        sample = [sentence for group in sample_of(sentences) for sentence in group]
-        lengths = [len(sentence) for sentence in sample]
-        for members in length_batches(lengths, max_tokens=batch_tokens):
-            self._compare([sample[member] for member in members])
-        return max(lengths)
+        longest = 0
+        for group in sample_of(sentences):
+            lengths = [len(sentence) for sentence in group]
+            for members in length_batches(lengths, max_tokens=batch_tokens):
+                self._compare([group[member] for member in members])
+            longest = max([longest, *lengths])
+        return longest
 
     def _compare(self, sentences: Sequence[Sentence]) -> None:
         batch = token_batch(sentences, self._vocabulary)

@@ -60,15 +60,20 @@ def test_a_call_that_moves_more_has_a_wider_margin_at_once_and_the_next_one_less
     assert MULTIPLE * 0.01 < margin.width < MULTIPLE * 0.02
 
 
+@pytest.mark.parametrize("margin", [Margin(), moved(0.01)])
 @pytest.mark.parametrize("score", [math.nan, math.inf])
-def test_what_is_no_number_is_not_trusted(score: float) -> None:
+def test_what_is_no_number_is_not_trusted(
+    score: float, margin: Margin, caplog: pytest.LogCaptureFixture
+) -> None:
     spoilt = GAPS.clone()
     spoilt[3] = score
-    margin = moved(0.01)
     for gaps, exact_gaps in ((GAPS, spoilt), (spoilt, GAPS)):
         margin.begin_call()
         margin.learn(gaps, exact_gaps)
         assert not margin.holds
+        caplog.clear()
+        margin.tell_whether_it_holds("mine")
+        assert "mine: in a sample, scores in bfloat16 are no numbers" in caplog.text
 
 
 def test_a_sample_has_middling_and_long_sentences_whatever_their_order() -> None:
