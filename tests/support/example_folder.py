@@ -78,7 +78,7 @@ def write_example_folder(folder: Path) -> Path:
     _embed(corpus)
     corpus.with_name(f"files-{DIGEST}").symlink_to(corpus)
     (folder / "CORPUS").symlink_to(corpus)
-    for name in ("SMALL", "BOTH"):
+    for name in ("LARGE", "BOTH"):
         shutil.copytree(corpus, folder / name)
     parse = folder / "BOTH" / f"dependencies-{DIGEST}"
     shutil.copytree(parse, parse.with_name(f"dependencies-small-{DIGEST}"))
