@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 import torch
 from torch import Tensor
 
-from pipeline.base.machine import mkl_is_at_home
+from pipeline.base.machine import mkl_is_fast
 
 GemmBackend = Literal["default", "onednn"]
 
@@ -94,7 +94,7 @@ def choose_gemm(*, width: int = 1024, max_error: float = MAX_ERROR) -> GemmBacke
         max_error: largest error of a backend that may be chosen; see `product_errors`.
     """
     others = [backend for backend in available_backends() if backend != "default"]
-    if mkl_is_at_home() or not others:
+    if mkl_is_fast() or not others:
         return "default"
     errors = product_errors(training_products(width))
     return next((backend for backend in others if errors[backend] <= max_error), "default")

@@ -22,7 +22,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from pipeline.base.machine import mkl_is_at_home
+from pipeline.base.machine import mkl_is_fast
 
 BLOCK_ROWS = 256
 """Enough rows at once for oneDNN's full speed, few enough to stay in a core's cache."""
@@ -109,7 +109,7 @@ def _packed(weight_KN: Tensor, block_rows: int) -> Tensor | None:
         return None
     is_faster = {
         torch.bfloat16: torch.ops.mkldnn._is_mkldnn_bf16_supported(),
-        torch.float32: not mkl_is_at_home(),
+        torch.float32: not mkl_is_fast(),
     }
     if not is_faster.get(weight_KN.dtype, False):
         return None

@@ -29,25 +29,25 @@ def backend_as_before() -> Iterator[None]:
         yield
 
 
-def choice_among(monkeypatch: pytest.MonkeyPatch, *, error: float, at_home: bool) -> GemmBackend:
+def choice_among(monkeypatch: pytest.MonkeyPatch, *, error: float, mkl_fast: bool) -> GemmBackend:
     monkeypatch.setattr(gemm, "available_backends", lambda: ("default", "onednn"))
     monkeypatch.setattr(gemm, "product_errors", lambda _: {"default": ACCURATE, "onednn": error})
-    monkeypatch.setattr(gemm, "mkl_is_at_home", lambda: at_home)
+    monkeypatch.setattr(gemm, "mkl_is_fast", lambda: mkl_fast)
     return choose_gemm(width=8)
 
 
 def test_an_accurate_backend_is_chosen_on_a_processor_that_mkl_is_not_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert choice_among(monkeypatch, error=ACCURATE, at_home=False) == "onednn"
+    assert choice_among(monkeypatch, error=ACCURATE, mkl_fast=False) == "onednn"
 
 
 def test_a_backend_that_rounds_is_not_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert choice_among(monkeypatch, error=ROUNDED, at_home=False) == "default"
+    assert choice_among(monkeypatch, error=ROUNDED, mkl_fast=False) == "default"
 
 
-def test_mkl_is_kept_where_it_is_at_home(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert choice_among(monkeypatch, error=ACCURATE, at_home=True) == "default"
+def test_mkl_is_kept_where_it_is_fast(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert choice_among(monkeypatch, error=ACCURATE, mkl_fast=True) == "default"
 
 
 def test_the_choice_asks_no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,12 +55,12 @@ def test_the_choice_asks_no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("measured speed")
 
     monkeypatch.setattr("time.perf_counter", measured)
-    assert choice_among(monkeypatch, error=ACCURATE, at_home=False) == "onednn"
+    assert choice_among(monkeypatch, error=ACCURATE, mkl_fast=False) == "onednn"
 
 
 def test_the_default_is_chosen_where_there_is_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gemm, "available_backends", lambda: ("default",))
-    monkeypatch.setattr(gemm, "mkl_is_at_home", lambda: False)
+    monkeypatch.setattr(gemm, "mkl_is_fast", lambda: False)
     assert choose_gemm(width=8) == "default"
 
 

@@ -7,23 +7,35 @@ from pathlib import Path
 import pytest
 
 from pipeline.base import machine
-from pipeline.base.machine import mkl_is_at_home, processor, processor_in_words
+from pipeline.base.machine import mkl_is_fast, processor, processor_in_words
 
 
 @pytest.mark.parametrize(
-    ("vendor", "at_home"), [("GenuineIntel", True), ("AuthenticAMD", False), (None, True)]
+    ("vendor", "flags", "is_fast"),
+    [
+        ("GenuineIntel", "avx2 avx512f", True),
+        ("GenuineIntel", "avx2", True),
+        ("AuthenticAMD", "avx2 avx512f", False),
+        ("AuthenticAMD", "avx2", True),
+        (None, "", True),
+    ],
 )
 def test_the_library_follows_from_the_processor(
-    vendor: str | None, at_home: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    vendor: str | None,
+    flags: str,
+    is_fast: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if vendor is not None:
-        (tmp_path / "cpuinfo").write_text(f"processor : 0\nvendor_id : {vendor}\n")
+        described = f"processor : 0\nvendor_id : {vendor}\nflags : fpu {flags}\n"
+        (tmp_path / "cpuinfo").write_text(described)
     monkeypatch.setattr(machine, "_PROCESSORS", tmp_path / "cpuinfo")
-    mkl_is_at_home.cache_clear()
+    mkl_is_fast.cache_clear()
     try:
-        assert mkl_is_at_home() is at_home
+        assert mkl_is_fast() is is_fast
     finally:
-        mkl_is_at_home.cache_clear()
+        mkl_is_fast.cache_clear()
 
 
 CPUINFO = """processor\t: {}

@@ -18,16 +18,16 @@ def rows_of(count: int) -> torch.Tensor:
 
 
 @pytest.fixture(params=[True, False], ids=["mkl", "onednn"])
-def at_home(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+def mkl_fast(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
     """Says whether the processor is taken for one of MKL's own."""
-    monkeypatch.setattr(fast_layers, "mkl_is_at_home", lambda: request.param)
+    monkeypatch.setattr(fast_layers, "mkl_is_fast", lambda: request.param)
     return bool(request.param)
 
 
 @pytest.mark.parametrize("count", SIZES)
 @pytest.mark.parametrize("bias", [BIAS, None], ids=["bias", "no bias"])
 def test_products_are_those_of_the_formula(
-    at_home: bool, count: int, bias: torch.Tensor | None
+    mkl_fast: bool, count: int, bias: torch.Tensor | None
 ) -> None:
     rows = rows_of(count)
     expected = rows.double() @ WEIGHT.double() + (0 if bias is None else bias.double())
@@ -50,7 +50,7 @@ def test_bfloat16_rounds_its_operands_alone(count: int) -> None:
     torch.testing.assert_close(products.double(), expected, atol=2e-2, rtol=1e-2)
 
 
-def test_other_types_are_multiplied_too(at_home: bool) -> None:
+def test_other_types_are_multiplied_too(mkl_fast: bool) -> None:
     rows = rows_of(2 * BLOCK_ROWS).double()
 
     products = FixedProduct(WEIGHT.double(), BIAS.double())(rows)
@@ -58,7 +58,7 @@ def test_other_types_are_multiplied_too(at_home: bool) -> None:
     torch.testing.assert_close(products, rows @ WEIGHT.double() + BIAS.double())
 
 
-def test_rows_may_be_part_of_wider_ones(at_home: bool) -> None:
+def test_rows_may_be_part_of_wider_ones(mkl_fast: bool) -> None:
     wide = rows_of(2 * BLOCK_ROWS + 5).repeat(1, 2)
 
     products = FixedProduct(WEIGHT, BIAS)(wide[:, 48:])
@@ -66,7 +66,7 @@ def test_rows_may_be_part_of_wider_ones(at_home: bool) -> None:
     torch.testing.assert_close(products, wide[:, 48:] @ WEIGHT + BIAS, atol=1e-5, rtol=1e-5)
 
 
-def test_a_later_change_of_the_weight_changes_nothing(at_home: bool) -> None:
+def test_a_later_change_of_the_weight_changes_nothing(mkl_fast: bool) -> None:
     weight, rows = WEIGHT.clone(), rows_of(BLOCK_ROWS)
     product = FixedProduct(weight)
     before = product(rows)
@@ -79,7 +79,7 @@ def test_a_later_change_of_the_weight_changes_nothing(at_home: bool) -> None:
 @pytest.mark.parametrize("count", [2, BLOCK_ROWS + 2])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_what_is_no_number_is_none_afterwards(
-    at_home: bool, dtype: torch.dtype, count: int
+    mkl_fast: bool, dtype: torch.dtype, count: int
 ) -> None:
     rows = rows_of(count).to(dtype)
     rows[1, 0] = float("nan")
@@ -91,6 +91,6 @@ def test_what_is_no_number_is_none_afterwards(
 
 
 @pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="no oneDNN")
-def test_the_processor_decides_who_multiplies(at_home: bool) -> None:
-    assert (FixedProduct(WEIGHT)._packed is None) is at_home
+def test_the_processor_decides_who_multiplies(mkl_fast: bool) -> None:
+    assert (FixedProduct(WEIGHT)._packed is None) is mkl_fast
     assert FixedProduct(WEIGHT.double())._packed is None
