@@ -234,8 +234,8 @@ class TrainingParameters(VectorTrainingParameters):
         default="auto",
         choices=["auto", "default", "onednn"],
         significant=False,
-        description="Which matrix product the training uses on a CPU; auto: oneDNN's "
-        "on AMD's processors where it is as exact, PyTorch's default elsewhere.",
+        description="Which matrix product the training uses on a CPU; auto: oneDNN's on AMD's "
+        "processors with AVX-512 where it is as exact, PyTorch's default elsewhere.",
     )
     sentences_at_once = luigi.OptionalIntParameter(
         default=None,

@@ -33,7 +33,7 @@ from models.model.sentence_model import SentenceModel, SentenceViews, batch_of, 
 from models.words.vector_files import load_word_vectors
 from pipeline.base.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS
 from pipeline.base.digest import digest_of
-from pipeline.parsers.adapters.device import automatic_device
+from pipeline.parsers.adapters.device import automatic_device, warn_if_emulated
 from pipeline.parsers.lazy_parser import LazyParser
 
 
@@ -65,6 +65,7 @@ class TextEncoder(ReadingEncoder):
         self._turn = RLock()
         self.config = model.config
         self.device = torch.device(self.settings.device)
+        warn_if_emulated(self.config.precision, self.device)
         self._views = SentenceViews(model).to(self.device).eval()
 
     @cached_property

@@ -18,7 +18,7 @@ from pipeline.base.digest import digest_of
 from pipeline.shards.manifests import read_dataset_manifest
 
 GemmChoice = Literal["auto", "default", "onednn"]
-"""Which matrix product the CPU uses; auto: oneDNN's on AMD's processors where it is as
+"""Which matrix product the CPU uses; auto: oneDNN's on AMD's processors with AVX-512 where it is as
 exact, PyTorch's default elsewhere."""
 
 

@@ -27,6 +27,7 @@ from models.training.learner import Learner, held_out_accuracy, learning_rate_at
 from models.training.logs import TimeLeft, progress_bar
 from models.training.machine import gemm_for, peak_memory_gib, set_gemm, set_gpu_precision
 from pipeline.base.job import Progress, Rated
+from pipeline.parsers.adapters.device import warn_if_emulated
 
 
 class TrainingDivergedError(ValueError):
@@ -108,6 +109,7 @@ class TrainingLoop:
             change = {"gemm": backend, "gemm_before": before}
             self.folder.write({"kind": "resumed", "step": self.step, **change})
         set_gpu_precision(self.config.precision, self.device)
+        warn_if_emulated(self.config.precision, self.device)
         return backend
 
     @property

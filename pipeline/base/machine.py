@@ -86,8 +86,8 @@ def mkl_is_fast() -> bool:
     The processor decides, and no measurement: runs must not differ by chance.
 
     MKL does not use AVX-512 on processors of AMD: on those of family 26 it reached 95 GFLOPS a core
-    where oneDNN reached 220, on family 25, model 17 51 to 88 where oneDNN reached 85 to 101. On
-    AMD's without AVX-512 (family 25, model 1) it has 74 to 94 where oneDNN has 58 to 84.
+    where oneDNN reached 220, on family 25, model 17 51 to 88 where oneDNN reached 85 to 101. Of
+    AMD's without AVX-512, family 25, model 1 was measured: 74 to 94, where oneDNN had 58 to 84.
     """
     try:
         described = _PROCESSORS.read_text(encoding="utf-8", errors="replace")

@@ -1,10 +1,10 @@
 """What costs most in both parsers, with less work: fixed products, LSTMs, words read once.
 
 **Products with a weight that never changes**, in the library that is fastest on this machine. Torch
-multiplies float32 by MKL, whose code for processors of other makers than its own reached 95 GFLOPS
-a core where oneDNN's reached 220 (AMD EPYC 9005). oneDNN, which bfloat16 uses everywhere, compiles
-its code anew for every shape, at ten times the cost of a product; so it gets rows by the block,
-always as many. Legend: R rows, K their features, N features of the product.
+multiplies float32 by MKL, which uses no AVX-512 on processors of AMD and reached 95 GFLOPS a core
+where oneDNN's reached 220 (AMD EPYC 9005). oneDNN, which bfloat16 uses everywhere, compiles its
+code anew for every shape, at ten times the cost of a product; so it gets rows by the block, always
+as many. Legend: R rows, K their features, N features of the product.
 
 **A bidirectional LSTM layer** over padded sequences, one fused call per direction (Hochreiter &
 Schmidhuber 1997; gates in torch's order). supar's own layer steps through time in Python and packs
@@ -76,11 +76,13 @@ class FixedProduct:
 
     def write(self, rows_RK: Tensor, out: Tensor) -> None:
         """Writes rows times weight, plus bias, into a view of R rows, of N numbers each."""
-        if not self._is_blocked(rows_RK):
-            out.copy_(self._by_torch(rows_RK).view(out.shape))
-            return
-        parts = zip(rows_RK.split(self._block_rows), out.split(self._block_rows), strict=True)
-        for rows, place in parts:
+        # By the block on any CPU: what a product wrote is still in the cache when it is moved.
+        at_once = self._block_rows if rows_RK.device.type == "cpu" else max(len(rows_RK), 1)
+        is_blocked = self._is_blocked(rows_RK)
+        for rows, place in zip(rows_RK.split(at_once), out.split(at_once), strict=True):
+            if not is_blocked:
+                place.copy_(self._by_torch(rows).view(place.shape))
+                continue
             missing = self._block_rows - len(rows)
             block = F.pad(rows, (0, 0, 0, missing)) if missing else rows
             place.copy_(self._block(block)[: len(rows)].view(place.shape))

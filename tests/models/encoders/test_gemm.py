@@ -36,7 +36,7 @@ def choice_among(monkeypatch: pytest.MonkeyPatch, *, error: float, mkl_fast: boo
     return choose_gemm(width=8)
 
 
-def test_an_accurate_backend_is_chosen_on_a_processor_that_mkl_is_not_for(
+def test_an_accurate_backend_is_chosen_where_mkl_is_slow(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert choice_among(monkeypatch, error=ACCURATE, mkl_fast=False) == "onednn"

@@ -502,6 +502,18 @@ def test_a_matrix_product_that_is_asked_for_is_used_from_then_on(
     assert change in timeless(tmp_path)
 
 
+def test_a_training_tells_that_its_device_only_emulates_its_precision(
+    data: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    device = "pipeline.parsers.adapters.device.fast_dtype"
+    monkeypatch.setattr(device, lambda _: torch.float32)
+
+    with pytest.raises(KeyboardInterrupt):
+        run(data, tmp_path, replace(CONFIG, precision="bfloat16"), kill_at=1)
+
+    assert "is not known to have instructions for it" in caplog.text
+
+
 def test_a_resumed_training_counts_its_sentences_no_second_time(
     data: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,7 +8,9 @@ import torch
 from pipeline.parsers.adapters.device import (
     automatic_batch_tokens,
     automatic_device,
+    fast_dtype,
     resolve_device,
+    warn_if_emulated,
 )
 from pipeline.parsing.parse_shard import ParseShardJob
 
@@ -41,6 +43,32 @@ def test_a_named_device_is_not_replaced(num_gpus: int) -> None:
 def test_an_unknown_device_is_an_error(name: str) -> None:
     with pytest.raises(ValueError, match=r"unknown device .*; known: auto, cpu, cuda or cuda:NUM"):
         resolve_device(name)
+
+
+@pytest.mark.parametrize(
+    ("precision", "capabilities", "is_told"),
+    [
+        ("bfloat16", {"avx512_bf16": True}, False),
+        ("bfloat16", {"amx_bf16": True}, False),
+        ("bfloat16", {"avx512_f": True}, True),
+        ("float32", {}, False),
+    ],
+)
+def test_a_precision_that_is_only_emulated_is_told(
+    precision: str,
+    capabilities: dict[str, bool],
+    is_told: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: capabilities)
+    warn_if_emulated(precision, torch.device("cpu"))
+    assert ("up to 80 times as long as float32" in caplog.text) is is_told
+
+
+def test_an_older_torch_counts_as_without_instructions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(torch.cpu, "get_capabilities")
+    assert fast_dtype(torch.device("cpu")) == torch.float32
 
 
 @pytest.mark.parametrize(("free_gib", "tokens"), [(0.5, 4_000), (16, 16_384), (140, 64_000)])

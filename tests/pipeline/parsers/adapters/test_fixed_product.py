@@ -19,7 +19,7 @@ def rows_of(count: int) -> torch.Tensor:
 
 @pytest.fixture(params=[True, False], ids=["mkl", "onednn"])
 def mkl_fast(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """Says whether the processor is taken for one of MKL's own."""
+    """Says whether MKL is taken to be as fast as oneDNN."""
     monkeypatch.setattr(fast_layers, "mkl_is_fast", lambda: request.param)
     return bool(request.param)
 
