@@ -91,7 +91,7 @@ def fast_dtype(device: torch.device) -> torch.dtype:
         # Older GPUs emulate bfloat16, which torch's own question counts as support.
         major, _ = torch.cuda.get_device_capability(device)
         return torch.bfloat16 if major >= 8 else torch.float16
-    # Other CPUs emulate bfloat16: several times slower than float32 with AVX-512, 80 times without.
+    # Other CPUs emulate bfloat16: several times slower than float32, without AVX-512 96 times.
     if not hasattr(torch.cpu, "get_capabilities"):  # before torch 2.11
         return torch.float32
     capabilities = torch.cpu.get_capabilities()
@@ -108,7 +108,7 @@ def warn_if_emulated(precision: str, device: torch.device) -> None:
     if precision == "bfloat16" and fast_dtype(device) != torch.bfloat16:
         logger.warning(
             "precision bfloat16: this machine's %s is not known to have instructions for it; "
-            "without them it takes up to 80 times as long as float32: train in float32, or go to "
+            "without them it takes up to 100 times as long as float32: train in float32, or go to "
             "a machine with avx512_bf16, amx_bf16 or a GPU of capability 8",
             device.type,
         )

@@ -80,12 +80,8 @@ class FixedProduct:
         at_once = self._block_rows if rows_RK.device.type == "cpu" else max(len(rows_RK), 1)
         is_blocked = self._is_blocked(rows_RK)
         for rows, place in zip(rows_RK.split(at_once), out.split(at_once), strict=True):
-            if not is_blocked:
-                place.copy_(self._by_torch(rows).view(place.shape))
-                continue
-            missing = self._block_rows - len(rows)
-            block = F.pad(rows, (0, 0, 0, missing)) if missing else rows
-            place.copy_(self._block(block)[: len(rows)].view(place.shape))
+            products = self._filled_up(rows) if is_blocked else self._by_torch(rows)
+            place.copy_(products.view(place.shape))
 
     def _is_blocked(self, rows_RK: Tensor) -> bool:
         return self._packed is not None and len(rows_RK) >= self._block_rows
@@ -93,6 +89,11 @@ class FixedProduct:
     def _by_torch(self, rows_RK: Tensor) -> Tensor:
         weight, bias = self._weight, self._bias
         return rows_RK @ weight if bias is None else torch.addmm(bias, rows_RK, weight)
+
+    def _filled_up(self, rows_RK: Tensor) -> Tensor:
+        missing = self._block_rows - len(rows_RK)
+        block = F.pad(rows_RK, (0, 0, 0, missing)) if missing else rows_RK
+        return self._block(block)[: len(rows_RK)]
 
     def _block(self, rows_RK: Tensor) -> Tensor:
         products: Tensor = torch.ops.mkldnn._linear_pointwise(
