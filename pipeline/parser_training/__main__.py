@@ -1,8 +1,8 @@
 """The one door to the training of parsers: ``python -m pipeline.parser_training COMMAND …``.
 
-``dependency`` and ``constituency`` train a parser; ``joint-trees`` and ``guided-trees`` make
-further trees to train one on. Each has its own ``--help``. A task gives JOB.json as the command: it
-holds a `ParserTrainingJob`.
+``dependency``, ``dependency-transformer`` and ``constituency`` train a parser; ``joint-trees`` and
+``guided-trees`` make further trees to train one on. Each has its own ``--help``. A task gives
+JOB.json as the command: it holds a `ParserTrainingJob`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ from pipeline.base.job import Progress, run_from_command_line
 from pipeline.base.watched import keep_memory
 from pipeline.parser_training.job import ParserTrainingJob
 
-COMMANDS = ("dependency", "constituency", "joint-trees", "guided-trees")
+COMMANDS = (
+    *("dependency", "dependency-transformer", "constituency"),
+    *("joint-trees", "guided-trees"),
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

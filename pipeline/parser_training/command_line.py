@@ -18,14 +18,20 @@ from pipeline.parser_training.dependency.training import (
     DependencyTraining,
     DependencyTrainingConfig,
 )
+from pipeline.parser_training.dependency.transformer_training import (
+    TransformerTraining,
+    TransformerTrainingConfig,
+)
 from pipeline.parser_training.epochs.optimizer import ProductType
 from pipeline.parser_training.epochs.training import ParserTrainingConfig, train_parser
 
 KINDS: dict[str, tuple[type[ParserTrainingConfig], Callable[[Any], Any]]] = {
     "dependency": (DependencyTrainingConfig, DependencyTraining),
+    "dependency-transformer": (TransformerTrainingConfig, TransformerTraining),
     "constituency": (ConstituencyTrainingConfig, ConstituencyTraining),
 }
-_FILES = {"dependency": "CoNLL-U files", "constituency": "files of bracketed trees"}
+_TREES = {"constituency": "files of bracketed trees"}
+_LEAST = {"dependency": "--min-word-frequency", "constituency": "--min-character-count"}
 
 
 def train(
@@ -37,14 +43,14 @@ def train(
     """Trains as the command line's arguments say; returns the training's summary.
 
     Args:
-        kind: ``dependency`` or ``constituency``.
+        kind: one of `KINDS`.
         on_progress: called after each epoch with the finished share (0 to 1) and a message.
 
     Raises:
         ValueError: a setting, a file or the output folder is not what it should be.
     """
     if kind not in KINDS:
-        raise ValueError(f"unknown kind of parser {kind!r}; dependency or constituency")
+        raise ValueError(f"unknown kind of parser {kind!r}; {' or '.join(KINDS)}")
     config_type, training = KINDS[kind]
     options = _argument_parser(kind).parse_args(arguments)
     torch.set_num_threads(options.threads)
@@ -52,14 +58,15 @@ def train(
 
 
 def _argument_parser(kind: str) -> argparse.ArgumentParser:
+    trees = _TREES.get(kind, "CoNLL-U files")
     parser = argparse.ArgumentParser(
         prog=f"python -m pipeline.parser_training {kind}",
-        description=f"Trains a {kind} parser from {_FILES[kind]} into a parser folder.",
+        description=f"Trains a {kind} parser from {trees} into a parser folder.",
     )
     add = parser.add_argument
     add("out", type=Path, help="folder of the parser; resumes what it holds")
     for part in ("train", "dev"):
-        files: dict[str, Any] = {"type": Path, "dest": f"{part}_files", "help": _FILES[kind]}
+        files: dict[str, Any] = {"type": Path, "dest": f"{part}_files", "help": trees}
         add(f"--{part}", nargs="+", required=True, **files)
     add(
         "--exclude",
@@ -68,13 +75,13 @@ def _argument_parser(kind: str) -> argparse.ArgumentParser:
         default=[],
         help="leave out documents whose id begins so",
     )
-    least = {"dependency": "--min-word-frequency", "constituency": "--min-character-count"}[kind]
+    without = f"so {_LEAST[kind]} has no effect, " if kind in _LEAST else ""
     add(
         "--initial",
         dest="initial_parser",
         type=Path,
-        help=f"folder of a parser to go on from; its vocabularies are kept, so {least} has no "
-        f"effect, and sizes must be given as they are there",
+        help=f"folder of a parser to go on from; its vocabularies are kept, {without}and sizes "
+        f"must be given as they are there",
     )
     _add_files_of_kind(parser, kind)
     add("--threads", type=int, default=1)
@@ -92,6 +99,10 @@ def _add_files_of_kind(parser: argparse.ArgumentParser, kind: str) -> None:
     if kind == "dependency":
         help_text = "folder of word vectors that are added to the learned ones"
         parser.add_argument("--vectors", dest="word_vectors", type=Path, help=help_text)
+        return
+    if kind == "dependency-transformer":
+        help_text = "folder of a transformer, as transformers' save_pretrained writes it"
+        parser.add_argument("--transformer", type=Path, help=help_text)
         return
     for part in ("train", "dev"):
         parser.add_argument(

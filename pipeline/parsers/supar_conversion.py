@@ -5,7 +5,6 @@ supar's parser is read by its attributes alone, so that what a checkpoint holds 
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,15 +12,12 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from supar.models.dep import BiaffineDependencyModel
 from torch import Tensor
 from transformers import PreTrainedTokenizerBase
 
-from pipeline.parsers.adapters.folder_files import TRANSFORMER_DEPENDENCY
 from pipeline.parsers.checkpoints.transformer_folder import (
     find_transformer,
     load_strictly,
-    write_transformer_parser,
 )
 from pipeline.parsers.dependency.model import (
     DependencyModel,
@@ -30,10 +26,12 @@ from pipeline.parsers.dependency.model import (
     entries_of,
     save_dependency_model,
 )
-from pipeline.parsers.dependency.transformer_adapter import (
-    SubwordRules,
+from pipeline.parsers.dependency.subwords import SubwordRules
+from pipeline.parsers.dependency.transformer_model import (
+    NETWORK_ARGUMENTS,
     TransformerDependencyDescription,
-    transformer_prefix,
+    described,
+    write_transformer_dependency_parser,
 )
 from pipeline.parsers.dependency.vocabulary import SPECIALS, DependencyVocabulary
 
@@ -42,12 +40,6 @@ BIAFFINE_DEPENDENCY = "biaffine-dependency"
 
 _PRETRAINED = "pretrained.weight"
 _PRETRAINED_PROJECTION = "embed_proj."
-_NETWORK_ARGUMENTS = {
-    name: parameter.default
-    for name, parameter in inspect.signature(BiaffineDependencyModel.__init__).parameters.items()
-    if name not in {"self", "kwargs"}
-}
-_UNUSED = ("bert", "elmo", "elmo_bos_eos", "n_tags")
 
 
 @dataclass(frozen=True)
@@ -86,7 +78,7 @@ def convert_supar_checkpoint(content: Mapping[str, Any], folder: Path, *, transf
 
 
 def _read(args: Mapping[str, Any], tensors: Mapping[str, Tensor], transform: Any) -> _SuparParser:
-    known = {name: args.get(name, default) for name, default in _NETWORK_ARGUMENTS.items()}
+    known = {name: args.get(name, default) for name, default in NETWORK_ARGUMENTS.items()}
     features = [known["feat"]] if isinstance(known["feat"], str) else list(known["feat"] or [])
     known["feat"] = [] if known["encoder"] == "bert" else features
     if known["encoder"] not in {"lstm", "bert"} or set(known["feat"]) - {"char", "bert"}:
@@ -133,7 +125,7 @@ def _convert_with_transformer(parser: _SuparParser, folder: Path, given: str) ->
     field = parser.fields["words" if alone else "bert"]
     _check_tokenizer(tokenizer, field, str(args["bert"]))
     tensors = parser.tensors
-    network = {name: value for name, value in args.items() if name not in _UNUSED}
+    network = described(args)
     vocabulary = None
     if not alone:
         tensors, width = _with_one_word_table(parser)
@@ -154,14 +146,8 @@ def _convert_with_transformer(parser: _SuparParser, folder: Path, given: str) ->
         relations=tuple(parser.relations),
         vocabulary=None if vocabulary is None else entries_of(vocabulary),
     )
-    return write_transformer_parser(
-        folder,
-        TRANSFORMER_DEPENDENCY,
-        description.to_dict(),
-        tensors,
-        prefix=transformer_prefix(args["encoder"]),
-        transformer=config,
-        tokenizer=tokenizer,
+    return write_transformer_dependency_parser(
+        folder, description, tensors, transformer=config, tokenizer=tokenizer
     )
 
 

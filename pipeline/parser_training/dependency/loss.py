@@ -35,18 +35,78 @@ from pipeline.trees.treebanks import TreebankSentence
 
 
 @dataclass(frozen=True)
-class GoldBatch:
-    """B sentences with their trees."""
+class GoldTrees:
+    """The trees of B sentences."""
 
-    inputs: TokenBatch
+    lengths: Tensor
+    """``[B]`` int64: tokens + 1."""
     heads: Tensor
     """``[B, T]`` int64; 0 at the root and at padding."""
     relations: Tensor
     """``[B, T]`` int64; likewise."""
 
 
+@dataclass(frozen=True)
+class GoldBatch:
+    """B sentences with their trees."""
+
+    inputs: TokenBatch
+    trees: GoldTrees
+
+
 FULLY_HIDDEN_SHARE = 0.25
 """Of the hidden words of a network with pretrained vectors; the others keep their vector."""
+
+
+class GoldSentences:
+    """Training sentences, some of them altered at random, and their trees as numbers."""
+
+    def __init__(
+        self,
+        sentences: Sequence[TreebankSentence],
+        relations: Sequence[str],
+        *,
+        altered_share: float = 0.0,
+    ) -> None:
+        """Takes the sentences.
+
+        Args:
+            relations: the network's.
+            altered_share: see `DependencyTrainingConfig`.
+
+        Raises:
+            ValueError: sentences are to be altered, but marks have relations that none has.
+        """
+        self.longer = LONGEST_LIST_MARK if altered_share else 0
+        """Tokens by which a sentence may be longer than it is."""
+        self._sentences, self._altered_share = sentences, altered_share
+        self._relation_ids = {name: i for i, name in enumerate(relations)}
+        missing = sorted(RELATIONS_OF_MARKS - self._relation_ids.keys())
+        if altered_share and missing:
+            raise ValueError(
+                f"altered sentences get marks with the relations {', '.join(missing)}, which the "
+                f"treebanks do not have; leave altered_share at 0"
+            )
+
+    def drawn(
+        self, members: Sequence[int], random: np.random.Generator
+    ) -> tuple[list[list[str]], GoldTrees]:
+        """Returns the tokens of the sentences at the given positions, and their trees."""
+        chosen = [self._drawn(position, random) for position in members]
+        lengths = np.array([len(sentence.tokens) + 1 for sentence in chosen])
+        heads = np.zeros((len(chosen), int(lengths.max())), dtype=np.int64)
+        relations = np.zeros_like(heads)
+        for row, (sentence, length) in enumerate(zip(chosen, lengths, strict=True)):
+            heads[row, 1:length] = sentence.heads
+            relations[row, 1:length] = [self._relation_ids[name] for name in sentence.deprels]
+        trees = GoldTrees(*map(torch.from_numpy, (lengths, heads, relations)))
+        return [sentence.tokens for sentence in chosen], trees
+
+    def _drawn(self, position: int, random: np.random.Generator) -> TreebankSentence:
+        sentence = self._sentences[position]
+        if self._altered_share and random.random() < self._altered_share:
+            return altered(sentence, random)
+        return sentence
 
 
 class GoldTreebank:
@@ -72,22 +132,13 @@ class GoldTreebank:
             has_vectors: whether the word embedding is a ``VectorWordEmbedding``.
 
         Raises:
-            ValueError: sentences are to be altered, but marks have relations that none has.
+            ValueError: see `GoldSentences`.
         """
-        longer = LONGEST_LIST_MARK if altered_share else 0
-        self.lengths = [len(sentence.tokens) + longer for sentence in sentences]
+        self._gold = GoldSentences(sentences, vocabulary.relations, altered_share=altered_share)
+        self.lengths = [len(sentence.tokens) + self._gold.longer for sentence in sentences]
         """In tokens, at most."""
         self.vocabulary = vocabulary
         self._has_vectors = has_vectors
-        self._altered_share = altered_share
-        self._sentences = sentences
-        self._relation_ids = {name: i for i, name in enumerate(vocabulary.relations)}
-        missing = sorted(RELATIONS_OF_MARKS - self._relation_ids.keys())
-        if altered_share and missing:
-            raise ValueError(
-                f"altered sentences get marks with the relations {', '.join(missing)}, which the "
-                f"treebanks do not have; leave altered_share at 0"
-            )
         seen = Counter(vocabulary.word_id(token) for s in sentences for token in s.tokens)
         frequencies = np.array(
             [seen[row] for row in range(len(vocabulary.words))], dtype=np.float64
@@ -99,25 +150,10 @@ class GoldTreebank:
 
     def batch(self, members: Sequence[int], random: np.random.Generator) -> GoldBatch:
         """Returns the sentences at the given positions."""
-        chosen = [self._drawn(position, random) for position in members]
-        inputs = token_batch([sentence.tokens for sentence in chosen], self.vocabulary)
-        words = self._hide_rare(inputs.words.numpy(), random)
-        heads, relations = np.zeros_like(words), np.zeros_like(words)
-        for row, sentence in enumerate(chosen):
-            end = len(sentence.tokens) + 1
-            heads[row, 1:end] = sentence.heads
-            relations[row, 1:end] = [self._relation_ids[name] for name in sentence.deprels]
-        return GoldBatch(
-            inputs=replace(inputs, words=torch.from_numpy(words)),
-            heads=torch.from_numpy(heads),
-            relations=torch.from_numpy(relations),
-        )
-
-    def _drawn(self, position: int, random: np.random.Generator) -> TreebankSentence:
-        sentence = self._sentences[position]
-        if self._altered_share and random.random() < self._altered_share:
-            return altered(sentence, random)
-        return sentence
+        sentences, trees = self._gold.drawn(members, random)
+        inputs = token_batch(sentences, self.vocabulary)
+        words = torch.from_numpy(self._hide_rare(inputs.words.numpy(), random))
+        return GoldBatch(inputs=replace(inputs, words=words), trees=trees)
 
     def _hide_rare(
         self, words: NDArray[np.int64], random: np.random.Generator
@@ -149,8 +185,18 @@ def dependency_loss(
         encode_spellings(network, inputs.distinct_words, vocabulary),
         recurrent_weight_dropout=recurrent_weight_dropout,
     )
-    real_BT = inputs.token_mask
-    arcs = arc_scores(network, states, inputs.lengths)
-    relations = relation_scores(network, states, batch.heads, real_BT)
-    arc_loss = F.cross_entropy(arcs[real_BT], batch.heads[real_BT])
-    return arc_loss + F.cross_entropy(relations, batch.relations[real_BT])
+    return loss_of_states(network, states, batch.trees)
+
+
+def loss_of_states(network: Network, states_BTD: Tensor, trees: GoldTrees) -> Tensor:
+    """Returns the loss of contextual states, wherever these come from.
+
+    Args:
+        states_BTD: of the artificial root at position 0, then of each token.
+    """
+    positions = torch.arange(states_BTD.shape[1])
+    real_BT = (positions > 0) & (positions < trees.lengths[:, None])
+    arcs = arc_scores(network, states_BTD, trees.lengths)
+    relations = relation_scores(network, states_BTD, trees.heads, real_BT)
+    arc_loss = F.cross_entropy(arcs[real_BT], trees.heads[real_BT])
+    return arc_loss + F.cross_entropy(relations, trees.relations[real_BT])

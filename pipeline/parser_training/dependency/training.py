@@ -8,16 +8,16 @@ rare words are replaced by the unknown word at random (Kiperwasser & Goldberg 20
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from torch import Tensor
 
 from pipeline.base.config_fields import Count, Natural, Share
 from pipeline.parser_training.dependency.loss import GoldBatch, GoldTreebank, dependency_loss
+from pipeline.parser_training.dependency.treebank_training import TreebankTraining
 from pipeline.parser_training.dependency.word_embedding import (
     PretrainedVectors,
     add_pretrained_vectors,
@@ -26,13 +26,8 @@ from pipeline.parser_training.dependency.word_embedding import (
     vector_files,
     with_plain_embedding,
 )
-from pipeline.parser_training.epochs.training import (
-    ParserTraining,
-    ParserTrainingConfig,
-    check_known,
-)
+from pipeline.parser_training.epochs.training import ParserTrainingConfig, check_known
 from pipeline.parsers.adapters.batches import shuffled_length_batches
-from pipeline.parsers.dependency.evaluate import evaluate_dependency_parser
 from pipeline.parsers.dependency.model import (
     DependencyModel,
     Dropouts,
@@ -44,7 +39,7 @@ from pipeline.parsers.dependency.model import (
 )
 from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
 from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
-from pipeline.trees.treebanks import TreebankSentence, read_treebank
+from pipeline.trees.treebanks import TreebankSentence
 
 logger = logging.getLogger(__name__)
 
@@ -80,16 +75,8 @@ class DependencyTrainingConfig(ParserTrainingConfig):
         return () if self.word_vectors is None else vector_files(self.word_vectors)
 
 
-class DependencyTraining(ParserTraining[DependencyTrainingConfig, TreebankSentence, GoldBatch]):
+class DependencyTraining(TreebankTraining[DependencyTrainingConfig, GoldBatch]):
     """A biaffine dependency model in training."""
-
-    loss_names = ("loss",)
-
-    def _read(self, part: str) -> list[TreebankSentence]:
-        return read_treebank(
-            getattr(self.config, f"{part}_files"),
-            exclude_document_prefixes=self.config.exclude_document_prefixes,
-        )
 
     def _start(self, sentences: list[TreebankSentence]) -> Network:
         network, vocabulary = _start_network(self.config, sentences)
@@ -123,20 +110,12 @@ class DependencyTraining(ParserTraining[DependencyTrainingConfig, TreebankSenten
         network = with_plain_embedding(self.state.averaged)
         return DependencyModel(network, self.config.sizes, self._treebank.vocabulary)
 
-    def dev_scores(self) -> tuple[Mapping[str, Any], float, str]:
-        """Returns the scores, the one that chooses the epoch, and that one in words."""
-        parser = SuparDependencyParser(self._averaged_model(), name="dev")
-        scores = evaluate_dependency_parser(parser, self.dev)
-        return asdict(scores), scores.las, f"LAS {scores.las:.2f}"
+    def _averaged_parser(self) -> SuparDependencyParser:
+        return SuparDependencyParser(self._averaged_model(), name="dev")
 
     def save(self, folder: Path) -> str:
         """Writes the averaged weights as a parser folder and returns its checksum."""
         return save_dependency_model(self._averaged_model(), folder)
-
-    @staticmethod
-    def headline(dev: Mapping[str, Any]) -> dict[str, float]:
-        """Returns the attachment scores."""
-        return {"LAS dev": dev["las"], "UAS dev": dev["uas"]}
 
 
 def _start_network(

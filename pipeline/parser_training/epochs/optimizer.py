@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NotRequired, TypedDict
 
 import torch
 from torch import Tensor, nn
@@ -15,6 +15,14 @@ from pipeline.parsers.adapters.device import products_in, takes_bfloat16
 
 ProductType = Literal["bfloat16", "float32"]
 """Of matrix products in training; those of parsing are in `pipeline.parsers.adapters.base`."""
+
+
+class ParameterGroup(TypedDict):
+    """Weights that learn at one rate."""
+
+    params: list[nn.Parameter]
+    share_of_rate: NotRequired[float]
+    """What the training's learning rate is multiplied by; 1 if not given."""
 
 
 @dataclass
@@ -54,11 +62,10 @@ class OptimizerConfig(Config):
     precision: ProductType = "bfloat16"
     """On a processor that does not take bfloat16 (x86 without AVX-512), float32 stands for it."""
 
-    def new_optimizer(self, network: nn.Module) -> torch.optim.Adam:
+    def new_optimizer(self, groups: list[ParameterGroup]) -> torch.optim.Adam:
         """Returns Adam over a network's weights."""
-        return torch.optim.Adam(
-            network.parameters(), lr=self.learning_rate, betas=self.adam_betas, fused=True
-        )
+        given: list[Any] = list(groups)
+        return torch.optim.Adam(given, lr=self.learning_rate, betas=self.adam_betas, fused=True)
 
     def rate_after(self, epochs: float) -> float:
         """Returns the rate after some (fractional) epochs: a linear rise times a falling cosine."""
@@ -84,7 +91,7 @@ def update_weights(
         epochs: finished, the fraction of the current one included.
     """
     for group in state.optimizer.param_groups:
-        group["lr"] = config.rate_after(epochs)
+        group["lr"] = config.rate_after(epochs) * group.get("share_of_rate", 1.0)
     state.optimizer.zero_grad()
     loss.backward()  # type: ignore[no-untyped-call]
     norm = nn.utils.clip_grad_norm_(state.network.parameters(), config.clip_norm)

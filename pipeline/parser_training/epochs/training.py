@@ -22,7 +22,12 @@ from torch import Tensor, nn
 
 from pipeline.base.config_fields import Config, Count
 from pipeline.base.digest import digest_of, sha256_of_file
-from pipeline.parser_training.epochs.optimizer import OptimizerConfig, TrainingState, update_weights
+from pipeline.parser_training.epochs.optimizer import (
+    OptimizerConfig,
+    ParameterGroup,
+    TrainingState,
+    update_weights,
+)
 from pipeline.parser_training.epochs.training_folder import ParserTrainingFolder
 from pipeline.parsers.adapters.folder_files import PARSER_FILES
 from pipeline.trees.treebanks import BracketedSentence, TreebankSentence
@@ -39,7 +44,7 @@ class ParserTrainingConfig(Config):
     called: ClassVar[str] = "parser training setting"
     naming_files: ClassVar[tuple[str, ...]] = (
         *("train_files", "dev_files", "train_documents", "dev_documents"),
-        *("word_vectors", "initial_parser"),
+        *("word_vectors", "transformer", "initial_parser"),
     )
     """Fields of either kind that say where files lie, which does not matter."""
 
@@ -130,7 +135,9 @@ class ParserTraining(ABC, Generic[ConfigT, SentenceT, BatchT]):
         network = self._start(kept)
         logger.info("%d sentences, %d too long left out", len(kept), len(train) - len(kept))
         averaged = copy.deepcopy(network).eval().requires_grad_(False)
-        self.state = TrainingState(network, averaged, config.optimizer.new_optimizer(network))
+        self.state = TrainingState(
+            network, averaged, config.optimizer.new_optimizer(self._groups(network))
+        )
 
     @abstractmethod
     def _read(self, part: str) -> list[SentenceT]:
@@ -139,6 +146,10 @@ class ParserTraining(ABC, Generic[ConfigT, SentenceT, BatchT]):
     @abstractmethod
     def _start(self, sentences: list[SentenceT]) -> nn.Module:
         """Takes the training sentences; returns the network before the first step."""
+
+    def _groups(self, network: nn.Module) -> list[ParameterGroup]:
+        """Returns the weights by how fast they learn."""
+        return [{"params": list(network.parameters())}]
 
     @abstractmethod
     def _batches(self, seed: int) -> Sequence[BatchT]:

@@ -22,6 +22,7 @@ from pipeline.parsers.adapters.folder_files import (
     CHECKSUMS_NAME,
     DESCRIPTION_NAME,
     SCORES_NAME,
+    TRANSFORMER_FOLDER,
     WEIGHTS_NAME,
     checksum_of_parser_folder,
 )
@@ -123,7 +124,7 @@ class ParserTrainingFolder:
         for name, value in ((RECORD_NAME, record), (SCORES_NAME, scores)):
             text = json.dumps(value, indent=1) + "\n"
             (self._folder / name).write_text(text, encoding="utf-8")
-        for name in (WEIGHTS_NAME, CHECKSUMS_NAME, DESCRIPTION_NAME):
+        for name in (TRANSFORMER_FOLDER, WEIGHTS_NAME, CHECKSUMS_NAME, DESCRIPTION_NAME):
             if (best / name).exists():  # not so when an earlier call was killed just here
                 (best / name).replace(self._folder / name)
         if best.exists():
@@ -201,18 +202,20 @@ def _tensors(state: TrainingState) -> Iterator[tuple[str, Tensor]]:
         yield f"network.{name}", tensor
     for name, tensor in state.averaged.state_dict().items():
         yield f"averaged.{name}", tensor
-    for group in state.optimizer.param_groups:
-        for index, parameter in enumerate(group["params"]):
-            for name, value in state.optimizer.state[parameter].items():
-                yield f"optimizer.{index}.{name}", value
+    for index, parameter in enumerate(_optimized(state.optimizer)):
+        for name, value in state.optimizer.state[parameter].items():
+            yield f"optimizer.{index}.{name}", value
 
 
 def _start_moments(optimizer: torch.optim.Adam) -> None:
     # Adam makes its moments at the first step; a resumed run needs them before.
-    for group in optimizer.param_groups:
-        for parameter in group["params"]:
-            optimizer.state[parameter] = {
-                "step": torch.zeros(()),
-                "exp_avg": torch.zeros_like(parameter),
-                "exp_avg_sq": torch.zeros_like(parameter),
-            }
+    for parameter in _optimized(optimizer):
+        optimizer.state[parameter] = {
+            "step": torch.zeros(()),
+            "exp_avg": torch.zeros_like(parameter),
+            "exp_avg_sq": torch.zeros_like(parameter),
+        }
+
+
+def _optimized(optimizer: torch.optim.Adam) -> list[Tensor]:
+    return [parameter for group in optimizer.param_groups for parameter in group["params"]]

@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 import torch
+from torch import Tensor
 
 from pipeline.base.refusal import Refusal
 from pipeline.parsers.adapters.adapter import BatchedParser
@@ -54,15 +55,15 @@ class SuparDependencyParser(BatchedParser[DependencyModel, DependencyParse]):
         for name, limit in (("max_tokens", self._max_tokens), ("batch_tokens", self._batch_tokens)):
             if not 1 <= limit < _CACHED_WORDS:
                 raise ValueError(f"{name} must lie in [1, {_CACHED_WORDS}), got {limit}")
-        self._network = for_prediction(model.network, self._dtype)
-        self._vocabulary = model.vocabulary
-        self._spellings = spelling_cache(self._network, self._vocabulary, capacity=_CACHED_WORDS)
+        self.network = for_prediction(model.network, self._dtype)
+        self._vocabulary, self.relations = model.vocabulary, model.vocabulary.relations
+        self._spellings = spelling_cache(self.network, self._vocabulary, capacity=_CACHED_WORDS)
         reduced = fast_dtype(self._device)
         may_gain = self._device.type == "cpu" and reduced != self._dtype == torch.float32
         self.checked = None
         if may_gain and len(self._vocabulary.relations) > 1:
-            network = with_encoder_in(self._network, reduced)
-            self.checked = CheckedPass(self._network, network, self._vocabulary, self._spellings)
+            network = with_encoder_in(self.network, reduced)
+            self.checked = CheckedPass(self.network, network, self._vocabulary, self._spellings)
 
     def _sizes(self, sentences: Sequence[Sentence]) -> list[int | Refusal]:
         # All at once: words are read in arrays of a fixed size, of which few are then half empty.
@@ -70,11 +71,14 @@ class SuparDependencyParser(BatchedParser[DependencyModel, DependencyParse]):
         self._spellings.remember(token for token in tokens if isinstance(token, str))
         return [len(sentence) for sentence in sentences]
 
-    def _parse_batch(self, sentences: Sequence[Sentence]) -> list[DependencyParse]:
+    def states(self, sentences: Sequence[Sentence]) -> tuple[Tensor, Tensor]:
+        """Returns contextual states, float32 ``[B, T, D]``, and the sentences' lengths ``[B]``."""
         batch = token_batch(sentences, self._vocabulary, device=self._device)
         spellings = self._spellings.vectors(batch.distinct_words)
-        states = encode(self._network, batch, spellings)
-        return trees_of_states(self._network, states, batch.lengths, self._vocabulary.relations)
+        return encode(self.network, batch, spellings), batch.lengths
+
+    def _parse_batch(self, sentences: Sequence[Sentence]) -> list[DependencyParse]:
+        return trees_of_states(self.network, *self.states(sentences), self.relations)
 
     def _cheaper_way(
         self, sentences: Sequence[Sentence]
