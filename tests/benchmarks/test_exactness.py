@@ -56,7 +56,7 @@ def parser(kind: type[CheckedPass] | None) -> SuparDependencyParser:
     made = SuparDependencyParser.load(BUNDLED_PARSERS["dependencies"])
     made.checked = None
     if kind is not None:
-        network = made._network
+        network = made.network
         made.checked = kind(network, network, made._vocabulary, made._spellings)
     return made
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -21,14 +22,9 @@ from torch import Tensor
 from pipeline.base.atomic_files import write_text_atomically
 from pipeline.parsers.adapters.batches import length_batches
 from pipeline.parsers.dependency.decoding import best_heads, labelled_trees
-from pipeline.parsers.dependency.forward import (
-    arc_scores,
-    encode,
-    encode_spellings,
-    relation_scores,
-)
-from pipeline.parsers.dependency.model import DependencyModel, load_dependency_model
-from pipeline.parsers.dependency.vocabulary import TokenBatch, token_batch
+from pipeline.parsers.dependency.forward import arc_scores, relation_scores
+from pipeline.parsers.dependency.model import Network
+from pipeline.parsers.load import load_parser
 from pipeline.shards.manifests import read_dataset_manifest
 from pipeline.shards.shards import read_row_groups
 from pipeline.trees.parses import DependencyParse
@@ -39,52 +35,69 @@ _LENGTHS = range(4, 61)
 """Tokens of the sentences taken: shorter ones teach little, longer ones are often lists."""
 
 
+class Teacher(Protocol):
+    """A dependency parser whose scores can be read: any of the adapters."""
+
+    @property
+    def network(self) -> Network:
+        """Returns supar's network, or one with its scorers."""
+        ...
+
+    @property
+    def relations(self) -> Sequence[str]:
+        """Returns the names of the network's relations."""
+        ...
+
+    def states(self, sentences: Sequence[Sequence[str]]) -> tuple[Tensor, Tensor]:
+        """Returns contextual states ``[B, T, D]`` and the sentences' lengths ``[B]``."""
+        ...
+
+
 def joint_trees(
-    models: Sequence[DependencyModel], sentences: Sequence[Sequence[str]]
+    parsers: Sequence[Teacher], sentences: Sequence[Sequence[str]]
 ) -> list[DependencyParse]:
     """Returns the trees that all parsers give together.
 
     Args:
-        models: at least one, all of the same relations, in evaluation mode.
+        parsers: at least one, all of the same relations; of whichever kinds.
         sentences: none empty, of any vocabulary.
 
     Raises:
         ValueError: parsers of different relations.
         FloatingPointError: a score is not a number, of which any tree could be made.
     """
-    if any(m.vocabulary.relations != models[0].vocabulary.relations for m in models):
+    relations = parsers[0].relations
+    if any(set(parser.relations) != set(relations) for parser in parsers):
         raise ValueError("the parsers have different relations; train them on the same treebanks")
     trees: dict[int, DependencyParse] = {}
     lengths = [len(sentence) for sentence in sentences]
     for members in length_batches(lengths, max_tokens=_BATCH_TOKENS):
         batch = [sentences[position] for position in members]
-        trees.update(zip(members, _parse(models, batch), strict=True))
+        trees.update(zip(members, _parse(parsers, batch), strict=True))
     return [trees[position] for position in range(len(sentences))]
 
 
 @torch.inference_mode()
-def _parse(
-    models: Sequence[DependencyModel], sentences: Sequence[Sequence[str]]
-) -> list[DependencyParse]:
-    batches = [token_batch(sentences, model.vocabulary) for model in models]
-    states = [_states(model, batch) for model, batch in zip(models, batches, strict=True)]
-    lengths, chosen = batches[0].lengths, batches[0].token_mask
+def _parse(parsers: Sequence[Teacher], sentences: Sequence[Sequence[str]]) -> list[DependencyParse]:
+    states = [parser.states(sentences) for parser in parsers]
+    lengths, names = states[0][1], parsers[0].relations
     arcs = [
-        arc_scores(model.network, of_model, lengths)
-        for model, of_model in zip(models, states, strict=True)
+        arc_scores(parser.network, of_parser, lengths)
+        for parser, (of_parser, _) in zip(parsers, states, strict=True)
     ]
     heads = best_heads(_mean_log_probability(arcs), lengths)
+    positions = torch.arange(heads.shape[1])
+    chosen = (positions > 0) & (positions < lengths[:, None])
     relations = [
-        relation_scores(model.network, of_model, heads, chosen)
-        for model, of_model in zip(models, states, strict=True)
+        relation_scores(parser.network, of_parser, heads, chosen)[:, _order(parser, names)]
+        for parser, (of_parser, _) in zip(parsers, states, strict=True)
     ]
-    names = models[0].vocabulary.relations
     return labelled_trees(heads, lengths, _mean_log_probability(relations), names)
 
 
-def _states(model: DependencyModel, batch: TokenBatch) -> Tensor:
-    spellings = encode_spellings(model.network, batch.distinct_words, model.vocabulary)
-    return encode(model.network, batch, spellings)
+def _order(parser: Teacher, names: Sequence[str]) -> list[int]:
+    places = {name: place for place, name in enumerate(parser.relations)}
+    return [places[name] for name in names]
 
 
 def _mean_log_probability(scores: Sequence[Tensor]) -> Tensor:
@@ -155,7 +168,7 @@ def write_joint_trees(arguments: Sequence[str] | None = None) -> str:
     add("--threads", type=int, default=1)
     options = parser.parse_args(arguments)
     torch.set_num_threads(options.threads)
-    models = [load_dependency_model(folder)[0] for folder in options.parsers]
+    parsers: list[Any] = [load_parser(folder, "dependencies") for folder in options.parsers]
     without = read_treebank(options.without) if options.without else []
     sentences = sample_sentences(
         options.sentences,
@@ -163,6 +176,6 @@ def write_joint_trees(arguments: Sequence[str] | None = None) -> str:
         seed=options.seed,
         without=[sentence.tokens for sentence in without],
     )
-    text = "".join(map(to_conllu, sentences, joint_trees(models, sentences)))
+    text = "".join(map(to_conllu, sentences, joint_trees(parsers, sentences)))
     write_text_atomically(options.out, text)
     return f"{len(sentences)} trees"

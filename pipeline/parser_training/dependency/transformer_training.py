@@ -160,6 +160,8 @@ def _first_model(
         check_known(config.initial_parser, "relations", relations, initial.relations)
         relations, transformer = initial.relations, config.initial_parser / TRANSFORMER_FOLDER
     assert transformer is not None
+    if not transformer.is_dir():
+        raise ValueError(f"{transformer}: no such folder; give that of a transformer")
     model = new_transformer_dependency_model(
         transformer,
         relations,

@@ -63,6 +63,7 @@ class ParserTrainingFolder:
         """
         self._state, self._folder, self._config = state, folder, config
         self._digest = digest
+        _start_moments(state.optimizer)
         folder.mkdir(parents=True, exist_ok=True)
         checkpoint = folder / CHECKPOINT_NAME
         if checkpoint.exists():
@@ -179,7 +180,6 @@ class ParserTrainingFolder:
         Raises:
             ValueError: they are not those that were written.
         """
-        _start_moments(self._state.optimizer)
         with torch.no_grad():
             for name, tensor in _tensors(self._state):
                 tensor.copy_(stored(name))
@@ -208,7 +208,8 @@ def _tensors(state: TrainingState) -> Iterator[tuple[str, Tensor]]:
 
 
 def _start_moments(optimizer: torch.optim.Adam) -> None:
-    # Adam makes its moments at the first step; a resumed run needs them before.
+    # Adam makes a weight's moments at its first gradient: a resumed run needs them before, and a
+    # weight that nothing depends on never has one.
     for parameter in _optimized(optimizer):
         optimizer.state[parameter] = {
             "step": torch.zeros(()),

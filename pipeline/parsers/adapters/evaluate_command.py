@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from pipeline.base.foreign_text import told
-from pipeline.parsers.adapters.adapter import BatchedParser
+from pipeline.parsers.adapters.base import SentenceParser
 
 
 def evaluation_arguments(kind: str, what: str) -> argparse.ArgumentParser:
@@ -32,7 +32,7 @@ def evaluation_arguments(kind: str, what: str) -> argparse.ArgumentParser:
 
 
 def print_evaluation(
-    adapter: type[BatchedParser[Any, Any]],
+    load: Callable[..., SentenceParser[Any]],
     options: argparse.Namespace,
     read: Callable[[], Sequence[Any]],
     evaluate: Callable[[Any, Sequence[Any]], Mapping[str, Any]],
@@ -42,6 +42,7 @@ def print_evaluation(
     """Scores a parser and prints a report; returns the exit status, 2 for a user's mistake.
 
     Args:
+        load: gives the parser of a folder on a device.
         options: of `evaluation_arguments`.
         read: gives the sentences with their trees.
         evaluate: gives the scores of a parser on them.
@@ -49,7 +50,7 @@ def print_evaluation(
     """
     torch.set_num_threads(options.threads)
     try:
-        parser = adapter.load(options.parser, device=options.device)
+        parser = load(options.parser, device=options.device)
         sentences = read()
     except ValueError as error:
         print(f"error: {told(error, keep_lines=True)}", file=sys.stderr)

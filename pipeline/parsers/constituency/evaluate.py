@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pipeline.base.refusal import Refusal
 from pipeline.parsers.adapters.base import SentenceParser
 from pipeline.parsers.adapters.evaluate_command import evaluation_arguments, print_evaluation
-from pipeline.parsers.constituency.benepar_adapter import BeneparConstituencyParser
+from pipeline.parsers.load import load_parser
 from pipeline.trees.flat import TOP_LABEL
 from pipeline.trees.parses import ConstituencyParse
 from pipeline.trees.tree_scores import BracketScores, score_brackets
@@ -73,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     options = parser.parse_args(arguments)
     return print_evaluation(
-        BeneparConstituencyParser,
+        partial(load_parser, stage="constituents"),
         options,
         lambda: read_bracketed(
             options.treebank,

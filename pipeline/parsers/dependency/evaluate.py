@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 from pipeline.base.refusal import Refusal
 from pipeline.parsers.adapters.base import SentenceParser
 from pipeline.parsers.adapters.evaluate_command import evaluation_arguments, print_evaluation
-from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
+from pipeline.parsers.load import load_parser
 from pipeline.trees.parses import DependencyParse
 from pipeline.trees.tree_scores import DependencyScores, score_dependencies
 from pipeline.trees.treebanks import TreebankSentence, read_treebank
@@ -39,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("files", type=Path, nargs="+", help="CoNLL-U files with gold trees")
     options = parser.parse_args(arguments)
     return print_evaluation(
-        SuparDependencyParser,
+        partial(load_parser, stage="dependencies"),
         options,
         lambda: read_treebank(options.files, exclude_document_prefixes=options.exclude),
         lambda parser, sentences: asdict(evaluate_dependency_parser(parser, sentences)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from pipeline.parsers.dependency.model import (
     save_dependency_model,
 )
 from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
+from pipeline.parsers.dependency.transformer_adapter import TransformerDependencyParser
+from pipeline.parsers.dependency.transformer_model import new_transformer_dependency_model
 from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
 from pipeline.shards.manifests import write_dataset_manifest
 from pipeline.shards.schema import SENTENCES as SENTENCE_SCHEMA
@@ -25,6 +28,7 @@ from pipeline.shards.shards import write_shard
 from pipeline.trees.flat import validate_heads
 from pipeline.trees.treebanks import read_conllu
 from tests.support.dependency_examples import treebank, write_conllu
+from tests.support.tiny_transformers import random_weights, tiny_bert
 
 SIZES = NetworkSizes(
     word_embedding=6,
@@ -47,21 +51,25 @@ def random_model(seed: int, *, min_word_frequency: int = 1) -> DependencyModel:
     return DependencyModel(network.eval(), SIZES, vocabulary)
 
 
+def random_parser(seed: int, *, min_word_frequency: int = 1) -> SuparDependencyParser:
+    model = random_model(seed, min_word_frequency=min_word_frequency)
+    return SuparDependencyParser(model, name="x")
+
+
 SENTENCES = [sentence.tokens for sentence in treebank()]
 
 
 def test_one_parser_alone_gives_its_own_trees() -> None:
-    model = random_model(1)
-    assert joint_trees([model], SENTENCES) == SuparDependencyParser(model, name="x").parse(
-        SENTENCES
-    )
+    parser = random_parser(1)
+    assert joint_trees([parser], SENTENCES) == parser.parse(SENTENCES)
 
 
 def test_a_sure_parser_outvotes_an_unsure_one() -> None:
-    sure, unsure = random_model(1), random_model(2, min_word_frequency=2)
+    sure, hesitant = random_parser(1), random_model(2, min_word_frequency=2)
     with torch.no_grad():
-        for part in (unsure.network.arc_attn, unsure.network.rel_attn):
+        for part in (hesitant.network.arc_attn, hesitant.network.rel_attn):
             part.weight.mul_(1e-6)
+    unsure = SuparDependencyParser(hesitant, name="x")
 
     trees = joint_trees([unsure, sure, unsure], SENTENCES)
 
@@ -70,17 +78,44 @@ def test_a_sure_parser_outvotes_an_unsure_one() -> None:
 
 
 def test_the_order_of_parsers_has_no_meaning() -> None:
-    first, second = random_model(1), random_model(2)
+    first, second = random_parser(1), random_parser(2)
     trees = joint_trees([first, second], SENTENCES)
     assert trees == joint_trees([second, first], SENTENCES)
     assert trees not in (joint_trees([first], SENTENCES), joint_trees([second], SENTENCES))
+
+
+def test_the_order_of_relations_has_no_meaning() -> None:
+    parser = random_parser(1)
+    turned = random_model(1)
+    order = list(reversed(range(len(turned.vocabulary.relations))))
+    relations = [turned.vocabulary.relations[place] for place in order]
+    with torch.no_grad():
+        turned.network.rel_attn.weight.copy_(turned.network.rel_attn.weight[order])
+    vocabulary = replace(turned.vocabulary, relations=relations)
+    other = SuparDependencyParser(replace(turned, vocabulary=vocabulary), name="x")
+    assert other.relations != parser.relations
+
+    assert joint_trees([parser, other], SENTENCES) == parser.parse(SENTENCES)
+
+
+def test_parsers_of_different_kinds_give_trees_together(tmp_path: Path) -> None:
+    small, relations = random_parser(1), random_parser(1).relations
+    torch.manual_seed(5)
+    model = new_transformer_dependency_model(tiny_bert(tmp_path / "bert"), relations)
+    random_weights(model.network, seed=1, but=("encoder.bert.",))
+    large = TransformerDependencyParser(model, name="x")
+
+    trees = joint_trees([small, large], SENTENCES)
+
+    assert joint_trees([large], SENTENCES) == large.parse(SENTENCES)
+    assert trees not in (small.parse(SENTENCES), large.parse(SENTENCES))
 
 
 def test_parsers_of_other_relations_are_refused() -> None:
     other = DependencyVocabulary.build(treebank()[:1], min_word_frequency=1)
     model = DependencyModel(build_network(SIZES, other), SIZES, other)
     with pytest.raises(ValueError, match="different relations; train them on the same treebanks"):
-        joint_trees([random_model(1), model], SENTENCES)
+        joint_trees([random_parser(1), SuparDependencyParser(model, name="x")], SENTENCES)
 
 
 @pytest.mark.parametrize("part", ["arc_attn", "rel_attn"])
@@ -89,7 +124,7 @@ def test_scores_that_are_no_numbers_make_no_trees(part: str) -> None:
     with torch.no_grad():
         getattr(damaged.network, part).weight.view(-1)[0] = float("nan")
     with pytest.raises(FloatingPointError, match="not finite"):
-        joint_trees([random_model(1), damaged], SENTENCES)
+        joint_trees([random_parser(1), SuparDependencyParser(damaged, name="x")], SENTENCES)
 
 
 def sentence_stage(folder: Path) -> Path:

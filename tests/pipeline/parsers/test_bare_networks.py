@@ -81,8 +81,8 @@ def test_heads_and_relations_are_those_of_supar_s_network(sentences: list[list[s
         SuparDependencyParser(load_dependency_model(folder, bare=bare)[0], name="parser")
         for bare in (True, False)
     ]
-    assert isinstance(parsers[0]._network, BareDependencyNetwork)
-    assert not isinstance(parsers[1]._network, BareDependencyNetwork)
+    assert isinstance(parsers[0].network, BareDependencyNetwork)
+    assert not isinstance(parsers[1].network, BareDependencyNetwork)
     found, expected = (parser.parse(sentences) for parser in parsers)
     assert found == expected
 

@@ -70,7 +70,7 @@ def exact() -> list[DependencyParse]:
 def parser() -> Iterator[SuparDependencyParser]:
     """One whose first pass is by weights of which each is off by about a five-hundredth."""
     parser = SuparDependencyParser.load(BUNDLED)
-    network = parser._network
+    network = parser.network
     noisy = copy.copy(network)
     noisy._modules = dict(network._modules)
     noisy.encoder = copy.deepcopy(network.encoder)

@@ -1,0 +1,175 @@
+"""A dependency parser over a transformer learns, resumes, and is one like any other."""
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from transformers import AutoModel, GPT2Config, GPT2Model
+
+from pipeline.parser_training.__main__ import main
+from pipeline.parser_training.dependency.transformer_training import (
+    ScorerDropouts,
+    ScorerSizes,
+    TransformerTraining,
+    TransformerTrainingConfig,
+)
+from pipeline.parser_training.epochs.optimizer import OptimizerConfig
+from pipeline.parser_training.epochs.training import train_parser
+from pipeline.parsers.dependency.evaluate import evaluate_dependency_parser
+from pipeline.parsers.dependency.evaluate import main as evaluate_main
+from pipeline.parsers.load import load_parser
+from tests.support.dependency_examples import treebank, write_conllu
+from tests.support.tiny_transformers import TINY_TRANSFORMERS, tiny_bert
+
+THREADS = ["--threads", str(torch.get_num_threads())]
+
+
+def train(
+    config: TransformerTrainingConfig,
+    folder: Path,
+    on_progress: Callable[[float, str], None] | None = None,
+) -> dict[str, Any]:
+    return train_parser(TransformerTraining(config), folder, on_progress)
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> TransformerTrainingConfig:
+    file = write_conllu(treebank(), tmp_path / "train.conllu")
+    return TransformerTrainingConfig(
+        train_files=(file,),
+        dev_files=(file,),
+        transformer=tiny_bert(tmp_path / "bert"),
+        sizes=ScorerSizes(arc_mlp=48, relation_mlp=32, mixed_layers=3),
+        dropouts=ScorerDropouts(encoder=0.0, mlp=0.0),
+        optimizer=OptimizerConfig(num_epochs=2, learning_rate=1e-3, averaging=0.5),
+        batch_tokens=120,
+    )
+
+
+@pytest.mark.parametrize("kind", ["bert", "roberta", "electra"])
+def test_most_of_a_tiny_treebank_is_learnt_by_heart(
+    config: TransformerTrainingConfig, tmp_path: Path, kind: str
+) -> None:
+    optimizer = replace(config.optimizer, num_epochs=160, learning_rate=0.01, warmup_epochs=5.0)
+    folder = TINY_TRANSFORMERS[kind](tmp_path / "transformer")
+    changes = {"optimizer": optimizer, "transformer": folder, "scorer_rate": 1.0}
+    training = TransformerTraining(replace(config, batch_tokens=1200, **changes))
+    for epoch in range(160):
+        training.train_epoch()
+        training.state.epoch = epoch + 1
+    scores, las, words = training.dev_scores()
+    assert las == scores["las"] > 60 and words == f"LAS {las:.2f}"
+
+    checksum = training.save(tmp_path / "out")
+    shutil.rmtree(folder)
+
+    parser = load_parser(tmp_path / "out", "dependencies", expected_checksum=checksum)
+    assert evaluate_dependency_parser(parser, treebank()).las == las
+
+
+def test_the_transformer_learns_more_slowly_than_its_scorers(
+    config: TransformerTrainingConfig, tmp_path: Path
+) -> None:
+    assert config.transformer is not None
+    first = AutoModel.from_pretrained(config.transformer).state_dict()
+    frozen = replace(config, optimizer=replace(config.optimizer, learning_rate=1e-9))
+    train(replace(frozen, scorer_rate=1e6), tmp_path / "out")
+
+    learnt = AutoModel.from_pretrained(tmp_path / "out" / "transformer").state_dict()
+
+    assert all(torch.allclose(first[name], learnt[name], atol=1e-7) for name in first)
+    lines = (tmp_path / "out" / "metrics.jsonl").read_text().splitlines()
+    losses = [json.loads(line)["loss"] for line in lines]
+    assert losses[1] < losses[0]
+
+
+def test_an_interrupted_training_ends_with_the_same_weights(
+    config: TransformerTrainingConfig, tmp_path: Path
+) -> None:
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    expected = train(config, whole)
+
+    def interrupt(progress: float, message: str) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(config, broken, interrupt)
+    assert not (broken / "parser.json").exists()
+    assert load_parser(broken / "best", "dependencies").name == "best"
+    assert train(config, broken)["checksum"] == expected["checksum"]
+    names = {path.name for path in broken.iterdir()}
+    assert names == {path.name for path in whole.iterdir()} and "best" not in names
+
+
+def test_a_training_goes_on_from_a_parser_with_its_transformer(
+    config: TransformerTrainingConfig, tmp_path: Path
+) -> None:
+    first = train(config, tmp_path / "first")
+    no_step = replace(config.optimizer, learning_rate=1e-12, num_epochs=1)
+    further = replace(
+        config, transformer=None, initial_parser=tmp_path / "first", optimizer=no_step
+    )
+    assert train(further, tmp_path / "second")["dev"] == first["dev"]
+    with pytest.raises(ValueError, match=r"first: has other sizes .*arc_mlp=8.* give the training"):
+        train(replace(further, sizes=replace(config.sizes, arc_mlp=8)), tmp_path / "third")
+
+
+def test_a_training_without_or_with_two_transformers_is_refused(
+    config: TransformerTrainingConfig, tmp_path: Path
+) -> None:
+    for changes in ({"transformer": None}, {"initial_parser": tmp_path}):
+        with pytest.raises(ValueError, match="a transformer or an initial parser that has one"):
+            replace(config, **changes)
+
+
+def test_what_lies_in_the_transformers_folder_is_part_of_what_a_training_is(
+    config: TransformerTrainingConfig, tmp_path: Path
+) -> None:
+    assert config.transformer is not None
+    shutil.copytree(config.transformer, tmp_path / "moved")
+    moved = replace(config, transformer=tmp_path / "moved")
+    assert moved.digest() == config.digest()
+    description = tmp_path / "moved" / "config.json"
+    description.write_text(description.read_text() + " ")
+    assert moved.digest() != config.digest()
+
+
+def test_the_command_trains_scores_and_names_what_is_wrong(
+    config: TransformerTrainingConfig, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, out = str(config.train_files[0]), str(tmp_path / "out")
+    arguments = ["--train", file, "--dev", file, *THREADS, "--num-epochs", "1"]
+    arguments += ["--mixed-layers", "2", "--transformer"]
+    command = ["dependency-transformer", out, *arguments]
+
+    assert main([*command, str(config.transformer)]) == 0
+    assert json.loads(capsys.readouterr().out)["best_epoch"] == 1
+    assert evaluate_main([out, file, *THREADS]) == 0
+    assert json.loads(capsys.readouterr().out)["num_sentences"] == len(treebank())
+
+    assert main([*command, str(tmp_path / "absent")]) == 2
+    assert "absent: no such folder" in capsys.readouterr().err
+
+
+def test_a_transformer_that_cannot_be_read_is_named(
+    config: TransformerTrainingConfig, tmp_path: Path
+) -> None:
+    empty, without_padding = tmp_path / "empty", tmp_path / "gpt2"
+    empty.mkdir()
+    with pytest.raises(ValueError, match="empty: no transformer that can be read"):
+        train(replace(config, transformer=empty), tmp_path / "out")
+    assert config.transformer is not None
+    GPT2Model(GPT2Config(n_embd=8, n_layer=1, n_head=2, vocab_size=9)).save_pretrained(
+        without_padding
+    )
+    files = json.loads((config.transformer / "tokenizer_config.json").read_text())
+    files["pad_token"] = None
+    shutil.copy(config.transformer / "tokenizer.json", without_padding)
+    (without_padding / "tokenizer_config.json").write_text(json.dumps(files))
+    with pytest.raises(ValueError, match="gpt2: its tokenizer has no subword for pad"):
+        train(replace(config, transformer=without_padding), tmp_path / "out")
