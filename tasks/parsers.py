@@ -13,7 +13,7 @@ from models.model.model_description import OPTION_OF_STAGE
 from pipeline.base.bundled import shipped_parsers
 from pipeline.base.digest import remembered_sha256
 from pipeline.base.mistakes import did_you_mean
-from pipeline.parser_training.job import ParserTrainingJob
+from pipeline.parser_training.job import ParserTrainingJob, TrainedKind
 from pipeline.parsers.adapters.folder_files import (
     DESCRIPTION_NAME,
     PARSER_FILES,
@@ -77,6 +77,10 @@ class TrainParser(Artefact):
             "training_version": TRAINING_VERSION,
         }
 
+    def training(self) -> tuple[TrainedKind, list[str]]:
+        """Returns what is trained, and what its command line is told beside the options."""
+        return self.kind, []
+
     def place(self) -> Path:
         """Returns the parser's folder."""
         return self.work_folder / "parsers" / f"{self.kind}-{self.name}"
@@ -91,7 +95,8 @@ class TrainParser(Artefact):
         arguments += ["--exclude", *excluded] if excluded else []
         for option, value in self.options.items():
             arguments += [f"--{option}", str(value)]
-        job = ParserTrainingJob(self.kind, tuple(arguments))
+        kind, further = self.training()
+        job = ParserTrainingJob(kind, (*arguments, *further))
         path = self.folder / "job.json"
         run_job(self, "pipeline.parser_training", job.to_dict(), path, threads=self.threads)
 
@@ -100,6 +105,34 @@ class TrainDependencyParser(TrainParser):
     """Trains supar's biaffine model on CoNLL-U treebanks."""
 
     kind = "dependency"
+
+    transformer = luigi.Parameter(
+        default="",
+        description="Folder of a transformer that is to read the words, as transformers' "
+        "save_pretrained writes it. By default an LSTM over words and characters does.",
+    )
+
+    def content(self) -> dict[str, Any]:
+        """Returns the treebanks' checksums, the options and the transformer's files, if any.
+
+        Raises:
+            FileNotFoundError: there is no transformer where one is said to be.
+        """
+        if not self.transformer:
+            return super().content()
+        files = _plain_files(self.transformer)
+        if "config.json" not in files:
+            raise FileNotFoundError(
+                f"--transformer {self.transformer}: no folder with a transformer's config.json; "
+                f"write one with transformers' save_pretrained"
+            )
+        return super().content() | {"transformer": files}
+
+    def training(self) -> tuple[TrainedKind, list[str]]:
+        """Returns what is trained, and what its command line is told beside the options."""
+        if not self.transformer:
+            return super().training()
+        return "dependency-transformer", ["--transformer", self.transformer]
 
 
 class TrainConstituencyParser(TrainParser):

@@ -7,6 +7,9 @@ from typing import ClassVar, Literal
 
 from pipeline.base.config_fields import Config
 
+TrainedKind = Literal["dependency", "dependency-transformer", "constituency"]
+"""What the command line of the trainings calls a parser that it trains."""
+
 
 @dataclass(frozen=True, slots=True)
 class ParserTrainingJob(Config):
@@ -14,6 +17,6 @@ class ParserTrainingJob(Config):
 
     called: ClassVar[str] = "parser training job field"
 
-    kind: Literal["dependency", "constituency"]
+    kind: TrainedKind
     arguments: tuple[str, ...]
     """Those that follow the kind on the command line."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from tasks.artefact import Artefact
 from tests.support.constituency_trees import toy_treebank, write_bracketed
 from tests.support.dependency_examples import treebank, write_conllu
 from tests.support.luigi_builds import build
+from tests.support.tiny_transformers import tiny_bert
 
 pytestmark = pytest.mark.slow
 
@@ -50,6 +52,32 @@ def test_a_dependency_parser_is_trained_and_then_parses(tmp_path: Path) -> None:
     heads = read_shard(parses.folder, "dependencies", 0)["heads"].to_pylist()
     assert [len(row) for row in heads] == [6, 5]
     assert all(row.count(0) == 1 for row in heads)
+
+
+def test_a_dependency_parser_over_a_transformer_is_trained_and_then_parses(tmp_path: Path) -> None:
+    path = str(write_conllu(treebank(), tmp_path / "toy.conllu"))
+    files = tiny_bert(tmp_path / "bert")
+    task = TrainDependencyParser(
+        work_folder=tmp_path / "work",
+        train=path,
+        dev=path,
+        options={"num-epochs": 1},
+        transformer=str(files),
+    )
+    parser = trained_parser(task)
+    shutil.rmtree(files)  # the parser's folder holds what it needs
+
+    parses = ParseDependencies(dependency_parser=parser, **text(tmp_path))
+    assert build(parses)
+
+    assert read_dataset_manifest(parses.folder, "dependencies").drops == {}
+
+
+def test_a_transformer_that_is_not_there_is_told_before_a_training_begins(tmp_path: Path) -> None:
+    path = str(write_conllu(treebank(), tmp_path / "toy.conllu"))
+    task = TrainDependencyParser(train=path, dev=path, transformer=str(tmp_path / "bert"))
+    with pytest.raises(FileNotFoundError, match=r"bert: no folder with a transformer's config"):
+        task.content()
 
 
 def test_a_constituency_parser_is_trained_and_then_parses(tmp_path: Path) -> None:
