@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import luigi
 
-from pipeline.base.bundled import shipped_parsers
+from pipeline.base.bundled import parser_folder
 from pipeline.base.foreign_text import without_secrets
 
 
@@ -55,7 +55,7 @@ class ParserParameter(luigi.PathParameter):
 
     def normalize(self, x: str | Path) -> Path:
         """Returns the path, so that a name and its folder are one parser of one digest."""
-        return shipped_parsers(self.stage).get(str(x), Path(x))
+        return parser_folder(self.stage, x)
 
 
 class EngineParameters:

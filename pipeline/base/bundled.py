@@ -39,6 +39,11 @@ def shipped_parsers(stage: str) -> dict[str, Path]:
     return {path.name: path for path in sorted(bundled.parent.glob(f"{bundled.name}*"))}
 
 
+def parser_folder(stage: str, given: str | Path) -> Path:
+    """Returns the folder of a parser that is given by it, or by the name of one that ships."""
+    return shipped_parsers(stage).get(str(given), Path(given))
+
+
 def shown(path: Path) -> str:
     """Returns a bundled folder as help texts name it: ``data/parsers/dependency``."""
     return f"data/{path.relative_to(DATA).as_posix()}"

@@ -11,9 +11,11 @@ import json
 import logging
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from pipeline.base.foreign_text import guard_logs, told
 from pipeline.base.job import Progress, run_from_command_line
+from pipeline.base.mistakes import did_you_mean
 from pipeline.base.watched import keep_memory
 from pipeline.parser_training.job import ParserTrainingJob
 
@@ -33,7 +35,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
     if command not in COMMANDS:
         is_help = command in {"-h", "--help"}
-        print(f"{__doc__}\ncommands: {', '.join(COMMANDS)}", file=None if is_help else sys.stderr)
+        meant = did_you_mean(command, known=COMMANDS)
+        unknown = f"error: no command {command!r}{meant}\n" if command and not is_help else ""
+        text = f"{unknown}{__doc__}\ncommands: {', '.join(COMMANDS)}"
+        print(text, file=None if is_help else sys.stderr)
         return 0 if is_help else 2
     guard_logs()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", stream=sys.stderr)
@@ -68,7 +73,8 @@ def _run(command: str, arguments: Sequence[str]) -> str:
         return write_guided_trees(arguments)
     from pipeline.parser_training.command_line import train
 
-    return json.dumps(train(command, arguments), indent=1)
+    kind: Any = command
+    return json.dumps(train(kind, arguments), indent=1)
 
 
 if __name__ == "__main__":

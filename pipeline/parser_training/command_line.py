@@ -5,37 +5,25 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, NoReturn, get_args
 
 import torch
 
-from pipeline.parser_training.constituency.training import (
-    ConstituencyTraining,
-    ConstituencyTrainingConfig,
-)
-from pipeline.parser_training.dependency.training import (
-    DependencyTraining,
-    DependencyTrainingConfig,
-)
-from pipeline.parser_training.dependency.transformer_training import (
-    TransformerTraining,
-    TransformerTrainingConfig,
-)
+from pipeline.base.bundled import parser_folder
+from pipeline.base.mistakes import did_you_mean
 from pipeline.parser_training.epochs.optimizer import ProductType
 from pipeline.parser_training.epochs.training import ParserTrainingConfig, train_parser
+from pipeline.parser_training.job import TrainedKind
 
-KINDS: dict[str, tuple[type[ParserTrainingConfig], Callable[[Any], Any]]] = {
-    "dependency": (DependencyTrainingConfig, DependencyTraining),
-    "dependency-transformer": (TransformerTrainingConfig, TransformerTraining),
-    "constituency": (ConstituencyTrainingConfig, ConstituencyTraining),
-}
 _TREES = {"constituency": "files of bracketed trees"}
+_STAGES = {"constituency": "constituents"}
 _LEAST = {"dependency": "--min-word-frequency", "constituency": "--min-character-count"}
 
 
 def train(
-    kind: str,
+    kind: TrainedKind,
     arguments: Sequence[str],
     *,
     on_progress: Callable[[float, str], None] | None = None,
@@ -43,25 +31,61 @@ def train(
     """Trains as the command line's arguments say; returns the training's summary.
 
     Args:
-        kind: one of `KINDS`.
         on_progress: called after each epoch with the finished share (0 to 1) and a message.
 
     Raises:
         ValueError: a setting, a file or the output folder is not what it should be.
     """
-    if kind not in KINDS:
-        raise ValueError(f"unknown kind of parser {kind!r}; {' or '.join(KINDS)}")
-    config_type, training = KINDS[kind]
-    options = _argument_parser(kind).parse_args(arguments)
+    config_type, training = _kind(kind)
+    parser = _argument_parser(kind, config_type)
+    options = parser.parse_args([_with_hyphens(argument) for argument in arguments])
     torch.set_num_threads(options.threads)
     return train_parser(training(_config(options, config_type)), options.out, on_progress)
 
 
-def _argument_parser(kind: str) -> argparse.ArgumentParser:
+def _kind(kind: TrainedKind) -> tuple[type[ParserTrainingConfig], Callable[[Any], Any]]:
+    """Returns a kind's configuration and training; imports them alone, which takes seconds."""
+    if kind == "dependency":
+        from pipeline.parser_training.dependency import training as dependency
+
+        return dependency.DependencyTrainingConfig, dependency.DependencyTraining
+    if kind == "dependency-transformer":
+        from pipeline.parser_training.dependency import transformer_training as transformer
+
+        return transformer.TransformerTrainingConfig, transformer.TransformerTraining
+    from pipeline.parser_training.constituency import training as constituency
+
+    return constituency.ConstituencyTrainingConfig, constituency.ConstituencyTraining
+
+
+def _with_hyphens(argument: str) -> str:
+    """Returns ``--num-epochs`` of ``--num_epochs``, as a configuration spells it."""
+    name, equals, value = argument.partition("=")
+    return name.replace("_", "-") + equals + value if name.startswith("--") else argument
+
+
+class _Options(argparse.ArgumentParser):
+    """Options of a training, which are to be spelt out."""
+
+    def error(self, message: str) -> NoReturn:
+        """Tells what is wrong without all that would be right.
+
+        Raises:
+            ValueError: always.
+        """
+        unknown = message.removeprefix("unrecognized arguments: ").split()
+        meant = did_you_mean(*unknown[:1], known=self._option_string_actions)
+        raise ValueError(f"{message}{meant}; `{self.prog} --help` lists the options")
+
+
+def _argument_parser(
+    kind: TrainedKind, config_type: type[ParserTrainingConfig]
+) -> argparse.ArgumentParser:
     trees = _TREES.get(kind, "CoNLL-U files")
-    parser = argparse.ArgumentParser(
+    parser = _Options(
         prog=f"python -m pipeline.parser_training {kind}",
         description=f"Trains a {kind} parser from {trees} into a parser folder.",
+        allow_abbrev=False,
     )
     add = parser.add_argument
     add("out", type=Path, help="folder of the parser; resumes what it holds")
@@ -79,13 +103,13 @@ def _argument_parser(kind: str) -> argparse.ArgumentParser:
     add(
         "--initial",
         dest="initial_parser",
-        type=Path,
-        help=f"folder of a parser to go on from; its vocabularies are kept, {without}and sizes "
-        f"must be given as they are there",
+        type=partial(parser_folder, _STAGES.get(kind, "dependencies")),
+        help="a parser to go on from, by its folder or the name of one that ships; its "
+        f"vocabularies are kept, {without}and sizes must be given as they are there",
     )
     _add_files_of_kind(parser, kind)
     add("--threads", type=int, default=1)
-    for field in fields(KINDS[kind][0]):
+    for field in fields(config_type):
         default = _default(field)
         for name, value in _numbers(field.name, default).items():
             flag = "--" + name.replace("_", "-")

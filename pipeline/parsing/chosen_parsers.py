@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pipeline.base.bundled import BUNDLED_PARSERS, shipped_parsers
+from pipeline.base.bundled import BUNDLED_PARSERS, parser_folder, shipped_parsers
 from pipeline.base.mistakes import did_you_mean
 from pipeline.base.refusal import shortened
 
@@ -35,7 +35,9 @@ def folders_of(
         if is_wanted:
             folders[stage] = _folder_of(stage, given)
         elif given is not None:
-            raise ValueError(f"{option} is given, but {stage} is False; leave out one of the two")
+            raise ValueError(
+                f"{option} is given, but no {stage} are asked for; leave it out or ask"
+            )
     return folders
 
 
@@ -56,11 +58,9 @@ def _folder_of(stage: str, given: str | Path | None) -> Path:
     """Returns the folder of a parser that is given by name or folder."""
     if given is None:
         return BUNDLED_PARSERS[stage]
-    names = shipped_parsers(stage)
-    if str(given) in names:
-        return names[str(given)]
-    path = Path(given)
+    path = parser_folder(stage, given)
     if not path.is_dir():
+        names = shipped_parsers(stage)
         raise FileNotFoundError(
             f"{shortened(str(given))}: no parser folder and no parser that ships "
             f"({', '.join(names)}){did_you_mean(str(given), known=names)}"

@@ -331,8 +331,8 @@ def _fail_if_any(refused: Sequence[ParsedSentence]) -> None:
         return
     told_of = named([_told(sentence) for sentence in refused])
     raise ValueError(
-        f"{told_of}; leave out what cannot be parsed, or give on_refusal='skip' for a "
-        "sentence without trees in its place"
+        f"{told_of}; leave out what cannot be parsed, or have it skipped (on_refusal='skip', "
+        "--on-refusal skip): a sentence without trees then stands in its place"
     )
 
 

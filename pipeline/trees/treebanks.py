@@ -85,10 +85,9 @@ def read_treebank(
     ]
     if not sentences:
         names = ", ".join(map(str, paths)) or "no file at all"
-        raise ValueError(
-            f"no sentence in {names}: name CoNLL-U files with at least one document that "
-            f"exclude_document_prefixes={list(exclude_document_prefixes)} leaves"
-        )
+        excluded = ", ".join(exclude_document_prefixes)
+        left = f" but those that are left out ({excluded})" if excluded else ""
+        raise ValueError(f"no sentence in {names}{left}: name CoNLL-U files that have some")
     return sentences
 
 

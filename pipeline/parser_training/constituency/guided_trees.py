@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from pipeline.base.atomic_files import write_text_atomically
+from pipeline.base.bundled import parser_folder
 from pipeline.parser_training.constituency.chart_scores import (
     all_spans,
     encode_sentences,
@@ -196,12 +198,16 @@ def write_guided_trees(arguments: Sequence[str] | None = None) -> str:
     )
     add = parser.add_argument
     add("out", type=Path, help="bracketed file to write, one tree a line")
-    add("--parsers", type=Path, nargs="+", required=True, help="folders of constituency parsers")
+    named = partial(parser_folder, "constituents")
+    help_text = "constituency parsers: folders, or names of those that ship"
+    add("--parsers", type=named, nargs="+", required=True, help=help_text)
     add("--dependencies", type=Path, nargs="+", required=True, help="CoNLL-U files")
     add("--exclude", nargs="*", default=[], help="leave out documents by prefix")
     add("--penalty", type=float, default=DEFAULT_PENALTY)
     add("--threads", type=int, default=1)
     options = parser.parse_args(arguments)
+    if not options.penalty >= 0:
+        raise ValueError(f"--penalty {options.penalty:g}: must be 0 or more")
     torch.set_num_threads(options.threads)
     models = [load_constituency_model(folder)[0] for folder in options.parsers]
     treebank = read_treebank(options.dependencies, exclude_document_prefixes=options.exclude)

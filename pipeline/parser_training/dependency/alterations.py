@@ -25,16 +25,22 @@ LONGEST_LIST_MARK = 3
 """Tokens by which an altered sentence may be longer."""
 
 
-def altered(sentence: TreebankSentence, random: np.random.Generator) -> TreebankSentence:
+def altered(
+    sentence: TreebankSentence, random: np.random.Generator, *, with_marks: bool = True
+) -> TreebankSentence:
     """Returns the sentence in lower case, without its final mark or with a list's mark before it.
 
     Which one is drawn. A sentence without capitals, or without a final mark, may so stay as it is.
+
+    Args:
+        with_marks: whether a list's mark may come before it.
     """
-    ways: tuple[Callable[[], TreebankSentence], ...] = (
+    ways: list[Callable[[], TreebankSentence]] = [
         lambda: in_lower_case(sentence),
         lambda: without_final_mark(sentence),
-        lambda: with_list_mark(sentence, random),
-    )
+    ]
+    if with_marks:
+        ways.append(lambda: with_list_mark(sentence, random))
     return ways[int(random.integers(len(ways)))]()
 
 

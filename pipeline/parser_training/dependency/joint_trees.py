@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -20,6 +21,7 @@ import torch
 from torch import Tensor
 
 from pipeline.base.atomic_files import write_text_atomically
+from pipeline.base.bundled import parser_folder
 from pipeline.parsers.adapters.batches import length_batches
 from pipeline.parsers.dependency.decoding import best_heads, labelled_trees
 from pipeline.parsers.dependency.forward import arc_scores, relation_scores
@@ -160,7 +162,9 @@ def write_joint_trees(arguments: Sequence[str] | None = None) -> str:
     )
     add = parser.add_argument
     add("out", type=Path, help="CoNLL-U file to write")
-    add("--parsers", type=Path, nargs="+", required=True, help="folders of dependency parsers")
+    named = partial(parser_folder, "dependencies")
+    help_text = "dependency parsers: folders, or names of those that ship"
+    add("--parsers", type=named, nargs="+", required=True, help=help_text)
     add("--sentences", type=Path, required=True, help="folder of sentence shards")
     add("--num-sentences", type=int, default=40_000, help="how many are drawn; default: 40000")
     add("--without", type=Path, nargs="*", default=[], help="CoNLL-U files, sentences not to take")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -32,6 +33,8 @@ from pipeline.parsers.dependency.vocabulary import (
     token_batch,
 )
 from pipeline.trees.treebanks import TreebankSentence
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -73,20 +76,17 @@ class GoldSentences:
         Args:
             relations: the network's.
             altered_share: see `DependencyTrainingConfig`.
-
-        Raises:
-            ValueError: sentences are to be altered, but marks have relations that none has.
         """
-        self.longer = LONGEST_LIST_MARK if altered_share else 0
-        """Tokens by which a sentence may be longer than it is."""
         self._sentences, self._altered_share = sentences, altered_share
         self._relation_ids = {name: i for i, name in enumerate(relations)}
         missing = sorted(RELATIONS_OF_MARKS - self._relation_ids.keys())
+        self._with_marks = not missing
         if altered_share and missing:
-            raise ValueError(
-                f"altered sentences get marks with the relations {', '.join(missing)}, which the "
-                f"treebanks do not have; leave altered_share at 0"
+            logger.warning(
+                "altered sentences get no marks of lists: the treebanks lack %s", ", ".join(missing)
             )
+        self.longer = LONGEST_LIST_MARK if altered_share and self._with_marks else 0
+        """Tokens by which a sentence may be longer than it is."""
 
     def drawn(
         self, members: Sequence[int], random: np.random.Generator
@@ -105,7 +105,7 @@ class GoldSentences:
     def _drawn(self, position: int, random: np.random.Generator) -> TreebankSentence:
         sentence = self._sentences[position]
         if self._altered_share and random.random() < self._altered_share:
-            return altered(sentence, random)
+            return altered(sentence, random, with_marks=self._with_marks)
         return sentence
 
 
@@ -130,9 +130,6 @@ class GoldTreebank:
         Args:
             unknown_word_alpha, altered_share: see `DependencyTrainingConfig`.
             has_vectors: whether the word embedding is a ``VectorWordEmbedding``.
-
-        Raises:
-            ValueError: see `GoldSentences`.
         """
         self._gold = GoldSentences(sentences, vocabulary.relations, altered_share=altered_share)
         self.lengths = [len(sentence.tokens) + self._gold.longer for sentence in sentences]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -61,8 +61,8 @@ class DependencyTrainingConfig(ParserTrainingConfig):
     """A word seen f times becomes the unknown word with probability alpha / (alpha + f)."""
     altered_share: Share = 0.0
     """Of the training sentences, drawn anew in each epoch, that lose their capitals or final mark,
-    where they have them, or get the mark of a list before them (`alterations`). Needs the relations
-    ``punct`` and ``discourse``."""
+    where they have them, or get the mark of a list before them (`alterations`). Marks need the
+    relations ``punct`` and ``discourse``; the log tells where the treebanks lack one."""
 
     def _check_together(self) -> None:
         super()._check_together()
@@ -146,8 +146,8 @@ def _go_on_from(
     model, _ = load_dependency_model(folder)
     if model.sizes != config.sizes:
         raise ValueError(
-            f"{folder}: has the sizes {asdict(model.sizes)}, the training {asdict(config.sizes)}; "
-            f"give the training those of the parser"
+            f"{folder}: has other sizes than the training; give the training "
+            f"{_differing(model.sizes, config.sizes)}"
         )
     relations = (name for sentence in sentences for name in sentence.deprels)
     check_known(folder, "relations", relations, model.vocabulary.relations)
@@ -156,3 +156,13 @@ def _go_on_from(
     network = build_network(model.sizes, model.vocabulary, config.dropouts)
     network.load_state_dict(model.network.state_dict())
     return network, model.vocabulary
+
+
+def _differing(of_parser: NetworkSizes, of_training: NetworkSizes) -> str:
+    """Returns the options that give a training the sizes of a parser."""
+    other = of_training.to_dict()
+    return " ".join(
+        f"--{name.replace('_', '-')} {value}"
+        for name, value in of_parser.to_dict().items()
+        if value != other[name]
+    )

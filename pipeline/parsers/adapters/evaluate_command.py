@@ -7,22 +7,25 @@ import json
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import torch
 
+from pipeline.base.bundled import parser_folder
 from pipeline.base.foreign_text import told
 from pipeline.parsers.adapters.base import SentenceParser
+from pipeline.parsers.adapters.device import resolve_device
 
 
-def evaluation_arguments(kind: str, what: str) -> argparse.ArgumentParser:
+def evaluation_arguments(kind: str, stage: str, what: str) -> argparse.ArgumentParser:
     """Returns the arguments that both commands take."""
+    named = partial(parser_folder, stage)
     parser = argparse.ArgumentParser(
         prog=f"python -m pipeline.parsers.{kind}.evaluate",
         description=f"Scores a {kind} parser on {what} and prints the scores as JSON.",
     )
-    parser.add_argument("parser", type=Path, help="folder of the parser")
+    parser.add_argument("parser", type=named, help="folder, or name of a parser that ships")
     parser.add_argument(
         "--exclude", nargs="*", default=[], help="leave out documents whose id begins so"
     )
@@ -50,7 +53,7 @@ def print_evaluation(
     """
     torch.set_num_threads(options.threads)
     try:
-        parser = load(options.parser, device=options.device)
+        parser = load(options.parser, device=resolve_device(options.device))
         sentences = read()
     except ValueError as error:
         print(f"error: {told(error, keep_lines=True)}", file=sys.stderr)

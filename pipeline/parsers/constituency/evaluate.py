@@ -67,7 +67,7 @@ def _rounded(scores: BracketScores) -> dict[str, float]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Scores as the arguments say; returns the exit status, 2 for a user's mistake."""
-    parser = evaluation_arguments("constituency", "a file of bracketed trees")
+    parser = evaluation_arguments("constituency", "constituents", "a file of bracketed trees")
     parser.add_argument("treebank", type=Path, help="file of bracketed trees")
     parser.add_argument(
         "--documents", type=Path, help="CoNLL-U file that tells the sentences' documents"

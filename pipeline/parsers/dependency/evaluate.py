@@ -36,7 +36,7 @@ def evaluate_dependency_parser(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Scores as the arguments say; returns the exit status, 2 for a user's mistake."""
-    parser = evaluation_arguments("dependency", "CoNLL-U files")
+    parser = evaluation_arguments("dependency", "dependencies", "CoNLL-U files")
     parser.add_argument("files", type=Path, nargs="+", help="CoNLL-U files with gold trees")
     options = parser.parse_args(arguments)
     return print_evaluation(

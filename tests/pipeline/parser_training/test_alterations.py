@@ -91,15 +91,18 @@ def test_a_batch_has_as_many_altered_sentences_as_asked_for() -> None:
     assert most.count(4) < 200
 
 
-def test_relations_that_marks_need_are_asked_for(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_marks_whose_relations_the_treebank_lacks_are_left_out(
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
+    vocabulary = DependencyVocabulary.build([SENTENCE], min_word_frequency=1)
+    gold = GoldTreebank([SENTENCE] * 99, vocabulary, unknown_word_alpha=0.25, altered_share=1.0)
+    assert "no marks of lists: the treebanks lack discourse" in caplog.text
+    lengths = (gold.batch(range(99), np.random.default_rng(1)).inputs.lengths - 1).tolist()
+    assert set(lengths) == {3, 4} and set(gold.lengths) == {4}
+
+
+def test_a_share_beyond_one_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = str(write_conllu(treebank(), tmp_path / "text.conllu"))
-    arguments = ["--train", file, "--dev", file, "--altered-share", "0.5"]
-    assert main(["dependency", str(tmp_path / "out"), *arguments]) == 2
-    said = capsys.readouterr().err
-    assert "altered sentences get marks with the relations discourse" in said
-    assert "leave altered_share at 0" in said
-    arguments[-1] = "1.5"
+    arguments = ["--train", file, "--dev", file, "--altered-share", "1.5"]
     assert main(["dependency", str(tmp_path / "out"), *arguments]) == 2
     assert "must lie in [0, 1]" in capsys.readouterr().err

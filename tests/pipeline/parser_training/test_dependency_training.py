@@ -241,6 +241,37 @@ def test_the_command_lines_train_score_and_report_mistakes(
     assert "absent.conllu: no such file" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["dependency", "out", "--num-epoch", "1"], "--num-epoch 1; did you mean --num-epochs?"),
+        (["dependency", "out", "--num_epochs", "x"], "--num-epochs: invalid int value: 'x'"),
+        (["dependncy"], "no command 'dependncy'; did you mean dependency?"),
+        (["guided-trees", "out", "--penalty", "-3"], "--penalty -3: must be 0 or more"),
+    ],
+)
+def test_misspelt_options_are_told_with_what_was_meant(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], told: str
+) -> None:
+    file = str(write_conllu(treebank(), tmp_path / "t.conllu"))
+    given = ["--parsers", "constituency", "--dependencies", file]
+    if arguments[0] == "dependency":
+        given = ["--train", file, "--dev", file]
+    assert main([*arguments, *given]) == 2
+    assert f"error: {told}" in capsys.readouterr().err.replace("argument ", "").replace(
+        "unrecognized arguments: ", ""
+    )
+
+
+def test_options_that_give_the_sizes_of_the_initial_parser_are_named(
+    config: DependencyTrainingConfig, tmp_path: Path
+) -> None:
+    train(config, tmp_path / "first")
+    other = replace(config, sizes=replace(SIZES, arc_mlp=8), initial_parser=tmp_path / "first")
+    with pytest.raises(ValueError, match=r"first: has other sizes .* training --arc-mlp 32$"):
+        train(other, tmp_path / "second")
+
+
 def test_relations_that_the_initial_parser_lacks_are_named(
     config: DependencyTrainingConfig, tmp_path: Path
 ) -> None:
