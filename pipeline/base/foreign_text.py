@@ -150,7 +150,8 @@ def guard_logs() -> None:
 def decoded_lines(stream: Iterable[bytes], name: str) -> Iterator[str]:
     """Yields the lines of a text without their ends, ``\\n`` or ``\\r\\n``.
 
-    Other breaks, such as form feeds, are white space in a line.
+    Other breaks, such as form feeds, are white space in a line. A mark of the byte order, which
+    editors on Windows write first, is left out.
 
     Args:
         stream: UTF-8, cut at line feeds, as a binary file is read.
@@ -160,8 +161,9 @@ def decoded_lines(stream: Iterable[bytes], name: str) -> Iterator[str]:
         ValueError: a line is not UTF-8; names it.
     """
     for number, line in enumerate(stream, start=1):
+        encoding = "utf-8-sig" if number == 1 else "utf-8"
         try:
-            yield line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8")
+            yield line.removesuffix(b"\n").removesuffix(b"\r").decode(encoding)
         except UnicodeDecodeError as error:
             raise ValueError(f"{name}:{number}: not UTF-8 ({error.reason}); convert it") from error
 

@@ -108,7 +108,7 @@ def warn_if_emulated(precision: str, device: torch.device) -> None:
     if precision == "bfloat16" and fast_dtype(device) != torch.bfloat16:
         logger.warning(
             "precision bfloat16: this machine's %s is not known to have instructions for it; "
-            "without them it takes up to 100 times as long as float32: train in float32, or go to "
+            "without them a training takes some 20 times as long as in float32: use that, or go to "
             "a machine with avx512_bf16, amx_bf16 or a GPU of capability 8",
             device.type,
         )

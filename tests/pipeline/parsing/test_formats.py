@@ -197,7 +197,7 @@ def test_a_name_without_a_format_is_refused(tmp_path: Path) -> None:
 
 
 def test_lines_become_lines() -> None:
-    stream = io.BytesIO(b"It rains.\r\n\nIt\x0cpours.")
+    stream = io.BytesIO(b"\xef\xbb\xbfIt rains.\r\n\nIt\x0cpours.")
     seen: list[str | None] = []
 
     lines = list(
