@@ -1,8 +1,8 @@
 """Trains supar's biaffine dependency model over a transformer, from CoNLL-U treebanks.
 
-The transformer goes on learning from where a hub's or another folder's weights end; the scorers
-above it are new and learn faster. Such a parser is large and slow beside one over words and
-characters, and better: a good teacher of one (`joint_trees`).
+The transformer goes on learning from where its folder's weights end (Devlin et al. 2019, "BERT",
+section 3.2); the scorers above it are new and learn faster. Such a parser is large and slow beside
+one over words and characters, and better: a teacher for one (`joint_trees`).
 """
 
 from __future__ import annotations

@@ -122,11 +122,17 @@ def new_transformer_dependency_model(
         arguments: further ones of supar's network.
 
     Raises:
-        ValueError: the folder holds no transformer that can be read, names code of its own, or its
-            tokenizer lacks a subword that is needed.
+        ValueError: the folder holds no transformer that can be read, names code of its own, has
+            fewer layers than are to be mixed, or its tokenizer lacks a subword that is needed.
     """
     check_transformer(transformer)
-    _, tokenizer = find_transformer(str(transformer), "")
+    config, tokenizer = find_transformer(str(transformer), "")
+    mixed = arguments.get("n_bert_layers", 0)
+    if mixed > config.num_hidden_layers + 1:  # the embeddings count as one
+        raise ValueError(
+            f"{transformer}: has {config.num_hidden_layers} layers, of which {mixed} cannot be "
+            f"mixed; ask for fewer"
+        )
     subwords = rules_of(tokenizer)
     network = BiaffineNetwork(
         n_words=len(tokenizer),

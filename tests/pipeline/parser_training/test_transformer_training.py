@@ -159,12 +159,14 @@ def test_the_command_trains_scores_and_names_what_is_wrong(
 def test_a_transformer_that_cannot_be_read_is_named(
     config: TransformerTrainingConfig, tmp_path: Path
 ) -> None:
+    with pytest.raises(ValueError, match="bert: has 3 layers, of which 5 cannot be mixed"):
+        train(replace(config, sizes=ScorerSizes(mixed_layers=5)), tmp_path / "out")
     empty, without_padding = tmp_path / "empty", tmp_path / "gpt2"
     empty.mkdir()
     with pytest.raises(ValueError, match="empty: no transformer that can be read"):
         train(replace(config, transformer=empty), tmp_path / "out")
     assert config.transformer is not None
-    GPT2Model(GPT2Config(n_embd=8, n_layer=1, n_head=2, vocab_size=9)).save_pretrained(
+    GPT2Model(GPT2Config(n_embd=8, n_layer=3, n_head=2, vocab_size=9)).save_pretrained(
         without_padding
     )
     files = json.loads((config.transformer / "tokenizer_config.json").read_text())
