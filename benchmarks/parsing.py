@@ -25,7 +25,7 @@ from benchmarks.parsing_contestants import (
     dependency_contestants,
     parse_sents_contestant,
 )
-from benchmarks.parsing_input import ParsingInput, corpus_input, treebank_input
+from benchmarks.parsing_input import ParsingInput, add_text_options, chosen_input
 from benchmarks.parsing_processes import ProcessRates, process_rates
 from benchmarks.parsing_rate import measure
 from benchmarks.parsing_tables import Results, parsing_table, process_table
@@ -33,6 +33,7 @@ from benchmarks.quick import parse_arguments
 from benchmarks.report import LackingError, fail, header, print_last_line, print_table
 from pipeline.base.bundled import BUNDLED_PARSERS
 from pipeline.base.job import available_cores
+from pipeline.parsers.adapters.device import fast_dtype
 
 PARSE_SENTS_WARM_UP = 50
 """Sentences; it is slow."""
@@ -51,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     torch.set_num_threads(1)
     try:
         _check(options)
-        text = _input(options)
+        text = chosen_input(options, options.sentences)
         run = header("benchmarks.parsing", given, text=text.text, seed=0, quick=options.quick)
         results = _measure(text, options)
         processes = _measure_processes(text, options)
@@ -70,6 +71,7 @@ def _measure(text: ParsingInput, options: argparse.Namespace) -> Results:
     dependency, constituency = options.parsers
     return Results(
         text=text,
+        fast_is_exact=fast_dtype(torch.device("cpu")) == torch.float32,
         dependency=measure(
             dependency_contestants(dependency), text.sentences, text.warm_up, options.rounds
         ),
@@ -100,12 +102,6 @@ def _measure_processes(text: ParsingInput, options: argparse.Namespace) -> list[
     ]
 
 
-def _input(options: argparse.Namespace) -> ParsingInput:
-    if options.conllu:
-        return treebank_input(options.conllu, options.sentences)
-    return corpus_input(options.corpus, options.sentences)
-
-
 def _check(options: argparse.Namespace) -> None:
     """Raises:
     ValueError: a number below what it may be, or no second core for a second process.
@@ -125,9 +121,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.parsing", description=(__doc__ or "").partition("\n")[0]
     )
+    add_text_options(parser)
     add = parser.add_argument
-    add("--conllu", type=Path, nargs="+", help="treebanks; by default the default run's sentences")
-    add("--corpus", type=Path, help="without --conllu: folder of another parsed corpus")
     add("--sentences", type=int, default=2000)
     add(
         "--parsers",
