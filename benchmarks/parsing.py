@@ -30,6 +30,7 @@ from benchmarks.parsing_processes import ProcessRates, process_rates
 from benchmarks.parsing_rate import measure
 from benchmarks.parsing_tables import Results, parsing_table, process_table
 from benchmarks.quick import parse_arguments
+from benchmarks.references.benepar_parse import BUCKET_TOKENS
 from benchmarks.report import LackingError, fail, header, print_last_line, print_table
 from pipeline.base.bundled import BUNDLED_PARSERS
 from pipeline.base.job import available_cores
@@ -38,10 +39,11 @@ from pipeline.parsers.adapters.device import fast_dtype
 PARSE_SENTS_WARM_UP = 50
 """Sentences; it is slow."""
 QUICK = {
-    "sentences": 600,
+    "sentences": 512,
     "rounds": 1,
-    "parse_sents_sentences": 30,
-    "shard_sentences": 600,
+    "bucket_tokens": [1000],
+    "parse_sents_sentences": 20,
+    "shard_sentences": 300,
 }
 
 
@@ -76,7 +78,10 @@ def _measure(text: ParsingInput, options: argparse.Namespace) -> Results:
             dependency_contestants(dependency), text.sentences, text.warm_up, options.rounds
         ),
         constituency=measure(
-            constituency_contestants(constituency), text.sentences, text.warm_up, options.rounds
+            constituency_contestants(constituency, options.bucket_tokens),
+            text.sentences,
+            text.warm_up,
+            options.rounds,
         )
         | measure(
             [parse_sents_contestant(constituency)],
@@ -108,6 +113,8 @@ def _check(options: argparse.Namespace) -> None:
     """
     least = {"sentences": 1, "rounds": 1, "parse_sents_rounds": 1, "shard_sentences": 0}
     least |= {} if options.parse_sents_sentences is None else {"parse_sents_sentences": 1}
+    if min(options.bucket_tokens) < 1:
+        raise ValueError("--bucket-tokens must be at least 1")
     for name, smallest in least.items():
         if getattr(options, name) < smallest:
             raise ValueError(f"--{name.replace('_', '-')} must be at least {smallest}")
@@ -133,6 +140,13 @@ def _parser() -> argparse.ArgumentParser:
         help="parser folders; by default the bundled ones",
     )
     add("--rounds", type=int, default=3, help="turns of each; the best one counts")
+    add(
+        "--bucket-tokens",
+        type=int,
+        nargs="+",
+        default=list(BUCKET_TOKENS),
+        help="sizes of benepar's length buckets; of several the fastest counts",
+    )
     add("--parse-sents-sentences", type=int, help="parse_sents on the first ones only; it is slow")
     add("--parse-sents-rounds", type=int, default=1)
     add(

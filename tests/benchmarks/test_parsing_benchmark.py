@@ -179,6 +179,9 @@ def test_a_corpus_gives_its_sentences_without_trees(tmp_path: Path) -> None:
     assert len(found.warm_up) == WARM_UP_SENTENCES
 
 
-def test_numbers_below_what_they_may_be_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert parsing.main(("--rounds", "0")) == 2
-    assert "--rounds must be at least 1" in capsys.readouterr().err
+@pytest.mark.parametrize("option", ["--rounds", "--bucket-tokens"])
+def test_numbers_below_what_they_may_be_are_refused(
+    option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert parsing.main((option, "0")) == 2
+    assert f"{option} must be at least 1" in capsys.readouterr().err
