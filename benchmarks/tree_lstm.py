@@ -39,7 +39,7 @@ QUICK = {
     "sentences": 100,
     "hidden": [256],
     "recursion_sentences": 5,
-    "gemm_sizes": [1024],
+    "gemm_sizes": [512],
     "schedule_repeats": 50,
 }
 
