@@ -26,6 +26,7 @@ from benchmarks.references.sklearn_protocol import (
     ReferenceOutcome,
     SklearnProtocol,
     Solver,
+    libraries,
 )
 from benchmarks.report import Table, fail, header, print_last_line, print_table, tell
 from benchmarks.stopwatch import Spent, Stopwatch
@@ -109,6 +110,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     torch.set_num_threads(options.cores)
     try:
         device = device_of(options.device)
+        libraries()  # what would fail later without them is not begun
         tasks = _inputs(options)
         compared = [one for task in tasks for one in _compare(task, options, device)]
     except (FileNotFoundError, ModuleNotFoundError, ValueError) as error:
