@@ -13,13 +13,14 @@ import pyarrow.compute as pc
 from models.corpus.parsed_corpus import CorpusFolders, ParsedCorpus
 from models.corpus.sentence_block import SentenceBlock
 from models.words.word_vectors import WordVectors
+from pipeline.base.bundled import BUNDLED_PARSERS
+from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder
 from pipeline.shards.manifests import MANIFEST_NAME, read_dataset_manifest
 from pipeline.shards.shards import read_shard
+from pipeline.text.tokenization import SentenceConfig
 
 DEFAULT_CORPORA = Path("data/work/corpora")
 DEFAULT_SENTENCES = f"python-docs-*/sentences/{MANIFEST_NAME}"
-ALTERED = "-altered-"
-"""In the name of a corpus of altered sentences, which a run makes for its probing tasks."""
 STAGES = ("sentences", "dependencies", "constituents")
 VECTOR_RMS = 0.35
 """Root mean square of the random vectors' components, as the laptop preset scales real ones."""
@@ -31,7 +32,7 @@ def add_corpus_options(parser: argparse.ArgumentParser) -> None:
         "--corpus",
         type=Path,
         help="folder of a parsed corpus, with sentences/, dependencies-*/ and constituents-*/ in "
-        "it; by default the one that `make run` made",
+        "it; by default the one that `make run` made: all of python-docs, by the bundled parsers",
     )
     parser.add_argument("--word-size", type=int, default=300, help="of the random word vectors")
     parser.add_argument("--seed", type=int, default=0)
@@ -42,7 +43,8 @@ def corpus_folders(corpus: Path | None) -> CorpusFolders:
 
     Args:
         corpus: the folder with ``sentences``, ``dependencies-…`` and ``constituents-…`` in it;
-            None takes the default run's text, the newest if there are several.
+            None takes the default run's text, the newest if there are several. Of several parses
+            that of the default run comes first, then the newest.
 
     Raises:
         FileNotFoundError: no such corpus, or a stage of it is not complete; says how to make one.
@@ -50,13 +52,14 @@ def corpus_folders(corpus: Path | None) -> CorpusFolders:
     if corpus is not None:
         return _stages(corpus)
     found = [path.parent.parent for path in DEFAULT_CORPORA.glob(DEFAULT_SENTENCES)]
-    complete = [folder for folder in found if ALTERED not in folder.name and not _missing(folder)]
-    if not complete:
+    default = [folder for folder in found if _is_of_the_default_run(folder)]
+    if not default:
         raise FileNotFoundError(
-            f"{DEFAULT_CORPORA}: no parsed text of the default run here; run `make run` first, or "
-            "give a corpus folder with --corpus"
+            f"{DEFAULT_CORPORA}: no parsed text of the default run here (all of python-docs, by "
+            "the bundled parsers in exact arithmetic); run `make run` first, or give a corpus "
+            "folder with --corpus"
         )
-    return _stages(max(complete, key=lambda folder: folder.stat().st_mtime))
+    return _stages(max(default, key=lambda folder: folder.stat().st_mtime))
 
 
 def identity(folders: CorpusFolders) -> dict[str, str]:
@@ -105,26 +108,53 @@ def first_sentences(folders: CorpusFolders, vectors: WordVectors, count: int) ->
     )
 
 
-def _missing(corpus: Path) -> list[str]:
-    """Returns the stages that the corpus folder lacks."""
-    return [stage for stage in STAGES if _newest(corpus, stage) is None]
+def _is_of_the_default_run(corpus: Path) -> bool:
+    """Says whether all stages are there as a run without parameters makes them."""
+    best = [_best(corpus, stage) for stage in STAGES]
+    return all(
+        folder is not None and _is_default(folder, stage)
+        for folder, stage in zip(best, STAGES, strict=True)
+    )
 
 
-def _newest(corpus: Path, stage: str) -> Path | None:
-    """Returns the stage's newest complete folder; a corpus may be parsed by several parsers."""
+def _best(corpus: Path, stage: str) -> Path | None:
+    """Returns the stage's complete folder, by the default parser if several parsed, or the newest.
+
+    None if there is none.
+    """
     complete = [path for path in corpus.glob(f"{stage}*") if (path / MANIFEST_NAME).exists()]
-    return max(complete, key=lambda path: path.stat().st_mtime, default=None)
+    return max(
+        complete, key=lambda path: (_is_default(path, stage), path.stat().st_mtime), default=None
+    )
+
+
+def _is_default(folder: Path, stage: str) -> bool:
+    """Says whether a run without parameters makes this: its configuration, whatever its release."""
+    try:
+        manifest = read_dataset_manifest(folder, stage)
+    except ValueError:
+        return False  # of another release; if it is asked for, its reader says so
+    config = manifest.config
+    if stage == "sentences":
+        return (
+            config.get("corpus", {}).get("source") == "python-docs"
+            and config.get("splitter", {}).get("config") == SentenceConfig().to_dict()
+            and "cleaning" not in config
+        )
+    if config.get("precision") != "exact":
+        return False
+    bundled = checksum_of_parser_folder(BUNDLED_PARSERS[stage])
+    return all(shard.extra.get("parser_checksum") == bundled for shard in manifest.shards)
 
 
 def _stages(corpus: Path) -> CorpusFolders:
-    if missing := _missing(corpus):
+    found = {stage: _best(corpus, stage) for stage in STAGES}
+    if missing := [stage for stage, folder in found.items() if folder is None]:
         raise FileNotFoundError(
             f"{corpus}: no complete {' and no '.join(missing)} in this folder; give the one that "
             "holds sentences/, dependencies-…/ and constituents-…/ (`make run` makes one under "
             "data/work/corpora)"
         )
-    sentences = _newest(corpus, "sentences")
+    sentences = found["sentences"]
     assert sentences is not None
-    return CorpusFolders(
-        sentences, _newest(corpus, "dependencies"), _newest(corpus, "constituents")
-    )
+    return CorpusFolders(sentences, found["dependencies"], found["constituents"])

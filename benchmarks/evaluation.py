@@ -26,9 +26,11 @@ from benchmarks.references.sklearn_protocol import (
     ReferenceOutcome,
     SklearnProtocol,
     Solver,
+    libraries,
 )
 from benchmarks.report import Table, fail, header, print_last_line, print_table, tell
 from benchmarks.stopwatch import Spent, Stopwatch
+from benchmarks.training_rate import device_name, device_of
 from models.config.training_presets import preset
 from models.encoding.named_encoder import resolve_encoder
 from models.encoding.reading_encoder import EncoderSettings
@@ -107,8 +109,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parse_arguments(_parser(), given, QUICK)
     torch.set_num_threads(options.cores)
     try:
+        device = device_of(options.device)
+        libraries()  # what would fail later without them is not begun
         tasks = _inputs(options)
-        compared = [one for task in tasks for one in _compare(task, options)]
+        compared = [one for task in tasks for one in _compare(task, options, device)]
     except (FileNotFoundError, ModuleNotFoundError, ValueError) as error:
         return fail(error)
     source = str(options.data) if options.data else "the default run's sentences"
@@ -116,7 +120,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         *("benchmarks.evaluation", given),
         text=source,
         seed=options.seed,
-        device=options.device,
+        device=device_name(device),
         quick=options.quick,
     )
     print_table(_table(compared, options), run)
@@ -148,12 +152,12 @@ def solvers(options: argparse.Namespace) -> tuple[Solver, ...]:
     return (AS_IT_COMES, done) if options.converged else (AS_IT_COMES,)
 
 
-def _compare(task: Input, options: argparse.Namespace) -> list[Comparison]:
+def _compare(task: Input, options: argparse.Namespace, device: torch.device) -> list[Comparison]:
     """Returns ours beside each of scikit-learn's."""
     config = ProtocolConfig(num_folds=options.folds, seed=options.seed)
     tell(f"{task.task.name}: ours")
     watch = Stopwatch()
-    ours = _run_ours(task, config, options.device)
+    ours = _run_ours(task, config, device)
     spent = watch.read()
     compared = []
     for solver in solvers(options):
@@ -174,7 +178,7 @@ def _compare(task: Input, options: argparse.Namespace) -> list[Comparison]:
     return compared
 
 
-def _run_ours(task: Input, config: ProtocolConfig, device: str) -> Outcome:
+def _run_ours(task: Input, config: ProtocolConfig, device: torch.device) -> Outcome:
     features = {name: matrix.to(device) for name, matrix in task.features.items()}
     return learn(task.task, task.data, features, config)
 
@@ -301,7 +305,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--tolerance", type=float, default=CONVERGED.tolerance, help="at which it then is done")
     add("--folds", type=int, default=10, help="outer and inner")
     add("--cores", type=int, default=available_cores(), help="that each side may use")
-    add("--device", default="cpu", help="where ours runs: cpu or cuda")
+    add("--device", choices=("auto", "cpu", "cuda"), default="cpu", help="where ours runs")
     add("--seed", type=int, default=1111, help="of the folds")
     return parser
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from benchmarks.parsing_input import corpus_input, treebank_input
+from benchmarks.parsing_input import add_text_options, chosen_input
 from benchmarks.quick import parse_arguments
 from benchmarks.report import (
     LackingError,
@@ -107,11 +107,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if options.sentences < 1:
             raise ValueError("--sentences must be at least 1")
-        text = (
-            treebank_input(options.conllu, options.sentences)
-            if options.conllu
-            else corpus_input(options.corpus, options.sentences)
-        )
+        text = chosen_input(options, options.sentences, fewer=True)
         run = header("benchmarks.exactness", given, text=text.text, seed=0, quick=options.quick)
         parser = SuparDependencyParser.load(options.parser)
         found = compare(parser, text.sentences)
@@ -146,10 +142,15 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.exactness", description=(__doc__ or "").partition("\n")[0]
     )
+    add_text_options(parser)
     add = parser.add_argument
-    add("--conllu", type=Path, nargs="+", help="treebanks; by default the default run's sentences")
-    add("--corpus", type=Path, help="without --conllu: folder of another parsed corpus")
-    add("--sentences", type=int, default=10_000)
+    add(
+        "--sentences",
+        type=int,
+        default=10_000,
+        help="at most so many of the first ones; default: 10000; fewer than "
+        f"{LEAST_SENTENCES} are refused, as they are parsed in float32 at once",
+    )
     add("--parser", type=Path, default=BUNDLED_PARSERS["dependencies"], help="parser folder")
     return parser
 

@@ -84,6 +84,7 @@ def compare(
                 tell(f"{config.objective}: turn {number} of {turns.rounds}, {contestant.label}")
                 _set_up(contestant, device)
                 _take_turn(contestant, blocks[first : first + turns.steps], turns.prefetch, device)
+                tell(f"    {contestant.turns[-1].sentences_per_second:.1f} sentences/s")
     return Comparison(config, contestants)
 
 

@@ -16,13 +16,13 @@ COLUMNS = (
 LABELS = {OURS: OURS, **{name: encoder.label for name, encoder in REFERENCES.items()}}
 
 
-def comparison_table(comparisons: Sequence[Comparison], text: TrainingText, turns: Turns) -> Table:
-    """Returns all that was measured, a row for each implementation and matrix product."""
-    config = comparisons[0].config
+def comparison_table(comparison: Comparison, text: TrainingText, turns: Turns) -> Table:
+    """Returns what was measured of a framework, a row for each implementation and product."""
+    config = comparison.config
     return Table(
-        "How fast the generative and the discriminative training go beside plain PyTorch",
+        f"How fast the {config.objective} training goes beside plain PyTorch",
         COLUMNS,
-        [_row(comparison, c) for comparison in comparisons for c in comparison.contestants],
+        [_row(comparison, contestant) for contestant in comparison.contestants],
         [
             f"d = {config.hidden_size // 2} a direction, batches of {config.batch_size} successive "
             f"sentences at most, of {text.words_per_sentence:.1f} words in the mean; padded to the "

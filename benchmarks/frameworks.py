@@ -36,7 +36,7 @@ from pipeline.base.watched import keep_memory
 
 PRESETS = ("B-G", "B-D")
 STRUCTURED_VIEWS = ("DEP", "CONST")
-QUICK = {"hidden": 256, "batch": 256, "rounds": 3}
+QUICK = {"hidden": 128, "batch": 128, "rounds": 2}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -60,8 +60,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         text = _text(folders, options)
     except (FileNotFoundError, ValueError) as error:
         return fail(error)
-    comparisons = [_compared(preset_name, text, options, device) for preset_name in PRESETS]
-    print_table(comparison_table(comparisons, text, _turns(options)), run)
+    backends = _backends(device)
+    comparisons = []
+    for preset_name in PRESETS:
+        comparisons.append(_compared(preset_name, text, options, device, backends))
+        print_table(comparison_table(comparisons[-1], text, _turns(options)), run)
     settings = {
         "device": name,
         "hidden": options.hidden,
@@ -75,7 +78,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _compared(
-    preset_name: str, text: TrainingText, options: argparse.Namespace, device: torch.device
+    preset_name: str,
+    text: TrainingText,
+    options: argparse.Namespace,
+    device: torch.device,
+    backends: Sequence[GemmBackend],
 ) -> Comparison:
     """Returns a framework's comparison; tells on standard error what is being measured."""
     config = _config(preset_name, options)
@@ -86,7 +93,7 @@ def _compared(
         device,
         precisions=list(dict.fromkeys(["float32", *options.precision])),
         other_views=options.views,
-        backends=_backends(device),
+        backends=backends,
     )
     return compare(config, all_of_it, text.blocks, _turns(options), device)
 

@@ -20,6 +20,9 @@ from models.encoders.kernels.gemm import (
     use_gemm,
 )
 
+SLOW_SECONDS = 1.0
+"""After a turn this long a backend takes no other one: so slow is arithmetic that is emulated."""
+
 
 @dataclass(frozen=True, slots=True)
 class GemmMeasurement:
@@ -38,8 +41,8 @@ def measure_gemm(
 
     Products on which backends are judged, here and in `measure_training_products`, are made as
     PyTorch is now set up to. The backends take turns and each is judged by its best turn, so that
-    a machine busy with something else for a moment does not decide. The backend in use stays in
-    use.
+    a machine busy with something else for a moment does not decide; one that took `SLOW_SECONDS`
+    for a turn takes no other. The backend in use stays in use.
 
     Args:
         size: rows and columns of the matrices.
@@ -92,6 +95,8 @@ def _measured(
     with gemm_kept():
         for _ in range(repeats):
             for backend in available_backends():
+                if seconds.get(backend, 0.0) >= SLOW_SECONDS:
+                    continue
                 use_gemm(backend)
                 took = _seconds(products)
                 seconds[backend] = min(took, seconds.get(backend, took))

@@ -25,22 +25,25 @@ from benchmarks.parsing_contestants import (
     dependency_contestants,
     parse_sents_contestant,
 )
-from benchmarks.parsing_input import ParsingInput, corpus_input, treebank_input
+from benchmarks.parsing_input import ParsingInput, add_text_options, chosen_input
 from benchmarks.parsing_processes import ProcessRates, process_rates
 from benchmarks.parsing_rate import measure
 from benchmarks.parsing_tables import Results, parsing_table, process_table
 from benchmarks.quick import parse_arguments
+from benchmarks.references.benepar_parse import BUCKET_TOKENS
 from benchmarks.report import LackingError, fail, header, print_last_line, print_table
 from pipeline.base.bundled import BUNDLED_PARSERS
 from pipeline.base.job import available_cores
+from pipeline.parsers.adapters.device import fast_dtype
 
 PARSE_SENTS_WARM_UP = 50
 """Sentences; it is slow."""
 QUICK = {
-    "sentences": 600,
+    "sentences": 512,
     "rounds": 1,
-    "parse_sents_sentences": 30,
-    "shard_sentences": 600,
+    "bucket_tokens": [1000],
+    "parse_sents_sentences": 20,
+    "shard_sentences": 300,
 }
 
 
@@ -51,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     torch.set_num_threads(1)
     try:
         _check(options)
-        text = _input(options)
+        text = chosen_input(options, options.sentences)
         run = header("benchmarks.parsing", given, text=text.text, seed=0, quick=options.quick)
         results = _measure(text, options)
         processes = _measure_processes(text, options)
@@ -70,11 +73,15 @@ def _measure(text: ParsingInput, options: argparse.Namespace) -> Results:
     dependency, constituency = options.parsers
     return Results(
         text=text,
+        fast_is_exact=fast_dtype(torch.device("cpu")) == torch.float32,
         dependency=measure(
             dependency_contestants(dependency), text.sentences, text.warm_up, options.rounds
         ),
         constituency=measure(
-            constituency_contestants(constituency), text.sentences, text.warm_up, options.rounds
+            constituency_contestants(constituency, options.bucket_tokens),
+            text.sentences,
+            text.warm_up,
+            options.rounds,
         )
         | measure(
             [parse_sents_contestant(constituency)],
@@ -100,18 +107,14 @@ def _measure_processes(text: ParsingInput, options: argparse.Namespace) -> list[
     ]
 
 
-def _input(options: argparse.Namespace) -> ParsingInput:
-    if options.conllu:
-        return treebank_input(options.conllu, options.sentences)
-    return corpus_input(options.corpus, options.sentences)
-
-
 def _check(options: argparse.Namespace) -> None:
     """Raises:
     ValueError: a number below what it may be, or no second core for a second process.
     """
     least = {"sentences": 1, "rounds": 1, "parse_sents_rounds": 1, "shard_sentences": 0}
     least |= {} if options.parse_sents_sentences is None else {"parse_sents_sentences": 1}
+    if min(options.bucket_tokens) < 1:
+        raise ValueError("--bucket-tokens must be at least 1")
     for name, smallest in least.items():
         if getattr(options, name) < smallest:
             raise ValueError(f"--{name.replace('_', '-')} must be at least {smallest}")
@@ -125,9 +128,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.parsing", description=(__doc__ or "").partition("\n")[0]
     )
+    add_text_options(parser)
     add = parser.add_argument
-    add("--conllu", type=Path, nargs="+", help="treebanks; by default the default run's sentences")
-    add("--corpus", type=Path, help="without --conllu: folder of another parsed corpus")
     add("--sentences", type=int, default=2000)
     add(
         "--parsers",
@@ -138,6 +140,13 @@ def _parser() -> argparse.ArgumentParser:
         help="parser folders; by default the bundled ones",
     )
     add("--rounds", type=int, default=3, help="turns of each; the best one counts")
+    add(
+        "--bucket-tokens",
+        type=int,
+        nargs="+",
+        default=list(BUCKET_TOKENS),
+        help="sizes of benepar's length buckets; of several the fastest counts",
+    )
     add("--parse-sents-sentences", type=int, help="parse_sents on the first ones only; it is slow")
     add("--parse-sents-rounds", type=int, default=1)
     add(

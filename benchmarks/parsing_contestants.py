@@ -47,11 +47,11 @@ def dependency_contestants(path: Path) -> list[Contestant]:
     ]
 
 
-def constituency_contestants(path: Path) -> list[Contestant]:
-    """Returns benepar's length buckets of several sizes and ours; `parse_sents` stands apart."""
+def constituency_contestants(path: Path, bucket_tokens: Sequence[int]) -> list[Contestant]:
+    """Returns benepar's length buckets of these sizes and ours; `parse_sents` stands apart."""
     buckets = [
         Contestant(f"benepar, buckets of {size}", partial(_start_buckets, path, size))
-        for size in benepar_parse.BUCKET_TOKENS
+        for size in bucket_tokens
     ]
     return [*buckets, *_ours(BeneparConstituencyParser.load, path)]
 

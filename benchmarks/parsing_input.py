@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -31,23 +32,50 @@ class ParsingInput:
     """The sentences' annotated trees; None where the text has none."""
 
 
-def treebank_input(files: Sequence[Path], num_sentences: int) -> ParsingInput:
-    """Returns the first sentences of CoNLL-U files.
+def add_text_options(parser: argparse.ArgumentParser) -> None:
+    """Gives a command line the options that say what text is parsed; see `chosen_input`."""
+    add = parser.add_argument
+    add("--conllu", type=Path, nargs="+", help="treebanks; by default the default run's sentences")
+    add("--corpus", type=Path, help="without --conllu: folder of another parsed corpus")
+
+
+def chosen_input(
+    options: argparse.Namespace, num_sentences: int, *, fewer: bool = False
+) -> ParsingInput:
+    """Returns the first sentences of the text that the command line chose.
+
+    Args:
+        fewer: whether all are taken where there are fewer.
+
+    Raises:
+        FileNotFoundError: no such corpus.
+        ValueError: a file is missing or malformed, or there are fewer sentences.
+    """
+    if options.conllu:
+        return treebank_input(options.conllu, num_sentences, fewer=fewer)
+    return corpus_input(options.corpus, num_sentences, fewer=fewer)
+
+
+def treebank_input(
+    files: Sequence[Path], num_sentences: int, *, fewer: bool = False
+) -> ParsingInput:
+    """Returns the first sentences of CoNLL-U files; see `chosen_input`.
 
     Raises:
         ValueError: a file is missing or malformed, or there are fewer sentences.
     """
     annotated = [one for one in read_treebank(files) if _takes(one.tokens)]
     return _cut(
-        f"first {num_sentences} sentences of {', '.join(path.name for path in files)}",
+        ", ".join(path.name for path in files),
         [one.tokens for one in annotated],
         [DependencyParse(one.heads, one.deprels) for one in annotated],
         num_sentences,
+        fewer,
     )
 
 
-def corpus_input(corpus: Path | None, num_sentences: int) -> ParsingInput:
-    """Returns the first sentences of a parsed corpus; see `corpus_folders`.
+def corpus_input(corpus: Path | None, num_sentences: int, *, fewer: bool = False) -> ParsingInput:
+    """Returns the first sentences of a parsed corpus; see `corpus_folders` and `chosen_input`.
 
     Raises:
         FileNotFoundError: no such corpus.
@@ -55,8 +83,7 @@ def corpus_input(corpus: Path | None, num_sentences: int) -> ParsingInput:
     """
     folder = corpus_folders(corpus).sentences
     tokens = list(islice(_corpus_sentences(folder), num_sentences + WARM_UP_SENTENCES))
-    text = f"first {num_sentences} sentences of {folder.absolute().parent.name}"
-    return _cut(text, tokens, None, num_sentences)
+    return _cut(folder.absolute().parent.name, tokens, None, num_sentences, fewer)
 
 
 def _corpus_sentences(folder: Path) -> Iterator[Sentence]:
@@ -73,11 +100,15 @@ def _takes(tokens: Sentence) -> bool:
 
 
 def _cut(
-    text: str,
+    source: str,
     sentences: Sequence[Sentence],
     gold: Sequence[DependencyParse] | None,
     num_sentences: int,
+    fewer: bool,
 ) -> ParsingInput:
+    if fewer:
+        num_sentences = min(num_sentences, len(sentences))
+    text = f"first {num_sentences} sentences of {source}"
     if len(sentences) < num_sentences:
         raise ValueError(f"{text}: there are only {len(sentences)}; lower --sentences")
     others = sentences[num_sentences : num_sentences + WARM_UP_SENTENCES]

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from benchmarks.gemm_speed import measure_gemm
-from benchmarks.parsing_input import ParsingInput, corpus_input, treebank_input
+from benchmarks.parsing_input import ParsingInput, add_text_options, chosen_input
 from benchmarks.quick import parse_arguments
 from benchmarks.report import Table, fail, header, print_last_line, print_table, tell
 from pipeline.base.bundled import BUNDLED_PARSERS
@@ -197,11 +197,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if min(options.sentences, options.rounds) < 1:
             raise ValueError("--sentences and --rounds must be at least 1")
-        text = (
-            treebank_input(options.conllu, options.sentences)
-            if options.conllu
-            else corpus_input(options.corpus, options.sentences)
-        )
+        text = chosen_input(options, options.sentences)
         run = header("benchmarks.parsing_parts", given, text=text.text, seed=0, quick=options.quick)
         profiles = {stage: measure(stage, text, options) for stage in options.stages}
     except (FileNotFoundError, ValueError) as error:
@@ -258,9 +254,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.parsing_parts", description=(__doc__ or "").partition("\n")[0]
     )
+    add_text_options(parser)
     add = parser.add_argument
-    add("--conllu", type=Path, nargs="+", help="treebanks; by default the default run's sentences")
-    add("--corpus", type=Path, help="without --conllu: folder of another parsed corpus")
     add("--sentences", type=int, default=2_000)
     add("--rounds", type=int, default=2, help="the fastest counts")
     add("--stages", nargs="+", choices=list(_PARSERS), default=list(_PARSERS))

@@ -19,6 +19,8 @@ class Results:
     text: ParsingInput
     dependency: Mapping[str, Measured]
     constituency: Mapping[str, Measured]
+    fast_is_exact: bool
+    """Whether this processor has no faster arithmetic, so that both modes are the same one."""
 
     @property
     def bucketed(self) -> Measured:
@@ -72,6 +74,11 @@ def parsing_table(results: Results, rounds: int) -> Table:
         "LAS: against the "
         + ("trees of the exact mode" if results.text.gold is None else "treebank"),
     ]
+    if results.fast_is_exact:
+        notes.append(
+            f"{EXACT} and {FAST} are the same arithmetic on this processor, which multiplies "
+            "nothing faster than float32: what their rates differ by is noise"
+        )
     rows = [*_dependency_rows(results), *_constituency_rows(results)]
     return Table("Parsers beside the libraries' own prediction", columns, rows, notes)
 

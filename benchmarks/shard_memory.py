@@ -24,6 +24,7 @@ import pyarrow as pa
 from benchmarks.corpus import corpus_folders
 from benchmarks.quick import parse_arguments
 from benchmarks.report import Table, fail, header, print_last_line, print_table
+from benchmarks.training_rate import device_name, device_of
 from pipeline.base.atomic_files import write_json_atomically
 from pipeline.base.bundled import BUNDLED_PARSERS
 from pipeline.base.job import job_environment
@@ -77,6 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 f"--rows is {options.rows}, --every {options.every:g}: the first must be at least "
                 "1, the second above 0"
             )
+        device = device_of(options.device)
         sentences = options.sentences or corpus_folders(None).sentences
         with tempfile.TemporaryDirectory() as scratch:
             rows = join_sentences(sentences, Path(scratch) / "sentences", options.rows)
@@ -86,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 "sentences": str(Path(scratch) / "sentences"),
                 "output": str(Path(scratch) / "parses"),
                 "number": 0,
-                "device": options.device,
+                "device": device.type,
             }
             curve = follow_job(job, Path(scratch), every_seconds=options.every)
     except (FileNotFoundError, ValueError, RuntimeError) as error:
@@ -96,7 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         *("benchmarks.shard_memory", given),
         text=text,
         seed=0,
-        device=options.device,
+        device=device_name(device),
         quick=options.quick,
     )
     print_table(_table(curve, options.stage, rows), run)
@@ -111,7 +113,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--rows", type=int, default=50_000, help="at most so many sentences; default: 50000")
     add("--stage", choices=STAGES, default=STAGES[0])
     add("--parser", type=Path, help="folder of the parser; default: the bundled one")
-    add("--device", default="cpu", help="auto, cpu or cuda; default: cpu")
+    add("--device", choices=("auto", "cpu", "cuda"), default="cpu", help="default: cpu")
     add("--every", type=float, default=0.25, help="seconds between two samples; default: 0.25")
     return parser
 

@@ -26,6 +26,7 @@ from benchmarks.corpus import (
 )
 from benchmarks.gemm_speed import fastest_gemm
 from benchmarks.quick import parse_arguments
+from benchmarks.references.pytorch_tree_lstm import treelstm_module
 from benchmarks.report import fail, header, print_last_line, print_table, tell
 from benchmarks.schedule_rate import schedule_rates
 from benchmarks.step_profile import profile_rows
@@ -35,10 +36,10 @@ from models.encoders.kernels.gemm import choose_gemm, use_gemm
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 QUICK = {
-    "sentences": 200,
+    "sentences": 100,
     "hidden": [256],
-    "recursion_sentences": 10,
-    "gemm_sizes": [1024],
+    "recursion_sentences": 5,
+    "gemm_sizes": [512],
     "schedule_repeats": 50,
 }
 
@@ -49,6 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parse_arguments(_parser(), given, QUICK)
     torch.set_num_threads(1)
     try:
+        if not options.profile:
+            treelstm_module()  # what would fail later without it is not begun
         folders = corpus_folders(options.corpus)
         task = _task(options, folders)
         run = header(

@@ -17,9 +17,9 @@ VIEWS_NOTE = (
     "constituency trees; SEQ: GRU over the words; width: values in a hidden state"
 )
 PROCESSES_NOTE = (
-    "each implementation runs in a process of its own, as in a training; ours keeps its memory "
-    "from step to step, the others have theirs from autograd, which takes fresh pages from the "
-    "operating system in every step: part of the difference is that"
+    "each implementation runs in a process of its own, as in a training; each process keeps the "
+    "memory that it frees, as our jobs do, so that no step takes fresh pages from the operating "
+    "system; ours has buffers besides, which it keeps from step to step"
 )
 
 

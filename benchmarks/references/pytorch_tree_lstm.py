@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,6 +13,22 @@ from benchmarks.references.base import Reference, rows_of
 from models.corpus.sentence_block import SentenceBlock
 
 
+def treelstm_module() -> Any:
+    """Returns the package's module.
+
+    Raises:
+        ModuleNotFoundError: it is not installed; says how to install it.
+    """
+    try:
+        import treelstm
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "the package pytorch-tree-lstm is what DEP is compared with; install it with "
+            "`pip install pytorch-tree-lstm==0.1.3` (the extra `bench`)"
+        ) from error
+    return treelstm
+
+
 class PyTorchTreeLSTM(Reference):
     """The package's Child-Sum Tree-LSTM over the batch as one forest, its orders made once."""
 
@@ -19,17 +36,11 @@ class PyTorchTreeLSTM(Reference):
 
     def __init__(self, block: SentenceBlock, *, word_size: int, hidden_size: int) -> None:
         """Raises:
-        ModuleNotFoundError: the package is not installed; says how to install it.
+        ModuleNotFoundError: the package is not installed; see `treelstm_module`.
         """
-        try:
-            from treelstm import TreeLSTM, calculate_evaluation_orders
-        except ModuleNotFoundError as error:
-            raise ModuleNotFoundError(
-                "the package pytorch-tree-lstm is what DEP is compared with; install it with "
-                "`pip install pytorch-tree-lstm==0.1.3` (the extra `bench`)"
-            ) from error
+        treelstm = treelstm_module()
         super().__init__(block)
-        self.tree_lstm = TreeLSTM(word_size, hidden_size)
+        self.tree_lstm = treelstm.TreeLSTM(word_size, hidden_size)
         assert block.heads is not None
         heads = block.heads.astype(np.int64)
         starts = np.repeat(block.offsets[:-1], block.lengths)
@@ -38,7 +49,7 @@ class PyTorchTreeLSTM(Reference):
         # The package adds up runs of equal parents and writes them to the level's nodes in
         # ascending order, so edges in any other order give wrong states without a word.
         edges = edges[np.argsort(edges[:, 0], kind="stable")]
-        orders = calculate_evaluation_orders(edges, len(heads))
+        orders = treelstm.calculate_evaluation_orders(edges, len(heads))
         self._nodes, self._edges = (torch.from_numpy(order) for order in orders)
         self._adjacency = torch.from_numpy(edges)
         self._roots = torch.from_numpy(np.flatnonzero(heads == 0))

@@ -60,6 +60,23 @@ class ReferenceOutcome:
     """Fits that reached scikit-learn's limit of iterations."""
 
 
+def libraries() -> tuple[Any, Any]:
+    """Returns joblib and scikit-learn.
+
+    Raises:
+        ModuleNotFoundError: scikit-learn is not installed; says how to.
+    """
+    try:
+        import joblib
+        import sklearn.linear_model
+        import sklearn.model_selection
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "scikit-learn is what this benchmark compares with: pip install -e '.[bench]'"
+        ) from error
+    return joblib, sklearn
+
+
 class SklearnProtocol:
     """Searches and fits over one matrix of features."""
 
@@ -75,16 +92,9 @@ class SklearnProtocol:
         """Takes features [n, D] and labels [n].
 
         Raises:
-            ModuleNotFoundError: scikit-learn is not installed; says how to.
+            ModuleNotFoundError: scikit-learn is not installed; see `libraries`.
         """
-        try:
-            import joblib
-            import sklearn.linear_model
-            import sklearn.model_selection
-        except ModuleNotFoundError as error:
-            raise ModuleNotFoundError(
-                "scikit-learn is what this benchmark compares with: pip install -e '.[bench]'"
-            ) from error
+        joblib, sklearn = libraries()
         self._joblib: Any = joblib
         self._folds: Any = sklearn.model_selection.StratifiedKFold
         self._features, self._labels, self._seed = features, labels, seed

@@ -18,11 +18,11 @@ from typing import Any
 import pytest
 import torch
 
-from benchmarks import frameworks, reader, train_gpu, tree_lstm
+from benchmarks import evaluation, frameworks, reader, shard_memory, train_gpu, tree_lstm
 from benchmarks.comparison import compare
 from benchmarks.contestants import Runner
 from benchmarks.corpus import corpus_folders, identity
-from benchmarks.report import markdown_table
+from benchmarks.report import LACKING, markdown_table
 from benchmarks.training_rate import make_setup, measure_training
 from models.config.training_presets import PRESETS
 from models.model.sentence_model import TrainingBatch
@@ -97,7 +97,7 @@ def test_tree_lstm_ends_in_a_figure_for_each_comparison(
         (tree_lstm, ("--sentences", "30", "--hidden", "8", *QUICK, "--profile"), 1),
         (train_gpu, ("--device", "cpu", "--hidden", "8", "--steps", "1", "--warmup", "0"), 1),
         (reader, ("--hidden", "8", "--repeats", "1", "--rate", "50"), 1),
-        (frameworks, ("--hidden", "4", "--word-size", "6", "--rounds", "1", "--steps", "1"), 1),
+        (frameworks, ("--hidden", "4", "--word-size", "6", "--rounds", "1", "--steps", "1"), 2),
     ],
 )
 @pytest.mark.usefixtures("one_process")
@@ -271,6 +271,23 @@ def test_without_a_corpus_they_say_how_to_make_one(
     monkeypatch.chdir(tmp_path)
     assert main([]) == 3
     assert "run `make run` first" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="has a CUDA device")
+@pytest.mark.parametrize("module", [evaluation, frameworks, reader, shard_memory, train_gpu])
+def test_a_gpu_that_is_lacking_is_named_at_once(
+    module: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert module.main(["--quick", "--device", "cuda"]) == LACKING
+    assert "PyTorch finds no CUDA device here; use --device cpu" in capsys.readouterr().err
+
+
+def test_tree_lstm_names_a_lacking_package_before_it_looks_for_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "treelstm", None)
+    assert tree_lstm.main(["--corpus", str(tmp_path / "none")]) == LACKING
+    assert "pip install pytorch-tree-lstm" in capsys.readouterr().err
 
 
 def test_a_corpus_without_a_parse_is_refused(corpus: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -80,6 +81,16 @@ def test_without_anything_to_compare_it_does_not_pass() -> None:
         compare(parser(Sure), SENTENCES[1:])
     with pytest.raises(RuntimeError, match="no tree of reduced precision was kept"):
         compare(parser(Failing), SENTENCES)
+
+
+def test_all_sentences_are_taken_where_there_are_fewer_than_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_corpus(tmp_path, stories(70))
+    made = parser(Sure)
+    monkeypatch.setattr(SuparDependencyParser, "load", lambda _: made)
+    assert exactness.main(["--corpus", str(tmp_path)]) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["sentences"] == 70 * 8
 
 
 @pytest.mark.parametrize(("kind", "status"), [(Sure, 0), (Wrong, 1), (Failing, 1), (None, 3)])

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from benchmarks import gemm_speed
 from benchmarks.gemm_speed import (
+    SLOW_SECONDS,
     GemmMeasurement,
     fastest_gemm,
     measure_gemm,
@@ -75,6 +76,22 @@ def test_the_rate_counts_the_operations_of_all_products(monkeypatch: pytest.Monk
     found = measure_training_products(width=10, repeats=1)["default"]
     assert found.gflops == pytest.approx(3 * 2 * (8 + 64 + 512) * 10 * 10 / 1e9)
     assert found.error < 1e-6
+
+
+@pytest.mark.parametrize(("took", "turns"), [(SLOW_SECONDS, 1), (SLOW_SECONDS / 2, 4)])
+def test_a_slow_product_is_made_no_second_time(
+    took: float, turns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[float] = []
+
+    def seconds(products: Sequence[tuple[Tensor, Tensor]]) -> float:
+        made.append(took)
+        return took
+
+    monkeypatch.setattr(gemm_speed, "_seconds", seconds)
+    monkeypatch.setattr(gemm_speed, "available_backends", lambda: ("default",))
+    measure_gemm(size=8, repeats=4)
+    assert len(made) == turns
 
 
 def test_the_default_is_accurate_to_float32() -> None:
