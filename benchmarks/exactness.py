@@ -12,7 +12,6 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -28,7 +27,7 @@ from benchmarks.report import (
     print_table,
     tell,
 )
-from pipeline.base.bundled import BUNDLED_PARSERS
+from pipeline.base.bundled import BUNDLED_PARSERS, parser_folder
 from pipeline.base.watched import keep_memory
 from pipeline.parsers.adapters.base import Sentence
 from pipeline.parsers.adapters.checked import LEAST_SENTENCES
@@ -151,7 +150,12 @@ def _parser() -> argparse.ArgumentParser:
         help="at most so many of the first ones; default: 10000; fewer than "
         f"{LEAST_SENTENCES} are refused, as they are parsed in float32 at once",
     )
-    add("--parser", type=Path, default=BUNDLED_PARSERS["dependencies"], help="parser folder")
+    add(
+        "--parser",
+        type=parser_folder,
+        default=BUNDLED_PARSERS["dependencies"],
+        help="parser folder",
+    )
     return parser
 
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 import torch
 
@@ -32,7 +31,7 @@ from benchmarks.parsing_tables import Results, parsing_table, process_table
 from benchmarks.quick import parse_arguments
 from benchmarks.references.benepar_parse import BUCKET_TOKENS
 from benchmarks.report import LackingError, fail, header, print_last_line, print_table
-from pipeline.base.bundled import BUNDLED_PARSERS
+from pipeline.base.bundled import BUNDLED_PARSERS, parser_folder
 from pipeline.base.job import available_cores
 from pipeline.parsers.adapters.device import fast_dtype
 
@@ -133,11 +132,11 @@ def _parser() -> argparse.ArgumentParser:
     add("--sentences", type=int, default=2000)
     add(
         "--parsers",
-        type=Path,
+        type=parser_folder,
         nargs=2,
         metavar=("DEPENDENCY", "CONSTITUENCY"),
         default=list(BUNDLED_PARSERS.values()),
-        help="parser folders; by default the bundled ones",
+        help="folders, or names of parsers that ship; by default the bundled ones",
     )
     add("--rounds", type=int, default=3, help="turns of each; the best one counts")
     add(

@@ -14,7 +14,6 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -24,7 +23,7 @@ from benchmarks.gemm_speed import measure_gemm
 from benchmarks.parsing_input import ParsingInput, add_text_options, chosen_input
 from benchmarks.quick import parse_arguments
 from benchmarks.report import Table, fail, header, print_last_line, print_table, tell
-from pipeline.base.bundled import BUNDLED_PARSERS
+from pipeline.base.bundled import BUNDLED_PARSERS, parser_folder
 from pipeline.base.watched import keep_memory
 from pipeline.parsers.adapters import fast_layers
 from pipeline.parsers.adapters.adapter import BatchedParser
@@ -261,7 +260,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--stages", nargs="+", choices=list(_PARSERS), default=list(_PARSERS))
     add(
         "--parsers",
-        type=Path,
+        type=parser_folder,
         nargs=2,
         metavar=("DEPENDENCY", "CONSTITUENCY"),
         default=[BUNDLED_PARSERS["dependencies"], BUNDLED_PARSERS["constituents"]],

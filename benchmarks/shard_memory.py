@@ -26,7 +26,7 @@ from benchmarks.quick import parse_arguments
 from benchmarks.report import Table, fail, header, print_last_line, print_table
 from benchmarks.training_rate import device_name, device_of
 from pipeline.base.atomic_files import write_json_atomically
-from pipeline.base.bundled import BUNDLED_PARSERS
+from pipeline.base.bundled import BUNDLED_PARSERS, parser_folder
 from pipeline.base.job import job_environment
 from pipeline.base.machine import peak_bytes, resident_bytes
 from pipeline.base.watched import watched
@@ -112,7 +112,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--sentences", type=Path, help="folder of sentence shards; default: the default run's")
     add("--rows", type=int, default=50_000, help="at most so many sentences; default: 50000")
     add("--stage", choices=STAGES, default=STAGES[0])
-    add("--parser", type=Path, help="folder of the parser; default: the bundled one")
+    add("--parser", type=parser_folder, help="folder of the parser; default: the bundled one")
     add("--device", choices=("auto", "cpu", "cuda"), default="cpu", help="default: cpu")
     add("--every", type=float, default=0.25, help="seconds between two samples; default: 0.25")
     return parser

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import luigi
 
@@ -48,14 +48,9 @@ class Sha256Parameter(luigi.Parameter):
 class ParserParameter(luigi.PathParameter):
     """A parser: a path, or the name of one that ships, which stands for its folder."""
 
-    def __init__(self, *, stage: str, **options: Any) -> None:
-        """Takes what the parser gives, and a parameter's own options."""
-        super().__init__(**options)
-        self.stage = stage
-
     def normalize(self, x: str | Path) -> Path:
         """Returns the path, so that a name and its folder are one parser of one digest."""
-        return parser_folder(self.stage, x)
+        return parser_folder(x)
 
 
 class EngineParameters:

@@ -98,7 +98,6 @@ class ParserParameters(EngineParameters):
     """Which parsers to use, and where they run."""
 
     dependency_parser = ParserParameter(
-        stage="dependencies",
         default=BUNDLED_PARSERS["dependencies"],
         description="A supar biaffine parser: its folder "
         f"({shown(BUNDLED_PARSERS['dependencies'])}, which ships, or one from "
@@ -116,7 +115,6 @@ class ParserParameters(EngineParameters):
         "inside, where the file does not say it rightly.",
     )
     constituency_parser = ParserParameter(
-        stage="constituents",
         default=BUNDLED_PARSERS["constituents"],
         description="A benepar chart parser: its folder "
         f"({shown(BUNDLED_PARSERS['constituents'])}, which ships, or one from "

@@ -39,9 +39,10 @@ def shipped_parsers(stage: str) -> dict[str, Path]:
     return {path.name: path for path in sorted(bundled.parent.glob(f"{bundled.name}*"))}
 
 
-def parser_folder(stage: str, given: str | Path) -> Path:
+def parser_folder(given: str | Path) -> Path:
     """Returns the folder of a parser that is given by it, or by the name of one that ships."""
-    return shipped_parsers(stage).get(str(given), Path(given))
+    found = [shipped_parsers(stage).get(str(given)) for stage in BUNDLED_PARSERS]
+    return next(filter(None, found), Path(given))
 
 
 def shown(path: Path) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn, get_args
 
@@ -18,7 +17,6 @@ from pipeline.parser_training.epochs.training import ParserTrainingConfig, train
 from pipeline.parser_training.job import TrainedKind
 
 _TREES = {"constituency": "files of bracketed trees"}
-_STAGES = {"constituency": "constituents"}
 _LEAST = {"dependency": "--min-word-frequency", "constituency": "--min-character-count"}
 
 
@@ -103,7 +101,7 @@ def _argument_parser(
     add(
         "--initial",
         dest="initial_parser",
-        type=partial(parser_folder, _STAGES.get(kind, "dependencies")),
+        type=parser_folder,
         help="a parser to go on from, by its folder or the name of one that ships; its "
         f"vocabularies are kept, {without}and sizes must be given as they are there",
     )

@@ -58,7 +58,7 @@ def _folder_of(stage: str, given: str | Path | None) -> Path:
     """Returns the folder of a parser that is given by name or folder."""
     if given is None:
         return BUNDLED_PARSERS[stage]
-    path = parser_folder(stage, given)
+    path = parser_folder(given)
     if not path.is_dir():
         names = shipped_parsers(stage)
         raise FileNotFoundError(

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -198,9 +197,8 @@ def write_guided_trees(arguments: Sequence[str] | None = None) -> str:
     )
     add = parser.add_argument
     add("out", type=Path, help="bracketed file to write, one tree a line")
-    named = partial(parser_folder, "constituents")
     help_text = "constituency parsers: folders, or names of those that ship"
-    add("--parsers", type=named, nargs="+", required=True, help=help_text)
+    add("--parsers", type=parser_folder, nargs="+", required=True, help=help_text)
     add("--dependencies", type=Path, nargs="+", required=True, help="CoNLL-U files")
     add("--exclude", nargs="*", default=[], help="leave out documents by prefix")
     add("--penalty", type=float, default=DEFAULT_PENALTY)

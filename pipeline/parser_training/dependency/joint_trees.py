@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -162,9 +161,8 @@ def write_joint_trees(arguments: Sequence[str] | None = None) -> str:
     )
     add = parser.add_argument
     add("out", type=Path, help="CoNLL-U file to write")
-    named = partial(parser_folder, "dependencies")
     help_text = "dependency parsers: folders, or names of those that ship"
-    add("--parsers", type=named, nargs="+", required=True, help=help_text)
+    add("--parsers", type=parser_folder, nargs="+", required=True, help=help_text)
     add("--sentences", type=Path, required=True, help="folder of sentence shards")
     add("--num-sentences", type=int, default=40_000, help="how many are drawn; default: 40000")
     add("--without", type=Path, nargs="*", default=[], help="CoNLL-U files, sentences not to take")

@@ -7,7 +7,6 @@ import json
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import torch
@@ -18,14 +17,13 @@ from pipeline.parsers.adapters.base import SentenceParser
 from pipeline.parsers.adapters.device import resolve_device
 
 
-def evaluation_arguments(kind: str, stage: str, what: str) -> argparse.ArgumentParser:
+def evaluation_arguments(kind: str, what: str) -> argparse.ArgumentParser:
     """Returns the arguments that both commands take."""
-    named = partial(parser_folder, stage)
     parser = argparse.ArgumentParser(
         prog=f"python -m pipeline.parsers.{kind}.evaluate",
         description=f"Scores a {kind} parser on {what} and prints the scores as JSON.",
     )
-    parser.add_argument("parser", type=named, help="folder, or name of a parser that ships")
+    parser.add_argument("parser", type=parser_folder, help="folder, or name of a parser that ships")
     parser.add_argument(
         "--exclude", nargs="*", default=[], help="leave out documents whose id begins so"
     )

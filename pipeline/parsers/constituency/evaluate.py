@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pipeline.base.refusal import Refusal
+from pipeline.parsers.adapters.adapter import BatchedParser
 from pipeline.parsers.adapters.base import SentenceParser
 from pipeline.parsers.adapters.evaluate_command import evaluation_arguments, print_evaluation
-from pipeline.parsers.load import load_parser
+from pipeline.parsers.adapters.folder_files import TRANSFORMER_CONSTITUENCY, named_kind
 from pipeline.trees.flat import TOP_LABEL
 from pipeline.trees.parses import ConstituencyParse
 from pipeline.trees.tree_scores import BracketScores, score_brackets
@@ -65,16 +65,27 @@ def _rounded(scores: BracketScores) -> dict[str, float]:
     return {name: round(value, 2) for name, value in asdict(scores).items()}
 
 
+def _load(folder: Path, *, device: str) -> BatchedParser[Any, Any]:
+    """Returns the parser of a folder; imports only what its kind needs, which takes seconds."""
+    if named_kind(folder) == TRANSFORMER_CONSTITUENCY:
+        from pipeline.parsers.constituency.transformer_adapter import TransformerConstituencyParser
+
+        return TransformerConstituencyParser.load(folder, device=device)
+    from pipeline.parsers.constituency.benepar_adapter import BeneparConstituencyParser
+
+    return BeneparConstituencyParser.load(folder, device=device)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Scores as the arguments say; returns the exit status, 2 for a user's mistake."""
-    parser = evaluation_arguments("constituency", "constituents", "a file of bracketed trees")
+    parser = evaluation_arguments("constituency", "a file of bracketed trees")
     parser.add_argument("treebank", type=Path, help="file of bracketed trees")
     parser.add_argument(
         "--documents", type=Path, help="CoNLL-U file that tells the sentences' documents"
     )
     options = parser.parse_args(arguments)
     return print_evaluation(
-        partial(load_parser, stage="constituents"),
+        _load,
         options,
         lambda: read_bracketed(
             options.treebank,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
+from typing import Any
 
 from pipeline.base.refusal import Refusal
+from pipeline.parsers.adapters.adapter import BatchedParser
 from pipeline.parsers.adapters.base import SentenceParser
 from pipeline.parsers.adapters.evaluate_command import evaluation_arguments, print_evaluation
-from pipeline.parsers.load import load_parser
+from pipeline.parsers.adapters.folder_files import TRANSFORMER_DEPENDENCY, named_kind
 from pipeline.trees.parses import DependencyParse
 from pipeline.trees.tree_scores import DependencyScores, score_dependencies
 from pipeline.trees.treebanks import TreebankSentence, read_treebank
@@ -34,13 +35,24 @@ def evaluate_dependency_parser(
     return score_dependencies(sentences, parses)
 
 
+def _load(folder: Path, *, device: str) -> BatchedParser[Any, Any]:
+    """Returns the parser of a folder; imports only what its kind needs, which takes seconds."""
+    if named_kind(folder) == TRANSFORMER_DEPENDENCY:
+        from pipeline.parsers.dependency.transformer_adapter import TransformerDependencyParser
+
+        return TransformerDependencyParser.load(folder, device=device)
+    from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
+
+    return SuparDependencyParser.load(folder, device=device)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Scores as the arguments say; returns the exit status, 2 for a user's mistake."""
-    parser = evaluation_arguments("dependency", "dependencies", "CoNLL-U files")
+    parser = evaluation_arguments("dependency", "CoNLL-U files")
     parser.add_argument("files", type=Path, nargs="+", help="CoNLL-U files with gold trees")
     options = parser.parse_args(arguments)
     return print_evaluation(
-        partial(load_parser, stage="dependencies"),
+        _load,
         options,
         lambda: read_treebank(options.files, exclude_document_prefixes=options.exclude),
         lambda parser, sentences: asdict(evaluate_dependency_parser(parser, sentences)),

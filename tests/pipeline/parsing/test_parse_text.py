@@ -252,7 +252,10 @@ def test_a_folder_that_changed_is_another_parser(tmp_path: Path) -> None:
         ({"dependency_parser": "dependency-larg"}, "did you mean dependency-large"),
         ({"constituency_parser": "/no/such"}, r"ships \(constituency, constituency-small\)"),
         ({"dependencies": False, "constituents": False}, "nothing to parse"),
-        ({"constituents": False, "constituency_parser": "constituency"}, "constituents is False"),
+        (
+            {"constituents": False, "constituency_parser": "constituency"},
+            "no constituents are asked for",
+        ),
         ({"device": "gpu"}, "unknown device 'gpu'"),
         ({"on_refusal": "zero"}, "on_refusal must be error or skip, got 'zero'"),
     ],
