@@ -112,7 +112,11 @@ def _parser() -> argparse.ArgumentParser:
     add("--sentences", type=Path, help="folder of sentence shards; default: the default run's")
     add("--rows", type=int, default=50_000, help="at most so many sentences; default: 50000")
     add("--stage", choices=STAGES, default=STAGES[0])
-    add("--parser", type=parser_folder, help="folder of the parser; default: the bundled one")
+    add(
+        "--parser",
+        type=parser_folder,
+        help="its folder or name; default: the bundled one",
+    )
     add("--device", choices=("auto", "cpu", "cuda"), default="cpu", help="default: cpu")
     add("--every", type=float, default=0.25, help="seconds between two samples; default: 0.25")
     return parser

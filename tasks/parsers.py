@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 import luigi
 
 from models.model.model_description import OPTION_OF_STAGE
-from pipeline.base.bundled import shipped_parsers
+from pipeline.base.bundled import parser_folder, shipped_parsers
 from pipeline.base.digest import remembered_sha256
 from pipeline.base.mistakes import did_you_mean
 from pipeline.parser_training.job import ParserTrainingJob, TrainedKind
@@ -73,7 +73,9 @@ class TrainParser(Artefact):
                 for option, files in self.treebanks().items()
             },
             "exclude": self.exclude,
-            "options": dict(self.options),
+            "options": {
+                option: _folders_content(option, value) for option, value in self.options.items()
+            },
             "training_version": TRAINING_VERSION,
         }
 
@@ -283,6 +285,13 @@ def _check_folder(folder: Path, kind: str, stage: str, sha256: str) -> None:
             f"{folder}: a parser folder of checksum {found}, not {sha256} as "
             f"{OPTION_OF_STAGE[stage]}_sha256 says; give the folder that you mean, or its checksum"
         )
+
+
+def _folders_content(option: str, value: Any) -> Any:
+    """Returns what a training's option gives: where that is a folder, what lies in it."""
+    if option == "initial":
+        return checksum(parser_folder(value), names=PARSER_FILES)
+    return (_plain_files(value) or value) if option == "vectors" else value
 
 
 def _is_checkpoint(chosen: Path) -> bool:

@@ -40,7 +40,12 @@ def shipped_parsers(stage: str) -> dict[str, Path]:
 
 
 def parser_folder(given: str | Path) -> Path:
-    """Returns the folder of a parser that is given by it, or by the name of one that ships."""
+    """Returns the folder of a parser that is given by it, or by the name of one that ships.
+
+    A parser's folder that stands where the program runs goes before one that ships.
+    """
+    if (Path(given) / "parser.json").is_file():
+        return Path(given)
     found = [shipped_parsers(stage).get(str(given)) for stage in BUNDLED_PARSERS]
     return next(filter(None, found), Path(given))
 

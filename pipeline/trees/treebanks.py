@@ -84,11 +84,15 @@ def read_treebank(
         for sentence in read_conllu(path, exclude_document_prefixes=exclude_document_prefixes)
     ]
     if not sentences:
-        names = ", ".join(map(str, paths)) or "no file at all"
-        excluded = ", ".join(exclude_document_prefixes)
-        left = f" but those that are left out ({excluded})" if excluded else ""
-        raise ValueError(f"no sentence in {names}{left}: name CoNLL-U files that have some")
+        raise ValueError(no_sentence_in(paths, exclude_document_prefixes))
     return sentences
+
+
+def no_sentence_in(paths: Iterable[Path], excluded: Sequence[str]) -> str:
+    """Returns the words that tell that a treebank's files are empty, or what is left of them."""
+    names = ", ".join(map(str, paths)) or "no file at all"
+    left = f" but those that are left out ({', '.join(excluded)})" if excluded else ""
+    return f"no sentence in {names}{left}: name files that have some"
 
 
 def read_text(path: Path, what: str) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.base.bundled import BUNDLED_PARSERS
 from pipeline.shards.manifests import read_dataset_manifest
 from pipeline.shards.shards import read_shard
 from tasks import (
@@ -78,6 +79,22 @@ def test_a_transformer_that_is_not_there_is_told_before_a_training_begins(tmp_pa
     task = TrainDependencyParser(train=path, dev=path, transformer=str(tmp_path / "bert"))
     with pytest.raises(FileNotFoundError, match=r"bert: no folder with a transformer's config"):
         task.content()
+
+
+def test_what_lies_in_the_folder_of_an_option_is_part_of_the_task(tmp_path: Path) -> None:
+    path = str(write_conllu(treebank(), tmp_path / "toy.conllu"))
+    parser = tmp_path / "parser"
+    shutil.copytree(BUNDLED_PARSERS["dependencies"], parser)
+
+    def content(initial: Path | str) -> dict[str, object]:
+        options = {"initial": str(initial)}
+        return TrainDependencyParser(train=path, dev=path, options=options).content()
+
+    assert content(parser) == content("dependency") != content("dependency-large")
+    (parser / "parser.json").write_text("{}")
+    assert content(parser) != content("dependency")
+    with pytest.raises(FileNotFoundError, match="none: lacks"):
+        content(tmp_path / "none")
 
 
 def test_a_constituency_parser_is_trained_and_then_parses(tmp_path: Path) -> None:

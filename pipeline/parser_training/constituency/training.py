@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -32,6 +32,7 @@ from pipeline.parser_training.epochs.training import (
     ParserTraining,
     ParserTrainingConfig,
     check_known,
+    check_sizes_given,
 )
 from pipeline.parsers.constituency.benepar_adapter import BeneparConstituencyParser
 from pipeline.parsers.constituency.evaluate import evaluate_constituency_parser
@@ -43,7 +44,7 @@ from pipeline.parsers.constituency.model import (
     save_constituency_model,
     to_benepar_label,
 )
-from pipeline.trees.treebanks import BracketedSentence, read_bracketed
+from pipeline.trees.treebanks import BracketedSentence, no_sentence_in, read_bracketed
 
 logger = logging.getLogger(__name__)
 
@@ -109,10 +110,7 @@ class ConstituencyTraining(
         for file, of_file in zip(files, documents or [None] * len(files), strict=True):
             sentences += read_bracketed(file, documents=of_file, exclude_document_prefixes=excluded)
         if not sentences:
-            raise ValueError(
-                f"no sentence in {', '.join(map(str, files))}: name files with at least one "
-                f"document that exclude_document_prefixes={list(excluded)} leaves"
-            )
+            raise ValueError(no_sentence_in(files, excluded))
         return sentences
 
     def _start(self, sentences: list[BracketedSentence]) -> ChartParser:
@@ -160,14 +158,12 @@ def _start_model(
         check_known(config.initial_parser, "labels", labels, model.vocabularies.labels)
         tags = (tag for s in sentences for tag in s.parse.tags)
         check_known(config.initial_parser, "tags", tags, model.vocabularies.tags)
+        own = replace(
+            model.config, dropout=config.model.dropout, char_dropout=config.model.char_dropout
+        )
+        check_sizes_given(config.initial_parser, own, config.model)
         fresh = new_constituency_model(config.model, model.vocabularies)
-        try:
-            fresh.network.load_state_dict(model.network.state_dict())
-        except RuntimeError as error:
-            raise ValueError(
-                f"{config.initial_parser}: has other sizes than the training ({error}); give the "
-                "training those of the parser"
-            ) from error
+        fresh.network.load_state_dict(model.network.state_dict())
         return fresh
     vocabularies = build_vocabularies(sentences, min_character_count=config.min_character_count)
     return new_constituency_model(config.model, vocabularies)

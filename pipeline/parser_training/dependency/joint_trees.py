@@ -87,7 +87,7 @@ def _parse(parsers: Sequence[Teacher], sentences: Sequence[Sequence[str]]) -> li
         for parser, (of_parser, _) in zip(parsers, states, strict=True)
     ]
     heads = best_heads(_mean_log_probability(arcs), lengths)
-    positions = torch.arange(heads.shape[1])
+    positions = torch.arange(heads.shape[1], device=heads.device)
     chosen = (positions > 0) & (positions < lengths[:, None])
     relations = [
         relation_scores(parser.network, of_parser, heads, chosen)[:, _order(parser, names)]

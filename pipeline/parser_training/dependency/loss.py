@@ -191,7 +191,7 @@ def loss_of_states(network: Network, states_BTD: Tensor, trees: GoldTrees) -> Te
     Args:
         states_BTD: of the artificial root at position 0, then of each token.
     """
-    positions = torch.arange(states_BTD.shape[1])
+    positions = torch.arange(states_BTD.shape[1], device=states_BTD.device)
     real_BT = (positions > 0) & (positions < trees.lengths[:, None])
     arcs = arc_scores(network, states_BTD, trees.lengths)
     relations = relation_scores(network, states_BTD, trees.heads, real_BT)

@@ -26,7 +26,11 @@ from pipeline.parser_training.dependency.word_embedding import (
     vector_files,
     with_plain_embedding,
 )
-from pipeline.parser_training.epochs.training import ParserTrainingConfig, check_known
+from pipeline.parser_training.epochs.training import (
+    ParserTrainingConfig,
+    check_known,
+    check_sizes_given,
+)
 from pipeline.parsers.adapters.batches import shuffled_length_batches
 from pipeline.parsers.dependency.model import (
     DependencyModel,
@@ -144,11 +148,7 @@ def _go_on_from(
     sentences: list[TreebankSentence],
 ) -> tuple[Network, DependencyVocabulary]:
     model, _ = load_dependency_model(folder)
-    if model.sizes != config.sizes:
-        raise ValueError(
-            f"{folder}: has other sizes than the training; give the training "
-            f"{_differing(model.sizes, config.sizes)}"
-        )
+    check_sizes_given(folder, model.sizes, config.sizes)
     relations = (name for sentence in sentences for name in sentence.deprels)
     check_known(folder, "relations", relations, model.vocabulary.relations)
     if vectors is not None:
@@ -156,13 +156,3 @@ def _go_on_from(
     network = build_network(model.sizes, model.vocabulary, config.dropouts)
     network.load_state_dict(model.network.state_dict())
     return network, model.vocabulary
-
-
-def _differing(of_parser: NetworkSizes, of_training: NetworkSizes) -> str:
-    """Returns the options that give a training the sizes of a parser."""
-    other = of_training.to_dict()
-    return " ".join(
-        f"--{name.replace('_', '-')} {value}"
-        for name, value in of_parser.to_dict().items()
-        if value != other[name]
-    )

@@ -7,7 +7,7 @@ one over words and characters, and better: a teacher for one (`joint_trees`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar
@@ -19,18 +19,24 @@ from pipeline.base.config_fields import Config, Count, Positive, Share, ShareBel
 from pipeline.parser_training.dependency.loss import GoldSentences, GoldTrees, loss_of_states
 from pipeline.parser_training.dependency.treebank_training import TreebankTraining
 from pipeline.parser_training.epochs.optimizer import OptimizerConfig, ParameterGroup
-from pipeline.parser_training.epochs.training import ParserTrainingConfig, check_known
+from pipeline.parser_training.epochs.training import (
+    ParserTrainingConfig,
+    check_known,
+    check_sizes_given,
+)
 from pipeline.parsers.adapters.batches import shuffled_length_batches
 from pipeline.parsers.adapters.folder_files import TRANSFORMER_FOLDER
 from pipeline.parsers.dependency.model import Network
 from pipeline.parsers.dependency.subwords import SubwordReader
 from pipeline.parsers.dependency.transformer_adapter import TransformerDependencyParser
 from pipeline.parsers.dependency.transformer_model import (
+    TRANSFORMER_ENCODER,
     TransformerDependencyModel,
     load_transformer_dependency_model,
     new_transformer_dependency_model,
     save_transformer_dependency_model,
     transformer_inside,
+    with_dropouts,
 )
 from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
 from pipeline.trees.treebanks import TreebankSentence
@@ -61,7 +67,7 @@ class ScorerDropouts(Config):
 @dataclass(frozen=True)
 class TransformerTrainingConfig(ParserTrainingConfig):
     """What determines a trained dependency parser with a transformer; the best epoch has the best
-    LAS. ``batch_tokens`` counts subwords."""
+    LAS. ``batch_tokens`` counts subwords, those of altered sentences roughly."""
 
     transformer: Path | None = None
     """Folder of the transformer, as transformers' ``save_pretrained`` writes it; none where an
@@ -80,8 +86,13 @@ class TransformerTrainingConfig(ParserTrainingConfig):
 
     def _check_together(self) -> None:
         super()._check_together()
-        if (self.transformer is None) == (self.initial_parser is None):
-            raise ValueError("a training needs a transformer or an initial parser that has one")
+        if self.transformer is None and self.initial_parser is None:
+            raise ValueError("give --transformer FOLDER, or --initial PARSER that has one")
+        if self.transformer is not None and self.initial_parser is not None:
+            raise ValueError(
+                "--transformer and --initial are both given, and a parser has a transformer of its "
+                "own; leave one out"
+            )
 
     @property
     def further_files(self) -> tuple[Path, ...]:
@@ -152,39 +163,34 @@ def _first_model(
     config: TransformerTrainingConfig, sentences: list[TreebankSentence]
 ) -> TransformerDependencyModel:
     """Returns the model before the first step."""
-    sizes, dropouts = config.sizes, config.dropouts
     relations = DependencyVocabulary.build(sentences, min_word_frequency=1).relations
-    initial, transformer = None, config.transformer
+    dropouts = {"encoder_dropout": config.dropouts.encoder, "mlp_dropout": config.dropouts.mlp}
     if config.initial_parser is not None:
-        initial, _ = load_transformer_dependency_model(config.initial_parser)
-        check_known(config.initial_parser, "relations", relations, initial.relations)
-        relations, transformer = initial.relations, config.initial_parser / TRANSFORMER_FOLDER
-    assert transformer is not None
-    if not transformer.is_dir():
-        raise ValueError(f"{transformer}: no such folder; give that of a transformer")
-    model = new_transformer_dependency_model(
-        transformer,
+        return _go_on_from(config.initial_parser, config.sizes, relations, dropouts)
+    assert config.transformer is not None
+    if not config.transformer.is_dir():
+        raise ValueError(f"{config.transformer}: no such folder; give that of a transformer")
+    return new_transformer_dependency_model(
+        config.transformer,
         relations,
-        n_arc_mlp=sizes.arc_mlp,
-        n_rel_mlp=sizes.relation_mlp,
-        n_bert_layers=sizes.mixed_layers,
-        encoder_dropout=dropouts.encoder,
-        mlp_dropout=dropouts.mlp,
+        n_arc_mlp=config.sizes.arc_mlp,
+        n_rel_mlp=config.sizes.relation_mlp,
+        n_bert_layers=config.sizes.mixed_layers,
+        **dropouts,
     )
-    if initial is not None:
-        _take_weights(model, initial, config)
-    return model
 
 
-def _take_weights(
-    model: TransformerDependencyModel,
-    initial: TransformerDependencyModel,
-    config: TransformerTrainingConfig,
-) -> None:
-    try:
-        model.network.load_state_dict(initial.network.state_dict())
-    except RuntimeError as error:
+def _go_on_from(
+    folder: Path, sizes: ScorerSizes, relations: Sequence[str], dropouts: Mapping[str, float]
+) -> TransformerDependencyModel:
+    initial, _ = load_transformer_dependency_model(folder)
+    check_known(folder, "relations", relations, initial.relations)
+    args = initial.network.args
+    if args.encoder != TRANSFORMER_ENCODER:
         raise ValueError(
-            f"{config.initial_parser}: has other sizes than the training ({config.sizes}); give "
-            f"the training those of the parser"
-        ) from error
+            f"{folder}: its transformer is a feature beside words, which is not trained here; give "
+            f"a parser whose encoder is its transformer"
+        )
+    own = ScorerSizes(args.n_arc_mlp, args.n_rel_mlp, args.n_bert_layers)
+    check_sizes_given(folder, own, sizes)
+    return with_dropouts(initial, folder / TRANSFORMER_FOLDER, dropouts)

@@ -246,6 +246,27 @@ def train_parser(
     return summary | {"seconds": round(time.monotonic() - started, 1)}
 
 
+def check_sizes_given(parser: Path, of_parser: Config, of_training: Config) -> None:
+    """Checks that a training has the sizes of the parser that it goes on from.
+
+    Args:
+        parser: its folder.
+
+    Raises:
+        ValueError: it has not; names the options that give them.
+    """
+    given = of_training.to_dict()
+    options = [
+        f"--{name.replace('_', '-')} {value}"
+        for name, value in of_parser.to_dict().items()
+        if value != given[name]
+    ]
+    if options:
+        raise ValueError(
+            f"{parser}: has other sizes than the training; give the training {' '.join(options)}"
+        )
+
+
 def check_known(parser: Path, kind: str, needed: Iterable[str], known: Collection[str]) -> None:
     """Checks that a parser can give every name that the training set asks for.
 

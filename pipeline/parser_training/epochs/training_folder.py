@@ -40,7 +40,7 @@ _PROGRESS = ("step", "epoch", "best_epoch", "best_score")
 class ParserTrainingFolder:
     """The folder of one training.
 
-    After an epoch it holds ``best/``, a parser folder that is usable at once, ``metrics.jsonl``
+    Between two epochs it holds ``best/``, a parser folder that is usable at once, ``metrics.jsonl``
     with a line for each epoch, and ``checkpoint.safetensors``; the checkpoint is written last, so
     that a training killed at any moment repeats at most one epoch, with the same outcome. At the
     end it is itself a parser folder, with the metrics, ``training.json`` (what was trained) and
@@ -69,8 +69,8 @@ class ParserTrainingFolder:
         if checkpoint.exists():
             self._read_checkpoint(checkpoint)
             logger.info("going on after epoch %d", state.epoch)
-        elif (folder / DESCRIPTION_NAME).exists():
-            raise ValueError(f"{folder}: holds a parser already; give another folder")
+        elif any((folder / name).exists() for name in (DESCRIPTION_NAME, TRANSFORMER_FOLDER)):
+            raise ValueError(f"{folder}: holds a parser or a part of one; give another folder")
         # An epoch whose metrics were written but not its checkpoint is trained again.
         metrics = folder / METRICS_NAME
         lines = metrics.read_text(encoding="utf-8").splitlines() if metrics.exists() else []

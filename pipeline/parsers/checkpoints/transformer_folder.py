@@ -148,17 +148,23 @@ def _misfit(folder: Path, reason: str) -> ValueError:
     )
 
 
-def check_transformer(folder: Path) -> None:
+def check_transformer(
+    folder: Path,
+    *,
+    remedy: str = "restore the parser's files together or convert the checkpoint again",
+) -> None:
     """Checks what a transformer's folder says, before any library reads it.
 
     ``from_pretrained`` takes files from wherever their names lead, and libraries call it without
     saying that no code of the folder is to be run.
 
+    Args:
+        remedy: what a user does about a folder that is refused.
+
     Raises:
         ValueError: it names code of its own, a file outside, or more layers than it has weights;
             or weights in a pickle. Names the file and the remedy.
     """
-    remedy = "restore the parser's files together or convert the checkpoint again"
     for file in sorted(folder.rglob("*")):
         if file.suffix in _PICKLES:
             raise ValueError(f"{file}: a pickle, and weights are read from safetensors; {remedy}")

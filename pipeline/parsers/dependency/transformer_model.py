@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 from supar.models.dep import BiaffineDependencyModel as BiaffineNetwork
 from torch import Tensor
-from transformers import AutoTokenizer, PreTrainedTokenizerBase
+from transformers import AutoConfig, AutoTokenizer, PreTrainedTokenizerBase
 
 from pipeline.base.config_fields import Config
 from pipeline.base.refusal import shortened
@@ -21,7 +21,6 @@ from pipeline.parsers.adapters.fitting import check_sizes
 from pipeline.parsers.adapters.folder_files import TRANSFORMER_DEPENDENCY
 from pipeline.parsers.checkpoints.transformer_folder import (
     check_transformer,
-    find_transformer,
     read_transformer_parser,
     write_transformer_parser,
 )
@@ -45,6 +44,10 @@ NETWORK_ARGUMENTS = {
     if name not in {"self", "kwargs"}
 }
 """Of supar's network, with their defaults."""
+_HOW_TO_SAVE = (
+    "save the model and its tokenizer into it by transformers' save_pretrained, which writes "
+    "safetensors"
+)
 _NOT_DESCRIBED = ("bert", "elmo", "elmo_bos_eos", "n_tags")
 
 
@@ -122,17 +125,12 @@ def new_transformer_dependency_model(
         arguments: further ones of supar's network.
 
     Raises:
-        ValueError: the folder holds no transformer that can be read, names code of its own, has
-            fewer layers than are to be mixed, or its tokenizer lacks a subword that is needed.
+        ValueError: the folder holds no encoder that can be read, or no tokenizer with the subwords
+            that are needed, names code of its own, or has fewer layers than are to be mixed.
     """
-    check_transformer(transformer)
-    config, tokenizer = find_transformer(str(transformer), "")
-    mixed = arguments.get("n_bert_layers", 0)
-    if mixed > config.num_hidden_layers + 1:  # the embeddings count as one
-        raise ValueError(
-            f"{transformer}: has {config.num_hidden_layers} layers, of which {mixed} cannot be "
-            f"mixed; ask for fewer"
-        )
+    check_transformer(transformer, remedy=_HOW_TO_SAVE)
+    _check_encoder(transformer, mixed_layers=arguments.get("n_bert_layers", 0))
+    tokenizer = _tokenizer_of(transformer)
     subwords = rules_of(tokenizer)
     network = BiaffineNetwork(
         n_words=len(tokenizer),
@@ -147,6 +145,48 @@ def new_transformer_dependency_model(
         **arguments,
     )
     return TransformerDependencyModel(network, tokenizer, subwords, list(relations), None)
+
+
+def _check_encoder(folder: Path, *, mixed_layers: int) -> None:
+    config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
+    if config.is_encoder_decoder or not hasattr(config, "max_position_embeddings"):
+        raise ValueError(f"{folder}: a {config.model_type}; give an encoder such as a BERT")
+    most = config.num_hidden_layers + 1
+    if mixed_layers > most:
+        raise ValueError(
+            f"{folder}: of its {config.num_hidden_layers} layers and embeddings {mixed_layers} "
+            f"cannot be mixed; give --mixed-layers {most} or fewer"
+        )
+
+
+def _tokenizer_of(folder: Path) -> PreTrainedTokenizerBase:
+    try:
+        found: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
+            folder, trust_remote_code=False
+        )
+    except Exception as error:  # of transformers, for whatever its files may say
+        reason = f"{type(error).__name__}: {str(error).partition(chr(10))[0][:200]}"
+        raise ValueError(
+            f"{folder}: no tokenizer that can be read ({reason}); {_HOW_TO_SAVE}"
+        ) from error
+    return found
+
+
+def with_dropouts(
+    model: TransformerDependencyModel, transformer: Path, dropouts: Mapping[str, float]
+) -> TransformerDependencyModel:
+    """Returns a model that is to go on learning, with other dropouts.
+
+    Args:
+        transformer: the model's, as its parser folder holds it.
+        dropouts: by supar's names.
+    """
+    args = model.network.args
+    arguments = described({name: args[name] for name in NETWORK_ARGUMENTS})
+    changed = {"freeze": False, **dropouts}
+    network = BiaffineNetwork(**{**arguments, **changed}, bert=str(transformer))
+    network.load_state_dict(model.network.state_dict())
+    return replace(model, network=network)
 
 
 def save_transformer_dependency_model(model: TransformerDependencyModel, folder: Path) -> str:

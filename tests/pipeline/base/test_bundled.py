@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.base.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS, shown
+from pipeline.base.bundled import BUNDLED_PARSERS, BUNDLED_VECTORS, parser_folder, shown
 from tasks.senteval import EvaluateTask
 from tests.support.repository import REPOSITORY
 
@@ -29,6 +29,18 @@ def run_in(folder: Path, *arguments: str) -> str:
     )
     assert found.returncode == 0, found.stderr
     return found.stdout + found.stderr
+
+
+def test_a_parser_is_found_by_name_unless_a_folder_of_that_name_is_a_parser(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "dependency").mkdir()
+    assert parser_folder("dependency") == BUNDLED_PARSERS["dependencies"]
+    assert parser_folder("constituency") == BUNDLED_PARSERS["constituents"]
+    assert parser_folder("other") == Path("other")
+    (tmp_path / "dependency" / "parser.json").touch()
+    assert parser_folder("dependency") == Path("dependency")
 
 
 def test_help_names_folders_as_they_stand_in_the_repository() -> None:

@@ -169,7 +169,7 @@ def test_folders_of_another_training_or_a_finished_parser_are_refused(
         train(config, tmp_path / "out")
     checkpoint.write_bytes(kept)
     train(config, tmp_path / "out")
-    with pytest.raises(ValueError, match="holds a parser already; give another folder"):
+    with pytest.raises(ValueError, match="holds a parser or a part of one; give another"):
         train(config, tmp_path / "out")
 
 

@@ -129,7 +129,7 @@ def test_a_training_goes_on_from_a_parser(
     assert words["config"]["vocabulary"]["words"][-2:] == ["zebra", "dog"]
     capsys.readouterr()
     assert main(["dependency", str(tmp_path / "third"), *going_on, "--lstm-hidden=9"]) == 2
-    assert "give the training those of the parser" in capsys.readouterr().err
+    assert "give the training --lstm-hidden 8" in capsys.readouterr().err
 
 
 def test_a_hidden_word_mostly_keeps_its_vector() -> None:

@@ -20,11 +20,15 @@ from pipeline.parser_training.dependency.transformer_training import (
 )
 from pipeline.parser_training.epochs.optimizer import OptimizerConfig
 from pipeline.parser_training.epochs.training import train_parser
+from pipeline.parsers.checkpoints.torch_file import read_torch_file
 from pipeline.parsers.dependency.evaluate import evaluate_dependency_parser
 from pipeline.parsers.dependency.evaluate import main as evaluate_main
+from pipeline.parsers.dependency.transformer_model import load_transformer_dependency_model
 from pipeline.parsers.load import load_parser
+from pipeline.parsers.supar_conversion import convert_supar_checkpoint
 from tests.support.dependency_examples import treebank, write_conllu
-from tests.support.tiny_transformers import TINY_TRANSFORMERS, tiny_bert
+from tests.support.library_parsers import supar_parser
+from tests.support.tiny_transformers import TINY_TRANSFORMERS, tiny_bert, tiny_t5
 
 THREADS = ["--threads", str(torch.get_num_threads())]
 
@@ -115,16 +119,45 @@ def test_a_training_goes_on_from_a_parser_with_its_transformer(
         config, transformer=None, initial_parser=tmp_path / "first", optimizer=no_step
     )
     assert train(further, tmp_path / "second")["dev"] == first["dev"]
-    with pytest.raises(ValueError, match=r"first: has other sizes .*arc_mlp=8.* give the training"):
+    with pytest.raises(ValueError, match=r"first: has other sizes .* training --arc-mlp 48"):
         train(replace(further, sizes=replace(config.sizes, arc_mlp=8)), tmp_path / "third")
 
 
 def test_a_training_without_or_with_two_transformers_is_refused(
     config: TransformerTrainingConfig, tmp_path: Path
 ) -> None:
-    for changes in ({"transformer": None}, {"initial_parser": tmp_path}):
-        with pytest.raises(ValueError, match="a transformer or an initial parser that has one"):
-            replace(config, **changes)
+    with pytest.raises(ValueError, match="give --transformer FOLDER, or --initial PARSER"):
+        replace(config, transformer=None)
+    with pytest.raises(ValueError, match="--transformer and --initial are both given"):
+        replace(config, initial_parser=tmp_path)
+
+
+def test_a_parser_of_supars_own_goes_on_as_the_function_that_it_is(
+    config: TransformerTrainingConfig, tmp_path: Path
+) -> None:
+    for name, options in {"whole": {"encoder": "bert"}, "beside": {"feat": ["bert"]}}.items():
+        (tmp_path / name).mkdir()
+        files = tiny_bert(tmp_path / name / "hub")
+        supar = supar_parser(tmp_path / name, bert=files, scale=1, bert_pooling="first", **options)
+        supar.save(str(tmp_path / name / "supar.pt"))
+        content = read_torch_file(tmp_path / name / "supar.pt")
+        convert_supar_checkpoint(content, tmp_path / name / "parser", transformer="")
+    whole = tmp_path / "whole" / "parser"
+    args = load_transformer_dependency_model(whole)[0].network.args
+    no_step = replace(config.optimizer, learning_rate=1e-12, num_epochs=1)
+    further = replace(
+        config,
+        transformer=None,
+        initial_parser=whole,
+        optimizer=no_step,
+        sizes=ScorerSizes(args.n_arc_mlp, args.n_rel_mlp, args.n_bert_layers),
+    )
+    before = evaluate_dependency_parser(load_parser(whole, "dependencies"), treebank())
+
+    assert train(further, tmp_path / "out")["dev"]["las"] == pytest.approx(before.las)
+
+    with pytest.raises(ValueError, match="a feature beside words, which is not trained here"):
+        train(replace(further, initial_parser=tmp_path / "beside" / "parser"), tmp_path / "other")
 
 
 def test_what_lies_in_the_transformers_folder_is_part_of_what_a_training_is(
@@ -159,13 +192,24 @@ def test_the_command_trains_scores_and_names_what_is_wrong(
 def test_a_transformer_that_cannot_be_read_is_named(
     config: TransformerTrainingConfig, tmp_path: Path
 ) -> None:
-    with pytest.raises(ValueError, match="bert: has 3 layers, of which 5 cannot be mixed"):
+    assert config.transformer is not None
+    with pytest.raises(ValueError, match=r"of its 3 layers .* give --mixed-layers 4 or fewer"):
         train(replace(config, sizes=ScorerSizes(mixed_layers=5)), tmp_path / "out")
+    with pytest.raises(ValueError, match="t5: a t5; give an encoder such as a BERT"):
+        train(replace(config, transformer=tiny_t5(tmp_path / "t5")), tmp_path / "out")
+    bare, pickled = tmp_path / "bare", tmp_path / "pickled"
+    for folder in (bare, pickled):
+        shutil.copytree(config.transformer, folder)
+    (pickled / "pytorch_model.bin").touch()
+    for file in [*bare.glob("*token*"), bare / "vocab.txt"]:
+        file.unlink()
+    for folder, told in ((bare, "no tokenizer that can be read"), (pickled, "a pickle")):
+        with pytest.raises(ValueError, match=rf"{folder.name}.*{told}.* save_pretrained"):
+            train(replace(config, transformer=folder), tmp_path / "out")
     empty, without_padding = tmp_path / "empty", tmp_path / "gpt2"
     empty.mkdir()
     with pytest.raises(ValueError, match="empty: no transformer that can be read"):
         train(replace(config, transformer=empty), tmp_path / "out")
-    assert config.transformer is not None
     GPT2Model(GPT2Config(n_embd=8, n_layer=3, n_head=2, vocab_size=9)).save_pretrained(
         without_padding
     )
