@@ -31,7 +31,6 @@ from pipeline.parser_training.epochs.training import (
     check_known,
     check_sizes_given,
 )
-from pipeline.parsers.adapters.batches import shuffled_length_batches
 from pipeline.parsers.dependency.model import (
     DependencyModel,
     Dropouts,
@@ -94,12 +93,11 @@ class DependencyTraining(TreebankTraining[DependencyTrainingConfig, GoldBatch]):
         logger.info("%d words", len(vocabulary.words))
         return network
 
-    def _batches(self, seed: int) -> Sequence[GoldBatch]:
-        random = np.random.default_rng((self.config.seed, self.state.epoch + 1, 1))
-        members = shuffled_length_batches(
-            self._treebank.lengths, max_tokens=self.config.batch_tokens, random=random
-        )
-        return [self._treebank.batch(of_batch, random) for of_batch in members]
+    def _lengths(self) -> Sequence[int]:
+        return self._treebank.lengths
+
+    def _batch(self, members: Sequence[int], random: np.random.Generator) -> GoldBatch:
+        return self._treebank.batch(members, random)
 
     def _losses(self, batch: GoldBatch) -> tuple[Tensor, Sequence[Tensor]]:
         loss = dependency_loss(

@@ -24,7 +24,6 @@ from pipeline.parser_training.epochs.training import (
     check_known,
     check_sizes_given,
 )
-from pipeline.parsers.adapters.batches import shuffled_length_batches
 from pipeline.parsers.adapters.folder_files import TRANSFORMER_FOLDER
 from pipeline.parsers.dependency.model import Network
 from pipeline.parsers.dependency.subwords import SubwordReader
@@ -132,12 +131,8 @@ class TransformerTraining(TreebankTraining[TransformerTrainingConfig, SubwordBat
             {"params": above, "share_of_rate": self.config.scorer_rate},
         ]
 
-    def _batches(self, seed: int) -> Sequence[SubwordBatch]:
-        random = np.random.default_rng((self.config.seed, self.state.epoch + 1, 1))
-        members = shuffled_length_batches(
-            self._sizes, max_tokens=self.config.batch_tokens, random=random
-        )
-        return [self._batch(of_batch, random) for of_batch in members]
+    def _lengths(self) -> Sequence[int]:
+        return self._sizes
 
     def _batch(self, members: Sequence[int], random: np.random.Generator) -> SubwordBatch:
         sentences, trees = self._gold.drawn(members, random)

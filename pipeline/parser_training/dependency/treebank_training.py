@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, TypeVar
 
+import numpy as np
+
 from pipeline.parser_training.epochs.training import ParserTraining, ParserTrainingConfig
 from pipeline.parsers.adapters.base import SentenceParser
+from pipeline.parsers.adapters.batches import shuffled_length_batches
 from pipeline.parsers.dependency.evaluate import evaluate_dependency_parser
 from pipeline.trees.parses import DependencyParse
 from pipeline.trees.treebanks import TreebankSentence, read_treebank
@@ -27,6 +30,21 @@ class TreebankTraining(ParserTraining[ConfigT, TreebankSentence, BatchT]):
             getattr(self.config, f"{part}_files"),
             exclude_document_prefixes=self.config.exclude_document_prefixes,
         )
+
+    @abstractmethod
+    def _lengths(self) -> Sequence[int]:
+        """Returns what each training sentence counts for in a batch."""
+
+    @abstractmethod
+    def _batch(self, members: Sequence[int], random: np.random.Generator) -> BatchT:
+        """Returns the sentences of these positions; ``random`` draws what is hidden or altered."""
+
+    def _batches(self, seed: int) -> Sequence[BatchT]:
+        random = np.random.default_rng((self.config.seed, self.state.epoch + 1, 1))
+        members = shuffled_length_batches(
+            self._lengths(), max_tokens=self.config.batch_tokens, random=random
+        )
+        return [self._batch(of_batch, random) for of_batch in members]
 
     @abstractmethod
     def _averaged_parser(self) -> SentenceParser[DependencyParse]:
