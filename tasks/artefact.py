@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import functools
 import logging
 import multiprocessing
 import secrets
@@ -53,6 +54,12 @@ class ReportingTask(luigi.Task):
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self.task_id: str = f"{self.task_id}_{RUN_ID}"
+
+    @classmethod
+    @functools.cache
+    def get_params(cls) -> list[tuple[str, luigi.Parameter]]:
+        """Returns the parameters with their names; Luigi looks through the class every time."""
+        return list(super().get_params())
 
     def report_progress(self, fraction: float, status: str) -> None:
         """Shows how far the task is, on Luigi's page and where the run is shown."""

@@ -11,6 +11,7 @@ parsed pool by pool and written, so memory does not grow with the shard.
 
 from __future__ import annotations
 
+import functools
 import importlib.metadata
 import os
 import sys
@@ -121,7 +122,12 @@ def library_versions(names: Sequence[str]) -> dict[str, str]:
 
     A build's local mark (``+cpu``) makes no other version.
     """
-    return {name: importlib.metadata.version(name).partition("+")[0] for name in names}
+    return {name: _installed_version(name) for name in names}
+
+
+@functools.cache
+def _installed_version(name: str) -> str:
+    return importlib.metadata.version(name).partition("+")[0]
 
 
 def parse_shard(
