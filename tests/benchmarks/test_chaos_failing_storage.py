@@ -37,6 +37,7 @@ def test_a_run_that_is_never_done_is_seen() -> None:
     assert not last.survived
 
 
+@pytest.mark.slow
 def test_as_many_calls_fail_as_should() -> None:
     pytest.importorskip("moto")
     with failing_store(random.Random(0)) as store:

@@ -27,6 +27,7 @@ def write_text(folder: Path, lines: int) -> str:
     return str(path)
 
 
+@pytest.mark.slow
 def test_the_last_line_has_every_figure(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "benchmarks.encode", "bag_of_words", "english-trees"]
     command += ["--quick", "--text"]

@@ -78,6 +78,7 @@ def test_a_splitter_that_changes_characters_is_right_nowhere() -> None:
     assert (agreement.right, agreement.found) == (0, 2)
 
 
+@pytest.mark.slow
 def test_the_last_line_has_every_figure(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -114,6 +115,7 @@ def test_the_last_line_has_every_figure(
     assert (figures["one_worker_peak_mib"], figures["two_workers_peak_mib"]) == (300.0, 301.0)
 
 
+@pytest.mark.slow
 def test_the_stage_is_measured_alone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -95,7 +95,9 @@ def test_a_function_of_ones_own_needs_a_version(text: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("encoder", ["english-trees", FUNCTION])
+@pytest.mark.parametrize(
+    "encoder", [pytest.param("english-trees", marks=pytest.mark.slow), FUNCTION]
+)
 def test_a_part_of_which_all_text_is_refused_is_embedded_as_no_row(
     encoder: str, text: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -123,6 +123,7 @@ def by_a_whole_plan(
     return shards(whole.folder)
 
 
+@pytest.mark.slow
 def test_a_plan_goes_further_where_it_does_not_reach_the_limit(
     text: Path, tmp_path: Path, short_plans: list[plan.Plan], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,6 +146,7 @@ def test_a_plan_goes_further_where_it_does_not_reach_the_limit(
     assert shards(limited.folder) == whole
 
 
+@pytest.mark.slow
 def test_duplicates_go_wherever_they_stand(text: Path, tmp_path: Path) -> None:
     pytest.importorskip("rensa")
     words = "Nobody who was there that evening could say how the old harbour had looked before."

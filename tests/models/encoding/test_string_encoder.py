@@ -163,6 +163,7 @@ def test_processes_tell_which_sentences_became_zeros(
     assert found.any(axis=1).tolist() == [True, True, True, True, False, True, False]
 
 
+@pytest.mark.slow
 def test_bits_are_those_of_one_process() -> None:
     encoder = models.load("english-trees")
     # More than what is read at once, so that two processes have something each.
