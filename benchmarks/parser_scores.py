@@ -4,9 +4,9 @@
     python -m benchmarks.parser_scores NEW OLD gum/const/test.mrg --documents gum/dep/test.conllu
 
 Both must give dependencies (LAS, all tokens, full labels) or constituents (F1 of labelled brackets
-as by EVALB). A genre is what stands at the beginning of a document's id, see ``--genre``. Sentences
-are drawn again to find how far a difference may be chance; another choice of documents is not in
-that. The last line it prints is one JSON object.
+as by EVALB). A genre is what stands at the beginning of a document's id, see ``--genre``. To find
+how far a difference may be chance, documents are drawn again, or sentences where there are fewer
+than ten documents. The last line it prints is one JSON object.
 
 Legend: n sentences, R resamples.
 """
@@ -17,26 +17,39 @@ import argparse
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
-from benchmarks.report import Table, fail, header, print_last_line, print_table, tell
+from benchmarks.report import (
+    LackingError,
+    Table,
+    fail,
+    header,
+    print_last_line,
+    print_table,
+    tell,
+)
 from models.evaluation.statistics.resampling import (
+    MIN_UNITS,
     FloatArray,
     Interval,
     Resampling,
     bootstrap_scores,
+    clusters_of,
+    drawn_as,
     percentile_interval,
 )
 from pipeline.base.bundled import parser_folder
 from pipeline.base.refusal import Refusal
+from pipeline.parsers.adapters.base import SentenceParser
 from pipeline.parsers.adapters.folder_files import STAGE_OF_KIND, named_kind
+from pipeline.parsers.constituency import evaluate as of_brackets
+from pipeline.parsers.dependency import evaluate as of_dependencies
 from pipeline.parsers.load import load_parser
-from pipeline.trees.parses import ConstituencyParse, DependencyParse
 from pipeline.trees.tree_scores import AttachmentCounts, BracketCounts
 from pipeline.trees.treebanks import (
     BracketedSentence,
@@ -49,6 +62,7 @@ from pipeline.trees.treebanks import (
 GENRE = r"(?:GUM_)?([A-Za-z]+)"
 """Of the ids of GUM and UD English EWT."""
 WITHOUT_GENRE = "other"
+NUM_RESAMPLES = 4_000
 Gold = TreebankSentence | BracketedSentence
 
 
@@ -71,13 +85,24 @@ class Compared:
     """Two parsers on the same sentences."""
 
     num_sentences: int
+    num_tokens: int
     new: float
     old: float
-    difference: Interval
+    difference: Interval | None
+    """None where there are fewer than ten sentences: the spread of so few would be a guess."""
+    drawn: str
+    """What was drawn again: ``document`` or ``sentence``."""
 
 
-def compare(new: Counts, old: Counts, chosen_n: Sequence[int], *, seed: int = 0) -> Compared:
+def compare(
+    new: Counts, old: Counts, sentences: Sequence[Gold], chosen_n: Sequence[int], *, seed: int = 0
+) -> Compared:
     """Returns the scores on the sentences at some positions, and the interval of their difference.
+
+    Args:
+        new: counts of all sentences.
+        old: the same.
+        chosen_n: positions in ``sentences``.
 
     Raises:
         ValueError: no position.
@@ -85,37 +110,43 @@ def compare(new: Counts, old: Counts, chosen_n: Sequence[int], *, seed: int = 0)
     if not chosen_n:
         raise ValueError("no sentence to compare on")
     members = np.asarray(chosen_n)
+    chosen = [sentences[position] for position in chosen_n]
     pair = [Counts(counts.right_n[members], counts.all_n[members]) for counts in (new, old)]
-    drawn = bootstrap_scores(
-        lambda weights: {"difference": pair[0].scores(weights) - pair[1].scores(weights)},
-        np.zeros(len(members), np.int64),
-        Resampling(num_resamples=4_000, seed=seed),
-    )
-    as_they_are = np.ones((1, len(members)))
-    of_new, of_old = (float(counts.scores(as_they_are)[0]) for counts in pair)
-    difference = percentile_interval(of_new - of_old, drawn["difference"])
-    return Compared(len(members), of_new, of_old, difference)
+    of_new, of_old = (float(one.scores(np.ones((1, len(members))))[0]) for one in pair)
+    _, documents_n = np.unique([one.document_id for one in chosen], return_inverse=True)
+    clusters_n = clusters_of(members, documents_n)
+    difference = None
+    if len(members) >= MIN_UNITS:
+        drawn = bootstrap_scores(
+            lambda weights: {"difference": pair[0].scores(weights) - pair[1].scores(weights)},
+            np.zeros(len(members), np.int64),
+            Resampling(num_resamples=NUM_RESAMPLES, seed=seed),
+            clusters_n=clusters_n,
+        )
+        difference = percentile_interval(of_new - of_old, drawn["difference"])
+    num_tokens = sum(len(one.tokens) for one in chosen)
+    return Compared(len(members), num_tokens, of_new, of_old, difference, drawn_as(clusters_n))
 
 
 def count(sentences: Sequence[Gold], answers: Sequence[Any]) -> Counts:
-    """Returns what a parser's answers are worth; in a refused sentence nothing is right."""
-    rows = [_counted(gold, answer) for gold, answer in zip(sentences, answers, strict=True)]
+    """Returns what a parser's answers are worth; in a refused sentence nothing is right.
+
+    Args:
+        sentences: at least one, all of one kind of tree.
+        answers: as an adapter's ``parse`` gives them.
+    """
+    rows: list[tuple[int, int]] = []
+    for gold, answer in zip(sentences, answers, strict=True):
+        if isinstance(gold, TreebankSentence):
+            tokens = AttachmentCounts()
+            tokens.add(gold, *of_dependencies.scored_parses([gold], [answer]))
+            rows.append((tokens.labelled, tokens.tokens))
+        else:
+            brackets = BracketCounts()
+            brackets.add(gold.parse, *of_brackets.scored_parses([gold], [answer]))
+            rows.append((2 * brackets.matched, brackets.gold + brackets.predicted))
     right, of_all = np.array(rows, np.float64).T
     return Counts(right, of_all)
-
-
-def _counted(gold: Gold, answer: Any) -> tuple[int, int]:
-    if isinstance(gold, TreebankSentence):
-        tokens = AttachmentCounts()
-        size = len(gold.tokens)
-        nothing = DependencyParse([-1] * size, [""] * size)
-        tokens.add(gold, nothing if isinstance(answer, Refusal) else answer)
-        return tokens.labelled, tokens.tokens
-    brackets = BracketCounts()
-    size = len(gold.tokens)
-    empty = ConstituencyParse([0], [size], ["TOP"], [""] * size)
-    brackets.add(gold.parse, empty if isinstance(answer, Refusal) else answer)
-    return 2 * brackets.matched, brackets.gold + brackets.predicted
 
 
 def genres(sentences: Sequence[Gold], pattern: str) -> dict[str, list[int]]:
@@ -142,96 +173,106 @@ def genres(sentences: Sequence[Gold], pattern: str) -> dict[str, list[int]]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the comparison; returns 0, or 2 for a user's mistake."""
+    """Runs the comparison; returns 0, or what `fail` says of what went wrong."""
     given = sys.argv[1:] if arguments is None else list(arguments)
     options = _parser().parse_args(given)
     torch.set_num_threads(1)
     try:
-        folders = (options.new, options.old)
-        stage = _stage(folders)
+        stage = _stage(options.new)
+        parsers = {name: load_parser(getattr(options, name), stage) for name in ("new", "old")}
         sentences = _read(options, stage)
-        groups = {"all": list(range(len(sentences))), **genres(sentences, options.genre)}
-        new, old = (_score(folder, stage, sentences) for folder in folders)
-    except (FileNotFoundError, ValueError) as error:
+        groups = genres(sentences, options.genre)
+        answers = {name: _parsed(name, parser, sentences) for name, parser in parsers.items()}
+    except (OSError, RuntimeError, ValueError) as error:
         return fail(error)
-    found = {name: compare(new, old, chosen, seed=options.seed) for name, chosen in groups.items()}
-    names = [path.name for path in options.files]
-    text = f"{len(sentences)} sentences of {', '.join(names)}"
+    new, old = (count(sentences, of_parser) for of_parser in answers.values())
+    total = compare(new, old, sentences, range(len(sentences)), seed=options.seed)
+    found = {
+        name: compare(new, old, sentences, chosen, seed=options.seed)
+        for name, chosen in groups.items()
+    }
+    text = f"{len(sentences)} sentences of {', '.join(map(str, options.files))}"
     run = header("benchmarks.parser_scores", given, text=text, seed=options.seed)
-    print_table(_table(found, stage, [folder.name for folder in folders]), run)
-    print_last_line({name: _figures(one) for name, one in found.items()})
+    refused = {name: sum(isinstance(one, Refusal) for one in answers[name]) for name in answers}
+    notes = [
+        f"{name}: {getattr(options, name)}, checksum {parser.checksum[:12]}; "
+        f"{refused[name]} sentences refused"
+        for name, parser in parsers.items()
+    ]
+    print_table(_table({"all": total, **found}, stage, notes), run)
+    print_last_line({
+        **asdict(total),
+        "genres": {name: asdict(one) for name, one in found.items()},
+        "checksums": {name: parser.checksum for name, parser in parsers.items()},
+        "refused": refused,
+    })  # fmt: skip
     return 0
 
 
-def _stage(folders: Sequence[Path]) -> str:
-    """Returns what the first parser gives; the second must give it, too."""
-    kind = named_kind(folders[0])
+def _stage(folder: Path) -> str:
+    """Returns what a parser gives."""
+    kind = named_kind(folder)
     if kind not in STAGE_OF_KIND:
-        raise ValueError(f"{folders[0]}: this version does not know parsers of kind {kind!r}")
+        raise ValueError(f"{folder}: this version does not know parsers of kind {kind!r}")
     return STAGE_OF_KIND[kind]
 
 
 def _read(options: argparse.Namespace, stage: str) -> list[Gold]:
-    excluded = tuple(options.exclude)
+    files, excluded = options.files, tuple(options.exclude)
     if options.sentences < 1:
         raise ValueError("--sentences must be at least 1")
+    if lacking := [path for path in [*files, *(options.documents or ())] if not path.is_file()]:
+        raise LackingError(f"{lacking[0]}: no such file; name a file of gold trees")
     sentences: list[Gold]
     if stage == "dependencies":
         if options.documents:
             raise ValueError("--documents is for bracketed trees: CoNLL-U names its documents")
-        sentences = list(read_treebank(options.files, exclude_document_prefixes=excluded))
+        sentences = list(read_treebank(files, exclude_document_prefixes=excluded))
     else:
-        documents = options.documents or [None] * len(options.files)
-        if len(documents) != len(options.files):
+        documents = options.documents or [None] * len(files)
+        if len(documents) != len(files):
             raise ValueError("give --documents one file for each file of trees, or leave it out")
         sentences = [
             sentence
-            for path, of_path in zip(options.files, documents, strict=True)
+            for path, of_path in zip(files, documents, strict=True)
             for sentence in read_bracketed(
                 path, documents=of_path, exclude_document_prefixes=excluded
             )
         ]
     if not sentences:
-        raise ValueError(no_sentence_in(options.files, excluded))
+        raise ValueError(no_sentence_in(files, excluded))
     return sentences[: options.sentences]
 
 
-def _score(folder: Path, stage: str, sentences: Sequence[Gold]) -> Counts:
-    tell(f"{folder.name}: {len(sentences):,} sentences")
-    parser = load_parser(folder, stage)
-    return count(sentences, parser.parse([sentence.tokens for sentence in sentences]))
+def _parsed(name: str, parser: SentenceParser[Any], sentences: Sequence[Gold]) -> list[Any]:
+    tell(f"{name}: {len(sentences):,} sentences")
+    return list(parser.parse([sentence.tokens for sentence in sentences]))
 
 
-def _table(found: dict[str, Compared], stage: str, names: Sequence[str]) -> Table:
+def _table(found: dict[str, Compared], stage: str, notes: Sequence[str]) -> Table:
     score = "LAS" if stage == "dependencies" else "F1"
     return Table(
         title=f"{score} of two parsers, by genre",
-        columns=("genre", "sentences", *names, "difference", "95 % interval"),
+        columns=("genre", "sentences", "tokens", "new", "old", "difference", "95 %", "drawn"),
         rows=[
             (
                 name,
                 str(one.num_sentences),
+                str(one.num_tokens),
                 f"{one.new:.2f}",
                 f"{one.old:.2f}",
-                f"{one.difference.value:+.2f}",
-                f"[{one.difference.low:+.2f}, {one.difference.high:+.2f}]",
+                f"{one.new - one.old:+.2f}",
+                "-" if (gap := one.difference) is None else f"[{gap.low:+.2f}, {gap.high:+.2f}]",
+                "-" if gap is None else f"{one.drawn}s",
             )
             for name, one in found.items()
         ],
-        notes=["intervals: sentences drawn again 4,000 times, the same for both parsers"],
+        notes=[
+            f"intervals: documents or sentences drawn again {NUM_RESAMPLES:,} times, the same for "
+            "both parsers; where sentences were drawn, other documents may differ more",
+            *notes,
+        ],
     )
-
-
-def _figures(one: Compared) -> dict[str, float | int]:
-    interval = one.difference
-    return {
-        "sentences": one.num_sentences,
-        "new": round(one.new, 3),
-        "old": round(one.old, 3),
-        "difference": round(interval.value, 3),
-        "low": round(interval.low, 3),
-        "high": round(interval.high, 3),
-    }
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -244,12 +285,8 @@ def _parser() -> argparse.ArgumentParser:
     add("new", type=parser_folder, help="folder, or name of a parser that ships")
     add("old", type=parser_folder, help="what it is compared with")
     add("files", type=Path, nargs="+", help="CoNLL-U files, or files of bracketed trees")
-    add(
-        "--documents",
-        type=Path,
-        nargs="+",
-        help="where trees are in brackets: CoNLL-U files that tell their documents, one a file",
-    )
+    help_text = "where trees are in brackets: CoNLL-U files that tell their documents, one a file"
+    add("--documents", type=Path, nargs="+", help=help_text)
     add("--exclude", nargs="*", default=[], help="leave out documents whose id begins so")
     add("--genre", default=GENRE, help="regular expression; its first group is the genre")
     add("--sentences", type=int, default=sys.maxsize, help="take the first so many; default: all")

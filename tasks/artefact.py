@@ -58,7 +58,7 @@ class ReportingTask(luigi.Task):
     @classmethod
     @functools.cache
     def get_params(cls) -> list[tuple[str, luigi.Parameter]]:
-        """Returns the parameters with their names; Luigi looks through the class every time."""
+        """Returns the parameters with their names, found once: one added later is not seen."""
         return list(super().get_params())
 
     def report_progress(self, fraction: float, status: str) -> None:

@@ -118,15 +118,16 @@ def describe_parsing(stage: str, *, kind: str = "") -> dict[str, Any]:
 
 
 def library_versions(names: Sequence[str]) -> dict[str, str]:
-    """Returns the versions of installed libraries, none of which is imported.
-
-    A build's local mark (``+cpu``) makes no other version.
-    """
-    return {name: _installed_version(name) for name in names}
+    """Returns the versions of installed libraries, see `installed_version`."""
+    return {name: installed_version(name) for name in names}
 
 
 @functools.cache
-def _installed_version(name: str) -> str:
+def installed_version(name: str) -> str:
+    """Returns the version of a library, which is not imported; looked up once a process.
+
+    A build's local mark (``+cpu``) makes no other version.
+    """
     return importlib.metadata.version(name).partition("+")[0]
 
 

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from benchmarks import parser_scores
-from benchmarks.parser_scores import GENRE, compare, count, genres
+from benchmarks.parser_scores import GENRE, Compared, compare, count, genres
+from benchmarks.report import LACKING, MISTAKE
+from pipeline.base.bundled import parser_folder
 from pipeline.base.refusal import Refusal
+from pipeline.parsers.constituency.evaluate import evaluate_constituency_parser
 from pipeline.parsers.constituency.model import save_constituency_model
+from pipeline.parsers.dependency.evaluate import evaluate_dependency_parser
+from pipeline.parsers.load import load_parser
 from pipeline.trees.parses import DependencyParse
 from pipeline.trees.treebanks import TreebankSentence
 from tests.support.constituency_trees import (
@@ -22,35 +29,73 @@ from tests.support.constituency_trees import (
 )
 from tests.support.dependency_examples import treebank, write_conllu
 
+pytestmark = pytest.mark.usefixtures("machine_as_before")
+
 REFUSED = Refusal("too_long")
 
 
-def right(sentences: list[TreebankSentence]) -> list[DependencyParse]:
+def right(sentences: Sequence[TreebankSentence]) -> list[DependencyParse]:
     """Returns the gold trees as a parser's answers."""
     return [DependencyParse(one.heads, one.deprels) for one in sentences]
+
+
+def wrong_once(sentences: Sequence[TreebankSentence]) -> list[DependencyParse]:
+    """Returns the gold trees with a wrong label each."""
+    return right([replace(one, deprels=["dep", *one.deprels[1:]]) for one in sentences])
+
+
+def compared(sentences: list[TreebankSentence], new: list[Any], old: list[Any]) -> Compared:
+    """Returns the comparison on all sentences."""
+    counts = count(sentences, new), count(sentences, old)
+    return compare(*counts, sentences, range(len(sentences)))
 
 
 def test_scores_count_tokens_whatever_their_sentence() -> None:
     sentences = treebank()[:2]
     sizes = [len(one.tokens) for one in sentences]
-    wrong_label = replace(sentences[0], deprels=["dep", *sentences[0].deprels[1:]])
-    new, old = right(sentences), [*right([wrong_label]), REFUSED]
-    found = compare(count(sentences, new), count(sentences, old), [0, 1])
+    found = compared(sentences, right(sentences), [*wrong_once(sentences[:1]), REFUSED])
     assert found.new == 100.0
     assert found.old == pytest.approx(100.0 * (sizes[0] - 1) / sum(sizes))
-    assert found.difference.low <= found.difference.value <= found.difference.high
+    assert found.num_tokens == sum(sizes)
+
+
+def test_brackets_are_pooled_and_a_refused_sentence_has_none() -> None:
+    first, second = toy_treebank(2)
+    found = count([first, second], [first.parse, REFUSED])
+    assert found.right_n[0] == found.all_n[0] > 0
+    assert found.right_n[1] == 0 < found.all_n[1]
 
 
 def test_the_same_answers_differ_by_nothing_and_better_ones_by_more_than_chance() -> None:
     sentences = treebank() * 5
-    best = count(sentences, right(sentences))
-    everywhere = list(range(len(sentences)))
-    same = compare(best, best, everywhere).difference
-    assert (same.value, same.low, same.high) == (0.0, 0.0, 0.0)
-    worse = [replace(one, deprels=["dep", *one.deprels[1:]]) for one in sentences]
-    assert compare(best, count(sentences, right(worse)), everywhere).difference.low > 0.0
+    best = right(sentences)
+    same = compared(sentences, best, best).difference
+    assert same is not None and (same.value, same.low, same.high) == (0.0, 0.0, 0.0)
+    better = compared(sentences, best, wrong_once(sentences)).difference
+    assert better is not None and better.low > 0.0
     with pytest.raises(ValueError, match="no sentence"):
-        compare(best, best, [])
+        compare(count(sentences, best), count(sentences, best), sentences, [])
+
+
+def test_the_spread_of_a_few_sentences_is_not_guessed() -> None:
+    sentences = treebank()
+    found = compared(sentences, right(sentences), wrong_once(sentences))
+    assert found.new > found.old
+    assert found.difference is None
+
+
+def test_documents_are_drawn_where_there_are_enough() -> None:
+    sentences = treebank() * 5
+    answers = [*right(sentences[:20]), *wrong_once(sentences[20:])]
+    few = compared(sentences, right(sentences), answers)
+    many = [replace(one, document_id=f"d{i % 4 + i // 20 * 6}") for i, one in enumerate(sentences)]
+    assert few.drawn == compared(many, right(many), answers).drawn == "sentence"
+    many = [replace(one, document_id=f"d{i // 4}") for i, one in enumerate(sentences)]
+    wide = compared(many, right(many), answers)
+    assert wide.drawn == "document"
+    assert few.difference is not None and wide.difference is not None
+    spread = wide.difference.high - wide.difference.low
+    assert spread > few.difference.high - few.difference.low
 
 
 def test_genres_are_read_from_the_ids_of_documents() -> None:
@@ -63,51 +108,67 @@ def test_genres_are_read_from_the_ids_of_documents() -> None:
         genres(sentences, "(")
 
 
-def last_line(capsys: pytest.CaptureFixture[str]) -> dict[str, dict[str, float]]:
+def last_line(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     """Returns the figures that a program would read."""
-    figures: dict[str, dict[str, float]] = json.loads(capsys.readouterr().out.splitlines()[-1])
+    figures: dict[str, Any] = json.loads(capsys.readouterr().out.splitlines()[-1])
     return figures
 
 
 def test_dependency_parsers_by_genre(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sentences = treebank()
-    half = [replace(one, document_id=f"GUM_bio_{i}") for i, one in enumerate(sentences[:4])]
-    gold = write_conllu([*half, *sentences[4:]], tmp_path / "gold.conllu")
-    assert parser_scores.main(["dependency", "dependency", str(gold)]) == 0
+    genre = [replace(one, document_id=f"GUM_bio_{i}") for i, one in enumerate(sentences[:4])]
+    gold = write_conllu([*genre, *sentences[4:]], tmp_path / "gold.conllu")
+    assert parser_scores.main(["dependency", "dependency-large", str(gold)]) == 0
     found = last_line(capsys)
-    assert {name: one["sentences"] for name, one in found.items()} == {
-        "all": 8, "bio": 4, "story": 4,
+    assert {name: one["num_sentences"] for name, one in found["genres"].items()} == {
+        "bio": 4, "story": 4,
     }  # fmt: skip
-    assert found["all"]["new"] == found["all"]["old"] > 50.0
+    for column, name in (("new", "dependency"), ("old", "dependency-large")):
+        parser = load_parser(parser_folder(name), "dependencies")
+        expected = evaluate_dependency_parser(parser, sentences).las
+        assert found[column] == pytest.approx(expected)
+        assert found["checksums"][column] == parser.checksum
 
 
 def test_constituency_parsers_by_genre(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    sentences = toy_treebank(6)
+    sentences = toy_treebank(12)
     save_constituency_model(tmp_path / "tiny", tiny_model(sentences))
     trees = write_bracketed(tmp_path / "gold.mrg", sentences)
     documents = write_documents(tmp_path / "gold.conllu", sentences)
     given = ["constituency-small", str(tmp_path / "tiny"), str(trees)]
     assert parser_scores.main([*given, "--documents", str(documents)]) == 0
     found = last_line(capsys)
-    assert {name: one["sentences"] for name, one in found.items()} == {"all": 6, "doc": 6}
-    assert found["all"]["new"] > found["all"]["old"]
+    assert {name: one["num_sentences"] for name, one in found["genres"].items()} == {"doc": 12}
+    for column, name in (("new", "constituency-small"), ("old", tmp_path / "tiny")):
+        parser = load_parser(parser_folder(name), "constituents")
+        expected = evaluate_constituency_parser(parser, sentences).evalb.f1
+        assert found[column] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "status", "told"),
     [
-        (["dependency", "constituency", "{gold}"], "one for dependencies is needed"),
-        (["dependency", "dependency", "{gold}", "--exclude", "story"], "no sentence"),
-        (["dependency", "dependency", "{gold}", "--documents", "{gold}"], "--documents is for"),
-        (["dependency", "dependency", "{gold}", "--sentences", "0"], "--sentences must be"),
-        (["constituency", "constituency", "a", "b", "--documents", "c"], "one file for each"),
-        (["dependency", "dependency", "{gold}", "--genre", "x"], "in parentheses"),
-        (["dependency", "dependency", "none.conllu"], "none.conllu"),
+        (["dependency", "constituency", "{gold}"], MISTAKE, "one for dependencies is needed"),
+        (["none", "dependency", "{gold}"], MISTAKE, "none"),
+        (["dependency", "dependency", "{gold}", "--exclude", "story"], MISTAKE, "no sentence"),
+        (["dependency", "dependency", "{gold}", "--documents", "{gold}"], MISTAKE, "is for brack"),
+        (["dependency", "dependency", "{gold}", "--sentences", "0"], MISTAKE, "at least 1"),
+        (
+            ["constituency", "constituency", "{gold}", "{gold}", "--documents", "{gold}"],
+            MISTAKE,
+            "one file for each",
+        ),
+        (["dependency", "dependency", "{gold}", "--genre", "x"], MISTAKE, "in parentheses"),
+        (["dependency", "dependency", "none.conllu"], LACKING, "none.conllu: no such file"),
     ],
 )
 def test_mistakes_are_told(
-    given: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    given: list[str],
+    status: int,
+    told: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     gold = write_conllu(treebank(), tmp_path / "gold.conllu")
-    assert parser_scores.main([part.format(gold=gold) for part in given]) in {2, 3}
+    assert parser_scores.main([part.format(gold=gold) for part in given]) == status
     assert told in capsys.readouterr().err

@@ -46,12 +46,7 @@ def evaluate_constituency_parser(
     gold = [sentence.parse for sentence in sentences]
     answers = parser.parse([sentence.tokens for sentence in sentences])
     rejected = Counter(answer.reason for answer in answers if isinstance(answer, Refusal))
-    predicted = [
-        ConstituencyParse([0], [len(tree.tags)], [TOP_LABEL], [""] * len(tree.tags))
-        if isinstance(answer, Refusal)
-        else answer
-        for tree, answer in zip(gold, answers, strict=True)
-    ]
+    predicted = scored_parses(sentences, answers)
     return ConstituencyEvaluation(
         evalb=score_brackets(gold, predicted),
         all_tokens=score_brackets(
@@ -59,6 +54,18 @@ def evaluate_constituency_parser(
         ),
         rejected=dict(rejected),
     )
+
+
+def scored_parses(
+    sentences: Sequence[BracketedSentence], answers: Sequence[ConstituencyParse | Refusal]
+) -> list[ConstituencyParse]:
+    """Returns what is scored of a parser's answers: of a rejected sentence, no bracket."""
+    return [
+        ConstituencyParse([0], [len(gold.tokens)], [TOP_LABEL], [""] * len(gold.tokens))
+        if isinstance(answer, Refusal)
+        else answer
+        for gold, answer in zip(sentences, answers, strict=True)
+    ]
 
 
 def _rounded(scores: BracketScores) -> dict[str, float]:

@@ -26,13 +26,19 @@ def evaluate_dependency_parser(
         ValueError: no sentence.
     """
     answers = parser.parse([sentence.tokens for sentence in sentences])
-    parses = [
+    return score_dependencies(sentences, scored_parses(sentences, answers))
+
+
+def scored_parses(
+    sentences: Sequence[TreebankSentence], answers: Sequence[DependencyParse | Refusal]
+) -> list[DependencyParse]:
+    """Returns what is scored of a parser's answers: of a rejected sentence, no right token."""
+    return [
         DependencyParse([-1] * len(sentence.heads), [""] * len(sentence.heads))
         if isinstance(answer, Refusal)
         else answer
         for sentence, answer in zip(sentences, answers, strict=True)
     ]
-    return score_dependencies(sentences, parses)
 
 
 def _load(folder: Path, *, device: str) -> BatchedParser[Any, Any]:

@@ -326,7 +326,7 @@ def test_the_description_names_what_determines_the_rows(monkeypatch, stage, libr
     assert described["max_tokens"] == MAX_TOKENS
     assert ("binarization_version" in described) == (stage == "constituents")
     assert "+" not in described["torch"]
-    monkeypatch.setattr(importlib.metadata, "version", {"torch": "9.0", library: "8.0"}.__getitem__)
+    monkeypatch.setattr(parsing, "installed_version", {"torch": "9.0", library: "8.0"}.__getitem__)
     changed = describe_parsing(stage)
     assert (changed["torch"], changed[library]) == ("9.0", "8.0")
     monkeypatch.setattr(parsing, "PARSING_VERSION", 99)
