@@ -102,7 +102,7 @@ def test_conllu_of_a_sentence() -> None:
         "2\tco\u00adworker\t_\t_\tNN\t_\t3\tnsubj\t_\tTokenRange=4:13|SpacesAfter=\\s\\s\n"
         "3\tsees\t_\t_\tVBZ\t_\t0\troot\t_\tTokenRange=15:19\n"
         "4\t(\t_\t_\t-LRB-\t_\t5\tpunct\t_\tTokenRange=20:21|SpaceAfter=No\n"
-        "5\tit\t_\t_\tPRP\t_\t3\tdep\t_\tTokenRange=21:23|SpaceAfter=No\n"
+        "5\tit\t_\t_\tPRP\t_\t3\tparataxis\t_\tTokenRange=21:23|SpaceAfter=No\n"
         "6\t)\t_\t_\t-RRB-\t_\t5\tpunct\t_\tTokenRange=23:24|SpaceAfter=No\n"
         "7\t.\t_\t_\t.\t_\t3\tpunct\t_\tTokenRange=24:25\n"
         "\n"
