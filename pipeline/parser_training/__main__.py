@@ -1,8 +1,9 @@
 """The one door to the training of parsers: ``python -m pipeline.parser_training COMMAND …``.
 
 ``dependency``, ``dependency-transformer`` and ``constituency`` train a parser; ``joint-trees`` and
-``guided-trees`` make further trees to train one on. Each has its own ``--help``. A task gives
-JOB.json as the command: it holds a `ParserTrainingJob`.
+``guided-trees`` make further trees to train one on; ``narrower`` makes a smaller parser to begin
+with. Each has its own ``--help``. A task gives JOB.json as the command: it holds a
+`ParserTrainingJob`.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from pipeline.parser_training.job import ParserTrainingJob
 
 COMMANDS = (
     *("dependency", "dependency-transformer", "constituency"),
-    *("joint-trees", "guided-trees"),
+    *("joint-trees", "guided-trees", "narrower"),
 )
 
 
@@ -71,6 +72,10 @@ def _run(command: str, arguments: Sequence[str]) -> str:
         from pipeline.parser_training.constituency.guided_trees import write_guided_trees
 
         return write_guided_trees(arguments)
+    if command == "narrower":
+        from pipeline.parser_training.dependency.narrower import write_narrower_parser
+
+        return write_narrower_parser(arguments)
     from pipeline.parser_training.command_line import train
 
     kind: Any = command
