@@ -118,7 +118,7 @@ class ParserParameters(EngineParameters):
         default=BUNDLED_PARSERS["constituents"],
         description="A benepar chart parser: its folder "
         f"({shown(BUNDLED_PARSERS['constituents'])}, which ships, or one from "
-        "TrainConstituencyParser), the name of one that ships, such as constituency-small, a file "
+        "TrainConstituencyParser), the name of one that ships, such as constituency-large, a file "
         "or folder that benepar saved, or a published name such as benepar_en3.",
     )
     constituency_parser_sha256 = Sha256Parameter(

@@ -70,9 +70,8 @@ class Parser:
             dependencies: whether heads and relations are wanted.
             constituents: whether spans and tags are wanted.
             dependency_parser: a parser's folder, or the name of one that ships: ``dependency``
-                (the default) or ``dependency-large``, which shipped before.
-            constituency_parser: the same: ``constituency`` or ``constituency-small``, which is
-                smaller and faster.
+                (the default) or ``dependency-large``, which older models need.
+            constituency_parser: the same: ``constituency`` or ``constituency-large``.
             device: where to parse: ``cpu``, ``cuda``, ``cuda:1``; ``auto`` takes a GPU where there
                 is one.
 

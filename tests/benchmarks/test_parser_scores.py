@@ -135,11 +135,11 @@ def test_constituency_parsers_by_genre(tmp_path: Path, capsys: pytest.CaptureFix
     save_constituency_model(tmp_path / "tiny", tiny_model(sentences))
     trees = write_bracketed(tmp_path / "gold.mrg", sentences)
     documents = write_documents(tmp_path / "gold.conllu", sentences)
-    given = ["constituency-small", str(tmp_path / "tiny"), str(trees)]
+    given = ["constituency", str(tmp_path / "tiny"), str(trees)]
     assert parser_scores.main([*given, "--documents", str(documents)]) == 0
     found = last_line(capsys)
     assert {name: one["num_sentences"] for name, one in found["genres"].items()} == {"doc": 12}
-    for column, name in (("new", "constituency-small"), ("old", tmp_path / "tiny")):
+    for column, name in (("new", "constituency"), ("old", tmp_path / "tiny")):
         parser = load_parser(parser_folder(name), "constituents")
         expected = evaluate_constituency_parser(parser, sentences).evalb.f1
         assert found[column] == pytest.approx(expected)

@@ -60,7 +60,7 @@ def test_an_encoder_of_trees_requires_their_parses_and_no_others(text: Path) -> 
     folders = {name: parse.parser_folder.resolve() for name, parse in trees.parses.items()}
     assert folders == {
         "dependencies": shipped_parsers("dependencies")["dependency-large"],
-        "constituents": BUNDLED_PARSERS["constituents"],
+        "constituents": shipped_parsers("constituents")["constituency-large"],
     }
 
 

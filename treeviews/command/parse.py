@@ -50,7 +50,7 @@ def parse(
         str | None, typer.Option(help="A folder, or the name of one that ships.")
     ] = None,
     constituency_parser: Annotated[
-        str | None, typer.Option(help="A folder, or constituency-small, which is faster.")
+        str | None, typer.Option(help="A folder, or the name of one that ships.")
     ] = None,
     device: Device = "cpu",
     on_refusal: Annotated[

@@ -20,7 +20,7 @@ from pipeline.text.cleaning import clean_text
 from pipeline.text.tokenization import EnglishTokenizer
 from pipeline.trees.parses import ConstituencyParse, DependencyParse
 from pipeline.trees.treebanks import read_bracketed, read_conllu
-from tests.support.small_parsers import small_parser
+from tests.support.bundled_parsers import bundled_parser
 
 TOKENIZER = EnglishTokenizer()
 ODD = " \t\n\r|\\_#\u00ad\u200b\u00a0\u2028.!()[]{}\"'/*-ab1é🙂"
@@ -93,7 +93,7 @@ def test_conllu_holds_the_given_text_and_reads_back(tmp_path_factory: Any, text:
 
 
 def test_conllu_of_a_sentence() -> None:
-    (sentence,) = small_parser().parse(["The co\u00adworker  sees (it)."])
+    (sentence,) = bundled_parser().parse(["The co\u00adworker  sees (it)."])
 
     assert sentence.to_conllu() == (
         "# sent_id = 1\n"
@@ -111,7 +111,7 @@ def test_conllu_of_a_sentence() -> None:
 
 def test_brackets_read_back(tmp_path: Path) -> None:
     texts = ["The old dog (a beagle) barked.", "It rains."]
-    parsed = small_parser().parse(texts)
+    parsed = bundled_parser().parse(texts)
     file = tmp_path / "trees.mrg"
 
     write_parses(file, parsed)
@@ -127,7 +127,7 @@ def read_brackets(file: Path) -> list[tuple[list[str], ConstituencyParse]]:
 
 
 def test_json_has_all_in_plain_types() -> None:
-    (sentence,) = small_parser().parse(["It  rains."])
+    (sentence,) = bundled_parser().parse(["It  rains."])
 
     assert json.loads(sentence.to_json()) == {
         "sent_id": "1",
@@ -180,7 +180,7 @@ def test_a_refused_sentence_is_told_and_keeps_its_place(
 
 
 def test_texts_that_were_split_are_documents(tmp_path: Path) -> None:
-    parsed = small_parser().parse(["It rains. It pours.", "It ends."], split=True)
+    parsed = bundled_parser().parse(["It rains. It pours.", "It ends."], split=True)
 
     write_parses(tmp_path / "t.conllu", parsed)
 
@@ -203,7 +203,7 @@ def test_lines_become_lines() -> None:
     lines = list(
         parse_lines(
             stream,
-            small_parser(),
+            bundled_parser(),
             "brackets",
             name="in",
             on_refusal="skip",
@@ -222,7 +222,7 @@ def test_lines_become_lines() -> None:
 def test_a_text_of_lines_is_split() -> None:
     stream = io.BytesIO(b"It rains. It\npours.\n\nEnd\n")
 
-    blocks = list(parse_lines(stream, small_parser(), "conllu", name="in", split=True))
+    blocks = list(parse_lines(stream, bundled_parser(), "conllu", name="in", split=True))
 
     texts = [line for block in blocks for line in block.splitlines() if line.startswith("# text")]
     assert texts == ["# text = It rains.", "# text = It pours.", "# text = End"]
@@ -230,7 +230,7 @@ def test_a_text_of_lines_is_split() -> None:
 
 
 def test_a_line_that_is_no_text_is_named() -> None:
-    lines = parse_lines(io.BytesIO(b"It rains.\n\xff\n"), small_parser(), "json", name="a.txt")
+    lines = parse_lines(io.BytesIO(b"It rains.\n\xff\n"), bundled_parser(), "json", name="a.txt")
 
     with pytest.raises(ValueError, match=r"a\.txt:2: not UTF-8"):
         list(lines)

@@ -24,8 +24,8 @@ from pipeline.sources.files import TextFiles
 from pipeline.text.split_corpus import split_sentences
 from pipeline.text.tokenization import SentenceConfig
 from pipeline.trees.binarize import binarize
+from tests.support.bundled_parsers import bundled_parser
 from tests.support.repository import REPOSITORY
-from tests.support.small_parsers import NAMES, small_parser
 
 TOO_LONG = "word " * 600
 TEXTS = [
@@ -37,7 +37,7 @@ TEXTS = [
 def test_a_sentence_has_tokens_places_and_both_trees() -> None:
     text = "The  cat sees the dog."
 
-    (sentence,) = treeviews.parse([text], **NAMES)
+    (sentence,) = treeviews.parse([text])
 
     assert sentence.tokens == ["The", "cat", "sees", "the", "dog", "."]
     assert [text[start:end] for start, end in sentence.offsets] == sentence.tokens
@@ -53,13 +53,13 @@ def test_trees_are_those_of_the_shards_of_the_same_text(tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_text("\n\n".join(TEXTS), encoding="utf-8")
     sentences = tmp_path / "sentences"
     split_sentences(TextFiles([tmp_path / "text.txt"]), SentenceConfig(), sentences)
-    parsers = small_parser().parsers
+    parsers = bundled_parser().parsers
     shards = {}
     for stage in ("dependencies", "constituents"):
         parse_shard(ParseJob(stage, sentences, tmp_path / stage, 0), parsers[stage])
         shards[stage] = read_shard(tmp_path / stage, stage, 0).to_pylist()
 
-    parsed = small_parser().parse(["\n\n".join(TEXTS)], split=True)
+    parsed = bundled_parser().parse(["\n\n".join(TEXTS)], split=True)
 
     tokens = [row["tokens"] for row in read_shard(sentences, "sentences", 0).to_pylist()]
     assert [one.words for one in parsed] == tokens
@@ -75,7 +75,7 @@ def test_trees_are_those_of_the_shards_of_the_same_text(tmp_path: Path) -> None:
 
 
 def test_sentences_of_a_text_say_where_they_stand() -> None:
-    parsed = small_parser().parse(["It rains.", "He left.  She\nstayed."], split=True)
+    parsed = bundled_parser().parse(["It rains.", "He left.  She\nstayed."], split=True)
 
     assert [one.sent_id for one in parsed] == ["1-1", "2-1", "2-2"]
     assert [(one.source, one.start, one.text) for one in parsed] == [
@@ -88,7 +88,7 @@ def test_sentences_of_a_text_say_where_they_stand() -> None:
 
 def test_one_kind_of_tree_is_parsed_alone() -> None:
     (heads,) = parse(["It rains."], constituents=False, dependency_parser="dependency-large")
-    (spans,) = parse(["It rains."], dependencies=False, constituency_parser="constituency-small")
+    (spans,) = parse(["It rains."], dependencies=False, constituency_parser="constituency-large")
 
     assert (heads.heads, heads.spans, heads.tags) == ([2, 0, 2], None, None)
     assert (spans.heads, spans.deprels, spans.tags) == (None, None, ["PRP", "VBZ", "."])
@@ -104,13 +104,13 @@ def test_what_cannot_be_parsed_is_named_before_any_is_parsed(
     monkeypatch.setattr(Parser, "parse_tokens", None)
 
     with pytest.raises(ValueError, match=r"sentence 1 \(from 0\): empty; .*2.*too_long.*'skip'"):
-        small_parser().parse(["It rains.", " \n", TOO_LONG])
+        bundled_parser().parse(["It rains.", " \n", TOO_LONG])
 
 
 def test_what_cannot_be_parsed_keeps_its_place() -> None:
     texts = ["It rains.", "", " \t", TOO_LONG, "It pours."]
 
-    parsed = small_parser().parse(texts, on_refusal="skip")
+    parsed = bundled_parser().parse(texts, on_refusal="skip")
 
     assert [one.text for one in parsed] == texts
     assert [one.refusal and one.refusal.reason for one in parsed] == [
@@ -144,9 +144,9 @@ class Moody:
 
 
 def test_a_parsers_own_refusal_and_an_invalid_tree_leave_no_half_of_trees() -> None:
-    parser = Parser(**NAMES)
-    parser.parsers["dependencies"] = Moody(small_parser().parsers["dependencies"])  # type: ignore[assignment]
-    parser.parsers["constituents"] = small_parser().parsers["constituents"]
+    parser = Parser()
+    parser.parsers["dependencies"] = Moody(bundled_parser().parsers["dependencies"])  # type: ignore[assignment]
+    parser.parsers["constituents"] = bundled_parser().parsers["constituents"]
 
     parsed = parser.parse(["An odd day.", "The cycle ends.", "It ends."], on_refusal="skip")
 
@@ -163,15 +163,15 @@ def test_a_parsers_own_refusal_and_an_invalid_tree_leave_no_half_of_trees() -> N
 
 def test_batches_keep_order_and_tell_their_share(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [f"It took {'very ' * (i % 4)}long." for i in range(7)]
-    expected = small_parser().parse(texts)
+    expected = bundled_parser().parse(texts)
     monkeypatch.setattr(parse_text, "SENTENCES_AT_ONCE", 3)
     told: list[float] = []
 
-    parsed = small_parser().parse(texts, on_progress=told.append)
+    parsed = bundled_parser().parse(texts, on_progress=told.append)
 
     assert parsed == expected
     assert told == [3 / 7, 6 / 7, 1.0]
-    assert list(small_parser().stream(iter(texts))) == expected
+    assert list(bundled_parser().stream(iter(texts))) == expected
 
 
 def test_a_stream_reads_ahead_a_bounded_number_of_texts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,7 +184,7 @@ def test_a_stream_reads_ahead_a_bounded_number_of_texts(monkeypatch: pytest.Monk
             taken += 1
             yield "It rains."
 
-    stream = small_parser().stream(texts())
+    stream = bundled_parser().stream(texts())
 
     assert [next(stream).sent_id for _ in range(3)] == ["1", "2", "3"]
     assert taken <= 4
@@ -200,37 +200,37 @@ def test_pools_are_bounded_by_their_tokens(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_one_string_is_one_text() -> None:
-    (expected,) = small_parser().parse(["It rains."])
+    (expected,) = bundled_parser().parse(["It rains."])
 
-    assert small_parser().parse("It rains.") == expected
-    assert parse("It rains.", **NAMES) == expected
-    assert [one.text for one in parse("It rains. He left.", split=True, **NAMES)] == [
+    assert bundled_parser().parse("It rains.") == expected
+    assert parse("It rains.") == expected
+    assert [one.text for one in parse("It rains. He left.", split=True)] == [
         "It rains.",
         "He left.",
     ]
-    assert list(small_parser().stream("It rains.")) == [expected]
+    assert list(bundled_parser().stream("It rains.")) == [expected]
     with pytest.raises(ValueError, match="empty"):
-        parse("", **NAMES)
+        parse("")
 
 
 def test_nothing_gives_nothing() -> None:
-    assert small_parser().parse([]) == []
-    assert small_parser().parse(["", " \n\n "], split=True) == []
+    assert bundled_parser().parse([]) == []
+    assert bundled_parser().parse(["", " \n\n "], split=True) == []
 
 
 def test_parsers_stay_loaded_between_calls(monkeypatch: pytest.MonkeyPatch) -> None:
-    first = parse(["It rains."], **NAMES)
+    first = parse(["It rains."])
     monkeypatch.setattr("pipeline.parsers.load.load_parser", None)
 
-    assert parse(["It rains."], **NAMES) == first
+    assert parse(["It rains."]) == first
 
 
 def test_threads_take_turns() -> None:
     texts = [[f"It took {'very ' * i}long."] * 5 for i in range(8)]
-    expected = [small_parser().parse(one) for one in texts]
+    expected = [bundled_parser().parse(one) for one in texts]
 
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(small_parser().parse, texts))
+        found = list(pool.map(bundled_parser().parse, texts))
 
     assert found == expected
 
@@ -240,7 +240,7 @@ def test_a_folder_that_changed_is_another_parser(tmp_path: Path) -> None:
     shutil.copytree(BUNDLED_PARSERS["dependencies"], folder)
     parse(["It rains."], constituents=False, dependency_parser=folder)
     shutil.rmtree(folder)
-    shutil.copytree(BUNDLED_PARSERS["constituents"].parent / "constituency-small", folder)
+    shutil.copytree(BUNDLED_PARSERS["constituents"].parent / "constituency-large", folder)
 
     with pytest.raises(ValueError, match="one for dependencies is needed here"):
         parse(["It rains."], constituents=False, dependency_parser=folder)
@@ -250,7 +250,7 @@ def test_a_folder_that_changed_is_another_parser(tmp_path: Path) -> None:
     ("settings", "message"),
     [
         ({"dependency_parser": "dependency-larg"}, "did you mean dependency-large"),
-        ({"constituency_parser": "/no/such"}, r"ships \(constituency, constituency-small\)"),
+        ({"constituency_parser": "/no/such"}, r"ships \(constituency, constituency-large\)"),
         ({"dependencies": False, "constituents": False}, "nothing to parse"),
         (
             {"constituents": False, "constituency_parser": "constituency"},
@@ -283,7 +283,7 @@ def test_what_is_no_list_of_strings_is_said(texts: Any, message: str) -> None:
 def test_a_sentence_compares_and_pickles_by_value() -> None:
     import pickle
 
-    (sentence,) = small_parser().parse(["It rains."])
+    (sentence,) = bundled_parser().parse(["It rains."])
 
     assert pickle.loads(pickle.dumps(sentence)) == sentence
     assert isinstance(sentence, ParsedSentence)
@@ -293,7 +293,7 @@ def test_a_sentence_compares_and_pickles_by_value() -> None:
 def test_a_forked_process_parses_with_what_its_parent_loaded() -> None:
     code = (
         "import multiprocessing, treeviews\n"
-        f"parser = treeviews.Parser(**{NAMES!r})\n"
+        "parser = treeviews.Parser()\n"
         "texts = ['The cat sees the dog.'] * 40\n"
         "own = parser.parse(texts)\n"
         "def again():\n"

@@ -19,17 +19,15 @@ from spacy.tokens import Doc, DocBin
 import treeviews.spacy_component
 from pipeline.parsing.parsed_sentence import ParsedSentence
 from tests.pipeline.parsing.test_formats import ODD, flat_tree
+from tests.support.bundled_parsers import bundled_parser
 from tests.support.repository import REPOSITORY
-from tests.support.small_parsers import NAMES, small_parser
 
 TEXTS = ["Dr. Who left. It's raining (again).", "The cat sees the dog.", "", "Go!"]
 
 
 def pipeline(**config: Any) -> Any:
     nlp = spacy.blank("en")
-    names = {} if config.get("constituents") is False else {"constituency_parser"}
-    chosen = {k: v for k, v in NAMES.items() if k in {"dependency_parser", *names}}
-    nlp.add_pipe("treeviews_parser", config=chosen | config)
+    nlp.add_pipe("treeviews_parser", config=config)
     return nlp
 
 
@@ -46,7 +44,7 @@ def trees(doc: Doc) -> list[tuple[Any, ...]]:
 
 
 def test_a_doc_has_text_heads_labels_and_tags() -> None:
-    (sentence,) = small_parser().parse(["It's raining (again)."])
+    (sentence,) = bundled_parser().parse(["It's raining (again)."])
 
     doc = sentence.to_doc()
 
@@ -79,7 +77,7 @@ def test_a_docs_text_is_the_sentences(text: str) -> None:
 
 
 def test_white_space_hangs_from_the_word_before_it_and_breaks_no_constituent() -> None:
-    (sentence,) = small_parser().parse([" The cat  sees the dog.\n "])
+    (sentence,) = bundled_parser().parse([" The cat  sees the dog.\n "])
 
     doc = sentence.to_doc()
 
@@ -96,7 +94,7 @@ def test_white_space_hangs_from_the_word_before_it_and_breaks_no_constituent() -
 
 
 def test_a_refused_sentence_is_a_doc_without_heads() -> None:
-    (sentence,) = small_parser().parse(["word " * 600], on_refusal="skip")
+    (sentence,) = bundled_parser().parse(["word " * 600], on_refusal="skip")
 
     doc = sentence.to_doc()
 
@@ -149,7 +147,7 @@ def test_tokens_are_the_docs(nlp: Any) -> None:
 def test_trees_are_those_of_parse(nlp: Any) -> None:
     doc = nlp(TEXTS[1])
 
-    (sentence,) = small_parser().parse([TEXTS[1]])
+    (sentence,) = bundled_parser().parse([TEXTS[1]])
     assert trees(doc) == trees(sentence.to_doc())
     assert doc._.treeviews_constituents == sentence.to_doc()._.treeviews_constituents
     assert doc._.treeviews_constituents == [list(span) for span in sentence.spans or ()]
@@ -221,7 +219,7 @@ def test_one_kind_of_tree_leaves_the_other_alone() -> None:
     nlp = spacy.blank("en")
     nlp.add_pipe(
         "treeviews_parser",
-        config={"dependencies": False, "constituency_parser": "constituency-small"},
+        config={"dependencies": False, "constituency_parser": "constituency-large"},
     )
     doc = Doc(nlp.vocab, ["It", "rains"], heads=[0, 0], deps=["ROOT", "own"], tags=["A", "B"])
 

@@ -14,7 +14,6 @@ from pipeline.trees.treebanks import read_bracketed, read_conllu
 from tests.support.command import subcommand
 
 main = subcommand("parse")
-SMALL = ["--dependency-parser", "dependency", "--constituency-parser", "constituency-small"]
 RAIN = "(S (NP (PRP It)) (VP (VBZ rains)) (. .))"
 
 
@@ -27,7 +26,7 @@ def test_lines_of_standard_input_become_conllu(
 ) -> None:
     feed(monkeypatch, "It rains.\nThe café’s open.\n")
 
-    assert main(SMALL) == 0
+    assert main([]) == 0
 
     out, err = capfdbinary.readouterr()
     (tmp_path / "t.conllu").write_bytes(out)
@@ -44,7 +43,7 @@ def test_a_file_becomes_what_the_name_of_the_other_says(tmp_path: Path) -> None:
     source, trees = tmp_path / "a.txt", tmp_path / "trees.mrg"
     source.write_text("It rains. It\nrains.\n\nIt rains.\n", encoding="utf-8")
 
-    assert main(["--input", str(source), "--out", str(trees), "--split", *SMALL[2:]]) == 0
+    assert main(["--input", str(source), "--out", str(trees), "--split"]) == 0
 
     assert trees.read_text() == f"{RAIN}\n" * 3
     assert len(read_bracketed(trees)) == 3
@@ -55,7 +54,7 @@ def test_what_cannot_be_parsed_ends_it_or_is_told(
 ) -> None:
     source, trees = tmp_path / "a.txt", tmp_path / "trees.jsonl"
     source.write_text(f"It rains.\n{'word ' * 600}\n", encoding="utf-8")
-    arguments = ["--input", str(source), "--out", str(trees), *SMALL]
+    arguments = ["--input", str(source), "--out", str(trees)]
 
     assert main(arguments) == 2
     assert "sentence 1 (from 0): too_long (600 tokens, limit 510)" in capsys.readouterr().err
@@ -100,7 +99,7 @@ def test_nothing_to_parse_is_a_mistake(
     source, trees = tmp_path / "empty.txt", tmp_path / "trees.conllu"
     source.touch()
 
-    assert main(["--input", str(source), "--out", str(trees), *more, *SMALL]) == 2
+    assert main(["--input", str(source), "--out", str(trees), *more]) == 2
     told = capsys.readouterr().err.splitlines()[0]
     assert told == f"error: {source}: no sentences; {remedy}"
     assert not trees.exists()

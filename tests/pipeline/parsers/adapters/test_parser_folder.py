@@ -102,7 +102,7 @@ def test_checksums_that_are_none_are_refused(folder: Path, text: str) -> None:
         read_parser_folder(folder, "toy")
 
 
-@pytest.mark.parametrize("name", ["dependency", "constituency-small"])
+@pytest.mark.parametrize("name", ["dependency", "constituency", "constituency-large"])
 def test_a_bundled_parser_is_what_its_checksums_say(name: str, tmp_path: Path) -> None:
     bundled = REPOSITORY / "data" / "parsers" / name
     shutil.copytree(bundled, tmp_path / name)
