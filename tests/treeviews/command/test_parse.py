@@ -73,6 +73,7 @@ def test_what_cannot_be_parsed_ends_it_or_is_told(
         (["--out", "trees.xml"], "trees.xml: its name tells no format"),
         (["--format", "xml"], "'--format'"),
         (["--dependency-parser", "dependency-larg"], "did you mean dependency-large?"),
+        (["--constituency-parser", "constituency-larg"], "did you mean constituency-large?"),
         (["--out", "no/dir/trees.conllu"], "no/dir: no such folder; make it first"),
         (["--input", "/no/such.txt"], "/no/such.txt: No such file"),
         (["--no-dependencies", "--no-constituents"], "nothing to parse"),
