@@ -196,7 +196,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if min(options.sentences, options.rounds) < 1:
             raise ValueError("--sentences and --rounds must be at least 1")
-        text = chosen_input(options, options.sentences)
+        text = chosen_input(options, options.sentences, fewer=True)
         run = header("benchmarks.parsing_parts", given, text=text.text, seed=0, quick=options.quick)
         profiles = {stage: measure(stage, text, options) for stage in options.stages}
     except (FileNotFoundError, ValueError) as error:

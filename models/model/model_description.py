@@ -18,6 +18,7 @@ from pipeline.base.bundled import (
     BUNDLED_MODELS,
     BUNDLED_PARSERS,
     SHIPPED_VECTORS,
+    parser_folder,
     shipped_parsers,
 )
 from pipeline.base.config_fields import Config
@@ -281,7 +282,7 @@ def find_parser(stage: str, record: ParserRecord | None, given: Path | None) -> 
     Raises:
         ValueError: no such folder, or another parser; names the argument that helps.
     """
-    option = OPTION_OF_STAGE[stage]
+    option, shipped = OPTION_OF_STAGE[stage], shipped_parsers(stage)
     if record is None:
         if given is None:
             raise ValueError(
@@ -289,23 +290,27 @@ def find_parser(stage: str, record: ParserRecord | None, given: Path | None) -> 
                 f"parsers were recorded and its corpus is gone; give {option}=FOLDER"
             )
         logger.warning("%s: taken as given; the model names no checksum to compare", given)
-        return given
+        return parser_folder(given)
     if given is not None:
-        candidates = [given]
+        candidates = [parser_folder(given)]
     else:
-        shipped = shipped_parsers(stage).values()
-        candidates = [*([] if record.path is None else [record.path]), *shipped]
-    faults = []
+        candidates = [*([] if record.path is None else [record.path]), *shipped.values()]
+    faults: list[str] = []
     for path in candidates:
         fault = _fault(path, record.checksum)
         if fault is None:
             return path
         faults.append(fault)
+    ships = [name for name, path in shipped.items() if _fault(path, record.checksum) is None]
+    remedy = (
+        f"it ships as {ships[0]!r}: leave {option} out"
+        if ships
+        else f"give {option}=FOLDER of that parser (--{option.replace('_', '-')} on a command "
+        f"line); those that ship lie in {BUNDLED_PARSERS[stage].parent}"
+    )
     raise ValueError(
-        f"the {stage} parser {record.name!r} of the model (checksum {record.checksum[:12]}…) was "
-        f"not found: {'; '.join(faults)}; give {option}=FOLDER of that parser "
-        f"(--{option.replace('_', '-')} on a command line); those that ship lie in "
-        f"{BUNDLED_PARSERS[stage].parent}"
+        f"the {stage} parser of the model, {record.name!r} when it was trained (checksum "
+        f"{record.checksum[:12]}…), was not found: {'; '.join(faults)}; {remedy}"
     )
 
 

@@ -21,8 +21,9 @@ BatchSize = Annotated[int | None, typer.Option(min=1, help="Sentences embedded a
 Refusal = Literal["error", "zero"]
 _WHERE = "Where it lies, if not where the model says or ships."
 Vectors = Annotated[Path | None, typer.Option(help=_WHERE)]
-DependencyParser = Annotated[Path | None, typer.Option(help=_WHERE)]
-ConstituencyParser = Annotated[Path | None, typer.Option(help=_WHERE)]
+_WHICH = "The model's parser, if it does not ship: a folder, or the name of one that ships."
+DependencyParser = Annotated[Path | None, typer.Option(help=_WHICH)]
+ConstituencyParser = Annotated[Path | None, typer.Option(help=_WHICH)]
 
 
 def given(**options: Any) -> dict[str, Any]:

@@ -120,10 +120,8 @@ def write_narrower_parser(arguments: Sequence[str] | None = None) -> str:
     model, _ = load_dependency_model(options.parser)
     sizes = replace(model.sizes, **given)
     if sizes == model.sizes:
-        options_that_can = ", ".join(map(_option, NARROWED_SIZES))
-        raise ValueError(
-            f"nothing would become smaller; give less than there is: {options_that_can}"
-        )
+        own = " ".join(f"{_option(name)} {getattr(sizes, name)}" for name in NARROWED_SIZES)
+        raise ValueError(f"{options.parser}: has {own}; give less of one of these")
     narrower = narrowed(model, sizes)
     checksum = save_dependency_model(narrower, out)
     kept, own = (sum(p.numel() for p in m.network.parameters()) for m in (narrower, model))

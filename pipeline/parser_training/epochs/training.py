@@ -233,6 +233,12 @@ def train_parser(
             products,
             config.optimizer.precision,
         )
+    if config.optimizer.warmup_epochs >= config.optimizer.num_epochs:
+        logger.warning(
+            "the learning rate rises for all %d epochs, so little is learned; give a smaller "
+            "--warmup-epochs",
+            config.optimizer.num_epochs,
+        )
     while state.epoch < config.optimizer.num_epochs:
         metrics = training.train_epoch()
         dev, score, words = training.dev_scores()

@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 
+from pipeline.base.bundled import BUNDLED_PARSERS, shipped_parsers
 from pipeline.base.config_fields import Config
 from pipeline.base.digest import sha256_of_file
 from pipeline.base.inside import inside
 from pipeline.base.json_files import check_file, read_json, read_object
+from pipeline.base.mistakes import did_you_mean
 from pipeline.base.refusal import shortened
 
 WEIGHTS_NAME = "weights.safetensors"
@@ -157,7 +159,9 @@ def checksum_of_parser_folder(path: Path) -> str:
 
 def missing_parser_file(file: Path) -> str:
     """Returns the words for a file that a parser's folder lacks."""
+    names = [name for stage in BUNDLED_PARSERS for name in shipped_parsers(stage)]
+    meant = "" if file.parent.exists() else did_you_mean(file.parent.name, known=names)
     return (
         f"{file}: no such file; a parser's folder holds {WEIGHTS_NAME} and {DESCRIPTION_NAME}, "
-        f"as the training tasks write them"
+        f"as the training tasks write them{meant}"
     )

@@ -291,6 +291,10 @@ def test_a_parser_is_handed_to_the_models_that_read_its_trees(tmp_path: Path) ->
 
     assert isinstance(joined, JoinedEncoder)
     assert joined.widths() == {"0-DEP.last": 300, "1-BOW.last": 300}
+    by_name = EncoderSettings(dependency_parser=Path("dependency-large"))
+    assert resolve_encoder("english-trees@DEP", by_name).widths() == {"0-DEP.last": 300}
+    with pytest.raises(ValueError, match=r"it ships as 'dependency-large': leave dependency_"):
+        resolve_encoder("english-trees@DEP", EncoderSettings(dependency_parser=Path("dependency")))
     with pytest.raises(ValueError, match="read no dependencies; leave out dependency_parser="):
         resolve_encoder("english@BOW", settings)
 

@@ -318,7 +318,9 @@ def test_another_parser_is_refused(run: Run, tmp_path: Path) -> None:
 
 
 def test_a_parser_folder_that_is_not_there_is_named(run: Run) -> None:
-    with pytest.raises(ValueError, match="absent: no such folder; give constituency_parser=FOLDER"):
+    with pytest.raises(
+        ValueError, match=r"absent: no such folder; it ships as 'constituency': leave con"
+    ):
         models.load(run.model, constituency_parser="absent")
 
 
@@ -358,7 +360,9 @@ def test_another_parser_than_the_bundled_one_is_asked_for() -> None:
     own = {"name": "own", "checksum": "1" * 64, "path": None}
     record = recorded_parsers(described(own), ["dependencies"])["dependencies"]
 
-    with pytest.raises(ValueError, match=r"dependencies parser 'own' .* was not found") as told:
+    with pytest.raises(
+        ValueError, match=r"dependencies parser of the model, 'own' when .* was not found"
+    ) as told:
         find_parser("dependencies", record, None)
     assert str(told.value).endswith(f"lie in {BUNDLED_PARSERS['dependencies'].parent}")
 

@@ -186,10 +186,11 @@ def test_the_command_writes_a_parser_that_a_training_goes_on_from(
     [
         (["--lstm-hidden", "9"], "lstm_hidden must be at most 8, that of the parser, got 9"),
         (["--arc-mlp", "0"], "arc_mlp must be at least 1, got 0"),
-        ([], "nothing would become smaller; give less than there is: --lstm-hidden, --arc-mlp"),
-        (["--arc-mlp", "7"], "nothing would become smaller"),
+        ([], "wide: has --lstm-hidden 8 --arc-mlp 7 --relation-mlp 5; give less of one of these"),
+        (["--arc-mlp", "7"], "give less of one of these"),
         (["--parser", "constituency"], "a parser of kind 'benepar-chart'"),
         (["--parser", "none"], "none/parser.json: no such file"),
+        (["--parser", "dependncy"], "the training tasks write them; did you mean dependency?"),
     ],
 )
 def test_mistakes_are_told(
