@@ -78,9 +78,12 @@ def test_both_parsers_are_profiled(tmp_path: Path, capsys: pytest.CaptureFixture
     assert all(rate > 0 for rates in figures["core_gflops"].values() for rate in rates.values())
 
 
-def test_too_few_sentences_are_a_mistake(
+def test_all_sentences_are_taken_where_there_are_fewer_than_asked_for(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_corpus(tmp_path, stories(3))
-    assert parsing_parts.main(["--corpus", str(tmp_path), "--sentences", "30000"]) == 2
-    assert "lower --sentences" in capsys.readouterr().err
+    arguments = ["--corpus", str(tmp_path), "--sentences", "30000", "--stages", "dependencies"]
+    assert parsing_parts.main(arguments) == 0
+    assert "- text: first 24 sentences of" in capsys.readouterr().out
+    assert parsing_parts.main(["--corpus", str(tmp_path), "--sentences", "0"]) == 2
+    assert "--sentences and --rounds must be at least 1" in capsys.readouterr().err

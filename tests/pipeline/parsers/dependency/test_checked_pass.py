@@ -74,7 +74,9 @@ def parser() -> Iterator[SuparDependencyParser]:
     noisy = copy.copy(network)
     noisy._modules = dict(network._modules)
     noisy.encoder = copy.deepcopy(network.encoder)
-    torch.manual_seed(0)
+    # Of word salad a single difference may move by more than the margin (with seed 0 it does), and
+    # then all would be parsed exactly at once.
+    torch.manual_seed(1)
     with torch.no_grad():
         for weight in noisy.encoder.parameters():
             weight.mul_(1 + 0.002 * torch.randn_like(weight))
