@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 from pipeline.base.bundled import parser_folder
+from pipeline.parser_training.epochs.training import as_options
 from pipeline.parsers.dependency.model import (
     DependencyModel,
     NetworkSizes,
@@ -120,15 +121,14 @@ def write_narrower_parser(arguments: Sequence[str] | None = None) -> str:
     model, _ = load_dependency_model(options.parser)
     sizes = replace(model.sizes, **given)
     if sizes == model.sizes:
-        own = " ".join(f"{_option(name)} {getattr(sizes, name)}" for name in NARROWED_SIZES)
+        own = as_options({name: getattr(sizes, name) for name in NARROWED_SIZES})
         raise ValueError(f"{options.parser}: has {own}; give less of one of these")
     narrower = narrowed(model, sizes)
     checksum = save_dependency_model(narrower, out)
-    kept, own = (sum(p.numel() for p in m.network.parameters()) for m in (narrower, model))
-    wanted = (f"{_option(name)} {size}" for name, size in sizes.to_dict().items())
+    kept, all_of_it = (sum(p.numel() for p in m.network.parameters()) for m in (narrower, model))
     return (
-        f"{kept:,} of {own:,} weights, checksum {checksum}; train it before you use it:\n"
-        f"--initial {out} {' '.join(wanted)}"
+        f"{kept:,} of {all_of_it:,} weights, checksum {checksum}; train it before you use it:\n"
+        f"--initial {out} {as_options(sizes.to_dict())}"
     )
 
 
@@ -141,9 +141,5 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     help_text = "the parser: folder, or name of one that ships"
     add("--parser", type=parser_folder, required=True, help=help_text)
     for name in NARROWED_SIZES:
-        add(_option(name), type=int, help="units that stay; default: all")
+        add("--" + name.replace("_", "-"), type=int, help="units that stay; default: all")
     return parser.parse_args(arguments)
-
-
-def _option(name: str) -> str:
-    return "--" + name.replace("_", "-")

@@ -262,15 +262,16 @@ def check_sizes_given(parser: Path, of_parser: Config, of_training: Config) -> N
         ValueError: it has not; names the options that give them.
     """
     given = of_training.to_dict()
-    options = [
-        f"--{name.replace('_', '-')} {value}"
-        for name, value in of_parser.to_dict().items()
-        if value != given[name]
-    ]
-    if options:
+    other = {name: own for name, own in of_parser.to_dict().items() if own != given[name]}
+    if other:
         raise ValueError(
-            f"{parser}: has other sizes than the training; give the training {' '.join(options)}"
+            f"{parser}: has other sizes than the training; give the training {as_options(other)}"
         )
+
+
+def as_options(values: Mapping[str, object]) -> str:
+    """Returns settings as a command line gives them: ``--num-epochs 3 --seed 1``."""
+    return " ".join(f"--{name.replace('_', '-')} {value}" for name, value in values.items())
 
 
 def check_known(parser: Path, kind: str, needed: Iterable[str], known: Collection[str]) -> None:

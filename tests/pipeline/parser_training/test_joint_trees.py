@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -14,7 +13,6 @@ from pipeline.parser_training.__main__ import main
 from pipeline.parser_training.dependency.joint_trees import joint_trees, sample_sentences
 from pipeline.parsers.dependency.model import (
     DependencyModel,
-    NetworkSizes,
     build_network,
     save_dependency_model,
 )
@@ -28,27 +26,8 @@ from pipeline.shards.shards import write_shard
 from pipeline.trees.flat import validate_heads
 from pipeline.trees.treebanks import read_conllu
 from tests.support.dependency_examples import treebank, write_conllu
+from tests.support.random_dependency_parsers import SIZES, random_model
 from tests.support.tiny_transformers import random_weights, tiny_bert
-
-SIZES = NetworkSizes(
-    word_embedding=6,
-    character_embedding=6,
-    character_hidden=8,
-    character_features=6,
-    lstm_hidden=8,
-    lstm_layers=1,
-    arc_mlp=7,
-    relation_mlp=5,
-)
-
-
-def random_model(seed: int, *, min_word_frequency: int = 1) -> DependencyModel:
-    vocabulary = DependencyVocabulary.build(treebank(), min_word_frequency=min_word_frequency)
-    torch.manual_seed(seed)
-    network: Any = build_network(SIZES, vocabulary)
-    for parameter in network.parameters():
-        torch.nn.init.normal_(parameter, std=0.7)
-    return DependencyModel(network.eval(), SIZES, vocabulary)
 
 
 def random_parser(seed: int, *, min_word_frequency: int = 1) -> SuparDependencyParser:

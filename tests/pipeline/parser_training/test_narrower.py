@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -14,35 +13,20 @@ from pipeline.parser_training.dependency.narrower import narrowed
 from pipeline.parsers.dependency.model import (
     DependencyModel,
     NetworkSizes,
-    build_network,
     load_dependency_model,
     save_dependency_model,
 )
 from pipeline.parsers.dependency.supar_adapter import SuparDependencyParser
-from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
 from pipeline.trees.parses import DependencyParse
+from tests.support import random_dependency_parsers
 from tests.support.dependency_examples import treebank, write_conllu
 
-SIZES = NetworkSizes(
-    word_embedding=6,
-    character_embedding=6,
-    character_hidden=8,
-    character_features=6,
-    lstm_hidden=8,
-    lstm_layers=2,
-    arc_mlp=7,
-    relation_mlp=5,
-)
+SIZES = replace(random_dependency_parsers.SIZES, lstm_layers=2)
 SENTENCES = [sentence.tokens for sentence in treebank()]
 
 
 def random_model(seed: int = 1, sizes: NetworkSizes = SIZES) -> DependencyModel:
-    vocabulary = DependencyVocabulary.build(treebank(), min_word_frequency=1)
-    torch.manual_seed(seed)
-    network: Any = build_network(sizes, vocabulary)
-    for parameter in network.parameters():
-        torch.nn.init.normal_(parameter, std=0.7)
-    return DependencyModel(network.eval(), sizes, vocabulary)
+    return random_dependency_parsers.random_model(seed, sizes=sizes)
 
 
 def widened(model: DependencyModel, *, lstm: int, arc: int, relation: int) -> DependencyModel:

@@ -1,0 +1,34 @@
+"""Tiny dependency parsers with random weights, over the words of the hand-written sentences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from pipeline.parsers.dependency.model import DependencyModel, NetworkSizes, build_network
+from pipeline.parsers.dependency.vocabulary import DependencyVocabulary
+from tests.support.dependency_examples import treebank
+
+SIZES = NetworkSizes(
+    word_embedding=6,
+    character_embedding=6,
+    character_hidden=8,
+    character_features=6,
+    lstm_hidden=8,
+    lstm_layers=1,
+    arc_mlp=7,
+    relation_mlp=5,
+)
+
+
+def random_model(
+    seed: int, *, sizes: NetworkSizes = SIZES, min_word_frequency: int = 1
+) -> DependencyModel:
+    """Weights so large that trees are of many shapes."""
+    vocabulary = DependencyVocabulary.build(treebank(), min_word_frequency=min_word_frequency)
+    torch.manual_seed(seed)
+    network: Any = build_network(sizes, vocabulary)
+    for parameter in network.parameters():
+        torch.nn.init.normal_(parameter, std=0.7)
+    return DependencyModel(network.eval(), sizes, vocabulary)
