@@ -6,15 +6,19 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from pipeline.parser_training.constituency.altered_trees import constituency_alterations
+from pipeline.parser_training.epochs.alterations import LIST_MARKS
 from pipeline.parsers.constituency.model import (
     RESERVED_CHARACTERS,
     START_ROW,
     STOP_ROW,
     ChartVocabularies,
     WordTable,
+    from_benepar_label,
     to_benepar_label,
     word_table,
 )
@@ -88,14 +92,29 @@ class ExampleSet:
     """A training set whose words are spelled once; batches are drawn from it by seed."""
 
     def __init__(
-        self, sentences: Sequence[BracketedSentence], vocabularies: ChartVocabularies
+        self,
+        sentences: Sequence[BracketedSentence],
+        vocabularies: ChartVocabularies,
+        *,
+        altered_share: float = 0.0,
     ) -> None:
-        words = sorted({token for sentence in sentences for token in sentence.tokens})
+        """Takes the sentences.
+
+        Args:
+            altered_share: see `ParserTrainingConfig`.
+        """
+        known = {token for sentence in sentences for token in sentence.tokens}
+        if altered_share:
+            known |= {token.lower() for token in known} | LIST_MARKS
+        words = sorted(known)
         characters = {c: i for i, c in enumerate(vocabularies.characters)}
         self._table = word_table(words, characters)
         self._row_of = {word: row for row, word in enumerate(words, start=2)}
         self._label_ids = {label: i for i, label in enumerate(vocabularies.labels)}
         self._tag_ids = {tag: i for i, tag in enumerate(vocabularies.tags)}
+        self._sentences = sentences
+        labels = [from_benepar_label(label) for label in vocabularies.labels[1:]]
+        self._alterations = constituency_alterations(altered_share, labels, vocabularies.tags)
         self._examples = [self._encode(sentence) for sentence in sentences]
 
     def __len__(self) -> int:
@@ -107,7 +126,8 @@ class ExampleSet:
 
         Args:
             batch_tokens: a batch's tokens, padding included; one longer sentence stands alone.
-            seed: determines which sentences meet and the order of the batches.
+                The marks of lists that altered sentences have come on top.
+            seed: determines which sentences meet, the order of the batches and what is altered.
         """
         generator = torch.Generator().manual_seed(seed)
         shuffled = torch.randperm(len(self._examples), generator=generator).tolist()
@@ -118,8 +138,14 @@ class ExampleSet:
             if not groups or padded > batch_tokens:
                 groups.append([])
             groups[-1].append(index)
+        random = np.random.default_rng(seed)
         for which in torch.randperm(len(groups), generator=generator).tolist():
-            yield self._collate([self._examples[index] for index in groups[which]])
+            yield self._collate([self._drawn(index, random) for index in groups[which]])
+
+    def _drawn(self, index: int, random: np.random.Generator) -> _Example:
+        sentence = self._sentences[index]
+        drawn = self._alterations.drawn(sentence, random)
+        return self._examples[index] if drawn is sentence else self._encode(drawn)
 
     def _encode(self, sentence: BracketedSentence) -> _Example:
         parse = sentence.parse

@@ -27,6 +27,7 @@ from pipeline.parser_training.constituency.examples import (
     ExampleSet,
     build_vocabularies,
 )
+from pipeline.parser_training.epochs.alterations import LONGEST_LIST_MARK
 from pipeline.parser_training.epochs.optimizer import OptimizerConfig
 from pipeline.parser_training.epochs.training import (
     ParserTraining,
@@ -82,10 +83,10 @@ class ConstituencyTrainingConfig(ParserTrainingConfig):
             files, documents = getattr(self, f"{name}_files"), getattr(self, f"{name}_documents")
             if documents and len(files) != len(documents):
                 raise ValueError(f"{len(documents)} {name}_documents for {len(files)} {name}_files")
-        if self.max_sentence_tokens > self.model.max_length - 2:
+        limit = self.model.max_length - 2 - (LONGEST_LIST_MARK if self.altered_share else 0)
+        if self.max_sentence_tokens > limit:
             raise ValueError(
-                f"max_sentence_tokens={self.max_sentence_tokens}, but the model takes "
-                f"{self.model.max_length - 2}"
+                f"max_sentence_tokens={self.max_sentence_tokens}, but the model takes {limit}"
             )
 
     @property
@@ -116,7 +117,9 @@ class ConstituencyTraining(
     def _start(self, sentences: list[BracketedSentence]) -> ChartParser:
         model = _start_model(self.config, sentences)
         self._vocabularies = model.vocabularies
-        self._examples = ExampleSet(sentences, model.vocabularies)
+        self._examples = ExampleSet(
+            sentences, model.vocabularies, altered_share=self.config.altered_share
+        )
         logger.info("%d labels", len(model.vocabularies.labels))
         return model.network
 

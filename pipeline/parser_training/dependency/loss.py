@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -13,12 +12,8 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
-from pipeline.parser_training.dependency.alterations import (
-    LIST_MARKS,
-    LONGEST_LIST_MARK,
-    RELATIONS_OF_MARKS,
-    altered,
-)
+from pipeline.parser_training.dependency.altered_trees import dependency_alterations
+from pipeline.parser_training.epochs.alterations import LIST_MARKS
 from pipeline.parsers.dependency.forward import (
     arc_scores,
     encode,
@@ -33,8 +28,6 @@ from pipeline.parsers.dependency.vocabulary import (
     token_batch,
 )
 from pipeline.trees.treebanks import TreebankSentence
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -77,22 +70,19 @@ class GoldSentences:
             relations: the network's.
             altered_share: see `DependencyTrainingConfig`.
         """
-        self._sentences, self._altered_share = sentences, altered_share
+        self._sentences = sentences
         self._relation_ids = {name: i for i, name in enumerate(relations)}
-        missing = sorted(RELATIONS_OF_MARKS - self._relation_ids.keys())
-        self._with_marks = not missing
-        if altered_share and missing:
-            logger.warning(
-                "altered sentences get no marks of lists: the treebanks lack %s", ", ".join(missing)
-            )
-        self.longer = LONGEST_LIST_MARK if altered_share and self._with_marks else 0
+        self._alterations = dependency_alterations(altered_share, relations)
+        self.longer = self._alterations.longer
         """Tokens by which a sentence may be longer than it is."""
 
     def drawn(
         self, members: Sequence[int], random: np.random.Generator
     ) -> tuple[list[list[str]], GoldTrees]:
         """Returns the tokens of the sentences at the given positions, and their trees."""
-        chosen = [self._drawn(position, random) for position in members]
+        chosen = [
+            self._alterations.drawn(self._sentences[position], random) for position in members
+        ]
         lengths = np.array([len(sentence.tokens) + 1 for sentence in chosen])
         heads = np.zeros((len(chosen), int(lengths.max())), dtype=np.int64)
         relations = np.zeros_like(heads)
@@ -101,12 +91,6 @@ class GoldSentences:
             relations[row, 1:length] = [self._relation_ids[name] for name in sentence.deprels]
         trees = GoldTrees(*map(torch.from_numpy, (lengths, heads, relations)))
         return [sentence.tokens for sentence in chosen], trees
-
-    def _drawn(self, position: int, random: np.random.Generator) -> TreebankSentence:
-        sentence = self._sentences[position]
-        if self._altered_share and random.random() < self._altered_share:
-            return altered(sentence, random, with_marks=self._with_marks)
-        return sentence
 
 
 class GoldTreebank:

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from torch import Tensor
 
-from pipeline.base.config_fields import Count, Natural, Share
+from pipeline.base.config_fields import Count, Natural
 from pipeline.parser_training.dependency.loss import GoldBatch, GoldTreebank, dependency_loss
 from pipeline.parser_training.dependency.treebank_training import TreebankTraining
 from pipeline.parser_training.dependency.word_embedding import (
@@ -62,10 +62,6 @@ class DependencyTrainingConfig(ParserTrainingConfig):
     an initial parser, whose words are kept."""
     unknown_word_alpha: float = 0.25
     """A word seen f times becomes the unknown word with probability alpha / (alpha + f)."""
-    altered_share: Share = 0.0
-    """Of the training sentences, drawn anew in each epoch, that lose their capitals or final mark,
-    where they have them, or get the mark of a list before them (`alterations`). Marks need the
-    relations ``punct`` and ``discourse``; the log tells where the treebanks lack one."""
 
     def _check_together(self) -> None:
         super()._check_together()

@@ -15,7 +15,7 @@ from typing import ClassVar
 import numpy as np
 from torch import Tensor
 
-from pipeline.base.config_fields import Config, Count, Positive, Share, ShareBelow1
+from pipeline.base.config_fields import Config, Count, Positive, ShareBelow1
 from pipeline.parser_training.dependency.loss import GoldSentences, GoldTrees, loss_of_states
 from pipeline.parser_training.dependency.treebank_training import TreebankTraining
 from pipeline.parser_training.epochs.optimizer import OptimizerConfig, ParameterGroup
@@ -80,8 +80,6 @@ class TransformerTrainingConfig(ParserTrainingConfig):
     )
     scorer_rate: Positive = 10.0
     """How many times the transformer's learning rate the scorers' is."""
-    altered_share: Share = 0.0
-    """See `DependencyTrainingConfig`."""
 
     def _check_together(self) -> None:
         super()._check_together()

@@ -20,7 +20,7 @@ import torch
 from numpy.typing import DTypeLike
 from torch import Tensor, nn
 
-from pipeline.base.config_fields import Config, Count
+from pipeline.base.config_fields import Config, Count, Share
 from pipeline.base.digest import digest_of, sha256_of_file
 from pipeline.parser_training.epochs.optimizer import (
     OptimizerConfig,
@@ -60,6 +60,10 @@ class ParserTrainingConfig(Config):
     """Bound of a batch's padded size."""
     max_sentence_tokens: Count = 150
     """Longer training sentences are left out; the log counts them."""
+    altered_share: Share = 0.0
+    """Of the training sentences, drawn anew in each epoch, that lose their capitals or final mark,
+    where they have them, or get the mark of a list before them (`alterations`). Marks need
+    relations or tags of their own; the log tells where the treebanks lack one."""
     seed: int = 1
 
     def _check_together(self) -> None:

@@ -1,0 +1,110 @@
+"""Training sentences as careless text would have them: the same tree, other tokens.
+
+Treebanks are edited text. Chats have no capitals, headings no final mark, and sentences cut from
+pages begin with the mark of a list. Relations and tags of such marks follow the UD English
+treebanks and GUM's bracketed trees: numbers and letters are ``discourse`` and ``LS``, bullets
+``punct`` and ``:``.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from pipeline.trees.treebanks import BracketedSentence, TreebankSentence
+
+logger = logging.getLogger(__name__)
+
+SentenceT = TypeVar("SentenceT", bound=TreebankSentence | BracketedSentence)
+
+RELATIONS_OF_MARKS = frozenset({"discourse", "punct"})
+"""Of the marks of lists."""
+TAGS_OF_MARKS = frozenset({"LS", ":", ".", "-LRB-", "-RRB-"})
+"""Likewise."""
+FINAL_MARKS = frozenset(".!?;:")
+_BULLETS = ("-", "*", "•", "–")
+_NAMES = (*map(str, range(1, 21)), *"abcdefghABCDEFGH")
+LIST_MARKS = frozenset({*_BULLETS, *_NAMES, *(f"{name}." for name in _NAMES), "(", ")", "."})
+"""Every token that a mark may have."""
+LONGEST_LIST_MARK = 3
+"""Tokens by which an altered sentence may be longer."""
+
+
+@dataclass(frozen=True)
+class ListMark:
+    """The k tokens before an item of a list."""
+
+    tokens: list[str]
+    heads: list[int]
+    """1-based among these tokens; 0 for the root of the sentence."""
+    relations: list[str]
+    tags: list[str]
+
+
+class Alterations(Generic[SentenceT]):
+    """Draws which training sentences are altered, and how."""
+
+    def __init__(
+        self,
+        share: float,
+        *,
+        without_final_mark: Callable[[SentenceT], SentenceT],
+        with_list_mark: Callable[[SentenceT, ListMark], SentenceT],
+        lacking: Collection[str] = (),
+    ) -> None:
+        """Takes what a kind of tree does with each.
+
+        Args:
+            share: of the sentences, see `ParserTrainingConfig.altered_share`.
+            without_final_mark, with_list_mark: return the sentence so, or as it is where its tree
+                does not allow it.
+            lacking: relations or tags of the marks of lists that the parser does not know, because
+                of which no sentence gets one; the log tells.
+        """
+        if share and lacking:
+            names = ", ".join(sorted(lacking))
+            logger.warning("altered sentences get no marks of lists: the treebanks lack %s", names)
+        self._share, self._with_marks = share, not lacking
+        self._without_final_mark, self._with_list_mark = without_final_mark, with_list_mark
+        self.longer = LONGEST_LIST_MARK if share and self._with_marks else 0
+        """Tokens by which a sentence may be longer than it is."""
+
+    def drawn(self, sentence: SentenceT, random: np.random.Generator) -> SentenceT:
+        """Returns the sentence, or in a share of the cases altered.
+
+        In lower case, without its final mark or with a list's mark before it. A sentence without
+        capitals, or without a final mark, may so stay as it is.
+        """
+        if not self._share or random.random() >= self._share:
+            return sentence
+        way = int(random.integers(3 if self._with_marks else 2))
+        if way == 0:
+            return in_lower_case(sentence)
+        if way == 1:
+            return self._without_final_mark(sentence)
+        return self._with_list_mark(sentence, list_mark(random))
+
+
+def in_lower_case(sentence: SentenceT) -> SentenceT:
+    """Returns the sentence without capitals."""
+    return replace(sentence, tokens=[token.lower() for token in sentence.tokens])
+
+
+def list_mark(random: np.random.Generator) -> ListMark:
+    """Returns ``-``, ``3.``, ``b )`` or the like."""
+    if random.random() < 1 / 3:
+        return ListMark([str(random.choice(_BULLETS))], [0], ["punct"], [":"])
+    name = str(random.choice(_NAMES))
+    numbered = (
+        ListMark([f"{name}."], [0], ["discourse"], ["LS"]),
+        ListMark([name, "."], [0, 1], ["discourse", "punct"], ["LS", "."]),
+        ListMark([name, ")"], [0, 1], ["discourse", "punct"], ["LS", "-RRB-"]),
+        ListMark(
+            ["(", name, ")"], [2, 0, 2], ["punct", "discourse", "punct"], ["-LRB-", "LS", "-RRB-"]
+        ),
+    )
+    return numbered[int(random.integers(len(numbered)))]
