@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn, get_args
@@ -13,7 +13,11 @@ import torch
 from pipeline.base.bundled import parser_folder
 from pipeline.base.mistakes import did_you_mean
 from pipeline.parser_training.epochs.optimizer import ProductType
-from pipeline.parser_training.epochs.training import ParserTrainingConfig, train_parser
+from pipeline.parser_training.epochs.training import (
+    ParserTraining,
+    ParserTrainingConfig,
+    train_parser,
+)
 from pipeline.parser_training.job import TrainedKind
 
 _TREES = {"constituency": "files of bracketed trees"}
@@ -35,13 +39,30 @@ def train(
         ValueError: a setting, a file or the output folder is not what it should be.
     """
     config_type, training = _kind(kind)
-    parser = _argument_parser(kind, config_type)
-    options = parser.parse_args([_with_hyphens(argument) for argument in arguments])
+    given = [_with_hyphens(argument) for argument in arguments]
+    defaults = {field.name: _default(field) for field in fields(config_type)}
+    if (initial := _initial_parser(given)) is not None:
+        defaults[training.sizes_name] = training.sizes_of(initial)
+    options = _argument_parser(kind, defaults).parse_args(given)
     torch.set_num_threads(options.threads)
-    return train_parser(training(_config(options, config_type)), options.out, on_progress)
+    config = config_type(**_values(options, defaults))
+    return train_parser(training(config), options.out, on_progress)
 
 
-def _kind(kind: TrainedKind) -> tuple[type[ParserTrainingConfig], Callable[[Any], Any]]:
+def _initial_parser(arguments: Sequence[str]) -> Path | None:
+    """Returns what ``--initial`` names, whose sizes are the defaults of the other options."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    parser.add_argument("--initial", type=parser_folder)
+    try:
+        initial: Path | None = parser.parse_known_args(arguments)[0].initial
+    except argparse.ArgumentError:
+        return None  # told by the parser of all options
+    return initial
+
+
+def _kind(
+    kind: TrainedKind,
+) -> tuple[type[ParserTrainingConfig], type[ParserTraining[Any, Any, Any]]]:
     """Returns a kind's configuration and training; imports them alone, which takes seconds."""
     if kind == "dependency":
         from pipeline.parser_training.dependency import training as dependency
@@ -76,9 +97,7 @@ class _Options(argparse.ArgumentParser):
         raise ValueError(f"{message}{meant}; `{self.prog} --help` lists the options")
 
 
-def _argument_parser(
-    kind: TrainedKind, config_type: type[ParserTrainingConfig]
-) -> argparse.ArgumentParser:
+def _argument_parser(kind: TrainedKind, defaults: Mapping[str, Any]) -> argparse.ArgumentParser:
     trees = _TREES.get(kind, "CoNLL-U files")
     parser = _Options(
         prog=f"python -m pipeline.parser_training {kind}",
@@ -97,23 +116,22 @@ def _argument_parser(
         default=[],
         help="leave out documents whose id begins so",
     )
-    without = f"so {_LEAST[kind]} has no effect, " if kind in _LEAST else ""
+    without = f", so {_LEAST[kind]} has no effect" if kind in _LEAST else ""
     add(
         "--initial",
         dest="initial_parser",
         type=parser_folder,
         help="a parser to go on from, by its folder or the name of one that ships; its "
-        f"vocabularies are kept, {without}and sizes must be given as they are there",
+        f"vocabularies and sizes are kept{without}",
     )
     _add_files_of_kind(parser, kind)
     add("--threads", type=int, default=1)
-    for field in fields(config_type):
-        default = _default(field)
-        for name, value in _numbers(field.name, default).items():
+    for field, default in defaults.items():
+        for name, value in _numbers(field, default).items():
             flag = "--" + name.replace("_", "-")
             add(flag, type=type(value), default=value, help=f"default {value}")
-        if field.name == "optimizer":
-            add("--precision", choices=get_args(ProductType), default=default.precision)
+    precision = defaults["optimizer"].precision
+    add("--precision", choices=get_args(ProductType), default=precision)
     return parser
 
 
@@ -151,20 +169,18 @@ def _numbers(name: str, default: Any) -> dict[str, int | float]:
     return {name: default} if isinstance(default, int | float) else {}
 
 
-def _config(
-    options: argparse.Namespace, config_type: type[ParserTrainingConfig]
-) -> ParserTrainingConfig:
+def _values(options: argparse.Namespace, defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the fields of the configuration."""
     given, values = vars(options), dict[str, Any]()
-    for field in fields(config_type):
-        default = _default(field)
+    for field, default in defaults.items():
         if is_dataclass(default) and not isinstance(default, type):
             numbers = {
-                name.removesuffix("_dropout") if field.name == "dropouts" else name: given[name]
-                for name in _numbers(field.name, default)
+                name.removesuffix("_dropout") if field == "dropouts" else name: given[name]
+                for name in _numbers(field, default)
             }
-            values[field.name] = replace(default, **numbers)
+            values[field] = replace(default, **numbers)
         else:
-            value = given[field.name]
-            values[field.name] = tuple(value) if isinstance(value, list) else value
+            value = given[field]
+            values[field] = tuple(value) if isinstance(value, list) else value
     values["optimizer"] = replace(values["optimizer"], precision=options.precision)
-    return config_type(**values)
+    return values

@@ -25,7 +25,7 @@ def folders_of(
         ValueError: nothing is wanted, or a parser is given for what is not.
     """
     if not (dependencies or constituents):
-        raise ValueError("nothing to parse: let dependencies or constituents be True")
+        raise ValueError("nothing to parse: ask for dependencies, for constituents or for both")
     asked = {
         "dependencies": (dependencies, dependency_parser, "dependency_parser"),
         "constituents": (constituents, constituency_parser, "constituency_parser"),
@@ -36,7 +36,7 @@ def folders_of(
             folders[stage] = _folder_of(stage, given)
         elif given is not None:
             raise ValueError(
-                f"{option} is given, but no {stage} are asked for; leave it out or ask"
+                f"{option} is given, but no {stage} are asked for; leave it out or ask for them"
             )
     return folders
 

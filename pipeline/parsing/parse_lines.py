@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import IO
 
-from pipeline.base.foreign_text import decoded_lines
+from pipeline.base.foreign_text import decoded_lines, told
 from pipeline.parsing.formats import Format, written
 from pipeline.parsing.parse_text import OnRefusal, Parser
 from pipeline.parsing.parsed_sentence import ParsedSentence
+
+_REMEDY = "mend or remove it, or give --on-refusal skip, with which it stands there without trees"
 
 
 def parse_lines(
@@ -30,24 +32,36 @@ def parse_lines(
             becomes of a refused sentence.
         name: of the stream, for messages.
         split: the stream is a text instead, whose sentences are found; it is read whole.
-        on_refusal: see `pipeline.parsing.parse_text.Parser.stream`.
+        on_refusal: ``error`` ends it at the first sentence that cannot be parsed, ``skip`` leaves
+            one in its place that has no trees.
         on_sentence: is told each sentence, a refused one, too.
 
     Raises:
         ValueError: a line is not UTF-8, there are no sentences, or one is refused and
-            ``on_refusal`` is ``error``.
+            ``on_refusal`` is ``error``; names the stream and the line or sentence.
         RuntimeError: memory, the device or a parser failed.
     """
     lines = decoded_lines(stream, name)
     texts = ["\n".join(lines)] if split else lines
 
-    def told() -> Iterator[ParsedSentence]:
+    def sentences() -> Iterator[ParsedSentence]:
         sentence = None
-        for sentence in parser.stream(texts, split=split, on_refusal=on_refusal):
+        # Refused here rather than by the stream, which knows neither its name nor its lines.
+        for sentence in parser.stream(texts, split=split, on_refusal="skip"):
+            if on_refusal == "error" and sentence.refusal is not None:
+                raise ValueError(f"{_refused(sentence, name)}; {_REMEDY}")
             if on_sentence is not None:
                 on_sentence(sentence)
             yield sentence
         if sentence is None:
             raise ValueError(f"{name}: no sentences; give {'a text' if split else 'one a line'}")
 
-    return written(told(), form)
+    return written(sentences(), form)
+
+
+def _refused(sentence: ParsedSentence, name: str) -> str:
+    """Returns where a sentence stands and why it has no trees, in words."""
+    assert sentence.refusal is not None
+    what = "sentence" if "-" in sentence.sent_id else "line"
+    detail = f" ({told(sentence.refusal.detail)})" if sentence.refusal.detail else ""
+    return f"{name}, {what} {sentence.sent_id}: {sentence.refusal.reason}{detail}"

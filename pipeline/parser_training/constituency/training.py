@@ -102,6 +102,12 @@ class ConstituencyTraining(
 
     loss_names = ("bracket_loss", "tag_loss")
     metrics_dtype: ClassVar[DTypeLike] = np.float32
+    sizes_name = "model"
+
+    @staticmethod
+    def sizes_of(parser: Path) -> ChartModelConfig:
+        """Returns the parser's sizes; dropouts as they are by default."""
+        return _with_dropouts_of(ChartModelConfig(), load_constituency_model(parser)[0].config)
 
     def _read(self, part: str) -> list[BracketedSentence]:
         files: tuple[Path, ...] = getattr(self.config, f"{part}_files")
@@ -161,12 +167,14 @@ def _start_model(
         check_known(config.initial_parser, "labels", labels, model.vocabularies.labels)
         tags = (tag for s in sentences for tag in s.parse.tags)
         check_known(config.initial_parser, "tags", tags, model.vocabularies.tags)
-        own = replace(
-            model.config, dropout=config.model.dropout, char_dropout=config.model.char_dropout
-        )
+        own = _with_dropouts_of(config.model, model.config)
         check_sizes_given(config.initial_parser, own, config.model)
         fresh = new_constituency_model(config.model, model.vocabularies)
         fresh.network.load_state_dict(model.network.state_dict())
         return fresh
     vocabularies = build_vocabularies(sentences, min_character_count=config.min_character_count)
     return new_constituency_model(config.model, vocabularies)
+
+
+def _with_dropouts_of(training: ChartModelConfig, sizes: ChartModelConfig) -> ChartModelConfig:
+    return replace(sizes, dropout=training.dropout, char_dropout=training.char_dropout)

@@ -128,7 +128,7 @@ def write_narrower_parser(arguments: Sequence[str] | None = None) -> str:
     kept, all_of_it = (sum(p.numel() for p in m.network.parameters()) for m in (narrower, model))
     return (
         f"{kept:,} of {all_of_it:,} weights, checksum {checksum}; train it before you use it:\n"
-        f"--initial {out} {as_options(sizes.to_dict())}"
+        f"--initial {out}"
     )
 
 

@@ -77,6 +77,11 @@ class DependencyTrainingConfig(ParserTrainingConfig):
 class DependencyTraining(TreebankTraining[DependencyTrainingConfig, GoldBatch]):
     """A biaffine dependency model in training."""
 
+    @staticmethod
+    def sizes_of(parser: Path) -> NetworkSizes:
+        """Returns the parser's."""
+        return load_dependency_model(parser)[0].sizes
+
     def _start(self, sentences: list[TreebankSentence]) -> Network:
         network, vocabulary = _start_network(self.config, sentences)
         self._treebank = GoldTreebank(

@@ -111,6 +111,11 @@ class SubwordBatch:
 class TransformerTraining(TreebankTraining[TransformerTrainingConfig, SubwordBatch]):
     """A biaffine dependency model over a transformer in training."""
 
+    @staticmethod
+    def sizes_of(parser: Path) -> ScorerSizes:
+        """Returns the parser's."""
+        return _sizes_of(load_transformer_dependency_model(parser)[0])
+
     def _start(self, sentences: list[TreebankSentence]) -> Network:
         self._model = _first_model(self.config, sentences)
         self._reader = SubwordReader(self._model.tokenizer, self._model.subwords)
@@ -184,6 +189,10 @@ def _go_on_from(
             f"{folder}: its transformer is a feature beside words, which is not trained here; give "
             f"a parser whose encoder is its transformer"
         )
-    own = ScorerSizes(args.n_arc_mlp, args.n_rel_mlp, args.n_bert_layers)
-    check_sizes_given(folder, own, sizes)
+    check_sizes_given(folder, _sizes_of(initial), sizes)
     return with_dropouts(initial, folder / TRANSFORMER_FOLDER, dropouts)
+
+
+def _sizes_of(model: TransformerDependencyModel) -> ScorerSizes:
+    args = model.network.args
+    return ScorerSizes(args.n_arc_mlp, args.n_rel_mlp, args.n_bert_layers)

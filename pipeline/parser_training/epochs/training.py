@@ -116,6 +116,8 @@ class ParserTraining(ABC, Generic[ConfigT, SentenceT, BatchT]):
     """Of the losses whose means stand in ``metrics.jsonl``."""
     metrics_dtype: ClassVar[DTypeLike] = np.float64
     """What these means are taken in."""
+    sizes_name: ClassVar[str] = "sizes"
+    """Of the configuration's field that has the network's sizes."""
 
     def __init__(self, config: ConfigT) -> None:
         """Reads the treebanks and builds the network before the first step.
@@ -142,6 +144,11 @@ class ParserTraining(ABC, Generic[ConfigT, SentenceT, BatchT]):
         self.state = TrainingState(
             network, averaged, config.optimizer.new_optimizer(self._groups(network))
         )
+
+    @staticmethod
+    @abstractmethod
+    def sizes_of(parser: Path) -> Config:
+        """Returns what a training that goes on from this parser folder needs as its sizes."""
 
     @abstractmethod
     def _read(self, part: str) -> list[SentenceT]:

@@ -15,6 +15,7 @@ from pipeline.parser_training.constituency.training import (
 from pipeline.parser_training.epochs.training import train_parser
 from pipeline.parsers.constituency.benepar_adapter import BeneparConstituencyParser
 from pipeline.parsers.constituency.evaluate import main as evaluate_main
+from pipeline.parsers.constituency.model import ChartModelConfig
 from tests.support.constituency_trees import TINY, toy_treebank, write_bracketed, write_documents
 
 
@@ -161,6 +162,23 @@ def test_a_training_goes_on_from_a_parser_with_its_vocabularies(
     wider = replace(going_on, model=replace(config.model, d_ff=2 * config.model.d_ff))
     with pytest.raises(ValueError, match="first: has other sizes than the training"):
         train(wider, tmp_path / "third")
+
+
+def test_the_command_line_keeps_the_sizes_of_the_initial_parser(
+    config: ConstituencyTrainingConfig, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    train(config, tmp_path / "first")
+    files = ["--train", str(config.train_files[0]), "--dev", str(config.dev_files[0])]
+    arguments = ["--initial", str(tmp_path / "first"), *files, "--num-epochs", "1"]
+
+    assert main(["constituency", str(tmp_path / "second"), *arguments]) == 0
+
+    record = json.loads((tmp_path / "second/training.json").read_text())
+    default = ChartModelConfig()
+    kept = replace(TINY, dropout=default.dropout, char_dropout=default.char_dropout)
+    assert record["config"]["model"] == asdict(kept)
+    assert main(["constituency", str(tmp_path / "third"), *arguments, "--d-ff", "48"]) == 2
+    assert "first: has other sizes than the training" in capsys.readouterr().err
 
 
 def test_labels_and_tags_that_the_initial_parser_lacks_are_named(

@@ -119,6 +119,7 @@ def test_a_training_goes_on_from_a_parser_with_its_transformer(
         config, transformer=None, initial_parser=tmp_path / "first", optimizer=no_step
     )
     assert train(further, tmp_path / "second")["dev"] == first["dev"]
+    assert TransformerTraining.sizes_of(tmp_path / "first") == config.sizes
     with pytest.raises(ValueError, match=r"first: has other sizes .* training --arc-mlp 48"):
         train(replace(further, sizes=replace(config.sizes, arc_mlp=8)), tmp_path / "third")
 

@@ -57,7 +57,8 @@ def test_what_cannot_be_parsed_ends_it_or_is_told(
     arguments = ["--input", str(source), "--out", str(trees)]
 
     assert main(arguments) == 2
-    assert "sentence 1 (from 0): too_long (600 tokens, limit 510)" in capsys.readouterr().err
+    refused = f"{source}, line 2: too_long (600 tokens, limit 510); mend or remove it"
+    assert refused in capsys.readouterr().err
     assert not trees.exists()
 
     assert main([*arguments, "--on-refusal", "skip"]) == 0
