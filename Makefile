@@ -32,10 +32,10 @@ run: $(RUNS)
 	$(BIN)/luigi --module tasks RunAll --local-scheduler
 
 test: $(TESTS)
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow" -n 2 --dist loadfile
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow" -n 2 --dist loadgroup
 
 test-slow: $(TESTS)
-	$(BIN)/python -m pytest -m slow
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m slow -n 2 --dist loadgroup
 
 # The page goes to standard output, what is being measured is told on standard error.
 bench: $(TESTS)

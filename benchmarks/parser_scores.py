@@ -2,11 +2,13 @@
 
     python -m benchmarks.parser_scores NEW OLD gum/dep/test.conllu ewt/dep/test.conllu
     python -m benchmarks.parser_scores NEW OLD gum/const/test.mrg --documents gum/dep/test.conllu
+    python -m benchmarks.parser_scores NEW OLD gum/dep/test.conllu --careless
 
 Both must give dependencies (LAS, all tokens, full labels) or constituents (F1 of labelled brackets
 as by EVALB). A genre is what stands at the beginning of a document's id, see ``--genre``. To find
 how far a difference may be chance, documents are drawn again, or sentences where there are fewer
-than ten documents. The last line it prints is one JSON object.
+than ten documents. ``--careless`` takes the text as chats have it, in lower case and without final
+marks. The last line it prints is one JSON object.
 
 Legend: n sentences, R resamples.
 """
@@ -45,6 +47,9 @@ from models.evaluation.statistics.resampling import (
 )
 from pipeline.base.bundled import parser_folder
 from pipeline.base.refusal import Refusal
+from pipeline.parser_training.constituency import altered_trees as constituency_trees
+from pipeline.parser_training.dependency import altered_trees as dependency_trees
+from pipeline.parser_training.epochs.alterations import in_lower_case
 from pipeline.parsers.adapters.base import SentenceParser
 from pipeline.parsers.adapters.folder_files import STAGE_OF_KIND, named_kind
 from pipeline.parsers.constituency import evaluate as of_brackets
@@ -191,7 +196,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         name: compare(new, old, sentences, chosen, seed=options.seed)
         for name, chosen in groups.items()
     }
-    text = f"{len(sentences)} sentences of {', '.join(map(str, options.files))}"
+    how = ", in lower case and without final marks" if options.careless else ""
+    text = f"{len(sentences)} sentences of {', '.join(map(str, options.files))}{how}"
     run = header("benchmarks.parser_scores", given, text=text, seed=options.seed)
     refused = {name: sum(isinstance(one, Refusal) for one in answers[name]) for name in answers}
     notes = [
@@ -241,7 +247,15 @@ def _read(options: argparse.Namespace, stage: str) -> list[Gold]:
         ]
     if not sentences:
         raise ValueError(no_sentence_in(files, excluded))
-    return sentences[: options.sentences]
+    chosen = sentences[: options.sentences]
+    return [careless(sentence) for sentence in chosen] if options.careless else chosen
+
+
+def careless(sentence: Gold) -> Gold:
+    """Returns a sentence in lower case and, where its tree allows it, without its final mark."""
+    if isinstance(sentence, TreebankSentence):
+        return in_lower_case(dependency_trees.without_final_mark(sentence))
+    return in_lower_case(constituency_trees.without_final_mark(sentence))
 
 
 def _parsed(name: str, parser: SentenceParser[Any], sentences: Sequence[Gold]) -> list[Any]:
@@ -293,6 +307,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--exclude", nargs="*", default=[], help="leave out documents whose id begins so")
     add("--genre", default=GENRE, help="regular expression; its first group is the genre")
     add("--sentences", type=int, default=sys.maxsize, help="take the first so many; default: all")
+    help_text = "take the text in lower case and without final marks"
+    add("--careless", action="store_true", help=help_text)
     add("--seed", type=int, default=0, help="of the resamples")
     return parser
 

@@ -7,6 +7,18 @@ from collections.abc import Iterator
 import pytest
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keeps the tests of a file together where two processes share the tests.
+
+    Files that name a group of their own stay together: two of Ray's local clusters disturb each
+    other.
+    """
+    for item in items:
+        if item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(item.location[0]))
+
+
 @pytest.fixture
 def one_thread() -> Iterator[None]:
     """Has torch compute on one thread, and as before after the test.

@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,7 @@ def modules(floor: str) -> list[Path]:
     return sorted((REPOSITORY / floor).rglob("*.py"))
 
 
+@cache
 def imports(path: Path, *, top_level_only: bool = False) -> set[str]:
     """Names of the top packages that a file imports; relative imports count as its own floor."""
     tree = ast.parse(path.read_text(encoding="utf-8"))

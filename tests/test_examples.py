@@ -69,6 +69,7 @@ def test_a_mark_says_why_an_example_is_not_run_or_whose_options_it_has(example: 
     assert len(rest.split()) >= (1 if f"{kind}:" == NEEDS else 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("example", chosen([e for e in EXAMPLES if e.is_shell and e.is_tried]))
 def test_the_commands_of_an_example_are_accepted(
     example: Example, folder: Path, monkeypatch: pytest.MonkeyPatch
@@ -113,6 +114,7 @@ def commands_of_guides(folder: Path) -> list[list[str]]:
     ]
 
 
+@pytest.mark.slow
 def test_every_subcommand_has_an_example_in_a_guide(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -75,6 +75,7 @@ def test_a_corpus_that_is_given_is_what_they_measure(
     assert json.loads(page.splitlines()[-1])["checksums"]["corpus"] == "corpus"
 
 
+@pytest.mark.slow
 def test_without_a_corpus_the_page_has_the_remedy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

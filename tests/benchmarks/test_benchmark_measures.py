@@ -242,6 +242,7 @@ def test_no_more_implementations_run_at_once_than_memory_allows(
     assert all(contestant.times for contestant in found.contestants)
 
 
+@pytest.mark.slow
 def test_a_step_in_another_process_comes_to_the_same(tmp_path: Path) -> None:
     task = task_of(random_block([5, 1, 12]))
     entry = entry_of(task, "SEQ", "ours")
@@ -254,6 +255,7 @@ def test_a_step_in_another_process_comes_to_the_same(tmp_path: Path) -> None:
     assert all(torch.allclose(found[name], value, rtol=1e-5) for name, value in expected.items())
 
 
+@pytest.mark.slow
 def test_what_another_process_raises_is_raised_here_and_its_death_told(tmp_path: Path) -> None:
     task = task_of(random_block([5, 1]))
     with StepProcess(task, entry_of(task, "SEQ", "nn_gru")) as process:

@@ -203,6 +203,7 @@ def test_waiting_for_data_is_counted(corpus: Path, monkeypatch: pytest.MonkeyPat
     assert 0.15 <= rate.waited_seconds <= rate.spent.wall
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", ["train_gpu", "frameworks"])
 def test_gpu_benchmarks_need_only_what_a_bare_machine_has(module: str, corpus: Path) -> None:
     absent = ("safetensors", "luigi", "tqdm", "triton", "tensorboard", "zstandard")

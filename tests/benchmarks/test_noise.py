@@ -36,6 +36,7 @@ def model_and_block() -> tuple[SentenceModel, SentenceBlock]:
     )
 
 
+@pytest.mark.slow
 def test_shared_draws_are_exact_for_a_sentence_and_noisy_for_a_batch() -> None:
     model, block = model_and_block()
     a_word, few, many = noise.noise_of(model, block, [noise.A_WORD, 40, 640], repeats=300)

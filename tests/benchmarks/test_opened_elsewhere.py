@@ -13,6 +13,7 @@ pytest.importorskip("mteb", reason="mteb is not installed")
 from benchmarks.opened_elsewhere import main
 
 
+@pytest.mark.slow
 def test_the_last_line_says_how_equal_they_are(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -30,6 +31,7 @@ def test_the_last_line_says_how_equal_they_are(
     assert figures["largest_difference_of_scores"] < 0.01
 
 
+@pytest.mark.slow
 def test_an_unknown_encoder_is_refused_in_one_sentence(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

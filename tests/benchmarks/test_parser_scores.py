@@ -145,6 +145,31 @@ def test_constituency_parsers_by_genre(tmp_path: Path, capsys: pytest.CaptureFix
         assert found[column] == pytest.approx(expected)
 
 
+def test_careless_text_is_scored_by_the_trees_that_are_left_of_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sentences = treebank()
+    gold = write_conllu(sentences, tmp_path / "gold.conllu")
+    given = ["dependency", "dependency", str(gold)]
+    assert parser_scores.main([*given, "--careless"]) == 0
+    printed = capsys.readouterr().out
+    assert "in lower case and without final marks" in printed
+    found = json.loads(printed.splitlines()[-1])
+    left = [parser_scores.careless(sentence) for sentence in sentences]
+    assert all("." not in one.tokens and one.tokens[0].islower() for one in left)
+    assert found["num_tokens"] == sum(len(one.tokens) for one in left)
+    parser = load_parser(parser_folder("dependency"), "dependencies")
+    assert found["new"] == pytest.approx(evaluate_dependency_parser(parser, left).las)
+
+
+def test_careless_constituents_have_no_capitals_and_no_final_mark() -> None:
+    sentences = toy_treebank(12)
+    left = [parser_scores.careless(sentence) for sentence in sentences]
+    tokens = [one.tokens for one in left]
+    assert tokens == [[t.lower() for t in one.tokens if t != "."] for one in sentences]
+    assert sum(len(one) for one in tokens) < sum(len(one.tokens) for one in sentences)
+
+
 @pytest.mark.parametrize(
     ("given", "status", "told"),
     [

@@ -78,6 +78,7 @@ def test_both_parsers_are_profiled(tmp_path: Path, capsys: pytest.CaptureFixture
     assert all(rate > 0 for rates in figures["core_gflops"].values() for rate in rates.values())
 
 
+@pytest.mark.slow
 def test_all_sentences_are_taken_where_there_are_fewer_than_asked_for(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

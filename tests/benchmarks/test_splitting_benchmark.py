@@ -180,6 +180,7 @@ def test_a_path_that_the_stage_would_take_for_two_is_refused() -> None:
         measure_stage(["a,b.txt"])
 
 
+@pytest.mark.slow
 def test_what_luigi_says_of_a_text_without_a_sentence_is_told(tmp_path: Path) -> None:
     empty = write(tmp_path / "empty.txt", "!!!\n")
     with pytest.raises(RuntimeError, match="no sentence could be taken from the source"):

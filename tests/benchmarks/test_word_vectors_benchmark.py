@@ -18,6 +18,7 @@ def test_its_text_is_glove_text_of_the_size_asked_for(tmp_path: Path) -> None:
     assert vectors.words[-1] == "w29"
 
 
+@pytest.mark.slow
 def test_the_last_line_has_the_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("gensim")
     assert main(["--words", "2000", "--size", "10", "--folder", str(tmp_path)]) == 0

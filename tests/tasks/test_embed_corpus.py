@@ -20,6 +20,8 @@ from tasks.parsing import ParseDependencies
 from tests.support import embedding_functions
 from tests.support.luigi_builds import build
 
+pytestmark = pytest.mark.xdist_group("ray")
+
 TEXT = "The rain stopped. The children ran out.\n\nA dog barked at them. They laughed.\n"
 FUNCTION = f"{embedding_functions.__name__}:letters"
 
@@ -41,6 +43,7 @@ def sentences_of(task: EmbedCorpus) -> list[str]:
     return [" ".join(words) for words in table["tokens"].to_pylist()]
 
 
+@pytest.mark.slow
 def test_a_corpus_is_embedded_beside_its_sentences(text: Path) -> None:
     task = stage(text)
     assert build(task)
@@ -64,6 +67,7 @@ def test_an_encoder_of_trees_requires_their_parses_and_no_others(text: Path) -> 
     }
 
 
+@pytest.mark.slow
 def test_trees_are_embedded_as_encode_embeds_them(text: Path) -> None:
     task = stage(text, encoder="english-trees")
     assert build(task)
@@ -83,6 +87,7 @@ def test_a_run_parses_by_the_parser_of_the_model_whatever_its_own(
     assert other not in {parse.parser_folder for parse in shipped.parses.values()}
 
 
+@pytest.mark.slow
 def test_a_function_of_ones_own_needs_a_version(text: Path) -> None:
     with pytest.raises(ValueError, match="give --encoder-version"):
         stage(text, encoder=FUNCTION).content()
@@ -130,6 +135,7 @@ def test_the_path_changes_with_what_determines_the_rows(
     assert (stage(text).folder != stage(text, **changes).folder) == is_other
 
 
+@pytest.mark.slow
 def test_a_second_run_does_nothing(text: Path) -> None:
     assert build(stage(text))
     before = shard_path(stage(text).folder, 0).stat()
@@ -139,6 +145,7 @@ def test_a_second_run_does_nothing(text: Path) -> None:
     assert shard_path(task.folder, 0).stat().st_mtime_ns == before.st_mtime_ns
 
 
+@pytest.mark.slow
 def test_a_shard_that_is_gone_is_made_again_with_the_same_bytes(text: Path) -> None:
     task = stage(text)
     assert build(task)
@@ -150,6 +157,7 @@ def test_a_shard_that_is_gone_is_made_again_with_the_same_bytes(text: Path) -> N
     assert build(stage(text)) and path.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_the_manifest_says_what_was_asked_for(text: Path) -> None:
     task = stage(text, dtype="float16")
     assert build(task)

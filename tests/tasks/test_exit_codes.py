@@ -46,6 +46,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 SPLIT = ("run", "SplitSentences", "--source", "files", "--paths", "text.txt", "--workers", "1")
 
 
+@pytest.mark.slow
 def test_what_is_done_exits_0(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(SPLIT) == 0
     said = capsys.readouterr().err.splitlines()
@@ -118,6 +119,7 @@ def test_several_failures_are_told_by_the_first(
     assert where.startswith("traceback: ")
 
 
+@pytest.mark.slow
 def test_luigis_own_command_ends_alike_and_a_users_own_code_counts_more(here: Path) -> None:
     asked = ("SplitSentences", "--source", "files", "--paths", "nowhere.txt")
     ended = luigi_command(*asked, here=here)

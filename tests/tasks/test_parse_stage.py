@@ -76,6 +76,7 @@ def cut(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", [Path.unlink, cut])
 @pytest.mark.parametrize("name", ["00000.parquet", "00000.json"])
 def test_sentences_of_which_a_file_is_gone_or_cut_are_made_again(
@@ -106,6 +107,7 @@ def test_parses_of_which_a_shard_is_gone_are_not_complete(tmp_path: Path, text: 
     assert not task.complete()
 
 
+@pytest.mark.slow
 def test_the_main_job_asks_for_the_shards_though_its_report_stands(
     tmp_path: Path, text: Path
 ) -> None:
@@ -119,6 +121,7 @@ def test_the_main_job_asks_for_the_shards_though_its_report_stands(
     assert {type(stage) for stage in stages} >= {SplitSentences, ParseDependencies, AlterSentences}
 
 
+@pytest.mark.slow
 def test_parses_of_a_sentence_shard_that_was_made_anew_in_other_bytes_are_made_again(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -145,6 +148,7 @@ def test_parses_of_a_sentence_shard_that_was_made_anew_in_other_bytes_are_made_a
     assert "00001.parquet: its sentences were made anew; it is made again" in caplog.text
 
 
+@pytest.mark.slow
 def test_a_stage_found_complete_is_not_read_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,7 +21,7 @@ from tests.support.waiting import wait_until
 
 ray = pytest.importorskip("ray")
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("ray")]
 
 STORE_BYTES = 80 << 20
 MACHINE = {

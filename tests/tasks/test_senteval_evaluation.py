@@ -697,6 +697,7 @@ def test_the_main_job_scores_what_it_trains_beside_baselines(setting: dict[str, 
     assert trained.folder in {task.folder for task in report.trainings}
 
 
+@pytest.mark.slow
 def test_a_report_is_made_again_when_there_are_other_scores(
     setting: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

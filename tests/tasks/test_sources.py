@@ -77,6 +77,7 @@ def test_what_an_archive_leaves_out_is_counted(tmp_path: Path) -> None:
     assert "not named like text (.possf2)" in manifest
 
 
+@pytest.mark.slow
 def test_a_published_corpus_may_be_a_download(tmp_path: Path) -> None:
     archive = umbc_archive()
     digest = hashlib.sha256(archive).hexdigest()
@@ -87,6 +88,7 @@ def test_a_published_corpus_may_be_a_download(tmp_path: Path) -> None:
         assert [*sentences_of(task).values()] == [SENTENCES[:2]]
 
 
+@pytest.mark.slow
 def test_a_review_of_amazon_is_a_document(tmp_path: Path) -> None:
     reviews = [{"overall": 5.0, "reviewText": text, "asin": "0"} for text in (*PARAGRAPHS, "")]
     lines = "".join(json.dumps(review) + "\n" for review in reviews)
@@ -128,6 +130,7 @@ def test_the_release_of_books_is_known_in_a_folder_and_beside_nothing_else(tmp_p
         task_of(tmp_path, **given).content()
 
 
+@pytest.mark.slow
 def test_a_run_tells_of_text_that_was_not_readable(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -141,6 +144,7 @@ def test_a_run_tells_of_text_that_was_not_readable(
     assert "text was refused (damaged_file 1): `treeviews inspect stats" in caplog.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("paragraphs", ["blank-line", "line"])
 def test_a_run_tells_of_text_that_is_too_long_to_be_a_paragraph(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, paragraphs: str
@@ -157,6 +161,7 @@ def test_a_run_tells_of_text_that_is_too_long_to_be_a_paragraph(
     assert f"text was refused ({reason} 1)" in caplog.text
 
 
+@pytest.mark.slow
 def test_a_data_set_is_fetched_and_read(tmp_path: Path) -> None:
     pytest.importorskip("datasets", reason="the extra corpora is not installed")
     folder = tmp_path / "stories"

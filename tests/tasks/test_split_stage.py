@@ -24,6 +24,8 @@ from pipeline.text import split_corpus
 from tasks.sentences import SplitParts, SplitSentences
 from tests.support.luigi_builds import build
 
+pytestmark = pytest.mark.xdist_group("ray")
+
 NAMES = ("Ada", "Ben", "Cem", "Dov", "Eva", "Fay", "Gus", "Hal")
 
 
@@ -58,6 +60,7 @@ def in_one_job(text: Path, work: Path, monkeypatch: pytest.MonkeyPatch) -> list[
     return shards(whole.folder)
 
 
+@pytest.mark.slow
 def test_many_jobs_make_the_shards_that_one_makes(
     text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -68,6 +71,7 @@ def test_many_jobs_make_the_shards_that_one_makes(
     assert shards(many.folder) == in_one_job(text, tmp_path / "one", monkeypatch)
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_where_a_job_was_killed(
     text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -90,6 +94,7 @@ def test_a_run_goes_on_where_a_job_was_killed(
     assert shards(first.folder) == in_one_job(text, tmp_path / "one", monkeypatch)
 
 
+@pytest.mark.slow
 def test_a_limit_ends_the_corpus_within_a_shard(text: Path, tmp_path: Path) -> None:
     limited = stage(text, tmp_path / "work", limit=43)
     assert build(limited)
@@ -250,6 +255,7 @@ def test_ray_splits_by_a_plan_that_goes_further(
     assert shards(on_ray.folder) == by_a_whole_plan(text, tmp_path / "one", monkeypatch, limit=263)
 
 
+@pytest.mark.slow
 def test_a_job_that_comes_after_the_end_leaves_a_corpus_with_a_limit_alone(
     text: Path, tmp_path: Path
 ) -> None:

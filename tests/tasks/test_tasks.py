@@ -137,6 +137,7 @@ def test_a_significant_parameter_changes_the_path(
     assert before != after
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("parameter", "value"),
     [
@@ -539,6 +540,7 @@ def test_what_a_report_cannot_show_is_refused_before_work_begins(
             needed.requires()
 
 
+@pytest.mark.slow
 def test_what_is_asked_of_senteval_leaves_a_reports_own_rows(tmp_path: Path, text: Path) -> None:
     own = {"work_folder": tmp_path, "source": "files", "paths": str(text)}
     plain = WriteReport(**own)

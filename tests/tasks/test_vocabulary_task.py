@@ -41,6 +41,7 @@ def test_the_words_of_a_text_are_counted(run: dict[str, object]) -> None:
     assert ("the", 1) in words_of(task)
 
 
+@pytest.mark.slow
 def test_another_choice_of_words_takes_the_counts_that_are_there(run: dict[str, object]) -> None:
     first, second = CountVocabulary(**run), CountVocabulary(**run, max_words=2)
     assert build(first)
@@ -68,6 +69,7 @@ def test_what_changes_the_words_changes_the_folder(
     assert CountVocabulary(**run).folder != CountVocabulary(**run, **{name: value}).folder
 
 
+@pytest.mark.slow
 def test_counts_that_are_gone_are_made_again(run: dict[str, object]) -> None:
     task = CountVocabulary(**run)
     assert build(task)
@@ -81,6 +83,7 @@ def test_counts_that_are_gone_are_made_again(run: dict[str, object]) -> None:
     assert (task.folder / "words.parquet").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_vocabularies_alone_stand_beside_each_other(run: dict[str, object]) -> None:
     tasks = [CountVocabulary(**run), CountVocabulary(**run, lower_case=True, max_words=3)]
     for task in tasks:
@@ -89,6 +92,7 @@ def test_vocabularies_alone_stand_beside_each_other(run: dict[str, object]) -> N
     assert sorted(found) == sorted(task.folder for task in tasks)
 
 
+@pytest.mark.slow
 def test_what_a_kill_left_among_the_counts_is_swept(run: dict[str, object]) -> None:
     task = CountVocabulary(**run)
     task.counts_folder.mkdir(parents=True)

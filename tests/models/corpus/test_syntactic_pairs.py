@@ -329,6 +329,7 @@ def test_a_share_of_each_batch_is_pairs_and_any_step_can_be_reached(
         assert batch.slice(0, 20).heads.tolist() == part.heads.tolist()  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 def test_text_and_pairs_are_read_in_different_orders(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

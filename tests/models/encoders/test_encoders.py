@@ -147,6 +147,7 @@ def test_outputs_and_gradients_equal_the_recursion(view: str, sentences: list[Se
     assert_same_as_oracle(view, sentences)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 2**32), lengths=st.lists(st.integers(1, 12), min_size=1, max_size=5))
 def test_random_trees_equal_the_recursion(seed: int, lengths: list[int]) -> None:

@@ -50,6 +50,7 @@ def test_cached_embeddings_load_no_parser(tmp_path: Path, monkeypatch: pytest.Mo
         np.testing.assert_array_equal(again.views[key], matrix)
 
 
+@pytest.mark.slow
 def test_a_digest_imports_no_parser() -> None:
     code = (
         "from models.encoding.named_encoder import resolve_encoder\n"

@@ -134,6 +134,7 @@ def test_a_function_of_ones_own_pools_nothing() -> None:
         own.encode(SENTENCES, pooling=["mean"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["english", "english-trees"])
 def test_threads_get_what_they_asked_for(name: str) -> None:
     encoder = models.load(name)
@@ -145,6 +146,7 @@ def test_threads_get_what_they_asked_for(name: str) -> None:
         np.testing.assert_allclose(one, other, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_processes_give_the_same_vectors(
     encoder: StringEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -153,6 +155,7 @@ def test_processes_give_the_same_vectors(
     np.testing.assert_allclose(found, encoder.encode(SENTENCES), atol=1e-5)
 
 
+@pytest.mark.slow
 def test_processes_tell_which_sentences_became_zeros(
     english: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -203,6 +206,7 @@ def test_a_process_names_sentences_as_one_would_and_leaves_its_traceback(
     assert "own_lengths.py" in "".join(raised.value.__notes__)
 
 
+@pytest.mark.slow
 def test_a_script_needs_no_guard(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(

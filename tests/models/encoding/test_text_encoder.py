@@ -412,6 +412,7 @@ def test_importing_the_package_loads_no_torch() -> None:
     assert found.stdout == "load False\n"
 
 
+@pytest.mark.slow
 def test_the_command_line_reads_and_writes_standard_streams(run: Run, encoder: TextEncoder) -> None:
     text = b"The cat sees the dog\n\nthe bird\n"
     found = subprocess.run(

@@ -44,6 +44,7 @@ VECTORS = vectors()
 READER = SentenceReader(VECTORS, {})
 
 
+@pytest.mark.slow
 @given(
     sentences=st.lists(
         st.lists(st.sampled_from([*WORDS, "CAT", "x:)", "):", "İ", "ΣΑΣ", "cat,", ""]), max_size=6)

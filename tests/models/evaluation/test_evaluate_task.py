@@ -53,6 +53,7 @@ def scored(name: str, made: Evaluation) -> TaskResult:
     return result
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "counts", "scores", "num_chosen"),
     [
@@ -94,6 +95,7 @@ def test_every_protocol_gives_a_whole_result(
     assert all(len(sha256) == 64 for sha256 in result.data.files.values())
 
 
+@pytest.mark.slow
 def test_what_letters_tell_is_learnt(data: Path) -> None:
     made = evaluation(data, CountingEncoder())
     assert scored("MR", made).scores["accuracy"].value > 90
@@ -120,6 +122,7 @@ def test_sentences_of_a_dataset_are_embedded_once_for_all_its_tasks(
     assert len(encoder.asked) == 2
 
 
+@pytest.mark.slow
 def test_another_classifier_or_representation_needs_no_embedding(
     data: Path, tmp_path: Path
 ) -> None:
@@ -298,6 +301,7 @@ def test_a_second_run_scores_nothing(
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "results").iterdir()} == before
 
 
+@pytest.mark.slow
 def test_a_function_without_a_version_is_scored_again_and_embedded_once_a_run(
     data: Path, tmp_path: Path, asked: list[int]
 ) -> None:
@@ -450,6 +454,7 @@ def test_the_tiny_folder_holds_every_protocol() -> None:
     assert protocols == {"nested_folds", "folds", "split", "relatedness", "similarity"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["MR", "TREC", "SST2"])
 def test_what_a_wider_projection_adds_no_dimension_to_is_learnt_at_its_own_width(
     data: Path, name: str, monkeypatch: pytest.MonkeyPatch

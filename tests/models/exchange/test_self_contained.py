@@ -91,6 +91,7 @@ def test_words_that_do_not_ship_are_asked_for_by_the_option(work: Path, tmp_path
         export_model(work / "models" / "SEQ-LIN", tmp_path / "out")
 
 
+@pytest.mark.slow
 def test_parsers_inside_are_those_that_are_used(tmp_path: Path) -> None:
     export_model("english-trees", tmp_path / "out", WHOLE)
     value = json.loads((tmp_path / "out" / "model.json").read_text())
@@ -148,6 +149,7 @@ def test_a_card_says_what_is_told_of_the_text_and_the_scores(work: Path, tmp_pat
     assert "## Scores" in card and "STS13" in card
 
 
+@pytest.mark.slow
 def test_what_ships_is_read_as_it_was(tmp_path: Path) -> None:
     for name, folder in BUNDLED_MODELS.items():
         assert "made" not in json.loads((folder / "model.json").read_text()), name

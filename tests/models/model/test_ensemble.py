@@ -87,6 +87,7 @@ def test_their_order_is_that_of_the_name(members: tuple[Path, Path]) -> None:
     np.testing.assert_array_equal(found, side_by_side(members[::-1]))
 
 
+@pytest.mark.slow
 def test_several_processes_give_the_same(members: tuple[Path, Path], whole: Path) -> None:
     found = models.load(whole).encode(SENTENCES, processes=2)
     np.testing.assert_array_equal(found, side_by_side(members))
@@ -259,6 +260,7 @@ def test_members_whose_words_do_not_ship_go_inside(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_members_that_ship_are_joined_without_their_words_inside(tmp_path: Path) -> None:
     export_model("english-trees+english", tmp_path / "out")
     expected = np.hstack(

@@ -60,6 +60,7 @@ def test_a_pushed_model_is_loaded_elsewhere(
     assert readme.startswith("---\nlicense: cc-by-4.0\nlibrary_name: treeviews\n")
 
 
+@pytest.mark.slow
 def test_a_fresh_process_fetches_a_model_by_its_name(
     server: HubServer, folder: Path, tmp_path: Path
 ) -> None:
@@ -100,6 +101,7 @@ def test_a_commit_that_is_fetched_twice_at_a_time_is_there_once(
     assert [path.name for path in found.parent.iterdir()] == [commit]
 
 
+@pytest.mark.slow
 def test_an_older_revision_stays_what_it_was(
     server: HubServer, folder: Path, tmp_path: Path
 ) -> None:

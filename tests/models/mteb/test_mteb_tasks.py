@@ -178,6 +178,7 @@ def test_a_task_of_several_subsets_gives_each(results: dict[str, TaskResult]) ->
     assert scores["spearman_mean"].value == pytest.approx(mean)
 
 
+@pytest.mark.slow
 def test_all_are_the_tasks_that_there_are_data_of(folder: Path, tmp_path: Path) -> None:
     found = evaluate_mteb(evaluation(), folder, ["all"], tmp_path)
     assert {result.task.name for result in found} == {f"mteb-{name}" for name in mteb_data.TASKS}
@@ -261,6 +262,7 @@ def test_tasks_of_mteb_follow_those_of_senteval_in_one_folder(folder: Path, tmp_
     assert {*read_results(evaluated.folder)} == {"MR", f"mteb-{mteb_data.STS}"}
 
 
+@pytest.mark.slow
 def test_two_encoders_are_compared_item_by_item(folder: Path, tmp_path: Path) -> None:
     class Noise(mteb_data.WordSums):
         @staticmethod

@@ -182,6 +182,7 @@ def test_words_at_other_places_are_found_at_those() -> None:
     assert not torch.equal(plain.words, shuffled.words)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("views", [("DEP", "CONST"), ("DEPSUM", "CONSTSUM")])
 def test_a_training_finds_more_words_at_the_leaves(views: tuple[str, str], tmp_path: Path) -> None:
     data = make_data(tmp_path / "data")

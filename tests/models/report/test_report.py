@@ -228,6 +228,7 @@ def test_a_row_that_answers_one_class_is_told(inputs: ReportInputs, tmp_path: Pa
     )
 
 
+@pytest.mark.slow
 def test_the_verdict_follows_the_figures(inputs: ReportInputs, tmp_path: Path) -> None:
     verdicts = []
     for place, share in enumerate((0.8, 0.62, 0.4)):

@@ -43,6 +43,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Data:
     return make_data(tmp_path_factory.mktemp("data"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "config",
     [

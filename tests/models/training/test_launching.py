@@ -112,6 +112,7 @@ def undisturbed(training: Training) -> subprocess.CompletedProcess[str]:
     return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
 
 
+@pytest.mark.slow
 def test_two_processes_learn_what_one_learns(
     training: Training, undisturbed: subprocess.CompletedProcess[str]
 ) -> None:

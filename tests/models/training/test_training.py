@@ -35,6 +35,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Data:
     return make_data(tmp_path_factory.mktemp("data"))
 
 
+@pytest.mark.slow
 def test_it_learns_to_find_the_context(data: Data, tmp_path: Path) -> None:
     summary = run(data, tmp_path, replace(CONFIG, epochs=8, hidden_size=16))
 
@@ -75,6 +76,7 @@ WEIGHTED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kill_at", "changes"),
     [
@@ -156,6 +158,7 @@ def test_a_process_killed_at_any_moment_resumes(data: Data, tmp_path: Path) -> N
     assert_same_training(tmp_path / "whole", tmp_path / "killed")
 
 
+@pytest.mark.slow
 def test_the_command_line_names_a_mistake_without_a_traceback(data: Data, tmp_path: Path) -> None:
     job = job_file(data, tmp_path, "broken")
     value = json.loads(job.read_text(encoding="utf-8"))

@@ -218,6 +218,7 @@ def test_a_checkpoint_of_an_earlier_release_is_read(tmp_path: Path) -> None:
     assert latest_checkpoint(tmp_path).state == {"s": 1}  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 def test_a_training_goes_on_from_the_checkpoint_before_and_ends_alike(
     data: Data, tmp_path: Path
 ) -> None:
@@ -299,6 +300,7 @@ def test_the_model_of_the_lowest_held_out_loss_is_kept(data: Data, overfitted: P
     assert measured.loss < summary["held_out"]["final"]["loss"]
 
 
+@pytest.mark.slow
 def test_the_best_weights_are_the_result_if_asked_for(
     data: Data, tmp_path: Path, overfitted: Path
 ) -> None:
@@ -310,6 +312,7 @@ def test_the_best_weights_are_the_result_if_asked_for(
     assert_same_weights(tmp_path, overfitted / "best")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "killed_in", ["copytree", "load_weights", "save_model", "summary_of", "write_sealed_json"]
 )
@@ -334,6 +337,7 @@ def test_a_training_killed_while_it_ends_ends_alike(
     assert not (tmp_path / "killed" / "checkpoints").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["model.safetensors", "model.json", "metrics.jsonl"])
 def test_a_finished_training_whose_result_is_lost_is_trained_again(
     data: Data, tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str
@@ -378,6 +382,7 @@ def test_a_summary_of_a_wrong_shape_is_refused(tmp_path: Path, content: str, mes
         finished_summary(tmp_path)
 
 
+@pytest.mark.slow
 def test_best_models_that_kept_checkpoints_name_outlive_a_run_without(
     data: Data, tmp_path: Path, overfitted: Path
 ) -> None:
@@ -402,6 +407,7 @@ def test_a_best_model_that_was_not_kept_is_missed_at_the_start(data: Data, tmp_p
         run(data, tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kill_at", [5, 80, 113])
 def test_the_best_model_survives_a_kill(
     data: Data, tmp_path: Path, overfitted: Path, kill_at: int
@@ -416,6 +422,7 @@ def test_the_best_model_survives_a_kill(
     assert_same_weights(overfitted / "best", tmp_path / "best")
 
 
+@pytest.mark.slow
 def test_no_best_model_is_kept_unless_wanted(data: Data, tmp_path: Path) -> None:
     summary = run(data, tmp_path, settings=replace(SETTINGS, keep_best=False))
 
@@ -431,6 +438,7 @@ def test_without_held_out_sentences_none_is_best(data: Data, tmp_path: Path) -> 
         run(data, tmp_path / "best", replace(nothing, keep="best"))
 
 
+@pytest.mark.slow
 def test_tensorboard_shows_what_the_metrics_say_of_some_steps_once(
     data: Data, tmp_path: Path
 ) -> None:
@@ -469,6 +477,7 @@ def test_tensorboard_is_used_where_it_is_installed(monkeypatch: pytest.MonkeyPat
         tensorboard_is_wanted(True)
 
 
+@pytest.mark.slow
 def test_the_matrix_product_of_the_first_run_is_that_of_the_next(
     data: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -486,6 +495,7 @@ def test_the_matrix_product_of_the_first_run_is_that_of_the_next(
     assert summary["gemm"] == "default"
 
 
+@pytest.mark.slow
 def test_a_matrix_product_that_is_asked_for_is_used_from_then_on(
     data: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -514,6 +524,7 @@ def test_a_training_tells_that_its_device_only_emulates_its_precision(
     assert "is not known to have instructions for it" in caplog.text
 
 
+@pytest.mark.slow
 def test_a_resumed_training_counts_its_sentences_no_second_time(
     data: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -36,6 +36,7 @@ def vectors(data: Data) -> WordVectors:
     return load_word_vectors(data.vectors)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "config",
     [
@@ -72,6 +73,7 @@ def test_reading_ahead_changes_no_result(data: Data, tmp_path: Path) -> None:
     assert all(torch.equal(first[name], second[name]) for name in first)
 
 
+@pytest.mark.slow
 def test_a_training_may_change_how_many_sentences_it_encodes_at_once(
     data: Data, tmp_path: Path
 ) -> None:

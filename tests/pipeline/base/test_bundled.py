@@ -52,6 +52,7 @@ def test_help_names_folders_as_they_stand_in_the_repository() -> None:
     assert all(path.is_dir() for path in (*BUNDLED_PARSERS.values(), BUNDLED_VECTORS))
 
 
+@pytest.mark.slow
 def test_parsers_and_vectors_are_found_from_another_folder(tmp_path: Path) -> None:
     said = run_in(tmp_path, "-m", "treeviews", "encode", "random-0", "--output", "out.npy")
 
@@ -59,6 +60,7 @@ def test_parsers_and_vectors_are_found_from_another_folder(tmp_path: Path) -> No
     assert [path.name for path in tmp_path.iterdir()] == ["out.npy"]
 
 
+@pytest.mark.slow
 def test_tasks_have_the_same_digest_in_another_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -162,6 +162,7 @@ def test_the_description_follows_the_content_and_not_the_place(folder: Path) -> 
     assert HubDataset(str(moved)).describe() != before
 
 
+@pytest.mark.slow
 def test_it_runs_as_a_job(folder: Path, tmp_path: Path) -> None:
     job = tmp_path / "job.json"
     job.write_text(json.dumps(job_of(folder, tmp_path / "out").to_dict()))

@@ -74,6 +74,7 @@ def test_of_changed_dependencies_all_faults_are_suspected(seed: int) -> None:
     assert suspects("dependencies", rows, lengths) == rows_at_fault("dependencies", rows, lengths)
 
 
+@pytest.mark.slow
 @given(st.lists(trees(), min_size=1, max_size=8), st.integers(0, 2**32))
 def test_of_changed_constituents_all_faults_are_suspected(found: list[Any], seed: int) -> None:
     random = Random(seed)

@@ -60,6 +60,7 @@ def weights_of(folder: Path) -> bytes:
     return (folder / "weights.safetensors").read_bytes()
 
 
+@pytest.mark.slow
 def test_a_tiny_treebank_is_learnt_by_heart(
     config: DependencyTrainingConfig, tmp_path: Path
 ) -> None:
@@ -185,6 +186,7 @@ def test_float32_stands_for_bfloat16_where_the_processor_does_not_take_it(
     assert (product.dtype == torch.bfloat16) == is_taken
 
 
+@pytest.mark.slow
 def test_bfloat16_products_train_as_well(config: DependencyTrainingConfig, tmp_path: Path) -> None:
     optimizer = OptimizerConfig(num_epochs=30, learning_rate=0.01, averaging=0.5)
     assert optimizer.precision == "bfloat16"

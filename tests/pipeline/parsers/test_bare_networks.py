@@ -75,6 +75,7 @@ def sentences() -> list[list[str]]:
     return [words for words in found if words]
 
 
+@pytest.mark.slow
 def test_heads_and_relations_are_those_of_supar_s_network(sentences: list[list[str]]) -> None:
     folder = BUNDLED_PARSERS["dependencies"]
     parsers = [
@@ -87,6 +88,7 @@ def test_heads_and_relations_are_those_of_supar_s_network(sentences: list[list[s
     assert found == expected
 
 
+@pytest.mark.slow
 def test_spans_and_tags_are_those_of_benepar_s_network(sentences: list[list[str]]) -> None:
     folder = BUNDLED_PARSERS["constituents"]
     found, expected = (
@@ -111,6 +113,7 @@ def test_states_have_the_same_bits() -> None:
     assert torch.equal(*found)
 
 
+@pytest.mark.slow
 def test_raw_text_is_parsed_without_the_libraries() -> None:
     heavy = ["supar", "benepar", "nltk", "scipy", "transformers", "spacy", "torch._dynamo"]
     code = (

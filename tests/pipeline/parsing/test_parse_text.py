@@ -290,6 +290,7 @@ def test_a_sentence_compares_and_pickles_by_value() -> None:
     assert binarize(sentence.trees.constituents) == sentence.binarized()  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_a_forked_process_parses_with_what_its_parent_loaded() -> None:
     code = (
         "import multiprocessing, treeviews\n"

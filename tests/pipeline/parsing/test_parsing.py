@@ -403,6 +403,7 @@ def test_jobs_that_make_no_sense_are_errors(tmp_path):
         ParseJob("dependencies", tmp_path, tmp_path, -1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

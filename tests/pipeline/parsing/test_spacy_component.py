@@ -173,6 +173,7 @@ def test_several_processes_give_the_same(nlp: Any) -> None:
     assert next(docs[1].sents)._.parse_string.startswith("(S (NP (DT The) (NN cat))")
 
 
+@pytest.mark.slow
 def test_a_component_that_has_parsed_goes_to_a_process_that_has_loaded_nothing(
     nlp: Any, tmp_path: Path
 ) -> None:
@@ -282,6 +283,7 @@ def test_benepars_own_docs_are_read_as_before(nlp: Any) -> None:
     assert [child.text for child in doc[:]._.children] == ["It", "rains"]
 
 
+@pytest.mark.slow
 def test_spacy_finds_the_component_by_its_name(tmp_path: Path) -> None:
     declared = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
     (entry,) = declared["entry-points"]["spacy_factories"].items()

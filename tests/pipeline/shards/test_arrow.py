@@ -48,6 +48,7 @@ def test_half_a_character_is_refused() -> None:
         strings(["\ud800"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["english", "english-trees"])
 def test_a_first_call_looks_for_no_pandas(name: str) -> None:
     code = (

@@ -331,6 +331,7 @@ def test_a_file_that_changes_is_noticed(name: str, tmp_path: Path) -> None:
         told(plan.documents(0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["a.csv.gz", "a.parquet", "a.arrow", "a.tar.gz"])
 def test_a_long_file_is_read_in_bounded_memory(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -125,6 +125,7 @@ def test_long_names_and_records_before_a_member_are_read(tmp_path: Path) -> None
         assert read(written(tmp_path, "a.tar", content)) == {f"a.tar/{name}": ["Good."]}
 
 
+@pytest.mark.slow
 def test_of_a_text_s_name_few_bytes_are_held(tmp_path: Path) -> None:
     num_texts = 10_000
     names = [f"{'long' * 20}/{number}.txt" for number in range(num_texts)]

@@ -89,6 +89,7 @@ def test_a_shard_that_stands_in_the_storage_is_not_parsed_again(
     assert make_stored_shards(replace(job, options={"broken": 1}), files) == 1
 
 
+@pytest.mark.slow
 def test_a_range_goes_around_what_stands_and_gives_each_shard_when_it_is_made(
     job: StoredParseJob, tmp_path: Path
 ) -> None:
@@ -146,6 +147,7 @@ def test_scratch_that_a_killed_job_left_is_removed_and_that_in_use_is_not(scratc
     assert list(scratch.iterdir()) == [used]
 
 
+@pytest.mark.slow
 def test_another_machine_takes_the_parses_and_parses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -163,6 +165,7 @@ def test_another_machine_takes_the_parses_and_parses_nothing(
     assert read_dataset_manifest(there.folder).rows == 9
 
 
+@pytest.mark.slow
 def test_a_folder_as_storage_can_be_read_like_the_work_folder(tmp_path: Path) -> None:
     stage = chain_stage(tmp_path, num_shards=2, storage=str(tmp_path / "shared"))
     assert build(stage)
@@ -172,6 +175,7 @@ def test_a_folder_as_storage_can_be_read_like_the_work_folder(tmp_path: Path) ->
     assert read_dataset_manifest(corpus / stage.folder.name).rows == 6
 
 
+@pytest.mark.slow
 def test_a_stage_that_stands_is_published_when_a_storage_is_named(tmp_path: Path) -> None:
     assert build(chain_stage(tmp_path, num_shards=2))
     shared = chain_stage(tmp_path, num_shards=2, storage=str(tmp_path / "shared"))
@@ -185,6 +189,7 @@ def test_a_stage_that_stands_is_published_when_a_storage_is_named(tmp_path: Path
     assert (tmp_path / "shared" / shared.folder.relative_to(tmp_path / "work")).is_dir()
 
 
+@pytest.mark.slow
 def test_parses_of_other_sentences_are_refused(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -277,6 +282,7 @@ def test_a_job_refuses_another_parser_than_the_expected_one(
         execute(ParseShardJob.from_dict(fields), lambda fraction, status: None)
 
 
+@pytest.mark.slow
 def test_shards_in_several_arithmetics_make_no_stage(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -117,6 +117,7 @@ def with_duplicates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CorpusSp
     return corpus
 
 
+@pytest.mark.slow
 def test_a_machine_writes_the_duplicates_of_its_own_parts_alone(
     with_duplicates: CorpusSplit,
     job: StoredSplitJob,

@@ -116,6 +116,7 @@ nasty_chunks = st.one_of(
 )
 
 
+@pytest.mark.slow
 @given(chunks=st.lists(nasty_chunks, max_size=12))
 @settings(max_examples=500, deadline=None)
 def test_words_and_spaces_are_those_of_spacy(
@@ -215,6 +216,7 @@ def test_an_interrupted_question_leaves_no_wrong_cuts() -> None:
     assert_as_spacy(["Hello, world.", "Hello word-for-word, (again)"], tokenizer)
 
 
+@pytest.mark.slow
 def test_threads_may_cut_side_by_side() -> None:
     def new_forms(thread: int) -> list[list[str]]:
         letters = "éüñçøßåæ"

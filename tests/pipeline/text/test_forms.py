@@ -69,6 +69,7 @@ def loaded_by(code: str) -> str:
     return found.stdout
 
 
+@pytest.mark.slow
 def test_ordinary_text_loads_no_spacy() -> None:
     begin = "from pipeline.text.tokenization import EnglishTokenizer as T\n"
     assert loaded_by(f"{begin}T().tokenize({ORDINARY!r})") == "False\n"

@@ -211,6 +211,7 @@ def test_a_long_document_is_cut_between_paragraphs_and_keeps_its_order(tmp_path,
     assert records[-1]["position"] == "long.txt:797"  # lines are counted through
 
 
+@pytest.mark.slow
 def test_shards_are_the_same_in_any_order(tmp_path, small_shards):
     source = TextFiles([long_text(tmp_path)])
     whole = split_sentences(source, SentenceConfig(), tmp_path / "whole")
@@ -223,6 +224,7 @@ def test_shards_are_the_same_in_any_order(tmp_path, small_shards):
     assert quarantine(tmp_path / "mixed") == quarantine(tmp_path / "whole")
 
 
+@pytest.mark.slow
 def test_the_limit_holds_over_jobs_that_split_more(tmp_path, small_shards, monkeypatch):
     monkeypatch.setattr(split_corpus, "JOB_BYTES", 3_000)
     config = SentenceConfig(limit=333)
@@ -285,6 +287,7 @@ def test_a_plan_that_goes_further_gives_the_sentences_of_a_whole_one(
         assert further.is_whole or further.num_bytes >= 2 * one.num_bytes
 
 
+@pytest.mark.slow
 def test_few_sentences_in_much_text_take_few_plans(tmp_path, short_plans):
     refusals = {f"{n}": [Refusal("undecodable", "odd bytes", f"{n}")] * 8 for n in range(60)}
     source = Memory({**refusals, "last": ["It rained. We left."]})

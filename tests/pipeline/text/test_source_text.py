@@ -185,6 +185,7 @@ def test_a_shard_without_its_manifest_is_named(tmp_path: Path) -> None:
         list(text.sentences(0))
 
 
+@pytest.mark.slow
 def test_a_text_that_was_taken_out_of_markup_has_no_places(tmp_path: Path) -> None:
     split_sentences(PythonDocs(), SentenceConfig(limit=3), tmp_path / "out")
     with pytest.raises(ValueError, match="python-docs: its text is taken out of other text"):

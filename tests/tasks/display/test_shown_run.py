@@ -49,6 +49,7 @@ def in_log(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_log_has_a_line_a_stage_and_the_result_last(tmp_path: Path, workers: str) -> None:
     ended = in_log(tmp_path, "--workers", workers)
@@ -67,6 +68,7 @@ def test_a_log_has_a_line_a_stage_and_the_result_last(tmp_path: Path, workers: s
     assert "a library says something" in ended.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_terminal_shows_stages_in_place_and_is_given_back(tmp_path: Path, workers: str) -> None:
     seen = on_terminal(tmp_path, "--seconds", "0.6", "--workers", workers)
@@ -83,6 +85,7 @@ def test_a_terminal_shows_stages_in_place_and_is_given_back(tmp_path: Path, work
     ]
 
 
+@pytest.mark.slow
 def test_a_narrow_terminal_has_no_line_that_breaks(tmp_path: Path) -> None:
     seen = on_terminal(tmp_path, "--seconds", "0.6", columns=40)
     drawn = [line for line in seen.lines if re.match(r"\d+/3 |\d of 3 stages", line)]
@@ -90,18 +93,21 @@ def test_a_narrow_terminal_has_no_line_that_breaks(tmp_path: Path) -> None:
     assert max(map(len, drawn)) <= 40
 
 
+@pytest.mark.slow
 def test_markup_in_a_status_shows_itself(tmp_path: Path) -> None:
     seen = on_terminal(tmp_path, "--seconds", "0.8", "--workers", "1", columns=200)
     assert not any("\x1b[31m" in part for part in seen.raw.split("[red]")[1:])
     assert "of 10 words" not in seen.raw or "[red]" in seen.raw
 
 
+@pytest.mark.slow
 def test_no_colour_is_shown_where_none_is_wanted(tmp_path: Path) -> None:
     seen = on_terminal(tmp_path, "--seconds", "0.4", NO_COLOR="1")
     assert seen.code == 0
     assert re.search(r"\x1b\[(?:\d+;)*(?:3[0-7]|9[0-7])m", seen.raw) is None
 
 
+@pytest.mark.slow
 def test_a_terminal_that_cannot_move_its_cursor_gets_a_log(tmp_path: Path) -> None:
     seen = on_terminal(tmp_path, TERM="dumb")
     assert seen.code == 0
@@ -109,6 +115,7 @@ def test_a_terminal_that_cannot_move_its_cursor_gets_a_log(tmp_path: Path) -> No
     assert re.match(STAMP + "stage 1 of 3 begins", seen.lines[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sent", "code", "told"),
     [
@@ -131,6 +138,7 @@ def test_who_interrupts_a_run_is_told_how_to_go_on(
     assert "Traceback" not in seen.raw
 
 
+@pytest.mark.slow
 def test_a_failed_run_ends_with_the_cause_and_the_command(tmp_path: Path) -> None:
     (tmp_path / "it's here").mkdir()
     ended = in_log(tmp_path / "it's here", "--fails", "--workers", "1")
@@ -215,6 +223,7 @@ luigi_run(sys.argv[1:])
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("fails_after", "is_told"), [("0.7", True), ("60", False)])
 def test_what_cannot_be_shown_holds_up_no_stage(
     tmp_path: Path, fails_after: str, is_told: bool

@@ -95,6 +95,7 @@ def test_a_limit_takes_the_first_documents(ask: Ask) -> None:
     assert any("some 500 sentences to train on" in one for one in found.warnings)
 
 
+@pytest.mark.slow
 def test_sentences_that_are_cut_are_counted_by_their_documents(ask: Ask, tmp_path: Path) -> None:
     ask({"a.txt": 100, "b.txt": 150, "c.txt": 300})
     text = {"source": "files", "paths": str(tmp_path / "text")}

@@ -45,6 +45,7 @@ def findings_of(tmp_path: Path, text: Path) -> Callable[..., Findings]:
     return ask
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("parameters", "told"),
     [
@@ -178,6 +179,7 @@ def test_hidden_gpus_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
     assert machine.num_gpus() == 0
 
 
+@pytest.mark.slow
 def test_a_width_that_no_memory_holds_is_refused(
     findings_of: Callable[..., Findings], monkeypatch: pytest.MonkeyPatch
 ) -> None:

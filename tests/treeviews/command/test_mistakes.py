@@ -175,6 +175,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MISTAKES)
 def test_a_common_mistake_is_answered_by_its_remedy(
     name: str,
@@ -284,6 +285,7 @@ def test_a_misspelt_name_is_answered_by_the_one_that_is_meant(
     assert f"; did you mean {meant}?" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [["encode", "english"], ["parse"]])
 def test_a_full_standard_output_is_named(command: list[str]) -> None:
     with Path("/dev/full").open("wb") as full:

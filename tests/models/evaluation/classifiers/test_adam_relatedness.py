@@ -79,6 +79,7 @@ def by_pytorch(
     return best_model, best, epochs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch_loss", ["sum", "mean"])
 def test_the_model_is_that_of_torch_adam_stopped_early(batch_loss: BatchLoss) -> None:
     train, dev, test = graded_pairs(100), graded_pairs(60), graded_pairs(40)

@@ -205,6 +205,7 @@ def test_one_document_is_too_few_for_any_task_on_discourse(tmp_path: Path) -> No
     assert "one each for dev and test" in summary["absent"]["discourse_coherence"]
 
 
+@pytest.mark.slow
 def test_a_sentence_of_each_text_is_used_once_and_long_ones_too(tmp_path: Path) -> None:
     """The limits on length are those of the probing tasks alone."""
     rows = corpus_rows()

@@ -380,6 +380,7 @@ def test_fits_that_do_not_arrive_are_counted() -> None:
     assert outcome.not_converged == outcome.num_fits == 6
 
 
+@pytest.mark.slow
 def test_as_many_folds_as_one_likes() -> None:
     config = ProtocolConfig(num_folds=65, tolerance=1e-2)
     predictions = answer(separable(width=2, all=134), config).predictions

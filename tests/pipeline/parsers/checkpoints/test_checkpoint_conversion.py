@@ -71,6 +71,7 @@ def opened(checkpoint: Path) -> OpenedCheckpoint:
     return open_checkpoint(checkpoint, Path(scratch), sha256=trusted(checkpoint))
 
 
+@pytest.mark.slow
 def test_a_user_converts_a_file_whose_sha256_he_gives(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -252,6 +253,7 @@ def test_a_zip_that_unpacks_to_too_much_or_to_one_name_twice_is_refused(
         opened(tmp_path / "twice.zip")
 
 
+@pytest.mark.slow
 def test_a_file_that_changes_after_it_was_verified_is_not_read(supar_checkpoint: Path) -> None:
     with pytest.raises(ValueError, match=r"supar\.pt: sha256 .* differs from the given 00; not"):
         run_isolated(job(supar_checkpoint, sha256="00"))

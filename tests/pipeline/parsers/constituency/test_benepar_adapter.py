@@ -130,6 +130,7 @@ def test_what_cannot_be_parsed_is_rejected_with_its_reason(trained: Constituency
     assert isinstance(answers[5], ConstituencyParse)
 
 
+@pytest.mark.slow
 def test_a_word_that_cannot_be_read_costs_its_sentence_alone(
     trained: ConstituencyModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -163,6 +164,7 @@ def test_no_sentence_gives_no_answer(trained: ConstituencyModel) -> None:
     assert _parser(trained).parse([]) == []
 
 
+@pytest.mark.slow
 def test_a_failing_sentence_costs_its_batch_nothing(
     trained: ConstituencyModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -84,6 +84,7 @@ def parser() -> Iterator[SuparDependencyParser]:
     yield parser
 
 
+@pytest.mark.slow
 def test_what_is_near_a_tie_is_computed_again(
     parser: SuparDependencyParser, exact: list[DependencyParse]
 ) -> None:
@@ -134,6 +135,7 @@ def test_the_longest_sentences_are_parsed_exactly_at_once(
     assert 0.9 * len(SENTENCES) < asked(parser) <= len(SENTENCES)
 
 
+@pytest.mark.slow
 def test_a_call_for_which_the_margin_does_not_hold_is_exact_throughout(
     parser: SuparDependencyParser,
     exact: list[DependencyParse],
@@ -223,6 +225,7 @@ def random_scores(seed: int) -> tuple[Tensor, Tensor]:
     return scores, lengths
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_a_certain_tree_stays_the_best_whatever_the_scores_move_by(seed: int) -> None:
     scores, lengths = random_scores(seed)

@@ -45,6 +45,7 @@ def score_matrices(draw: st.DrawFn) -> Scores:
     return np.array(flat, dtype=np.float64).reshape(size, size)
 
 
+@pytest.mark.slow
 @given(score_matrices())
 @settings(max_examples=300, deadline=None)
 def test_no_single_rooted_tree_scores_higher(scores: Scores) -> None:
