@@ -32,10 +32,10 @@ run: $(RUNS)
 	$(BIN)/luigi --module tasks RunAll --local-scheduler
 
 test: $(TESTS)
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow" -n 2 --dist loadgroup
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow" -n 2 --dist loadfile
 
 test-slow: $(TESTS)
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m slow -n 2 --dist loadgroup
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m slow -n 2 --dist loadfile
 
 # The page goes to standard output, what is being measured is told on standard error.
 bench: $(TESTS)

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+import fcntl
 from collections.abc import Iterator
 
 import pytest
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keeps the tests of a file together where two processes share the tests.
-
-    Files that name a group of their own stay together: two of Ray's local clusters disturb each
-    other.
-    """
-    for item in items:
-        if item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group(item.location[0]))
+@pytest.fixture
+def only_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Waits until no other process of the tests has a cluster of Ray: they find each other's."""
+    with (tmp_path_factory.getbasetemp().parent / "ray.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 @pytest.fixture

@@ -20,8 +20,6 @@ from tasks.parsing import ParseDependencies
 from tests.support import embedding_functions
 from tests.support.luigi_builds import build
 
-pytestmark = pytest.mark.xdist_group("ray")
-
 TEXT = "The rain stopped. The children ran out.\n\nA dog barked at them. They laughed.\n"
 FUNCTION = f"{embedding_functions.__name__}:letters"
 
@@ -168,6 +166,7 @@ def test_the_manifest_says_what_was_asked_for(text: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("only_cluster")
 def test_ray_embeds_what_luigis_workers_embed(text: Path, tmp_path: Path) -> None:
     pytest.importorskip("ray")
     here = stage(text, encoder="english-trees")

@@ -21,7 +21,7 @@ from tests.support.waiting import wait_until
 
 ray = pytest.importorskip("ray")
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("ray")]
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("only_cluster")]
 
 STORE_BYTES = 80 << 20
 MACHINE = {

@@ -24,8 +24,6 @@ from pipeline.text import split_corpus
 from tasks.sentences import SplitParts, SplitSentences
 from tests.support.luigi_builds import build
 
-pytestmark = pytest.mark.xdist_group("ray")
-
 NAMES = ("Ada", "Ben", "Cem", "Dov", "Eva", "Fay", "Gus", "Hal")
 
 
@@ -200,6 +198,7 @@ def test_a_cluster_s_machines_are_asked_for_their_cleaner(
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("only_cluster")
 def test_ray_splits_into_a_storage_that_others_take_from(
     text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -219,6 +218,7 @@ def test_ray_splits_into_a_storage_that_others_take_from(
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("only_cluster")
 def test_a_limit_on_ray_gives_a_storage_the_corpus_that_is_cut(text: Path, tmp_path: Path) -> None:
     pytest.importorskip("ray")
     storage = tmp_path / "shared"
@@ -244,6 +244,7 @@ def test_a_limit_on_ray_gives_a_storage_the_corpus_that_is_cut(text: Path, tmp_p
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("only_cluster")
 def test_ray_splits_by_a_plan_that_goes_further(
     text: Path, tmp_path: Path, short_plans: list[plan.Plan], monkeypatch: pytest.MonkeyPatch
 ) -> None:
