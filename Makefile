@@ -17,7 +17,7 @@ help:
 	@echo "make install what it needs, into .venv"
 	@echo "make run     install what it needs, then run the whole pipeline on the embedded corpus"
 	@echo "make test    install what tests need, too, then run them"
-	@echo "make test-slow  the tests that start trainings, benchmarks and wheels of their own"
+	@echo "make test-slow  the tests of more than some two seconds"
 	@echo "make bench   a quick run of every benchmark, and one page of what they measured"
 	@echo "make check   ruff and mypy"
 	@echo "make docs    the site, into build/site"

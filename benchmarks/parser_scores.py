@@ -265,8 +265,8 @@ def _parsed(name: str, parser: SentenceParser[Any], sentences: Sequence[Gold]) -
 
 def _table(found: dict[str, Compared], stage: str, notes: Sequence[str]) -> Table:
     score = "LAS" if stage == "dependencies" else "F1"
-    few = [f"-: fewer than {MIN_UNITS} sentences, too few to tell how far it is chance"]
-    few = few if any(one.difference is None for one in found.values()) else []
+    unknown = any(one.difference is None for one in found.values())
+    few = f"-: fewer than {MIN_UNITS} sentences, too few to tell how far it is chance"
     return Table(
         title=f"{score} of two parsers, by genre",
         columns=("genre", "sentences", "tokens", "new", "old", "difference", "95 %", "drawn"),
@@ -286,7 +286,7 @@ def _table(found: dict[str, Compared], stage: str, notes: Sequence[str]) -> Tabl
         notes=[
             f"intervals: documents or sentences drawn again {NUM_RESAMPLES:,} times, the same for "
             "both parsers; where sentences were drawn, other documents may differ more",
-            *few,
+            *([few] if unknown else []),
             *notes,
         ],
     )

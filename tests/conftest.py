@@ -13,7 +13,10 @@ def only_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Waits until no other process of the tests has a cluster of Ray: they find each other's."""
     with (tmp_path_factory.getbasetemp().parent / "ray.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+        try:
+            yield
+        finally:  # a child that lives on has the open file, too
+            fcntl.flock(lock, fcntl.LOCK_UN)
 
 
 @pytest.fixture

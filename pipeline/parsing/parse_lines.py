@@ -10,7 +10,7 @@ from pipeline.parsing.formats import Format, written
 from pipeline.parsing.parse_text import OnRefusal, Parser
 from pipeline.parsing.parsed_sentence import ParsedSentence
 
-_REMEDY = "mend or remove it, or give --on-refusal skip, with which it stands there without trees"
+_REMEDY = "mend or remove it, or give --on-refusal skip, which goes on without its trees"
 
 
 def parse_lines(
@@ -32,8 +32,8 @@ def parse_lines(
             becomes of a refused sentence.
         name: of the stream, for messages.
         split: the stream is a text instead, whose sentences are found; it is read whole.
-        on_refusal: ``error`` ends it at the first sentence that cannot be parsed, ``skip`` leaves
-            one in its place that has no trees.
+        on_refusal: ``error`` ends it at the first sentence that cannot be parsed, ``skip`` goes on
+            with one that has no trees.
         on_sentence: is told each sentence, a refused one, too.
 
     Raises:
@@ -49,7 +49,7 @@ def parse_lines(
         # Refused here rather than by the stream, which knows neither its name nor its lines.
         for sentence in parser.stream(texts, split=split, on_refusal="skip"):
             if on_refusal == "error" and sentence.refusal is not None:
-                raise ValueError(f"{_refused(sentence, name)}; {_REMEDY}")
+                raise ValueError(f"{_refused(sentence, name, split)}; {_REMEDY}")
             if on_sentence is not None:
                 on_sentence(sentence)
             yield sentence
@@ -59,9 +59,10 @@ def parse_lines(
     return written(sentences(), form)
 
 
-def _refused(sentence: ParsedSentence, name: str) -> str:
+def _refused(sentence: ParsedSentence, name: str, split: bool) -> str:
     """Returns where a sentence stands and why it has no trees, in words."""
     assert sentence.refusal is not None
-    what = "sentence" if "-" in sentence.sent_id else "line"
+    number = sentence.sent_id.rpartition("-")[2]
     detail = f" ({told(sentence.refusal.detail)})" if sentence.refusal.detail else ""
-    return f"{name}, {what} {sentence.sent_id}: {sentence.refusal.reason}{detail}"
+    place = f"{name}, {'sentence' if split else 'line'} {number}"
+    return f"{place}: {sentence.refusal.reason}{detail}"

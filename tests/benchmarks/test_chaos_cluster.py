@@ -14,6 +14,7 @@ from benchmarks.chaos.__main__ import main
 from benchmarks.chaos.parts import cluster
 from benchmarks.chaos.parts.cluster import _kill_in, _round, _wait_for_job
 from benchmarks.chaos.tiny_run import Started, TinyRun
+from tests.support.ray_tests import on_ray
 
 PLAY = """
 import sys, time
@@ -83,8 +84,7 @@ def test_a_kill_after_the_job_is_no_kill(
     assert made.exists() is (num_missed == 0)  # to be made, and killed, once more
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(900)
+@on_ray
 def test_a_stage_that_loses_a_machine_leaves_the_same_bytes(tmp_path: Path) -> None:
     pytest.importorskip("ray")
     assert main(["--work", str(tmp_path / "chaos"), "--parts", "cluster", "--quick"]) == 0

@@ -12,6 +12,7 @@ from benchmarks import orchestration
 from benchmarks.orchestration import DESIGNS, Cost
 from benchmarks.orchestration_job import execute
 from pipeline.shards.shards import read_shard
+from tests.support.ray_tests import on_ray
 
 
 def test_overhead_is_what_the_jobs_divided_among_the_workers_leave() -> None:
@@ -55,7 +56,7 @@ def test_numbers_below_one_are_refused(
     assert f"{arguments[0]} must be at least 1" in capsys.readouterr().err
 
 
-@pytest.mark.slow
+@on_ray
 def test_every_design_parses_every_shard_once(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("ray")
     designs = ("--designs", "local", "ray", "threads")

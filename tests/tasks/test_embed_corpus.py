@@ -19,6 +19,7 @@ from tasks.embedding import EmbedCorpus
 from tasks.parsing import ParseDependencies
 from tests.support import embedding_functions
 from tests.support.luigi_builds import build
+from tests.support.ray_tests import on_ray
 
 TEXT = "The rain stopped. The children ran out.\n\nA dog barked at them. They laughed.\n"
 FUNCTION = f"{embedding_functions.__name__}:letters"
@@ -165,8 +166,7 @@ def test_the_manifest_says_what_was_asked_for(text: Path) -> None:
     assert manifest.rows == len(sentences_of(task))
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("only_cluster")
+@on_ray
 def test_ray_embeds_what_luigis_workers_embed(text: Path, tmp_path: Path) -> None:
     pytest.importorskip("ray")
     here = stage(text, encoder="english-trees")

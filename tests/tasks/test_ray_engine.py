@@ -16,12 +16,13 @@ from pipeline.parsing.parse_shard import ParseJob, parse_shard
 from pipeline.shards.manifests import read_dataset_manifest, read_shard_manifest, shard_path
 from tests.support.chain_job import ChainParser
 from tests.support.luigi_builds import build
+from tests.support.ray_tests import MARKS
 from tests.support.sentence_shards import ChainStage, chain_stage
 from tests.support.waiting import wait_until
 
 ray = pytest.importorskip("ray")
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("only_cluster")]
+pytestmark = list(MARKS)
 
 STORE_BYTES = 80 << 20
 MACHINE = {

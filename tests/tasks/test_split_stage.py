@@ -23,6 +23,7 @@ from pipeline.storage.shared_shards import SharedShards
 from pipeline.text import split_corpus
 from tasks.sentences import SplitParts, SplitSentences
 from tests.support.luigi_builds import build
+from tests.support.ray_tests import on_ray
 
 NAMES = ("Ada", "Ben", "Cem", "Dov", "Eva", "Fay", "Gus", "Hal")
 
@@ -197,8 +198,7 @@ def test_a_cluster_s_machines_are_asked_for_their_cleaner(
     assert refused
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("only_cluster")
+@on_ray
 def test_ray_splits_into_a_storage_that_others_take_from(
     text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -217,8 +217,7 @@ def test_ray_splits_into_a_storage_that_others_take_from(
     assert {path: path.stat().st_mtime_ns for path in stored.glob("*.parquet")} == before
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("only_cluster")
+@on_ray
 def test_a_limit_on_ray_gives_a_storage_the_corpus_that_is_cut(text: Path, tmp_path: Path) -> None:
     pytest.importorskip("ray")
     storage = tmp_path / "shared"
@@ -243,8 +242,7 @@ def test_a_limit_on_ray_gives_a_storage_the_corpus_that_is_cut(text: Path, tmp_p
     assert shards(storage / on_ray.folder.relative_to(tmp_path / "here")) == shards(here.folder)
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("only_cluster")
+@on_ray
 def test_ray_splits_by_a_plan_that_goes_further(
     text: Path, tmp_path: Path, short_plans: list[plan.Plan], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -126,15 +126,15 @@ class ExampleSet:
 
         Args:
             batch_tokens: a batch's tokens, padding included; one longer sentence stands alone.
-                The marks of lists that altered sentences have come on top.
             seed: determines which sentences meet, the order of the batches and what is altered.
         """
         generator = torch.Generator().manual_seed(seed)
         shuffled = torch.randperm(len(self._examples), generator=generator).tolist()
-        shuffled.sort(key=lambda index: len(self._examples[index].tags))
+        sizes = [len(example.tags) + self._alterations.longer for example in self._examples]
+        shuffled.sort(key=sizes.__getitem__)
         groups: list[list[int]] = []
         for index in shuffled:
-            padded = len(self._examples[index].tags) * (len(groups[-1]) + 1 if groups else 1)
+            padded = sizes[index] * (len(groups[-1]) + 1 if groups else 1)
             if not groups or padded > batch_tokens:
                 groups.append([])
             groups[-1].append(index)

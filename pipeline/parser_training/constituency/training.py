@@ -83,10 +83,12 @@ class ConstituencyTrainingConfig(ParserTrainingConfig):
             files, documents = getattr(self, f"{name}_files"), getattr(self, f"{name}_documents")
             if documents and len(files) != len(documents):
                 raise ValueError(f"{len(documents)} {name}_documents for {len(files)} {name}_files")
-        limit = self.model.max_length - 2 - (LONGEST_LIST_MARK if self.altered_share else 0)
-        if self.max_sentence_tokens > limit:
+        limit, marks = self.model.max_length - 2, LONGEST_LIST_MARK if self.altered_share else 0
+        if self.max_sentence_tokens > limit - marks:
+            longer = f", {marks} of them for the marks that altered_share adds" if marks else ""
             raise ValueError(
-                f"max_sentence_tokens={self.max_sentence_tokens}, but the model takes {limit}"
+                f"max_sentence_tokens={self.max_sentence_tokens}, but the model takes "
+                f"{limit}{longer}"
             )
 
     @property

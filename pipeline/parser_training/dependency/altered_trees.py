@@ -37,7 +37,7 @@ def without_final_mark(sentence: TreebankSentence) -> TreebankSentence:
         tokens=sentence.tokens[:-1],
         heads=sentence.heads[:-1],
         deprels=sentence.deprels[:-1],
-        xpos=sentence.xpos[: last - 1],
+        xpos=sentence.xpos[:-1],
     )
 
 

@@ -68,7 +68,7 @@ class GoldSentences:
 
         Args:
             relations: the network's.
-            altered_share: see `DependencyTrainingConfig`.
+            altered_share: see `ParserTrainingConfig`.
         """
         self._sentences = sentences
         self._relation_ids = {name: i for i, name in enumerate(relations)}
@@ -112,7 +112,7 @@ class GoldTreebank:
         """Counts the words.
 
         Args:
-            unknown_word_alpha, altered_share: see `DependencyTrainingConfig`.
+            unknown_word_alpha, altered_share: see `ParserTrainingConfig`.
             has_vectors: whether the word embedding is a ``VectorWordEmbedding``.
         """
         self._gold = GoldSentences(sentences, vocabulary.relations, altered_share=altered_share)

@@ -1,4 +1,4 @@
-"""Training sentences as careless text would have them: the same tree, other tokens.
+"""Training sentences as careless text would have them, with what is left of their trees.
 
 Treebanks are edited text. Chats have no capitals, headings no final mark, and sentences cut from
 pages begin with the mark of a list. Relations and tags of such marks follow the UD English
@@ -24,7 +24,7 @@ SentenceT = TypeVar("SentenceT", bound=TreebankSentence | BracketedSentence)
 RELATIONS_OF_MARKS = frozenset({"discourse", "punct"})
 """Of the marks of lists."""
 TAGS_OF_MARKS = frozenset({"LS", ":", ".", "-LRB-", "-RRB-"})
-"""Likewise."""
+"""Parts of speech of these."""
 FINAL_MARKS = frozenset(".!?;:")
 _BULLETS = ("-", "*", "•", "–")
 _NAMES = (*map(str, range(1, 21)), *"abcdefghABCDEFGH")
@@ -67,7 +67,9 @@ class Alterations(Generic[SentenceT]):
         """
         if share and lacking:
             names = ", ".join(sorted(lacking))
-            logger.warning("altered sentences get no marks of lists: the treebanks lack %s", names)
+            logger.warning(
+                "altered sentences get no marks of lists: the parser does not know %s", names
+            )
         self._share, self._with_marks = share, not lacking
         self._without_final_mark, self._with_list_mark = without_final_mark, with_list_mark
         self.longer = LONGEST_LIST_MARK if share and self._with_marks else 0

@@ -20,8 +20,9 @@ import torch
 from numpy.typing import DTypeLike
 from torch import Tensor, nn
 
-from pipeline.base.config_fields import Config, Count, Share
+from pipeline.base.config_fields import Config, Count, Natural, Share
 from pipeline.base.digest import digest_of, sha256_of_file
+from pipeline.parser_training.epochs.alterations import SentenceT
 from pipeline.parser_training.epochs.optimizer import (
     OptimizerConfig,
     ParameterGroup,
@@ -30,7 +31,6 @@ from pipeline.parser_training.epochs.optimizer import (
 )
 from pipeline.parser_training.epochs.training_folder import ParserTrainingFolder
 from pipeline.parsers.adapters.folder_files import PARSER_FILES
-from pipeline.trees.treebanks import BracketedSentence, TreebankSentence
 
 logger = logging.getLogger(__name__)
 
@@ -63,8 +63,8 @@ class ParserTrainingConfig(Config):
     altered_share: Share = 0.0
     """Of the training sentences, drawn anew in each epoch, that lose their capitals or final mark,
     where they have them, or get the mark of a list before them (`alterations`). Marks need
-    relations or tags of their own; the log tells where the treebanks lack one."""
-    seed: int = 1
+    relations or tags of their own; the log tells where the parser lacks one."""
+    seed: Natural = 1
 
     def _check_together(self) -> None:
         if not self.train_files or not self.dev_files:
@@ -105,7 +105,6 @@ class ParserTrainingConfig(Config):
 
 
 ConfigT = TypeVar("ConfigT", bound=ParserTrainingConfig)
-SentenceT = TypeVar("SentenceT", bound=TreebankSentence | BracketedSentence)
 BatchT = TypeVar("BatchT")
 
 
@@ -148,7 +147,10 @@ class ParserTraining(ABC, Generic[ConfigT, SentenceT, BatchT]):
     @staticmethod
     @abstractmethod
     def sizes_of(parser: Path) -> Config:
-        """Returns what a training that goes on from this parser folder needs as its sizes."""
+        """Returns what a training that goes on from this parser folder needs as its sizes.
+
+        Loads the parser.
+        """
 
     @abstractmethod
     def _read(self, part: str) -> list[SentenceT]:
@@ -270,13 +272,14 @@ def check_sizes_given(parser: Path, of_parser: Config, of_training: Config) -> N
         parser: its folder.
 
     Raises:
-        ValueError: it has not; names the options that give them.
+        ValueError: it has not; names the options that give its own.
     """
     given = of_training.to_dict()
     other = {name: own for name, own in of_parser.to_dict().items() if own != given[name]}
     if other:
         raise ValueError(
-            f"{parser}: has other sizes than the training; give the training {as_options(other)}"
+            f"{parser}: has other sizes than the training; leave sizes out, or give the training "
+            f"{as_options(other)}"
         )
 
 

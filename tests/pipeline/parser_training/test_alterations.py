@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from pipeline.parser_training.__main__ import main
 from pipeline.parser_training.constituency import altered_trees as constituents
@@ -166,6 +167,20 @@ def test_batches_of_constituents_hold_as_many_altered_sentences_as_asked_for(
     assert lengths(0.3, 1) == some != lengths(0.3, 2)
 
 
+def test_a_batch_of_constituents_has_the_trees_that_are_left(tmp_path: Path) -> None:
+    sentences = [bracketed("(S (NP (PRP I)) (VP (VBP go)) (. .))", tmp_path)] * 99
+    vocabularies = build_vocabularies(sentences, min_character_count=1)
+    for share, whole in ((0.0, {3}), (1.0, {2, 3})):
+        examples = ExampleSet(sentences, vocabularies, altered_share=share)
+        (batch,) = examples.batches(9999, seed=1)
+        assert set(batch.lengths.tolist()) == whole
+        assert batch.tags[batch.mask].gt(-1).sum() == batch.lengths.sum()
+        ends = batch.gold.ends.view(99, 3)  # S, NP, VP
+        assert ends.equal(torch.stack([batch.lengths, batch.lengths**0, batch.lengths**0 * 2], 1))
+        labels = [vocabularies.labels[label] for label in batch.gold_labels.tolist()]
+        assert labels == ["S", "NP", "VP"] * 99
+
+
 def test_a_training_on_altered_constituents_tells_what_it_lacks(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -173,7 +188,7 @@ def test_a_training_on_altered_constituents_tells_what_it_lacks(
     sizes = ["--d-model", "32", "--num-layers", "1", "--num-heads", "2", "--d-ff", "16"]
     arguments = ["--train", file, "--dev", file, "--altered-share", "0.5", "--num-epochs", "1"]
     assert main(["constituency", str(tmp_path / "out"), *arguments, *sizes]) == 0
-    assert "no marks of lists: the treebanks lack" in caplog.text
+    assert "no marks of lists: the parser does not know" in caplog.text
 
 
 def test_a_batch_has_as_many_altered_sentences_as_asked_for() -> None:
@@ -197,7 +212,7 @@ def test_marks_whose_relations_the_treebank_lacks_are_left_out(
 ) -> None:
     vocabulary = DependencyVocabulary.build([SENTENCE], min_word_frequency=1)
     gold = GoldTreebank([SENTENCE] * 99, vocabulary, unknown_word_alpha=0.25, altered_share=1.0)
-    assert "no marks of lists: the treebanks lack discourse" in caplog.text
+    assert "no marks of lists: the parser does not know discourse" in caplog.text
     lengths = (gold.batch(range(99), np.random.default_rng(1)).inputs.lengths - 1).tolist()
     assert set(lengths) == {3, 4} and set(gold.lengths) == {4}
 

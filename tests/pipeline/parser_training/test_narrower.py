@@ -158,7 +158,7 @@ def test_the_command_writes_a_parser_that_a_training_goes_on_from(
     told = capsys.readouterr().out
     assert f"checksum {checksum}; train it before you use it" in told
     options = told.splitlines()[1].split()
-    assert options[:2] == ["--initial", str(narrow)]
+    assert options == ["--initial", str(narrow)]
     file = str(write_conllu(treebank(), tmp_path / "t.conllu"))
     training = [str(tmp_path / "out"), *options, "--train", file, "--dev", file]
     training += ["--threads", str(torch.get_num_threads()), "--num-epochs", "1"]
