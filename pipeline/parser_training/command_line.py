@@ -105,7 +105,11 @@ def _argument_parser(kind: TrainedKind, defaults: Mapping[str, Any]) -> argparse
         allow_abbrev=False,
     )
     add = parser.add_argument
-    add("out", type=Path, help="folder of the parser; resumes what it holds")
+    add(
+        "out",
+        type=Path,
+        help="folder of the parser; an unfinished training there goes on",
+    )
     for part in ("train", "dev"):
         files: dict[str, Any] = {"type": Path, "dest": f"{part}_files", "help": trees}
         add(f"--{part}", nargs="+", required=True, **files)

@@ -12,6 +12,8 @@ from pipeline.parsing.parsed_sentence import ParsedSentence
 
 _REMEDY = "mend or remove it, or give --on-refusal skip, which goes on without its trees"
 
+_HINT = "; --split finds the sentences where a line is a text"
+
 
 def parse_lines(
     stream: IO[bytes],
@@ -48,8 +50,9 @@ def parse_lines(
         sentence = None
         # Refused here rather than by the stream, which knows neither its name nor its lines.
         for sentence in parser.stream(texts, split=split, on_refusal="skip"):
-            if on_refusal == "error" and sentence.refusal is not None:
-                raise ValueError(f"{_refused(sentence, name, split)}; {_REMEDY}")
+            if on_refusal == "error" and (refusal := sentence.refusal) is not None:
+                hint = "" if split or refusal.reason != "too_long" else _HINT
+                raise ValueError(f"{_refused(sentence, name, split)}; {_REMEDY}{hint}")
             if on_sentence is not None:
                 on_sentence(sentence)
             yield sentence

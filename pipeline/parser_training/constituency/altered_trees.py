@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
+import numpy as np
+
 from pipeline.parser_training.epochs.alterations import (
     FINAL_MARKS,
     TAGS_OF_MARKS,
@@ -36,7 +38,30 @@ def constituency_alterations(
         share,
         without_final_mark=lambda s: known(without_final_mark(s), s),
         with_list_mark=lambda s, mark: known(with_list_mark(s, mark), s),
+        as_command=lambda s, random: known(as_command(s, random), s),
         lacking=TAGS_OF_MARKS.difference(tags),
+    )
+
+
+def as_command(sentence: BracketedSentence, random: np.random.Generator) -> BracketedSentence:
+    """Returns what a verb in base form begins, as a command: ``Go home.`` of ``They must go home.``
+
+    One of those after a modal verb or ``to``, of two tokens or more. A sentence without any stays
+    as it is. Treebanks of edited text have few commands.
+    """
+    parse = sentence.parse
+    found = [place for place in range(len(parse.starts)) if _is_infinitive(parse, place)]
+    if not found:
+        return sentence
+    place = found[int(random.integers(len(found)))]
+    start, end = parse.starts[place], parse.ends[place]
+    inside = [(s - start, e - start, label) for s, e, label in _spans(parse)[place:] if e <= end]
+    first, *others = sentence.tokens[start:end]
+    spans = [(0, end - start + 1, "S"), *inside]
+    return replace(
+        sentence,
+        tokens=[first[:1].upper() + first[1:], *others, "."],
+        parse=_parse(spans, [*parse.tags[start:end], "."]),
     )
 
 
@@ -48,42 +73,43 @@ def without_final_mark(sentence: BracketedSentence) -> BracketedSentence:
     parse, last = sentence.parse, len(sentence.tokens) - 1
     if last < 1 or sentence.tokens[-1] not in FINAL_MARKS or last in parse.starts:
         return sentence
-    spans: list[tuple[int, int]] = []
-    labels: list[str] = []
-    for start, end, label in zip(parse.starts, parse.ends, parse.labels, strict=True):
-        span = (start, min(end, last))
-        if spans and span == spans[-1]:
-            above = labels.pop()
-            labels.append(label if above == TOP_LABEL else f"{above}{CHAIN_MARK}{label}")
-        else:
-            spans.append(span)
-            labels.append(label)
-    return replace(
-        sentence, tokens=sentence.tokens[:-1], parse=_parse(spans, labels, parse.tags[:-1])
-    )
+    spans: list[tuple[int, int, str]] = []
+    for start, end, label in _spans(parse):
+        chain = label
+        if spans and spans[-1][:2] == (start, min(end, last)):
+            above = spans.pop()[2]
+            chain = label if above == TOP_LABEL else f"{above}{CHAIN_MARK}{label}"
+        spans.append((start, min(end, last), chain))
+    return replace(sentence, tokens=sentence.tokens[:-1], parse=_parse(spans, parse.tags[:-1]))
 
 
 def with_list_mark(sentence: BracketedSentence, mark: ListMark) -> BracketedSentence:
     """Returns the sentence after the mark, whose tokens its highest constituent takes in."""
     parse, length, shift = sentence.parse, len(sentence.tokens), len(mark.tokens)
     highest, _, below = parse.labels[0].partition(CHAIN_MARK)
-    spans, labels = [(0, length + shift)], [highest]
+    spans = [(0, length + shift, highest)]
     if below:
-        spans.append((shift, length + shift))
-        labels.append(below)
-    spans += [(s + shift, e + shift) for s, e in zip(parse.starts[1:], parse.ends[1:], strict=True)]
-    labels += parse.labels[1:]
+        spans.append((shift, length + shift, below))
+    spans += [(start + shift, end + shift, label) for start, end, label in _spans(parse)[1:]]
     return replace(
-        sentence,
-        tokens=mark.tokens + sentence.tokens,
-        parse=_parse(spans, labels, mark.tags + parse.tags),
+        sentence, tokens=mark.tokens + sentence.tokens, parse=_parse(spans, mark.tags + parse.tags)
     )
 
 
-def _parse(spans: list[tuple[int, int]], labels: list[str], tags: list[str]) -> ConstituencyParse:
-    return ConstituencyParse(
-        starts=[start for start, _ in spans],
-        ends=[end for _, end in spans],
-        labels=labels,
-        tags=tags,
-    )
+def _is_infinitive(parse: ConstituencyParse, place: int) -> bool:
+    """Tells whether a constituent is what a full verb after a modal or ``to`` begins."""
+    start, end, label = _spans(parse)[place]
+    if label != "VP" or start == 0 or end - start < 2 or parse.tags[start] != "VB":
+        return False
+    of_auxiliary = (start + 1, "VP") in zip(parse.starts, parse.labels, strict=True)
+    return parse.tags[start - 1] in {"MD", "TO"} and not of_auxiliary
+
+
+def _spans(parse: ConstituencyParse) -> list[tuple[int, int, str]]:
+    """Returns start, end and label of each constituent, in preorder."""
+    return list(zip(parse.starts, parse.ends, parse.labels, strict=True))
+
+
+def _parse(spans: list[tuple[int, int, str]], tags: list[str]) -> ConstituencyParse:
+    starts, ends, labels = map(list, zip(*spans, strict=True))
+    return ConstituencyParse(starts=starts, ends=ends, labels=labels, tags=tags)

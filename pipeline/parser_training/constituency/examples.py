@@ -105,7 +105,8 @@ class ExampleSet:
         """
         known = {token for sentence in sentences for token in sentence.tokens}
         if altered_share:
-            known |= {token.lower() for token in known} | LIST_MARKS
+            capitalized = {token[:1].upper() + token[1:] for token in known}
+            known |= {token.lower() for token in known} | capitalized | LIST_MARKS
         words = sorted(known)
         characters = {c: i for i, c in enumerate(vocabularies.characters)}
         self._table = word_table(words, characters)

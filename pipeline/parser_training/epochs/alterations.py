@@ -30,6 +30,8 @@ _BULLETS = ("-", "*", "•", "–")
 _NAMES = (*map(str, range(1, 21)), *"abcdefghABCDEFGH")
 LIST_MARKS = frozenset({*_BULLETS, *_NAMES, *(f"{name}." for name in _NAMES), "(", ")", "."})
 """Every token that a mark may have."""
+SHARE_OF_COMMANDS = 1 / 3
+"""Of the altered sentences, where the kind of tree has them."""
 LONGEST_LIST_MARK = 3
 """Tokens by which an altered sentence may be longer."""
 
@@ -54,6 +56,7 @@ class Alterations(Generic[SentenceT]):
         *,
         without_final_mark: Callable[[SentenceT], SentenceT],
         with_list_mark: Callable[[SentenceT, ListMark], SentenceT],
+        as_command: Callable[[SentenceT, np.random.Generator], SentenceT] | None = None,
         lacking: Collection[str] = (),
     ) -> None:
         """Takes what a kind of tree does with each.
@@ -62,33 +65,40 @@ class Alterations(Generic[SentenceT]):
             share: of the sentences, see `ParserTrainingConfig.altered_share`.
             without_final_mark, with_list_mark: return the sentence so, or as it is where its tree
                 does not allow it.
+            as_command: returns a command that is made of a part of the sentence, or the sentence
+                where there is none; None where the kind has no such thing.
             lacking: relations or tags of the marks of lists that the parser does not know, because
                 of which no sentence gets one; the log tells.
         """
         if share and lacking:
-            names = ", ".join(sorted(lacking))
             logger.warning(
-                "altered sentences get no marks of lists: the parser does not know %s", names
+                "altered sentences get no marks of lists: the parser does not know %s",
+                ", ".join(sorted(lacking)),
             )
         self._share, self._with_marks = share, not lacking
         self._without_final_mark, self._with_list_mark = without_final_mark, with_list_mark
+        self._as_command = as_command
         self.longer = LONGEST_LIST_MARK if share and self._with_marks else 0
         """Tokens by which a sentence may be longer than it is."""
 
     def drawn(self, sentence: SentenceT, random: np.random.Generator) -> SentenceT:
         """Returns the sentence, or in a share of the cases altered.
 
-        In lower case, without its final mark or with a list's mark before it. A sentence without
-        capitals, or without a final mark, may so stay as it is.
+        It loses its final mark, loses its capitals, and gets a list's mark before it, each in half
+        of these cases. A third are made of commands first, where there are any.
         """
         if not self._share or random.random() >= self._share:
             return sentence
-        way = int(random.integers(3 if self._with_marks else 2))
-        if way == 0:
-            return in_lower_case(sentence)
-        if way == 1:
-            return self._without_final_mark(sentence)
-        return self._with_list_mark(sentence, list_mark(random))
+        if self._as_command is not None and random.random() < SHARE_OF_COMMANDS:
+            sentence = self._as_command(sentence, random)
+        ways = random.random(3) < 0.5
+        if ways[0]:
+            sentence = self._without_final_mark(sentence)
+        if ways[1]:
+            sentence = in_lower_case(sentence)
+        if ways[2] and self._with_marks:
+            sentence = self._with_list_mark(sentence, list_mark(random))
+        return sentence
 
 
 def in_lower_case(sentence: SentenceT) -> SentenceT:

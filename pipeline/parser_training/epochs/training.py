@@ -200,7 +200,8 @@ class ParserTraining(ABC, Generic[ConfigT, SentenceT, BatchT]):
         for index, batch in enumerate(batches):
             with config.optimizer.autocast():
                 loss, parts = self._losses(batch)
-            epochs = state.epoch + index / len(batches)
+            # The step's middle: at its begin a warm-up is 0, at the end the fall.
+            epochs = state.epoch + (index + 0.5) / len(batches)
             norm = update_weights(state, loss, config.optimizer, epochs=epochs)
             rows.append([*(part.item() for part in parts), norm])
         seconds = time.monotonic() - started

@@ -122,6 +122,50 @@ def test_a_mark_stays_that_is_all_there_is_of_a_constituent(tree: str, tmp_path:
 
 
 @pytest.mark.parametrize(
+    ("tree", "command"),
+    [
+        (
+            "(S (NP (PRP They)) (VP (MD must) (VP (VB go) (NP (NN home)))) (. !))",
+            "(S (VP (VB Go) (NP (NN home))) (. .))",
+        ),
+        (
+            "(S (S (VP (TO To) (VP (VB sell) (NP (NN it)) (, ,) (ADVP (RB now))))) (VP (VBZ is) "
+            "(ADJP (JJ bad))))",
+            "(S (VP (VB Sell) (NP (NN it)) (, ,) (ADVP (RB now))) (. .))",
+        ),
+    ],
+)
+def test_an_infinitive_becomes_a_command(tree: str, command: str, tmp_path: Path) -> None:
+    sentence = bracketed(tree, tmp_path)
+    made = constituents.as_command(sentence, np.random.default_rng(0))
+    assert brackets(made) == command
+    assert made.parse == bracketed(command, tmp_path).parse
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        "(S (VP (VB Go) (NP (NN home))) (. .))",
+        "(S (NP (PRP I)) (VP (MD will) (VP (VB go))))",
+        "(S (NP (PRP I)) (VP (VBP go) (NP (NN home))))",
+        "(S (NP (PRP I)) (VP (MD will) (VP (VB have) (VP (VBN gone)))))",
+    ],
+)
+def test_a_sentence_without_a_full_infinitive_makes_no_command(tree: str, tmp_path: Path) -> None:
+    sentence = bracketed(tree, tmp_path)
+    assert constituents.as_command(sentence, np.random.default_rng(0)) == sentence
+
+
+def test_a_third_of_the_altered_are_made_of_commands(tmp_path: Path) -> None:
+    tree = "(S (NP (PRP They)) (VP (MD must) (VP (VB go) (NP (NN home)))) (. !))"
+    sentence, random = bracketed(tree, tmp_path), np.random.default_rng(0)
+    labels = {"S", "NP", "VP", "S+VP"}
+    alterations = constituents.constituency_alterations(1.0, labels, TAGS_OF_MARKS)
+    drawn = [alterations.drawn(sentence, random).tokens for _ in range(300)]
+    assert 70 < sum("must" not in tokens for tokens in drawn) < 130
+
+
+@pytest.mark.parametrize(
     ("tree", "listed"),
     [
         ("(S (VP (VB Go)) (. .))", "(S (LS 3) (-RRB- -RRB-) (VP (VB Go)) (. .))"),
@@ -145,9 +189,9 @@ def test_an_altered_tree_has_no_label_that_the_parser_lacks(tmp_path: Path) -> N
         alterations = constituents.constituency_alterations(1.0, labels, [])
         return {brackets(alterations.drawn(sentence, random)) for _ in range(30)}
 
-    lower = {"(S (VP (VB go)) (. !))"}
-    assert seen("S", "VP") == {brackets(sentence)} | lower
-    assert seen("S", "VP", "S+VP") == {"(S (VP (VB Go)))"} | lower
+    marked = {"(S (VP (VB Go)) (. !))", "(S (VP (VB go)) (. !))"}
+    assert seen("S", "VP") == marked
+    assert seen("S", "VP", "S+VP") == {"(S (VP (VB Go)))", "(S (VP (VB go)))"} | marked
 
 
 def test_batches_of_constituents_hold_as_many_altered_sentences_as_asked_for(

@@ -58,10 +58,12 @@ def test_what_cannot_be_parsed_ends_it_or_is_told(
 
     assert main(arguments) == 2
     refused = f"{source}, line 2: too_long (600 tokens, limit 510); mend or remove it, or give --on"
-    assert refused in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert refused in told and "--split finds the sentences" in told
     assert not trees.exists()
     assert main([*arguments, "--split"]) == 2
-    assert f"{source}, sentence 2: too_long" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert f"{source}, sentence 2: too_long" in told and "--split finds" not in told
 
     assert main([*arguments, "--on-refusal", "skip"]) == 0
     assert "no trees for sentence 2: too_long (600 tokens" in capsys.readouterr().err
