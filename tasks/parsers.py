@@ -29,7 +29,7 @@ from pipeline.parsing.parse_shard import TRANSFORMER_LIBRARIES, library_versions
 from tasks.artefact import Artefact, checksum, run_job
 from tasks.engine_parameters import Sha256Parameter
 
-TRAINING_VERSION = 1
+TRAINING_VERSION = 2
 """Raised when the same treebanks and options would give another parser, as by a new default."""
 
 

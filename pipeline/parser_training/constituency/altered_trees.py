@@ -12,6 +12,7 @@ from pipeline.parser_training.epochs.alterations import (
     TAGS_OF_MARKS,
     Alterations,
     ListMark,
+    with_capital,
 )
 from pipeline.trees.flat import CHAIN_MARK, TOP_LABEL
 from pipeline.trees.parses import ConstituencyParse
@@ -38,7 +39,7 @@ def constituency_alterations(
         share,
         without_final_mark=lambda s: known(without_final_mark(s), s),
         with_list_mark=lambda s, mark: known(with_list_mark(s, mark), s),
-        as_command=lambda s, random: known(as_command(s, random), s),
+        as_command=(lambda s, random: known(as_command(s, random), s)) if "." in tags else None,
         lacking=TAGS_OF_MARKS.difference(tags),
     )
 
@@ -50,7 +51,11 @@ def as_command(sentence: BracketedSentence, random: np.random.Generator) -> Brac
     as it is. Treebanks of edited text have few commands.
     """
     parse = sentence.parse
-    found = [place for place in range(len(parse.starts)) if _is_infinitive(parse, place)]
+    found = [
+        place
+        for place, end in enumerate(parse.ends)
+        if _is_infinitive(parse, place) and sentence.tokens[end - 1] not in FINAL_MARKS
+    ]
     if not found:
         return sentence
     place = found[int(random.integers(len(found)))]
@@ -60,7 +65,7 @@ def as_command(sentence: BracketedSentence, random: np.random.Generator) -> Brac
     spans = [(0, end - start + 1, "S"), *inside]
     return replace(
         sentence,
-        tokens=[first[:1].upper() + first[1:], *others, "."],
+        tokens=[with_capital(first), *others, "."],
         parse=_parse(spans, [*parse.tags[start:end], "."]),
     )
 
@@ -97,7 +102,10 @@ def with_list_mark(sentence: BracketedSentence, mark: ListMark) -> BracketedSent
 
 
 def _is_infinitive(parse: ConstituencyParse, place: int) -> bool:
-    """Tells whether a constituent is what a full verb after a modal or ``to`` begins."""
+    """Tells whether a constituent begins with an infinitive after a modal or ``to``.
+
+    One that a verb phrase follows at once is an auxiliary, and is left out.
+    """
     start, end, label = _spans(parse)[place]
     if label != "VP" or start == 0 or end - start < 2 or parse.tags[start] != "VB":
         return False

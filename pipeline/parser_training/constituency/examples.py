@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from pipeline.parser_training.constituency.altered_trees import constituency_alterations
-from pipeline.parser_training.epochs.alterations import LIST_MARKS
+from pipeline.parser_training.epochs.alterations import LIST_MARKS, with_capital
 from pipeline.parsers.constituency.model import (
     RESERVED_CHARACTERS,
     START_ROW,
@@ -105,8 +105,8 @@ class ExampleSet:
         """
         known = {token for sentence in sentences for token in sentence.tokens}
         if altered_share:
-            capitalized = {token[:1].upper() + token[1:] for token in known}
-            known |= {token.lower() for token in known} | capitalized | LIST_MARKS
+            known |= {with_capital(token) for token in known}
+            known |= {token.lower() for token in known} | LIST_MARKS
         words = sorted(known)
         characters = {c: i for i, c in enumerate(vocabularies.characters)}
         self._table = word_table(words, characters)

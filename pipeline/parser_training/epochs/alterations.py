@@ -85,7 +85,8 @@ class Alterations(Generic[SentenceT]):
         """Returns the sentence, or in a share of the cases altered.
 
         It loses its final mark, loses its capitals, and gets a list's mark before it, each in half
-        of these cases. A third are made of commands first, where there are any.
+        of these cases, so that an eighth stay as they are. A third are made into commands first,
+        where the kind of tree has them.
         """
         if not self._share or random.random() >= self._share:
             return sentence
@@ -99,6 +100,11 @@ class Alterations(Generic[SentenceT]):
         if ways[2] and self._with_marks:
             sentence = self._with_list_mark(sentence, list_mark(random))
         return sentence
+
+
+def with_capital(token: str) -> str:
+    """Returns a token as it stands at the beginning of a sentence."""
+    return token[:1].upper() + token[1:]
 
 
 def in_lower_case(sentence: SentenceT) -> SentenceT:

@@ -61,9 +61,10 @@ class ParserTrainingConfig(Config):
     max_sentence_tokens: Count = 150
     """Longer training sentences are left out; the log counts them."""
     altered_share: Share = 0.0
-    """Of the training sentences, drawn anew in each epoch, that lose their capitals or final mark,
-    where they have them, or get the mark of a list before them (`alterations`). Marks need
-    relations or tags of their own; the log tells where the parser lacks one."""
+    """Of the training sentences, drawn anew in each epoch, that are altered: they lose their
+    capitals, lose their final mark and get the mark of a list, each in half of the cases, and some
+    are made into commands (`alterations`). Marks need relations or tags of their own; the log tells
+    where the parser lacks one."""
     seed: Natural = 1
 
     def _check_together(self) -> None:
@@ -200,7 +201,7 @@ class ParserTraining(ABC, Generic[ConfigT, SentenceT, BatchT]):
         for index, batch in enumerate(batches):
             with config.optimizer.autocast():
                 loss, parts = self._losses(batch)
-            # The step's middle: at its begin a warm-up is 0, at the end the fall.
+            # A step's middle: at its start the first rate would be 0, at its end the last.
             epochs = state.epoch + (index + 0.5) / len(batches)
             norm = update_weights(state, loss, config.optimizer, epochs=epochs)
             rows.append([*(part.item() for part in parts), norm])

@@ -149,6 +149,7 @@ def test_an_infinitive_becomes_a_command(tree: str, command: str, tmp_path: Path
         "(S (NP (PRP I)) (VP (MD will) (VP (VB go))))",
         "(S (NP (PRP I)) (VP (VBP go) (NP (NN home))))",
         "(S (NP (PRP I)) (VP (MD will) (VP (VB have) (VP (VBN gone)))))",
+        "(S (NP (PRP I)) (VP (MD will) (VP (VB go) (NP (NN home)) (. !))))",
     ],
 )
 def test_a_sentence_without_a_full_infinitive_makes_no_command(tree: str, tmp_path: Path) -> None:
@@ -156,7 +157,7 @@ def test_a_sentence_without_a_full_infinitive_makes_no_command(tree: str, tmp_pa
     assert constituents.as_command(sentence, np.random.default_rng(0)) == sentence
 
 
-def test_a_third_of_the_altered_are_made_of_commands(tmp_path: Path) -> None:
+def test_a_third_of_the_altered_are_made_into_commands(tmp_path: Path) -> None:
     tree = "(S (NP (PRP They)) (VP (MD must) (VP (VB go) (NP (NN home)))) (. !))"
     sentence, random = bracketed(tree, tmp_path), np.random.default_rng(0)
     labels = {"S", "NP", "VP", "S+VP"}
@@ -223,6 +224,14 @@ def test_a_batch_of_constituents_has_the_trees_that_are_left(tmp_path: Path) -> 
         assert ends.equal(torch.stack([batch.lengths, batch.lengths**0, batch.lengths**0 * 2], 1))
         labels = [vocabularies.labels[label] for label in batch.gold_labels.tolist()]
         assert labels == ["S", "NP", "VP"] * 99
+
+
+def test_words_whose_capitals_have_other_small_letters_are_known(tmp_path: Path) -> None:
+    tree = "(S (NP (PRP They)) (VP (MD must) (VP (VB ﬁnd) (NP (NN straße)))) (. .))"
+    sentences = [bracketed(tree, tmp_path)] * 200
+    vocabularies = build_vocabularies(sentences, min_character_count=1)
+    examples = ExampleSet(sentences, vocabularies, altered_share=1.0)
+    assert sum(len(batch.lengths) for batch in examples.batches(90, seed=1)) == 200
 
 
 def test_a_training_on_altered_constituents_tells_what_it_lacks(
