@@ -67,6 +67,7 @@ PACKAGES_OF_EXTRAS = {
     "mteb": "'mteb<3' 'datasets<5'",
     "search": "faiss-cpu",
     "cleaning": "rensa py3langid",
+    "query": "duckdb",
 }
 """Extra of this package -> what pip installs in its stead; the index has no package of ours."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -214,19 +213,12 @@ def _select_stage(chosen: StageFolder, shard: int | None) -> Selection:
 def stage_in(folder: Path) -> str | None:
     """Returns the stage whose files a folder holds; None for another folder.
 
-    One file that can be read tells the stage, so that the others can be found missing or damaged;
+    One shard that can be read tells the stage, so that the others can be found missing or damaged;
     where none can, the folder's name does, which begins with the stage.
 
     Raises:
         ValueError: there are files named like shards, but nothing tells of which stage.
     """
-    manifests = [folder / MANIFEST_NAME, *sorted(folder.glob(SHARD_MANIFEST_GLOB))]
-    manifests = [path for path in manifests if path.exists()]
-    for path in manifests:
-        with suppress(ValueError, RecursionError):
-            value = json.loads(path.read_text(encoding="utf-8"))
-            if isinstance(value, dict) and value.get("stage") in COLUMNS:
-                return str(value["stage"])
     problems = []
     for path in sorted(folder.glob(SHARD_GLOB)):
         try:
@@ -234,7 +226,9 @@ def stage_in(folder: Path) -> str | None:
         except ValueError as error:
             problems.append(error)
     name = folder.name.partition("-")[0]
-    if name in COLUMNS and (manifests or problems):
+    if name in COLUMNS and (problems or next(folder.glob(SHARD_MANIFEST_GLOB), None) is not None):
+        return name
+    if name in COLUMNS and (folder / MANIFEST_NAME).exists():
         return name
     if problems:
         raise problems[0]
