@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 TABLE = "corpus"
 """What SQL calls the stages side by side."""
 ROWS_AT_ONCE = 1_000
-WIDEST = 80
-"""Characters of a value that a table shows."""
+WIDEST = 60
+"""Characters of a value that a table shows, but in its last column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +124,10 @@ def _literally(path: str) -> str:
 
 
 def table_lines(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[str]:
-    """Yields rows as a table for people, each on one line; long values are cut."""
+    """Yields rows as a table for people, each on one line; long values are cut but the last ones'."""
     cells = [[_shown(value) for value in row] for row in (columns, *rows)]
+    for row in cells:
+        row[:-1] = [cell if len(cell) <= WIDEST else f"{cell[:WIDEST]} …" for cell in row[:-1]]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     for row in cells:
         padded = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
@@ -134,5 +136,4 @@ def table_lines(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterat
 
 def _shown(value: Any) -> str:
     text = " ".join(map(str, value)) if isinstance(value, list) else str(value)
-    text = printable("" if value is None else text)
-    return text if len(text) <= WIDEST else f"{text[: WIDEST - 2]} …"
+    return printable("" if value is None else text)
