@@ -62,12 +62,12 @@ PACKAGES_OF_EXTRAS = {
     "ray": "ray",
     "bench": "pytorch-tree-lstm scikit-learn scipy",
     "hub": "huggingface-hub",
+    "query": "duckdb",
     "corpora": "'datasets<5'",
     "sentence-transformers": "'sentence-transformers<6'",
     "mteb": "'mteb<3' 'datasets<5'",
     "search": "faiss-cpu",
     "cleaning": "rensa py3langid",
-    "query": "duckdb",
 }
 """Extra of this package -> what pip installs in its stead; the index has no package of ours."""
 

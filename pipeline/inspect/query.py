@@ -124,7 +124,7 @@ def _literally(path: str) -> str:
 
 
 def table_lines(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[str]:
-    """Yields rows as a table for people, each on one line; long values are cut but the last ones'."""
+    """Yields rows as a table, one a line; long values are cut, but those of the last column."""
     cells = [[_shown(value) for value in row] for row in (columns, *rows)]
     for row in cells:
         row[:-1] = [cell if len(cell) <= WIDEST else f"{cell[:WIDEST]} …" for cell in row[:-1]]
