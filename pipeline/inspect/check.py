@@ -60,8 +60,6 @@ def faults_of(selection: Selection) -> Iterator[Fault]:
     if selection.sentences is None and not selection.is_one_stage:
         corpus = selection.folders[0].path.parent
         yield Fault(corpus, "no sentences here, which its parses are of; copy them here")
-    for begun in selection.begun:
-        yield Fault(begun, "was begun, but has no shard: not complete; run the stage again")
     order = DocumentOrder()
     for number in selection.numbers():
         yield from _shard_faults(selection, number, order)

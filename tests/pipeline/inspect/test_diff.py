@@ -102,7 +102,7 @@ def test_a_parse_agrees_with_its_copy_in_all(
         ("sentences", "dependencies-x", "nothing of one kind to compare"),
         ("dependencies-x", ".", "several folders of dependencies: "),
         ("dependencies-x", "../lone/dependencies-y", "no sentences/ beside it"),
-        ("dependencies-x", "../other/dependencies-x", "differ from row 1 of shard 1 on"),
+        ("dependencies-x", "../other/dependencies-x", "the sentences of shard 1 differ"),
     ],
 )
 def test_what_cannot_be_compared_is_a_mistake(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -132,61 +131,23 @@ def test_a_file_that_is_there_is_not_overwritten(
     assert out.read_text(encoding="utf-8") == "mine"
 
 
-def test_a_damaged_shard_leaves_no_file(corpus: Path) -> None:
-    path = corpus / "dependencies-x" / "00001.parquet"
-    content = bytearray(path.read_bytes())
-    content[10] ^= 1
-    path.write_bytes(content)
-    out = corpus.parent / "trees.conllu"
-    assert main(["export", str(corpus), "--out", str(out)]) == 2
-    assert [other for other in out.parent.iterdir() if other != corpus] == []
-
-
 @pytest.mark.parametrize(
     ("arcs", "said"),
     [
         ({"heads": [5, 0], "deprels": ["det", "root"]}, "token 1 has head 5, outside 0 to 2"),
         ({"heads": [0, 0], "deprels": ["root", "root"]}, "2 roots where exactly one is needed"),
         ({"heads": [0], "deprels": ["root"]}, "1 heads for 2 tokens"),
-        ({"heads": [2, 0], "deprels": ["det"]}, "1 relations for 2 heads"),
     ],
 )
-@pytest.mark.parametrize("name", ["trees.conllu", "trees.jsonl", "trees.spacy"])
-def test_a_row_that_is_no_tree_is_named(
-    tmp_path: Path, name: str, arcs: dict[str, Any], said: str
-) -> None:
+def test_a_row_that_is_no_tree_is_named(tmp_path: Path, arcs: dict[str, Any], said: str) -> None:
     corpus = tmp_path / "corpus"
     write_stage(corpus / "sentences", "sentences", sentence_rows([["It", "ran"]] * 2))
     right = {"heads": [2, 0], "deprels": ["nsubj", "root"]}
     write_stage(corpus / "dependencies", "dependencies", [right, arcs])
-    out = tmp_path / name
+    out = tmp_path / "trees.conllu"
     with pytest.raises(ValueError, match=rf"^0:1 \(.*{said}; `inspect check` says") as raised:
         export(select(corpus), out, export_format(out))
     assert "\n" not in str(raised.value) and not out.exists()
-
-
-def test_constituents_that_are_no_tree_are_named(tmp_path: Path) -> None:
-    corpus = tmp_path / "corpus"
-    tokens, phrases = constituent_row("(S (NP (PRP It)) (VP (VBD hid)))")
-    write_stage(corpus / "sentences", "sentences", sentence_rows([tokens]))
-    write_stage(corpus / "constituents", "constituents", [phrases | {"tags": ["PRP"]}])
-    with pytest.raises(ValueError, match=r"^0:0 \(.*1 tags for 2 tokens; `inspect check` says"):
-        export(select(corpus), tmp_path / "trees.mrg", "brackets")
-
-
-def test_what_lacks_is_told_on_standard_error(
-    corpus: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (corpus / "dependencies-x" / "manifest.json").unlink()
-    exported(corpus, "trees.conllu", "--json")
-    printed = capsys.readouterr()
-    assert "dependencies-x: no manifest.json: the stage is still running" in printed.err
-    assert json.loads(printed.out)["sentences"] == 3
-
-
-def test_brackets_do_not_ask_which_dependencies(corpus: Path) -> None:
-    shutil.copytree(corpus / "dependencies-x", corpus / "dependencies-y")
-    assert len(exported(corpus, "trees.mrg").read_text("utf-8").splitlines()) == 4
 
 
 # ---- spaCy
@@ -243,16 +204,6 @@ def test_sentences_without_dependencies_keep_their_starts(tmp_path: Path) -> Non
         for name, sent in zip(doc.user_data["treeviews"]["sent_ids"], doc.sents, strict=True)
     ] == [(f"0:{row}", " ".join(tokens)) for row, tokens in enumerate(words)]
     assert [span.label_ for span in docs[3].spans["constituents"]] == ["S", "NP", "VP"]
-
-
-def test_relations_that_spacy_has_no_number_for_keep_their_names(tmp_path: Path) -> None:
-    names = ["root", "obl:agent", "acl:relcl", "nmod:poss", "made:up", "quite:other"]
-    corpus = tmp_path / "corpus"
-    write_stage(corpus / "sentences", "sentences", sentence_rows([list("abcdef")]))
-    arcs = {"heads": [0, 1, 1, 1, 1, 1], "deprels": names}
-    write_stage(corpus / "dependencies", "dependencies", [arcs])
-    (doc,) = docs_of(exported(corpus, "trees.spacy"))
-    assert [token.dep_ for token in doc][1:] == names[1:]
 
 
 def test_a_folder_of_doc_bins_has_all_sentences(

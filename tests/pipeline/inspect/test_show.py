@@ -65,11 +65,6 @@ def test_show_draws_both_trees(corpus: Path, capsys: pytest.CaptureFixture[str])
     )
 
 
-def test_show_says_what_was_rejected(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["show", str(corpus), "--shard", "1", "--row", "1"]) == 0
-    assert "dependencies\n(rejected by the parser)" in capsys.readouterr().out
-
-
 def test_a_tree_as_deep_as_a_sentence_is_long_is_drawn() -> None:
     n = 3000
     assert len(draw_dependencies(["w"] * n, [*range(n)], ["x"] * n).splitlines()) == n
