@@ -104,7 +104,7 @@ def arcs(tokens: Sequence[str], heads: Sequence[int], deprels: Sequence[str], pl
         "font": "sans-serif",
     }
     roots = [escape(name) if not head else "" for name, head in zip(names, heads, strict=True)]
-    return DependencyRenderer(options).render_svg(
+    drawn: str = DependencyRenderer(options).render_svg(
         place,
         [{"text": word, "tag": root} for word, root in zip(words, roots, strict=True)],
         [
@@ -118,6 +118,7 @@ def arcs(tokens: Sequence[str], heads: Sequence[int], deprels: Sequence[str], pl
             if head
         ],
     )
+    return drawn
 
 
 def phrases(tokens: Sequence[str], parse: ConstituencyParse) -> str:

@@ -63,7 +63,7 @@ def aligned_table(
     wanted = list(of_column) if columns is None else columns
     needed = list(dict.fromkeys(of_column[name] for name in wanted))
     check_same_rows(needed, number)
-    arrays = {}
+    arrays: dict[str, pa.ChunkedArray] = {}
     for folder in needed:
         names = [name for name in wanted if of_column[name] == folder]
         table = read_shard(folder.path, folder.stage, number, names)
