@@ -30,6 +30,8 @@ pre{font:13px/1.15 ui-monospace,monospace}
 """
 DRAWN = {stage: NEEDED_COLUMNS[stage] for stage in ("dependencies", "constituents")}
 """Stages whose trees are drawn, with the columns that these are in."""
+LABEL = 20
+"""Pixels above an arc for its relation."""
 LETTER = 9
 """Pixels of a wide letter, by which words stand apart."""
 
@@ -104,7 +106,8 @@ def arcs(tokens: Sequence[str], heads: Sequence[int], deprels: Sequence[str], pl
         "font": "sans-serif",
     }
     roots = [escape(name) if not head else "" for name, head in zip(names, heads, strict=True)]
-    drawn: str = DependencyRenderer(options).render_svg(
+    renderer = DependencyRenderer(options)
+    drawn = renderer.render_svg(
         place,
         [{"text": word, "tag": root} for word, root in zip(words, roots, strict=True)],
         [
@@ -118,7 +121,9 @@ def arcs(tokens: Sequence[str], heads: Sequence[int], deprels: Sequence[str], pl
             if head
         ],
     )
-    return drawn
+    # displaCy leaves room for arcs of three times their height.
+    empty = max(renderer.highest_level * renderer.distance // 3 - LABEL, 0)
+    return f'<div style="margin-top:-{empty}px">{drawn}</div>'
 
 
 def phrases(tokens: Sequence[str], parse: ConstituencyParse) -> str:
