@@ -122,7 +122,7 @@ class TransformerTraining(TreebankTraining[TransformerTrainingConfig, SubwordBat
         self._gold = GoldSentences(
             sentences, self._model.relations, altered_share=self.config.altered_share
         )
-        self._sizes = [self._reader.num_subwords(s.tokens) + self._gold.longer for s in sentences]
+        self._sizes = [self._reader.num_subwords(s.tokens) for s in sentences]
         return self._model.network
 
     def _groups(self, network: Network) -> list[ParameterGroup]:
