@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +13,6 @@ import torch
 from benchmarks import evaluation
 from benchmarks.evaluation_input import made_task
 from benchmarks.references.sklearn_protocol import CONVERGED, SklearnProtocol
-from benchmarks.report import LACKING
 from tests.support.parsed_corpora import stories, write_corpus
 from tests.support.tiny_senteval import write_tiny_senteval
 
@@ -67,14 +65,6 @@ def test_without_data_the_default_run_is_a_task(
     write_corpus(tmp_path / "corpus", stories(20))
     assert evaluation.main(["--corpus", str(tmp_path / "corpus"), *QUICK]) == 0
     assert "nested_cv_vs_sklearn" in last_line(capsys.readouterr().out)
-
-
-def test_without_scikit_learn_nothing_is_begun(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setitem(sys.modules, "sklearn.linear_model", None)
-    assert evaluation.main(["--corpus", str(tmp_path / "none"), *QUICK]) == LACKING
-    assert "scikit-learn is what this benchmark compares with" in capsys.readouterr().err
 
 
 def test_the_made_task_asks_for_a_word_that_about_half_of_the_sentences_have(

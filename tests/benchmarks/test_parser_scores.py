@@ -164,28 +164,11 @@ def test_careless_text_is_scored_by_the_trees_that_are_left_of_it(
     assert found["new"] == pytest.approx(evaluate_dependency_parser(parser, left).las)
 
 
-def test_careless_constituents_have_no_capitals_and_no_final_mark() -> None:
-    sentences = toy_treebank(12)
-    left = [parser_scores.careless(sentence) for sentence in sentences]
-    tokens = [one.tokens for one in left]
-    assert tokens == [[t.lower() for t in one.tokens if t != "."] for one in sentences]
-    assert sum(len(one) for one in tokens) < sum(len(one.tokens) for one in sentences)
-
-
 @pytest.mark.parametrize(
     ("given", "status", "told"),
     [
         (["dependency", "constituency", "{gold}"], MISTAKE, "one for dependencies is needed"),
-        (["none", "dependency", "{gold}"], MISTAKE, "none"),
-        (["dependency", "dependency", "{gold}", "--exclude", "story"], MISTAKE, "no sentence"),
         (["dependency", "dependency", "{gold}", "--documents", "{gold}"], MISTAKE, "is for brack"),
-        (["dependency", "dependency", "{gold}", "--sentences", "0"], MISTAKE, "at least 1"),
-        (
-            ["constituency", "constituency", "{gold}", "{gold}", "--documents", "{gold}"],
-            MISTAKE,
-            "one file for each",
-        ),
-        (["dependency", "dependency", "{gold}", "--genre", "x"], MISTAKE, "in parentheses"),
         (["dependency", "dependency", "none.conllu"], LACKING, "none.conllu: no such file"),
     ],
 )

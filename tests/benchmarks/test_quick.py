@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import re
 
 import pytest
 
 from benchmarks import bench
 from benchmarks.quick import ROUGH, parse_arguments
-from benchmarks.report import LACKING, MISTAKE, LackingError, fail, header, tell
+from benchmarks.report import LACKING, MISTAKE, LackingError, fail, header
 
 
 def parser() -> argparse.ArgumentParser:
@@ -40,12 +39,6 @@ def test_a_quick_run_has_other_defaults_and_what_is_said_goes_before(
     assert options.quick is ("--quick" in given)
 
 
-def test_help_says_what_a_quick_run_has(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        parse_arguments(parser(), ["--help"], QUICK)
-    assert "rough: sentences 20, hidden 8" in " ".join(capsys.readouterr().out.split())
-
-
 @pytest.mark.parametrize("name", bench.BENCHMARKS)
 def test_every_benchmark_tells_of_its_quick_mode(
     name: str, capsys: pytest.CaptureFixture[str]
@@ -67,10 +60,3 @@ def test_what_is_lacking_has_a_status_of_its_own() -> None:
     assert {fail(error) for error in lacking} == {LACKING}
     assert fail(ValueError("too few")) == fail("too few") == MISTAKE
     assert fail(RuntimeError("a job failed")) == 1
-
-
-def test_progress_goes_to_standard_error_with_seconds(capsys: pytest.CaptureFixture[str]) -> None:
-    tell("measuring")
-    output = capsys.readouterr()
-    assert output.out == ""
-    assert re.fullmatch(r"\[ *\d+ s\] measuring\n", output.err)
