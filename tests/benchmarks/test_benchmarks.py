@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -19,7 +18,7 @@ from benchmarks import evaluation, frameworks, shards, tree_lstm
 from benchmarks.comparison import compare
 from benchmarks.contestants import Runner
 from benchmarks.corpus import corpus_folders, identity
-from benchmarks.report import LACKING, markdown_table
+from benchmarks.report import LACKING
 from tests.support.parsed_corpora import stories, write_corpus
 from tests.support.repository import REPOSITORY
 
@@ -93,15 +92,6 @@ def test_every_table_tells_what_ran(
         assert notes[-1] == f"- corpus: {name}, digest of its shards {digest}"
 
 
-def test_a_corpus_is_known_by_its_shards_wherever_it_lies(corpus: Path, tmp_path: Path) -> None:
-    known = identity(corpus_folders(corpus))
-    moved = shutil.copytree(corpus, tmp_path / "moved")
-    assert identity(corpus_folders(moved)) == {**known, "corpus": "moved"}
-    write_corpus(tmp_path / "another", stories(7))
-    another = identity(corpus_folders(tmp_path / "another"))
-    assert another["corpus_digest"] != known["corpus_digest"]
-
-
 @pytest.mark.slow
 def test_frameworks_need_only_what_a_bare_machine_has(corpus: Path) -> None:
     absent = ("safetensors", "luigi", "tqdm", "triton", "tensorboard", "zstandard")
@@ -141,32 +131,3 @@ def test_tree_lstm_names_a_lacking_package_before_it_looks_for_text(
     monkeypatch.setitem(sys.modules, "treelstm", None)
     assert tree_lstm.main(["--corpus", str(tmp_path / "none")]) == LACKING
     assert "pip install pytorch-tree-lstm==0.1.3" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("main", "options", "said"),
-    [
-        (tree_lstm.main, (), "lower --sentences or give a larger corpus"),
-        (frameworks.main, ("--steps", "0"), "--steps must be at least 1"),
-        (shards.main, ("--rounds", "0"), "--rounds 0: at least 1"),
-    ],
-)
-def test_mistakes_are_told(
-    main: Callable[[list[str]], int],
-    options: tuple[str, ...],
-    said: str,
-    corpus: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    pytest.importorskip("treelstm", reason="compared with pytorch-tree-lstm: the extra bench")
-    assert main(["--corpus", str(corpus), *options]) == 2
-    assert said in capsys.readouterr().err
-
-
-def test_tables_are_markdown_with_numbers_to_the_right() -> None:
-    assert markdown_table(["who", "n"], [["us", "1.50"], ["them", "-"]]) == [
-        "| who  |    n |",
-        "| ---- | ---: |",
-        "| us   | 1.50 |",
-        "| them |    - |",
-    ]

@@ -69,13 +69,6 @@ def test_a_later_run_with_other_parameters_does_not_take_its_place() -> None:
     assert corpus_folders(None).sentences == made / "sentences"
 
 
-def test_of_several_the_newest_is_taken() -> None:
-    corpus("python-docs-1", age=9)
-    newer = corpus("python-docs-2", age=5)
-    corpus("python-docs-3", age=7)
-    assert corpus_folders(None).sentences == newer / "sentences"
-
-
 def test_where_none_is_of_the_default_run_the_remedy_is_named() -> None:
     limited = corpus("python-docs-1", age=1, sentences=LIMITED)
     with pytest.raises(FileNotFoundError, match=r"run `make run` first, or give .* --corpus"):

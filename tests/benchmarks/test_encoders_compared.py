@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -18,7 +15,6 @@ from benchmarks.comparison import Comparison, Contestant, compare
 from benchmarks.contestants import REFERENCES, Entry, Runner, Sentences, Task
 from benchmarks.references import PackedGRU
 from benchmarks.step_process import StepProcess
-from benchmarks.stopwatch import Spent
 from models.corpus.sentence_block import SentenceBlock
 from models.encoders.kernels.gemm import gemm_kept
 from tests.support.tree_oracles import random_sentence
@@ -121,25 +117,6 @@ def test_an_implementation_that_computes_something_else_is_refused() -> None:
             contestant.check({"": torch.full((4,), found)})
 
 
-def test_implementations_take_turns_after_all_are_warm() -> None:
-    task = replace(task_of(random_block([5, 1])), repeats=2)
-    acts: list[str] = []
-
-    class Told(Runner):
-        def warm_up(self, outcome: Path) -> None:
-            acts.append(f"warm {self.step.label}")
-            super().warm_up(outcome)
-
-        def measure(self) -> Spent:
-            acts.append(self.step.label)
-            return super().measure()
-
-    found = compare(task, "SEQ", 6, start=lambda *which: nullcontext(Told(*which)))
-    turn = ["ours", "nn.GRU, packed"]
-    assert acts == [*(f"warm {label}" for label in turn), *turn, *turn]
-    assert all(len(contestant.times) == 2 for contestant in found.contestants)
-
-
 @pytest.mark.slow
 def test_a_step_in_another_process_comes_to_the_same(tmp_path: Path) -> None:
     task = task_of(random_block([5, 1, 12]))
@@ -151,17 +128,3 @@ def test_a_step_in_another_process_comes_to_the_same(tmp_path: Path) -> None:
     found = torch.load(tmp_path / "outcome.pt")
     assert set(found) == set(expected)
     assert all(torch.allclose(found[name], value, rtol=1e-5) for name, value in expected.items())
-
-
-@pytest.mark.slow
-def test_what_another_process_raises_is_raised_here_and_its_death_told(tmp_path: Path) -> None:
-    task = task_of(random_block([5, 1]))
-    with StepProcess(task, entry_of("SEQ", "nn_gru")) as process:
-        with pytest.raises(RuntimeError, match="no does not exist"):
-            process.warm_up(tmp_path / "no" / "outcome.pt")
-        assert process.measure().wall > 0
-        identity = process._process.pid
-        assert identity is not None
-        os.kill(identity, signal.SIGKILL)
-        with pytest.raises(ChildProcessError, match=r"nn_gru .* exit code -9; .* lower --hidden"):
-            process.measure()
