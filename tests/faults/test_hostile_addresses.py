@@ -56,9 +56,6 @@ def test_hostile_addresses_are_refused_by_name(
         daemon_threads = True
         block_on_close = False
 
-        def handle_error(self, *arguments: object) -> None:
-            """Says nothing where a client has gone."""
-
     said, path = "", tmp_path / "file"
     with Server(("127.0.0.1", 0), Handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
