@@ -19,7 +19,6 @@ print("## A table\\n\\n- a note\\n")
 print('{"rate": 3.5}')
 """,
     "lacks": "import sys\nprint('no text here; run it first', file=sys.stderr)\nsys.exit(3)",
-    "fails": "raise RuntimeError('out of luck')",
 }
 
 
@@ -43,14 +42,6 @@ def test_what_one_lacks_is_told_and_stops_no_other(capfd: pytest.CaptureFixture[
     assert "# measures\n\n## A table\n\n- a note\n" in page
     assert json.loads(page.splitlines()[-1]) == {"measures": {"rate": 3.5}}
     assert "benchmark 2 of 2: measures\nworking\n" in progress
-
-
-@pytest.mark.usefixtures("fakes")
-def test_one_that_fails_is_told_and_fails_the_whole(capfd: pytest.CaptureFixture[str]) -> None:
-    assert bench.main(["--only", "fails", "measures"]) == 1
-    page = capfd.readouterr().out
-    assert "RuntimeError: out of luck" in page
-    assert "## A table" in page
 
 
 def test_every_benchmark_with_a_quick_mode_is_on_the_page() -> None:

@@ -8,8 +8,8 @@ import importlib
 import pytest
 
 from benchmarks import bench
-from benchmarks.quick import ROUGH, parse_arguments
-from benchmarks.report import LACKING, MISTAKE, LackingError, fail, header
+from benchmarks.quick import parse_arguments
+from benchmarks.report import LACKING, MISTAKE, LackingError, fail
 
 
 def parser() -> argparse.ArgumentParser:
@@ -47,12 +47,6 @@ def test_every_benchmark_tells_of_its_quick_mode(
         importlib.import_module(f"benchmarks.{name}").main(["--help"])
     assert ended.value.code == 0
     assert "--quick" in capsys.readouterr().out
-
-
-def test_only_a_quick_run_is_said_to_be_rough() -> None:
-    assert ROUGH not in header("benchmarks.shards", [], text="some", seed=0)
-    quick = header("benchmarks.shards", ["--quick"], text="some", seed=0, quick=True)
-    assert quick[0] == ROUGH
 
 
 def test_what_is_lacking_has_a_status_of_its_own() -> None:
