@@ -23,7 +23,7 @@ SETTINGS = (
 )
 _OF_THE_RUN = re.compile(
     r'"(\w*seconds|\w+_per_second|peak_memory_gib|data_wait_percent|commit)": (\{[^}]*|[^,}\n]+)'
-    r"|[0-9a-f]{64}"
+    r"|[0-9a-f]{64}|commit \S+"
 )
 """Of JSON: what tells of the run itself, and every sha256, since that of such JSON changes."""
 _NOT_PROMISED = re.compile(r"^runs/|(^|/)(jobs/|tensorboard/|job\.json$|plan\.json$|.*\.lock$)")
