@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from benchmarks.device import device_name, device_of
 from benchmarks.evaluation_input import MR_SIZE, Input, inputs
 from benchmarks.quick import parse_arguments
 from benchmarks.references.sklearn_protocol import (
@@ -30,7 +31,6 @@ from benchmarks.references.sklearn_protocol import (
 )
 from benchmarks.report import Table, fail, header, print_last_line, print_table, tell
 from benchmarks.stopwatch import Spent, Stopwatch
-from benchmarks.training_rate import device_name, device_of
 from models.config.training_presets import preset
 from models.encoding.named_encoder import resolve_encoder
 from models.encoding.reading_encoder import EncoderSettings

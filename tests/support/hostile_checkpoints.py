@@ -10,8 +10,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import torch
-
 _MAGIC, _PROTOCOL = 0x1950A86A20F9469CFC6C, 1001
 _REBUILDER = b"ctorch._utils\n_rebuild_tensor_v2\n"
 """The opcode that names one of torch's functions."""
@@ -47,11 +45,6 @@ def module_program(target: Path) -> bytes:
     return b"\x80\x02(" + container + b"tQ."
 
 
-def call_program(target: Path) -> bytes:
-    """Returns a pickle that calls ``os.mkdir``."""
-    return b"\x80\x02cos\nmkdir\n(" + _text(str(target)) + b"tR."
-
-
 def legacy_file(path: Path, program: bytes) -> Path:
     """Writes a file of torch's format before the zip one; returns its path."""
     machine = {
@@ -75,36 +68,6 @@ def tar_file(path: Path, victim: Path) -> Path:
             content = pickle.dumps(0, 2)
             member.size = len(content)
             archive.addfile(member, io.BytesIO(content))
-    return path
-
-
-def benepar_content(**changes: Any) -> dict[str, Any]:
-    """Returns what benepar's training saves, with some entries of its config changed.
-
-    Args:
-        changes: new value of an entry; None removes it.
-    """
-    config: dict[str, Any] = {
-        "hparams": {"use_pretrained": False},
-        "label_vocab": {"": 0, "S": 1},
-        "tag_vocab": {"NN": 0},
-        "char_vocab": {},
-        **changes,
-    }
-    kept = {name: value for name, value in config.items() if value is not None}
-    return {"config": kept, "state_dict": {"weight": torch.zeros(2)}}
-
-
-def saved(path: Path, content: Any) -> Path:
-    """Writes a file by ``torch.save``; returns its path."""
-    torch.save(content, path)
-    return path
-
-
-def zip_of(path: Path, member: str, content: bytes = b"?") -> Path:
-    """Writes a zip of one member; returns its path."""
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr(member, content)
     return path
 
 
