@@ -34,7 +34,6 @@ READ_A_CORPUS = (
         "frameworks",
         "evaluation",
         "reader",
-        "path_sums",
     ),
     *("shards", "checksums", "train_gpu"),
 )

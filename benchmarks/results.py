@@ -31,8 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.report import REPOSITORY
-from models.config.training_config import PAIRED_TRAINING_VERSION, TRAINING_VERSION
-from models.corpus.syntactic_pairs import PAIRS_VERSION
+from models.config.training_config import TRAINING_VERSION
 from models.embedded.embed import EMBEDDING_VERSION
 from models.evaluation.derived.held_out.config import PROBING_VERSION
 from models.evaluation.protocols.config import PROTOCOL_VERSION
@@ -44,7 +43,6 @@ from pipeline.parsers.adapters.folder_files import checksum_of_parser_folder
 from pipeline.parsing.parse_shard import PARSING_VERSION
 from pipeline.text.boundaries import BOUNDARY_VERSION
 from pipeline.text.tokenization import TOKENIZATION_VERSION
-from pipeline.transformations.registry import TRANSFORMATIONS_VERSION
 from pipeline.vectors.import_vectors import IMPORT_VERSION
 from pipeline.vocabulary.count_shard import COUNTING_VERSION
 
@@ -57,9 +55,6 @@ RUN_ALL = "luigi --module tasks RunAll --local-scheduler"
 
 VERSIONS = {
     "training_version": TRAINING_VERSION,
-    "paired_training_version": PAIRED_TRAINING_VERSION,
-    "pairs_version": PAIRS_VERSION,
-    "transformations_version": TRANSFORMATIONS_VERSION,
     "protocol_version": PROTOCOL_VERSION,
     "probing_version": PROBING_VERSION,
     "parsing_version": PARSING_VERSION,

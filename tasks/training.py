@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from models.config.training_config import TrainingConfig
+from models.config.training_config import TRAINING_VERSION, TrainingConfig
 from models.config.training_presets import preset
 from models.config.views import needed_stages
 from models.corpus.parsed_corpus import CorpusFolders
@@ -18,7 +18,6 @@ from models.training.logs import finished_summary
 from pipeline.base.job import available_cores
 from pipeline.parsing.parse_shard import library_versions
 from tasks.artefact import Artefact, run_job
-from tasks.pairs import MakePairs
 from tasks.parameters import (
     CorpusParameters,
     HeldOutParameters,
@@ -78,19 +77,7 @@ class TrainEncoders(
             ValueError: the views cannot be trained.
         """
         self.config.check_trainable()
-        return self.corpus_stages() | self.pairs() | self.word_vectors.requires
-
-    def pairs(self) -> dict[str, MakePairs]:
-        """Returns the stage that makes pairs, where batches are to have some."""
-        config = self.config
-        if not config.pairs_share:
-            return {}
-        wanted = {
-            "positives": config.pair_positives,
-            "negatives": config.pair_negatives,
-            "held_out_block_sentences": config.held_out_block_sentences,
-        }
-        return {"pairs": self.clone(MakePairs, pairs=wanted)}
+        return self.corpus_stages() | self.word_vectors.requires
 
     def corpus_stages(self) -> dict[str, Artefact]:
         """Returns the sentences, and the parses that the views read."""
@@ -116,10 +103,9 @@ class TrainEncoders(
         parsed = needed_stages(self.config.views)
         return {
             "training": self.config.to_dict(),
-            **self.config.versions,
+            "training_version": TRAINING_VERSION,
             "vectors": self.word_vectors.digest,
             **{name: task.digest for name, task in self.corpus_stages().items()},
-            **{name: task.digest for name, task in self.pairs().items()},
             **({} if parsed else {"libraries": library_versions(("torch",))}),
         }
 
@@ -195,7 +181,6 @@ class TrainEncoders(
             )
         self.write_config()
         stages = self.corpus_stages()
-        pairs = [task.folders for task in self.pairs().values()]
         job = TrainingJob(
             self.config,
             CorpusFolders(**{name: task.folder for name, task in stages.items()}),
@@ -204,7 +189,6 @@ class TrainEncoders(
             {k: task.parser_folder for k, task in stages.items() if isinstance(task, ParseStage)},
             settings,
             launch,
-            pairs[0] if pairs else None,
         )
         path = self.folder / "job.json"
         run_job(self, "models.train", job.to_dict(), path, threads=launch.threads or 1)

@@ -278,7 +278,6 @@ def batch_of(
         block.heads,
         block.binary_left,
         block.binary_right,
-        relations=block.relations,
         views=VIEWS if config is None else config.views,
         share_words=share_words,
         with_nodes=with_nodes,

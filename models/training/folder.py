@@ -41,8 +41,6 @@ from pipeline.base.json_files import check_file, read_json, write_sealed_json
 logger = logging.getLogger(__name__)
 
 CHECKPOINTS_FOLDER = "checkpoints"
-PAIRS_FOLDER = "pairs"
-"""Within it the survey of the sentences in pairs, where a training has some."""
 SURVEY_FILE = "survey.json"
 COUNTS_FILE = "word-counts.npy"
 
@@ -63,7 +61,6 @@ def open_checkpoint(out: Path, identity: str, ranks: Ranks) -> Checkpoint | None
     checkpoint = None
     if ranks.is_first:
         remove_unfinished(folder)
-        remove_unfinished(folder / PAIRS_FOLDER)
         checkpoint = last_whole_checkpoint(folder)
     ranks.wait_for_all()
     if not ranks.is_first:

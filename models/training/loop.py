@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from models.corpus.parsed_corpus import CorpusSurvey, ParsedCorpus
+from models.corpus.parsed_corpus import ParsedCorpus
 from models.encoders.kernels.gemm import GemmBackend
 from models.model.model_folder import save_model
 from models.model.ranks import Ranks
 from models.model.sentence_model import SentenceModel, TrainingBatch
-from models.training.batches import BatchesWithPairs, TrainingBatches, prefetched
+from models.training.batches import TrainingBatches, prefetched
 from models.training.checkpoints import Checkpoint, capture, restore
 from models.training.folder import TrainingFolder, open_checkpoint
 from models.training.job import Provenance, RunSettings
@@ -38,11 +38,9 @@ class TrainingDivergedError(ValueError):
 class TrainingData:
     """What a training reads."""
 
-    batches: TrainingBatches | BatchesWithPairs
+    batches: TrainingBatches
     held_out: ParsedCorpus
     """Opened with the part ``held_out``."""
-    pairs: CorpusSurvey | None = None
-    """Of the sentences in pairs, where batches have some."""
 
 
 class TrainingLoop:
