@@ -16,7 +16,6 @@ from tasks import (
     BuildProbing,
     EvaluateEncoder,
     EvaluateTask,
-    MakePairs,
     ParseAlteredConstituents,
     ParseAlteredDependencies,
     ParseConstituents,
@@ -41,7 +40,6 @@ STAGES: list[tuple[type[Artefact], dict[str, object]]] = [
     (ParseAlteredDependencies, {}),
     (ParseAlteredConstituents, {}),
     (TrainEncoders, {}),
-    (MakePairs, {}),
     (TrainWordVectors, {}),
     (BuildProbing, {}),
     (EvaluateTask, DERIVED),
@@ -104,9 +102,6 @@ def test_output_stands_in_a_folder_that_ends_in_the_digest(
         (TrainEncoders, {}, "preset", "structured-views"),
         (TrainEncoders, {}, "changes", {"epochs": 7}),
         (TrainEncoders, {}, "seed", 3),
-        (TrainEncoders, {}, "changes", {"pairs_share": 0.3}),
-        (MakePairs, {}, "pairs", {"negatives": 2}),
-        (MakePairs, {}, "held_out_fraction", 0.5),
         (TrainEncoders, {}, "held_out_fraction", 0.5),
         (TrainEncoders, {}, "max_tokens", 50),
         (TrainWordVectors, {}, "vector_changes", {"size": 7}),
@@ -175,23 +170,6 @@ def test_parts_with_negatives_of_their_own_are_of_the_training_and_not_of_the_ma
     assert two.launch().processes == 2
     with pytest.raises(ValueError, match="parts is 4, processes is 2; make them equal"):
         four.launch()
-
-
-def test_a_training_asks_for_pairs_where_its_batches_are_to_have_some(
-    tmp_path: Path, text: Path
-) -> None:
-    base: dict[str, Any] = {"source": "files", "paths": str(text), "held_out_fraction": 0.5}
-    changes = {"pairs_share": 0.25, "pair_negatives": 2, "held_out_block_sentences": 10}
-
-    without = TrainEncoders(work_folder=tmp_path, **base, changes={"pair_negatives": 2})
-    task = TrainEncoders(work_folder=tmp_path, **base, changes=changes, views="SEQ,DEP")
-
-    assert "pairs" not in without.requires()
-    pairs = task.requires()["pairs"]
-    assert isinstance(pairs, MakePairs)
-    assert pairs.config.negatives == 2
-    assert pairs.hold_out == task.config.hold_out
-    assert set(pairs.requires()) == {"sentences", "dependencies", "constituents"}
 
 
 @pytest.mark.parametrize(
@@ -347,7 +325,7 @@ def test_a_view_alone_waits_for_the_embeddings_of_the_whole(tmp_path: Path, text
     [
         ({"changes": {"hidden_size": 200}}, 400),
         ({"changes": {"hidden_size": 200, "words_beside": 1.0}}, 500),
-        ({"views": "DEPSUM,CONST", "vectors": Path("corpus"), "vector_changes": {"size": 50}}, 306),
+        ({"views": "BOW,CONST", "vectors": Path("corpus"), "vector_changes": {"size": 50}}, 306),
     ],
 )
 def test_the_projected_words_are_as_wide_as_the_trained_views(

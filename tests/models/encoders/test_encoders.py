@@ -15,17 +15,14 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from models.config.training_config import Init
-from models.config.views import VIEWS, WORD_WIDE_VIEWS
+from models.config.views import VIEWS
 from models.encoders import BagOfWords, LinearAverage, build_encoder
 from models.encoders.base import UNIFORM_BOUND
 from models.encoders.sentence_batch import SentenceBatch
 from tests.support.tree_oracles import (
     Sentence,
-    added_to_words,
     batch_of,
     child_sum_state,
-    constituent_sum,
-    dependency_sum,
     gru_state,
     linear_average,
     nary_state,
@@ -42,32 +39,22 @@ ORACLES: dict[str, Callable[..., Tensor]] = {
     "DEP by attention": child_sum_state,
     "CONST": nary_state,
     "LIN": linear_average,
-    "DEPSUM": dependency_sum,
-    "DEPSUM by component": dependency_sum,
-    "CONSTSUM": constituent_sum,
-    "CONSTSUM by component": constituent_sum,
-    "DEP added to words": added_to_words,
 }
 OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "SEQ in both directions": ("SEQ", {"bidirectional": True}),
     "DEP by attention": ("DEP", {"dep_cell": "attentive"}),
-    "DEPSUM by component": ("DEPSUM", {"path_parts": None}),
-    "CONSTSUM by component": ("CONSTSUM", {"path_parts": None}),
-    "DEP added to words": ("DEP", {"added_to_words": True}),
 }
 ENCODERS = (*VIEWS, *OPTIONS)
-WITH_MATRICES = tuple(view for view in VIEWS if view not in WORD_WIDE_VIEWS)
-WITH_BUFFERS = tuple(view for view in ORACLES if view != "LIN" and "SUM" not in view)
+WITH_MATRICES = tuple(view for view in VIEWS if view != "BOW")
+WITH_BUFFERS = tuple(view for view in ORACLES if view != "LIN")
 
 
 def make_encoder(name: str) -> nn.Module:
     torch.manual_seed(0)
     view, options = OPTIONS.get(name, (name, {}))
     encoder = build_encoder(view, word_size=E, hidden_size=H, **options).double()
-    # A chain of 200 edges has their weights to the 200th power.
-    std = 0.05 if view == "DEPSUM" else 1.0
     for parameter in encoder.parameters():
-        nn.init.normal_(parameter, std=std)  # biases too, so that a lost one shows
+        nn.init.normal_(parameter)  # biases too, so that a lost one shows
     return encoder
 
 
@@ -361,43 +348,8 @@ def test_an_unknown_cell_is_refused() -> None:
         build_encoder("DEP", word_size=E, hidden_size=H, dep_cell="sum")  # type: ignore[arg-type]
 
 
-def test_weights_that_would_overflow_leave_a_batch_finite() -> None:
-    encoder = build_encoder("DEPSUM", word_size=E, hidden_size=H)
-    nn.init.constant_(encoder.logs, 0.5)
-    vectors = torch.randn(V, E)
-    vectors[0] = 0
-    vectors.requires_grad_()
-
-    found = encode(encoder, [chain(200), random_sentence(Random(1), 7)], vectors)
-    found.sum().backward()
-
-    assert found.isfinite().all()
-    assert vectors.grad is not None
-    assert vectors.grad.isfinite().all()
-    assert encoder.logs.grad.isfinite().all()
-
-
-def test_parts_must_divide_a_word_vector() -> None:
-    with pytest.raises(ValueError, match=r"path_parts must divide .* word vectors, 5, not 2"):
-        build_encoder("DEPSUM", word_size=E, hidden_size=H, path_parts=2)
-
-
-@pytest.mark.parametrize("view", ["DEPSUM", "DEP", "CONST", "SEQ", "LIN"])
-def test_an_untrained_tree_of_words_is_their_mean(view: str) -> None:
-    encoder = build_encoder(
-        view, word_size=E, hidden_size=H, added_to_words="SUM" not in view
-    ).double()
-    bag, vectors = build_encoder("BOW", word_size=E, hidden_size=H), make_vectors()
-    sentences = [random_sentence(Random(k), length) for k, length in enumerate([7, 1, 12])]
-
-    found, expected = encode(encoder, sentences, vectors), encode(bag, sentences, vectors)
-
-    torch.testing.assert_close(found, expected)
-
-
-@pytest.mark.parametrize("view", ["CONST", "CONSTSUM"])
-def test_binary_trees_tell_left_from_right(view: str) -> None:
-    encoder, vectors = make_encoder(view), make_vectors()
+def test_binary_trees_tell_left_from_right() -> None:
+    encoder, vectors = make_encoder("CONST"), make_vectors()
     sentence = Sentence(words=[1, 2], heads=[0, 1], left=[-1], right=[-2])
     mirrored = replace(sentence, left=sentence.right, right=sentence.left)
 
@@ -555,9 +507,7 @@ def test_uniform_stays_within_its_bound(view: str) -> None:
 
 
 def test_unknown_view_is_refused() -> None:
-    with pytest.raises(
-        ValueError, match="unknown view 'TREE'; known: SEQ, DEP, CONST, DEPSUM, CONSTSUM, LIN, BOW"
-    ):
+    with pytest.raises(ValueError, match="unknown view 'TREE'; known: SEQ, DEP, CONST, LIN, BOW"):
         build_encoder("TREE", word_size=E, hidden_size=H)
 
 

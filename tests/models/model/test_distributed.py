@@ -43,7 +43,6 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "l2": {"normalise": "l2", "symmetric": True, "targets": "each"},
     "inner_product": {"critic": "inner_product", "anchor": "zeroed", "normalise": "none"},
     "trained_words": {"word_vectors": "trained", "trained_word_size": 4, "embeddings": "separate"},
-    "own_words_and_leaves": {"own_words_weight": 0.5, "leaves_weight": 0.5},
 }
 
 
@@ -57,7 +56,6 @@ def make_block() -> SentenceBlock:
         sentence_index=np.array([0, 1, 2, 3, 4, 0, 1], dtype=np.int32),
         rows=np.arange(len(LENGTHS)),
         heads=np.concatenate([chain_heads(n) for n in LENGTHS]).astype(np.int16),
-        relations=np.arange(offsets[-1], dtype=np.int16) % 3,
         binary_left=np.concatenate([left for left, _ in trees]).astype(np.int16),
         binary_right=np.concatenate([right for _, right in trees]).astype(np.int16),
     )

@@ -48,8 +48,6 @@ def vectors(data: Data) -> WordVectors:
         replace(CONFIG, dep_cell="attentive"),
         replace(CONFIG, word_vectors="trained", embeddings="separate", weight_decay=1e-4),
         replace(CONFIG, targets="each", gather_negatives=False),
-        replace(CONFIG, views=("DEPSUM", "CONSTSUM"), path_parts=None),
-        replace(CONFIG, views=("DEPSUM", "SEQ"), added_to_words=True),
     ],
     ids=lambda config: f"{config.views}-{config.precision}-{config.targets}-{config.word_dropout}",
 )
@@ -131,7 +129,6 @@ def a_block(token_ids: list[int]) -> SentenceBlock:
         sentence_index=np.arange(2, dtype=np.int32),
         rows=np.arange(2),
         heads=np.array(chain_heads(length) * 2, dtype=np.int16),
-        relations=np.array([1, 2, 3, 0][:length] * 2, dtype=np.int16),
         binary_left=np.array(left * 2, dtype=np.int16),
         binary_right=np.array(right * 2, dtype=np.int16),
     )
