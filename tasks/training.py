@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -115,19 +114,6 @@ class TrainEncoders(
         kind = [] if config.objective == "contrastive" else [config.objective]
         return self.work_folder / "models" / "-".join([*config.views, *kind])
 
-    @property
-    def tensorboard_folder(self) -> Path:
-        """Folder of TensorBoard's events, whose name tells trainings apart on its page.
-
-        Such as ``DEP-CONST_laptop_seed0_1a2b3c``; those of all trainings stand side by side.
-        """
-        name = f"{self.place().name}_{self.preset}_seed{self.seed}_{self.digest[:6]}"
-        return self.work_folder / "tensorboard" / name
-
-    def own_folders(self) -> set[Path]:
-        """Returns the model's folder and that of its TensorBoard events."""
-        return {self.folder, self.tensorboard_folder}
-
     def launch(self) -> LaunchSettings:
         """Returns how many processes and threads the job takes.
 
@@ -136,7 +122,6 @@ class TrainEncoders(
         """
         if self.threads < 0:
             raise ValueError(f"threads must be 0 or more, not {self.threads}")
-        self.config.check_processes(self.processes)
         return LaunchSettings(
             threads=self.threads or max(1, available_cores() // 2),
             processes=self.processes,
@@ -155,7 +140,6 @@ class TrainEncoders(
             sentences_at_once=self.sentences_at_once,
             keep_checkpoints=self.keep_checkpoints,
             checkpoint_every_seconds=self.checkpoint_every_seconds,
-            tensorboard={"auto": None, "yes": True, "no": False}[self.tensorboard],
         )
 
     def run(self) -> None:
@@ -171,7 +155,7 @@ class TrainEncoders(
     def fill(self) -> None:
         """Runs the training, which resumes at its last checkpoint."""
         launch = self.launch()
-        settings = replace(self.settings(), tensorboard_folder=self.tensorboard_folder)
+        settings = self.settings()
         if idle := self.config.idle(self.changes):
             logger.warning(
                 "%s: no effect under the %s objective of %s",

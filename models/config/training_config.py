@@ -33,8 +33,9 @@ TRAINING_VERSION = 5
 
 RETIRED_SETTINGS = frozenset(
     {
-        *("added_to_words", "leaves_temperature", "leaves_weight", "own_words_temperature"),
-        *("own_words_weight", "pair_negatives", "pair_positives", "pairs_share", "path_parts"),
+        *("added_to_words", "gather_negatives", "leaves_temperature", "leaves_weight"),
+        *("own_words_temperature", "own_words_weight", "pair_negatives", "pair_positives"),
+        *("pairs_share", "parts", "path_parts"),
     }
 )
 """Settings of earlier releases that models still name."""
@@ -65,9 +66,9 @@ WordVectorUse = Literal["frozen", "trained"]
 WordInit = Literal["xavier", "uniform", "given"]
 """How trained word vectors start; uniform: within 0.1 of zero (QuickThoughts); given: as those of
 the file."""
-WordWeights = Literal["none", "sif", "trained"]
-"""How much a word counts: all alike; a / (a + p) of its probability p (smooth inverse frequency);
-or by a trained number that starts there."""
+WordWeights = Literal["none", "sif"]
+"""How much a word counts: all alike, or a / (a + p) of its probability p (smooth inverse
+frequency)."""
 Embeddings = Literal["shared", "separate", "side_by_side"]
 """Whether both views look words up in one table of trained vectors, or each in its own; side by
 side: of given vectors the first half is one view's and the second the other's."""
@@ -187,11 +188,6 @@ class TrainingConfig(Config):
     context_size: Annotated[Count, IN_CONTEXT] = 1
     """Sentences to either side that count as context (A, section Contrastive learning; Q: 1; B,
     discriminative: 3). A generative training predicts the next sentence."""
-    gather_negatives: bool = True
-    """Whether all sentences of a batch are candidates, on any number of devices, or those of one of
-    its parts alone. A and Q trained on one device."""
-    parts: Count = 1
-    """Parts of a batch if negatives are not gathered; each is computed on a device of its own."""
     epochs: Count = 3
     """Open in A; Q passes once over its books. On the embedded corpus the held-out loss falls for
     three epochs and no further."""
@@ -333,8 +329,6 @@ class TrainingConfig(Config):
             )
         if self.keep == "best" and not self.held_out_batches:
             raise ValueError("keep best needs held_out_batches of at least 1, not 0")
-        if self.gather_negatives and self.parts > 1:
-            raise ValueError(f"parts must be 1 if gather_negatives is true, not {self.parts}")
         self._check_embeddings()
         self._check_objective()
 
@@ -357,11 +351,10 @@ class TrainingConfig(Config):
             )
         if self.objective == "both" and len(self.views) != 2:
             raise ValueError(f"objective both trains two views, not {self.views}")
-        if self.has_decoder and "trained" in {self.word_vectors, self.word_weights}:
+        if self.has_decoder and self.word_vectors == "trained":
             raise ValueError(
-                f"word_vectors must be frozen and word_weights not trained under the "
-                f"{self.objective} objective: words that are predicted must not move (Tang & de Sa "
-                "2018, section 2.2)"
+                f"word_vectors must be frozen under the {self.objective} objective: words that are "
+                "predicted must not move (Tang & de Sa 2018, section 2.2)"
             )
         wanted = ["excluded", "zeroed" if self.objective == "contrastive" else "included"]
         if self.objective != "generative" and self.anchor not in wanted:
@@ -375,18 +368,6 @@ class TrainingConfig(Config):
         """Which sentences are never trained on."""
         return HoldOut.of(self)
 
-    def check_processes(self, processes: int) -> None:
-        """Refuses a number of processes that would train to another model.
-
-        Raises:
-            ValueError: negatives are not gathered, and there is not one process a part.
-        """
-        if not self.gather_negatives and processes != self.parts:
-            raise ValueError(
-                f"without gather_negatives each part of a batch takes a process of its own: parts "
-                f"is {self.parts}, processes is {processes}; make them equal"
-            )
-
     def check_trainable(self) -> None:
         """Refuses views that can be embedded by, but not trained.
 
@@ -394,11 +375,11 @@ class TrainingConfig(Config):
             ValueError: nothing of the finished model would change, or views of unlike width are to
                 agree; names the remedy.
         """
-        is_given = self.word_vectors == "frozen" and self.word_weights != "trained"
+        is_given = self.word_vectors == "frozen"
         if set(self.views) == {"BOW"} and is_given and not self.has_decoder:
             raise ValueError(
                 f"views {', '.join(self.views)} of frozen word vectors have nothing to train; take "
-                "LIN for BOW, or train the words (word_vectors) or their weights (word_weights)"
+                "LIN for BOW, or train the words (word_vectors)"
             )
         has_one_bow = {view == "BOW" for view in self.views} == {True, False}
         if self.objective in {"discriminative", "both"} and has_one_bow:

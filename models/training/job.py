@@ -47,13 +47,6 @@ class RunSettings(Config):
     keep_checkpoints: Count = 2
     keep_best: bool = True
     """Whether the weights of the lowest held-out loss are kept beside the last ones."""
-    tensorboard: bool | None = None
-    """Whether TensorBoard's event files are written; None writes them if it is installed."""
-    tensorboard_folder: Path | None = None
-    """Of the event files; TensorBoard's page calls the training by its name. None: one within the
-    model's folder."""
-    progress_bar: bool | None = None
-    """Whether a bar is drawn on standard error; None draws one on a terminal."""
 
 
 @dataclass(frozen=True, slots=True)

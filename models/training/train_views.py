@@ -1,8 +1,8 @@
 """Trains views on a parsed corpus and leaves a folder that is complete or resumable.
 
-The folder holds ``metrics.jsonl`` and, if wanted, ``tensorboard/``; ``checkpoints/`` while
-training; ``model.safetensors`` and ``model.json`` when done, with ``best/``, a model folder too, of
-the lowest held-out loss; and at last ``summary.json``, which marks it complete.
+The folder holds ``metrics.jsonl``; ``checkpoints/`` while training; ``model.safetensors`` and
+``model.json`` when done, with ``best/``, a model folder too, of the lowest held-out loss; and at
+last ``summary.json``, which marks it complete.
 """
 
 from __future__ import annotations
@@ -63,7 +63,6 @@ def train(
             holds another training.
         models.training.loop.TrainingDivergedError: a loss or the gradient is not finite.
     """
-    job.config.check_processes(ranks.size)
     job.config.check_trainable()
     vectors = load_word_vectors(job.vectors, whole=True)
     provenance = job.provenance(vectors)

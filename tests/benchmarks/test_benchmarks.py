@@ -206,7 +206,7 @@ def test_waiting_for_data_is_counted(corpus: Path, monkeypatch: pytest.MonkeyPat
 @pytest.mark.slow
 @pytest.mark.parametrize("module", ["train_gpu", "frameworks"])
 def test_gpu_benchmarks_need_only_what_a_bare_machine_has(module: str, corpus: Path) -> None:
-    absent = ("safetensors", "luigi", "tqdm", "triton", "tensorboard", "zstandard")
+    absent = ("safetensors", "luigi", "tqdm", "triton", "zstandard")
     code = (
         f"import sys; sys.modules.update(dict.fromkeys({absent})); "
         f"from benchmarks.{module} import main; sys.exit(main(sys.argv[1:]))"
