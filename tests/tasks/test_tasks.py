@@ -144,7 +144,6 @@ def test_a_significant_parameter_changes_the_path(
         ("sentences_at_once", 64),
         ("keep_checkpoints", 5),
         ("checkpoint_every_seconds", 5.0),
-        ("tensorboard", "no"),
     ],
 )
 def test_a_machine_setting_changes_no_path(
@@ -155,21 +154,6 @@ def test_a_machine_setting_changes_no_path(
     assert path_of(WriteReport, tmp_path, **base) == path_of(
         WriteReport, tmp_path, **(base | {parameter: value})
     )
-
-
-def test_parts_with_negatives_of_their_own_are_of_the_training_and_not_of_the_machine(
-    tmp_path: Path, text: Path
-) -> None:
-    base: dict[str, object] = {"source": "files", "paths": str(text)}
-    alone = {"gather_negatives": False}
-
-    two = TrainEncoders(work_folder=tmp_path, **base, changes=alone | {"parts": 2}, processes=2)
-    four = TrainEncoders(work_folder=tmp_path, **base, changes=alone | {"parts": 4}, processes=2)
-
-    assert two.folder != four.folder
-    assert two.launch().processes == 2
-    with pytest.raises(ValueError, match="parts is 4, processes is 2; make them equal"):
-        four.launch()
 
 
 @pytest.mark.parametrize(
@@ -213,11 +197,8 @@ def test_the_job_of_a_training_holds_its_machine_settings(
     }
     counts = {"threads": 6, "processes": 2, "max_restarts": 3}
     parameters = {"work_folder": tmp_path, "source": "files", "paths": str(text), **given, **counts}
-    for choice in ("auto", "yes", "no"):
-        luigi.task_register.Register.clear_instance_cache()
-        TrainEncoders(**parameters, tensorboard=choice).run()
+    TrainEncoders(**parameters).run()
 
-    assert [job["settings"]["tensorboard"] for job in jobs] == [None, True, False]
     assert jobs[0]["settings"].items() >= given.items()
     assert jobs[0]["launch"] == counts
 

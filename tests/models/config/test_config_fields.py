@@ -160,7 +160,7 @@ OTHER_VALUES: dict[str, Any] = {
     **{"objective": "discriminative", "anchor": "zeroed", "max_tokens": 9, "trained_words": 2},
     **{"coupling_width": 3, "held_out_every_steps": 2, "keep": "best", "gradient_clip": 1.0},
     **{"warmup_fraction": 0.5, "word_dropout": 0.5, "noise_power": 0.25, "orthonormal_rate": 0.5},
-    **{"held_out_fraction": 0.5, "gather_negatives": False, "vector_rms": 0.5, "parts": 2},
+    **{"held_out_fraction": 0.5, "vector_rms": 0.5},
     "run_length": 2,
 }
 
@@ -191,8 +191,7 @@ def test_a_field_that_shapes_no_encoder_leaves_an_untrained_one_as_it_is(name: s
     vectors = WordVectors.from_rows(list("abcd"), np.eye(4, 6, dtype=np.float32))
     for views in ([view] * 2 for view in VIEWS if view != "BOW"):
         config = preset("laptop", views=views, hidden_size=4)
-        changes = {"gather_negatives": False} if name == "parts" else {}
-        other = config.changed({name: another_value(config, name), **changes})
+        other = config.changed({name: another_value(config, name)})
         assert other.architecture() == config.architecture()
         one, two = (build_model(c, vectors, 0).eval() for c in (config, other))
         block = a_block([1, 2, 3])

@@ -71,7 +71,7 @@ def expanded(trained: Path) -> Path:
 CONFIGS = {
     "shared": preset("laptop", **FROM_NOTHING),
     "separate": preset("laptop", **{**FROM_NOTHING, "embeddings": "separate"}),
-    "weighed": preset("laptop", **{**FROM_NOTHING, "word_weights": "trained"}),
+    "weighed": preset("laptop", **{**FROM_NOTHING, "word_weights": "sif"}),
     "beside": preset("laptop", **{**FROM_NOTHING, "words_beside": 1.4, "read_rms": 0.35}),
     "bag": BAG,
     "bags": preset(
@@ -80,7 +80,6 @@ CONFIGS = {
         held_out_fraction=0.2,
         trained_words=18,
         embeddings="separate",
-        word_weights="trained",
     ),
 }
 

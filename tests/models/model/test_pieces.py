@@ -25,7 +25,6 @@ SMALL = {"hidden_size": 6, "batch_size": len(LENGTHS)}
 KINDS: dict[str, dict[str, Any]] = {
     **{name: {"preset": name} for name in PRESETS},
     "trained words, one table a view": {"preset": "quickthoughts", "word_vectors": "trained"},
-    "trained weights": {"preset": "laptop", "word_weights": "trained"},
     "dropout": {"preset": "laptop", "word_dropout": 0.4},
     "dropout before draws of noise": {"preset": "B-GD", "word_dropout": 0.4},
     "lstm": {"preset": "quickthoughts", "seq_cell": "lstm"},

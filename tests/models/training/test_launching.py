@@ -73,7 +73,7 @@ class Training:
             "vectors": str(self.vectors),
             "out": str(self.folder / name),
             "launch": {"threads": 2, "processes": processes, "max_restarts": max_restarts},
-            "settings": {"gemm": "default", "tensorboard": False, **settings},
+            "settings": {"gemm": "default", **settings},
         }
         path.write_text(json.dumps(job), encoding="utf-8")
         return path
@@ -117,7 +117,7 @@ def test_two_processes_learn_what_one_learns(
     training: Training, undisturbed: subprocess.CompletedProcess[str]
 ) -> None:
     assert undisturbed.returncode == 0, undisturbed.stderr
-    settings = RunSettings(gemm="default", tensorboard=False)
+    settings = RunSettings(gemm="default")
     torch.set_num_threads(1)  # so small products are the slower for a second thread
     out = training.folder / "one"
     train(TrainingJob(CONFIG, training.folders, training.vectors, out, settings=settings))

@@ -43,11 +43,9 @@ def vectors(data: Data) -> WordVectors:
         preset("structured-views", **SMALL),
         preset("quickthoughts", **SMALL, word_vectors="trained"),
         replace(CONFIG, precision="bfloat16"),
-        replace(CONFIG, precision="tf32"),
-        replace(CONFIG, word_dropout=0.1),
         replace(CONFIG, dep_cell="attentive"),
         replace(CONFIG, word_vectors="trained", embeddings="separate", weight_decay=1e-4),
-        replace(CONFIG, targets="each", gather_negatives=False),
+        replace(CONFIG, targets="each"),
     ],
     ids=lambda config: f"{config.views}-{config.precision}-{config.targets}-{config.word_dropout}",
 )
