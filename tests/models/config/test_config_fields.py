@@ -24,6 +24,7 @@ from models.evaluation.representations.representation import Representation
 from models.model.sentence_model import build_model
 from models.training.job import RunSettings
 from models.training.launching import LaunchSettings
+from models.words.expansion import ExpansionConfig
 from models.words.word_vectors import WordVectors
 from pipeline.base.config_fields import Config, Count, Range, at_least, marked
 from pipeline.parsing.parse_shard import ParseShardJob
@@ -43,7 +44,7 @@ LSTM = {"seq_cell": "lstm"}
 
 CONFIGS: tuple[type[Config], ...] = (
     *(TrainingConfig, RunSettings, LaunchSettings, HoldOut, ProbingConfig, ProtocolConfig),
-    *(Representation, SkipGramConfig),
+    *(Representation, SkipGramConfig, ExpansionConfig),
 )
 EVERY_FIELD = [(cls, field.name) for cls in CONFIGS for field in fields(cls)]
 NUMBERS = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from dataclasses import replace
 from random import Random
@@ -16,7 +15,7 @@ from torch import Tensor, nn
 
 from models.config.training_config import Init
 from models.config.views import VIEWS
-from models.encoders import BagOfWords, LinearAverage, build_encoder
+from models.encoders import BagOfWords, build_encoder
 from models.encoders.base import UNIFORM_BOUND
 from models.encoders.sentence_batch import SentenceBatch
 from tests.support.tree_oracles import (
@@ -312,18 +311,6 @@ def test_under_autocast_products_run_in_bfloat16(view: str) -> None:
     torch.testing.assert_close(found.float(), expected, rtol=0.1, atol=0.1)
 
 
-@pytest.mark.parametrize("view", ENCODERS)
-def test_a_copy_of_an_encoder_has_memory_of_its_own(view: str) -> None:
-    encoder, vectors = make_encoder(view), make_vectors()
-    sentences = [random_sentence(Random(k), 9) for k in range(3)]
-    before = encode(encoder, sentences, vectors)
-
-    copied = copy.deepcopy(encoder)
-
-    after = encode(copied, sentences, vectors)
-    torch.testing.assert_close(after, before, rtol=0, atol=0)
-
-
 @pytest.mark.parametrize("view", WITH_BUFFERS)
 def test_buffers_used_before_leave_no_trace(view: str) -> None:
     encoder, vectors = make_encoder(view), make_vectors()
@@ -336,26 +323,6 @@ def test_buffers_used_before_leave_no_trace(view: str) -> None:
 
     for one, other in zip(again, fresh, strict=True):
         torch.testing.assert_close(one, other, rtol=0, atol=0)
-
-
-def test_two_directions_need_an_even_width() -> None:
-    with pytest.raises(ValueError, match="need an even hidden_size, got 5"):
-        build_encoder("SEQ", word_size=E, hidden_size=5, bidirectional=True)
-
-
-def test_an_unknown_cell_is_refused() -> None:
-    with pytest.raises(ValueError, match="unknown dep_cell 'sum'"):
-        build_encoder("DEP", word_size=E, hidden_size=H, dep_cell="sum")  # type: ignore[arg-type]
-
-
-def test_binary_trees_tell_left_from_right() -> None:
-    encoder, vectors = make_encoder("CONST"), make_vectors()
-    sentence = Sentence(words=[1, 2], heads=[0, 1], left=[-1], right=[-2])
-    mirrored = replace(sentence, left=sentence.right, right=sentence.left)
-
-    states = encode(encoder, [sentence, mirrored], vectors)
-
-    assert not torch.allclose(states[0], states[1])
 
 
 @pytest.mark.parametrize("view", ENCODERS)
@@ -376,24 +343,6 @@ def test_bag_of_words_is_the_mean_over_all_tokens() -> None:
     mean = BagOfWords(word_size=2)(batch, vectors)
 
     assert mean.tolist() == [[5.0, 4.0], [0.0, 0.0]]
-
-
-def test_bag_of_words_is_as_wide_as_a_word_and_has_no_parameters() -> None:
-    encoder = build_encoder("BOW", word_size=E, hidden_size=H)
-
-    assert encoder.output_size == E
-    assert not list(encoder.parameters())
-
-
-def test_linear_average_maps_the_mean_over_all_tokens() -> None:
-    batch = SentenceBatch.from_arrays([4, 4, 7, 0], [0, 3, 4])
-    vectors = torch.tensor([[0.0, 0.0], [3.0, 6.0], [9.0, 0.0]])  # of words 0, 4, 7
-    encoder = LinearAverage(word_size=2, hidden_size=3)
-    with torch.no_grad():
-        encoder.projection.weight.copy_(torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, -1.0]]))
-
-    assert encoder(batch, vectors).tolist() == [[5.0, 4.0, 1.0], [0.0, 0.0, 0.0]]
-    assert encoder.output_size == 3
 
 
 def matrices_of(view: str, name: str, parameter: Tensor, *, hidden_size: int) -> list[Tensor]:
@@ -509,13 +458,6 @@ def test_uniform_stays_within_its_bound(view: str) -> None:
 def test_unknown_view_is_refused() -> None:
     with pytest.raises(ValueError, match="unknown view 'TREE'; known: SEQ, DEP, CONST, LIN, BOW"):
         build_encoder("TREE", word_size=E, hidden_size=H)
-
-
-def test_unknown_init_is_refused() -> None:
-    with pytest.raises(
-        ValueError, match="unknown init 'zeros'; known: xavier, uniform, xavier_open"
-    ):
-        build_encoder("SEQ", word_size=E, hidden_size=H, init="zeros")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("view", "columns"), [("DEP", "heads"), ("CONST", "binary_left")])

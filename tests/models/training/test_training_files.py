@@ -251,6 +251,7 @@ def held_out(out: Path) -> list[dict[str, Any]]:
     return [record for record in timeless(out) if record["kind"] == "held_out"]
 
 
+@pytest.mark.slow
 def test_the_model_of_the_lowest_held_out_loss_is_kept(data: Data, overfitted: Path) -> None:
     summary = json.loads((overfitted / "summary.json").read_text(encoding="utf-8"))
     best = summary["held_out"]["best"]
