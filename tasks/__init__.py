@@ -24,7 +24,6 @@ from tasks.experiments.tables import (
     TableOfSentEval,
     TableOfViewPairs,
 )
-from tasks.pairs import MakePairs
 from tasks.parsers import ConvertParser, TrainConstituencyParser, TrainDependencyParser
 from tasks.parsing import ParseConstituents, ParseDependencies, ParseShard
 from tasks.probing_text import (
@@ -61,7 +60,6 @@ __all__ = [
     "ExpandVocabulary",
     "FetchDataset",
     "FindDuplicates",
-    "MakePairs",
     "PaperTables",
     "ParseAlteredConstituents",
     "ParseAlteredDependencies",

@@ -220,7 +220,7 @@ class TrainingParameters(VectorTrainingParameters):
         default=1,
         significant=False,
         description="Processes that train together, each on its part of every batch; on cuda each "
-        "takes a device of its own. With gather_negatives false as many as parts.",
+        "takes a device of its own.",
     )
     max_restarts = luigi.IntParameter(
         default=1,
@@ -250,13 +250,6 @@ class TrainingParameters(VectorTrainingParameters):
         default=60.0,
         significant=False,
         description="Seconds between checkpoints: at most so much work is lost to a kill.",
-    )
-    tensorboard = luigi.ChoiceParameter(
-        default="auto",
-        choices=["auto", "yes", "no"],
-        significant=False,
-        description="Whether TensorBoard's event files are written beside metrics.jsonl; auto: if "
-        "it is installed.",
     )
 
 

@@ -43,7 +43,6 @@ HOMES = {
     "tqdm": ("models/",),
     "triton": ("models/encoders/kernels/fused",),
     "ray": ("tasks/ray_engine.py",),
-    "faiss": ("models/search/faiss_index.py",),
     "mteb": ("models/mteb/",),
     "datasets": ("models/mteb/", "pipeline/downloads/hub_dataset.py"),
     "huggingface_hub": ("models/model/hub.py", "models/mteb/"),
@@ -52,7 +51,7 @@ HOMES = {
 
 MODELS_NEED_ONLY = {"torch", "numpy", "pyarrow", "safetensors", "models", "pipeline"}
 MODELS_MAY_IMPORT_LAZILY = {"tqdm", "mteb", "datasets", "huggingface_hub"}
-IMPORTED_IN_LAZY_FILES = {"triton", "faiss", "sentence_transformers"}
+IMPORTED_IN_LAZY_FILES = {"triton", "sentence_transformers"}
 """At the top of files that are imported lazily themselves."""
 
 

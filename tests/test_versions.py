@@ -12,8 +12,6 @@ import numpy as np
 import pytest
 
 from models.config.training_config import TRAINING_VERSION
-from models.config.training_presets import preset
-from models.corpus.relations import RELATIONS
 from models.encoding.versions import describe_encoding
 from models.evaluation.derived import classes, passages, splits
 from models.evaluation.derived.held_out.config import (
@@ -26,7 +24,6 @@ from models.evaluation.derived.held_out.shift_and_inversion import shift
 from models.evaluation.protocols.config import PROTOCOL_VERSION
 from models.evaluation.statistics import resampling
 from models.report.run.report import REPORT_VERSION
-from pipeline.base.digest import digest_of
 from pipeline.parsing.parse_shard import library_versions
 from tasks import word_vectors
 from tasks.training import TrainEncoders
@@ -46,11 +43,6 @@ def test_versions_are_read_without_torch() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=repository, check=True
     )
     assert result.stdout.strip() == "False"
-
-
-def test_relations_are_those_of_models_that_were_saved() -> None:
-    """Whoever changes them makes saved models of DEPSUM unreadable; raise TRAINING_VERSION."""
-    assert digest_of({"relations": RELATIONS}) == "ca98c9a1427e"
 
 
 def test_a_constant_of_the_probing_rules_changes_with_their_version() -> None:
@@ -102,18 +94,6 @@ def test_trainings_without_parses_know_torch_by_themselves(
     monkeypatch.setattr(word_vectors, "gensim_version", lambda: "99")
     trained = TrainWordVectors(**given)
     assert trained.content()["gensim"] == "99"
-
-
-def test_only_trainings_with_pairs_know_the_version_of_these(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    configs = [preset(name) for name in ("laptop", "trees-beside-words")]
-    before = [config.versions for config in configs]
-
-    monkeypatch.setattr("models.config.training_config.PAIRED_TRAINING_VERSION", 1_000)
-
-    assert configs[0].versions == before[0] == {"training_version": TRAINING_VERSION}
-    assert configs[1].versions != before[1]
 
 
 def test_all_versions_are_positive() -> None:

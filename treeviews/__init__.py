@@ -38,14 +38,12 @@ if TYPE_CHECKING:
     from models.encoding.string_encoder import ArrayKind, StringEncoder
     from models.evaluate_tasks import Scores
     from models.search.exact import Hits, Score
-    from models.search.index import Index, Kind
 
     FloatArray = npt.NDArray[np.float32]
     AnyEncoder = str | Path | StringEncoder | Callable[[list[str]], Any] | object
 
 __all__ = [
     "Parser",
-    "build_index",
     "encode",
     "evaluate",
     "load",
@@ -196,8 +194,7 @@ def search(
         hits = treeviews.search("Where is the cat?", treeviews.encode(sentences), k=3)
         [sentences[row] for row in hits.rows]
 
-    Looks at every row, a block at a time; of equal scores the lower row comes first. `build_index`
-    is for matrices that are searched often.
+    Looks at every row, a block at a time; of equal scores the lower row comes first.
 
     Args:
         queries: vectors [q, d] or [d], or sentences.
@@ -214,27 +211,6 @@ def search(
 
     wanted, rows = vectors_of(queries, encoder), vectors_of(matrix, encoder)
     return in_matrix(wanted, rows, k, score=score)
-
-
-def build_index(matrix: Any, kind: Kind = "auto", *, score: Score = "cosine") -> Index:
-    """Returns an index over the rows of a matrix, for many searches.
-
-        index = treeviews.build_index(treeviews.encode(sentences))
-        index.search(treeviews.encode("Where is the cat?"), k=3).rows
-
-    Args:
-        matrix: vectors [m, d].
-        kind: ``exact``, ``faiss``, ``hnsw``, or ``auto``: exact for a small matrix, else
-            faiss if it is installed, else exact.
-        score: ``cosine`` or ``dot``.
-
-    Raises:
-        ModuleNotFoundError: the library is not installed; names the remedy.
-        ValueError: no matrix, or another kind or score.
-    """
-    from models.search.index import build_index as over_rows
-
-    return over_rows(matrix, kind, score=score)
 
 
 def open_embeddings(folder: str | Path, *, unpacked: str | Path | None = None) -> EmbeddingMatrix:

@@ -16,7 +16,6 @@ from tasks import (
     BuildProbing,
     EvaluateEncoder,
     EvaluateTask,
-    MakePairs,
     ParseAlteredConstituents,
     ParseAlteredDependencies,
     ParseConstituents,
@@ -41,7 +40,6 @@ STAGES: list[tuple[type[Artefact], dict[str, object]]] = [
     (ParseAlteredDependencies, {}),
     (ParseAlteredConstituents, {}),
     (TrainEncoders, {}),
-    (MakePairs, {}),
     (TrainWordVectors, {}),
     (BuildProbing, {}),
     (EvaluateTask, DERIVED),
@@ -104,9 +102,6 @@ def test_output_stands_in_a_folder_that_ends_in_the_digest(
         (TrainEncoders, {}, "preset", "structured-views"),
         (TrainEncoders, {}, "changes", {"epochs": 7}),
         (TrainEncoders, {}, "seed", 3),
-        (TrainEncoders, {}, "changes", {"pairs_share": 0.3}),
-        (MakePairs, {}, "pairs", {"negatives": 2}),
-        (MakePairs, {}, "held_out_fraction", 0.5),
         (TrainEncoders, {}, "held_out_fraction", 0.5),
         (TrainEncoders, {}, "max_tokens", 50),
         (TrainWordVectors, {}, "vector_changes", {"size": 7}),
@@ -149,7 +144,6 @@ def test_a_significant_parameter_changes_the_path(
         ("sentences_at_once", 64),
         ("keep_checkpoints", 5),
         ("checkpoint_every_seconds", 5.0),
-        ("tensorboard", "no"),
     ],
 )
 def test_a_machine_setting_changes_no_path(
@@ -160,38 +154,6 @@ def test_a_machine_setting_changes_no_path(
     assert path_of(WriteReport, tmp_path, **base) == path_of(
         WriteReport, tmp_path, **(base | {parameter: value})
     )
-
-
-def test_parts_with_negatives_of_their_own_are_of_the_training_and_not_of_the_machine(
-    tmp_path: Path, text: Path
-) -> None:
-    base: dict[str, object] = {"source": "files", "paths": str(text)}
-    alone = {"gather_negatives": False}
-
-    two = TrainEncoders(work_folder=tmp_path, **base, changes=alone | {"parts": 2}, processes=2)
-    four = TrainEncoders(work_folder=tmp_path, **base, changes=alone | {"parts": 4}, processes=2)
-
-    assert two.folder != four.folder
-    assert two.launch().processes == 2
-    with pytest.raises(ValueError, match="parts is 4, processes is 2; make them equal"):
-        four.launch()
-
-
-def test_a_training_asks_for_pairs_where_its_batches_are_to_have_some(
-    tmp_path: Path, text: Path
-) -> None:
-    base: dict[str, Any] = {"source": "files", "paths": str(text), "held_out_fraction": 0.5}
-    changes = {"pairs_share": 0.25, "pair_negatives": 2, "held_out_block_sentences": 10}
-
-    without = TrainEncoders(work_folder=tmp_path, **base, changes={"pair_negatives": 2})
-    task = TrainEncoders(work_folder=tmp_path, **base, changes=changes, views="SEQ,DEP")
-
-    assert "pairs" not in without.requires()
-    pairs = task.requires()["pairs"]
-    assert isinstance(pairs, MakePairs)
-    assert pairs.config.negatives == 2
-    assert pairs.hold_out == task.config.hold_out
-    assert set(pairs.requires()) == {"sentences", "dependencies", "constituents"}
 
 
 @pytest.mark.parametrize(
@@ -235,11 +197,8 @@ def test_the_job_of_a_training_holds_its_machine_settings(
     }
     counts = {"threads": 6, "processes": 2, "max_restarts": 3}
     parameters = {"work_folder": tmp_path, "source": "files", "paths": str(text), **given, **counts}
-    for choice in ("auto", "yes", "no"):
-        luigi.task_register.Register.clear_instance_cache()
-        TrainEncoders(**parameters, tensorboard=choice).run()
+    TrainEncoders(**parameters).run()
 
-    assert [job["settings"]["tensorboard"] for job in jobs] == [None, True, False]
     assert jobs[0]["settings"].items() >= given.items()
     assert jobs[0]["launch"] == counts
 
@@ -347,7 +306,7 @@ def test_a_view_alone_waits_for_the_embeddings_of_the_whole(tmp_path: Path, text
     [
         ({"changes": {"hidden_size": 200}}, 400),
         ({"changes": {"hidden_size": 200, "words_beside": 1.0}}, 500),
-        ({"views": "DEPSUM,CONST", "vectors": Path("corpus"), "vector_changes": {"size": 50}}, 306),
+        ({"views": "BOW,CONST", "vectors": Path("corpus"), "vector_changes": {"size": 50}}, 306),
     ],
 )
 def test_the_projected_words_are_as_wide_as_the_trained_views(

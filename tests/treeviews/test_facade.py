@@ -144,8 +144,6 @@ def test_sentences_and_vectors_are_searched() -> None:
     hits = treeviews.search("Where does the cat sleep?", vectors, k=2)
     assert set(hits.rows.tolist()) == {0, 2}
     assert treeviews.search(SENTENCES[:2], SENTENCES, k=1).rows.tolist() == [[0], [1]]
-    index = treeviews.build_index(vectors)
-    np.testing.assert_array_equal(index.search(vectors[:2], 2).rows[:, 0], [0, 1])
 
 
 def test_an_encoder_is_scored(tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ import pytest
 import treeviews
 from models.embedded.matrix import open_embeddings
 from models.encoding.encoder_interface import FloatArray
-from models.search.index import Kind
 from pipeline.shards.arrow import flags, numbers
 from pipeline.shards.manifests import read_shard_manifest, shard_path, write_dataset_manifest
 from pipeline.shards.schema import EMBEDDINGS, Vectors, schema_for
@@ -177,13 +176,10 @@ def test_either_file_that_was_deleted_is_unpacked_again(folder: Path, lost: str)
     assert corpus.missing.tolist() == [NULL_ROW]
 
 
-@pytest.mark.parametrize("kind", ["exact", "auto"])
-def test_neighbours_are_found_among_all_shards(folder: Path, kind: Kind) -> None:
+def test_neighbours_are_found_among_all_shards(folder: Path) -> None:
     corpus = treeviews.open_embeddings(folder)
 
     assert treeviews.search(VECTORS[5], corpus.vectors, k=1).rows.tolist() == [5]
-    index = treeviews.build_index(corpus.vectors, kind)
-    assert index.search(VECTORS[2], k=1).rows.tolist() == [2]
 
 
 def test_shards_are_read_as_those_of_other_stages(folder: Path) -> None:

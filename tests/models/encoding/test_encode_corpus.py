@@ -26,7 +26,7 @@ from tests.support.parsed_corpora import stories, write_corpus, write_vectors
 from tests.support.saved_models import random_model
 
 CONFIG = preset("laptop", hidden_size=6, epochs=2, batch_size=32)
-SETTINGS = RunSettings(gemm="default", tensorboard=False)
+SETTINGS = RunSettings(gemm="default")
 
 
 @dataclass(frozen=True)

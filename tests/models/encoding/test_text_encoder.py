@@ -52,7 +52,7 @@ SENTENCES = [
     f"The {a} sees the {b}{tail}" for a in NOUNS for b in NOUNS for tail in ("", " today.")
 ]
 STAGES = ("dependencies", "constituents")
-SETTINGS = RunSettings(gemm="default", tensorboard=False)
+SETTINGS = RunSettings(gemm="default")
 
 
 @dataclass(frozen=True)

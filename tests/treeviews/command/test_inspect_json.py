@@ -35,21 +35,6 @@ def test_a_result_is_given_as_json(
     assert code == (1 if name == "check" else 0)  # these shards name no sentences they are of
 
 
-@pytest.mark.parametrize(
-    ("options", "key"),
-    [(["--row", "0"], "made"), (["--first", "1"], "transformations")],
-)
-def test_pairs_as_json_have_the_words(
-    corpus: Path, capsys: pytest.CaptureFixture[str], options: list[str], key: str
-) -> None:
-    assert main(["inspect", "pairs", str(corpus), *options, "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    made = told[key] if key == "made" else [e for one in told[key] for e in one["examples"]]
-    assert ["A", "mouse", "saw", "the", "old", "owl", "."] in [
-        one["tokens" if key == "made" else "changed"] for one in made
-    ]
-
-
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_path_may_come_first(
     corpus: Path, capsys: pytest.CaptureFixture[str], name: str

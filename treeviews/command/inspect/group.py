@@ -11,7 +11,7 @@ import typer
 from treeviews.command.inspect.counts import check, schema, stats
 from treeviews.command.inspect.export import export
 from treeviews.command.inspect.parses import diff
-from treeviews.command.inspect.rows import head, overview, pairs, show
+from treeviews.command.inspect.rows import head, overview, show
 from treeviews.command.inspect.search import grep, html
 
 COMMANDS: dict[str, Callable[..., Any]] = {
@@ -22,7 +22,6 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "grep": grep,
     "html": html,
     "diff": diff,
-    "pairs": pairs,
     "stats": stats,
     "check": check,
     "export": export,

@@ -1,13 +1,11 @@
-"""``inspect overview``, ``head``, ``show``, ``pairs``: rows as they stand in the shards."""
+"""``inspect overview``, ``head``, ``show``: rows as they stand in the shards."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
-from pipeline.base.mistakes import did_you_mean
 from treeviews.command.inspect.arguments import (
     CorpusPath,
     NumRows,
@@ -67,38 +65,3 @@ def show(
         print_json({"shard": number, "row": row, **row_of(selection, number, row)})
         return
     print_lines(show_lines(selection, shard=number, row=row, binary=binary))
-
-
-def pairs(
-    path: CorpusPath,
-    shard: Shard = None,
-    row: Annotated[
-        int | None, typer.Option(help="All that can be made of this one sentence.")
-    ] = None,
-    transformation: Annotated[
-        str | None, typer.Option(metavar="NAME", help="This one; by default all.")
-    ] = None,
-    first: Annotated[int, typer.Option(min=0, help="Examples of each.")] = 5,
-    stage: Stages = None,
-    as_json: AsJson = False,
-) -> None:
-    """Show to how many sentences each transformation of syntax applies, and examples."""
-    from pipeline.inspect.pairs import pairs_lines, pairs_of, row_lines, row_pairs
-    from pipeline.transformations.registry import TRANSFORMATIONS
-
-    if transformation is not None and transformation not in TRANSFORMATIONS:
-        raise typer.BadParameter(
-            f"--transformation: none is called {transformation!r}; there are "
-            f"{', '.join(TRANSFORMATIONS)}{did_you_mean(transformation, known=TRANSFORMATIONS)}"
-        )
-    selection = selected_rows(path, stage)
-    if not as_json:
-        print_lines(gaps(selection))
-    if row is not None:
-        number = selection.shared_numbers()[0] if shard is None else shard
-        made = row_pairs(selection, shard=number, row=row)
-        print_json(made) if as_json else print_lines(row_lines(made))
-        return
-    names = [transformation] if transformation else [*TRANSFORMATIONS]
-    found = pairs_of(selection, names=names, shard=shard, num_examples=first)
-    print_json(asdict(found)) if as_json else print_lines(pairs_lines(found))

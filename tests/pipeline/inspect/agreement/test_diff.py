@@ -152,7 +152,7 @@ def test_of_three_parses_two_have_to_be_named(
     assert "give the folders of the two parses to compare" in error and "--stage" not in error
 
 
-@pytest.mark.parametrize("command", ["head", "show", "pairs"])
+@pytest.mark.parametrize("command", ["head", "show"])
 def test_of_several_parses_one_has_to_be_named(
     corpus: Path, capsys: pytest.CaptureFixture[str], command: str
 ) -> None:
